@@ -19,7 +19,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all check soak study bench validation calibrated predicted pages figures notebooks \
+.PHONY: demo test test-all torchrec check soak study bench validation calibrated predicted pages figures notebooks \
 	docs package clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
@@ -33,6 +33,9 @@ test: check ## run the checks and the tests, in some five minutes; ARGS="..." go
 test-all: check ## the same, then all other tests: long ones, notebooks, generated pages
 	@$(PYTEST) -m "$(FIRST)" $(ARGS) || test $$? -eq 5
 	@$(PYTEST) -m "not ($(FIRST))" $(ARGS) || test $$? -eq 5
+
+torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
+	@$(VENV)/bin/python -m tools.torchrec $(ARGS)
 
 check: $(INSTALLED) ## check style, format, types, who imports whom, and names
 	@$(call or_report,$(VENV)/bin/ruff check)

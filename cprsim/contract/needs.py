@@ -3,7 +3,7 @@
 An interpreter says which needs it meets. What it doesn't know, it refuses.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Literal, NamedTuple
 
 from cprsim.contract.actions import ALL_BITS, Loss, Recover
@@ -17,7 +17,7 @@ Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
     "copies", "parities", "several parities", "copies and background", "copies and trainers",
     "copies and differences",
-    "rebuilding", "training on", "verification", "checksums", "fewer servers", "notices",
+    "twins", "rebuilding", "training on", "verification", "checksums", "fewer servers", "notices",
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
@@ -33,7 +33,8 @@ Needs = dict[Need, str]
 
 def needs_of(plan: Plan, trainers: int = 1) -> Needs:
     """Of a plan, and of what it answers to the loss of a server, of a trainer, of both."""
-    held = () if plan.redundancy is None else (plan.redundancy.tier,)
+    twins = plan.live_tiers
+    held = twins if plan.redundancy is None else (*twins, plan.redundancy.tier)
     places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *held)]
     saves = [schedule.save for schedule in plan.schedules]
     own = type(plan).start is not Plan.start or plan.sequence is not None
@@ -42,6 +43,7 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
     resized = any(
         not save.expects and ((save.writes != 1 and not chosen) or save.reads != 1)
         for save in saves
+        if save.tier not in twins  # nothing is stored
     )
     fewest = min((save.bits for save in saves), default=ALL_BITS)
     background = any(not save.blocking for save in saves)
@@ -50,6 +52,7 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         "schedules": (len(saves) != 1, f"{len(saves)} schedules of saves"),
         "mirror": (plan.mirror, "states mirrored every step"),
         "places": (places, f"checkpoints in {', '.join(places)}"),
+        "twins": (twins, "lost shards filled by twins"),
         "sizes": (resized, "checkpoints of another size than the rows they hold"),
         "differences": (plan.tells_modified, "saves of modified rows alone"),
         "bits": (fewest < ALL_BITS, f"rows stored in {fewest} bits an element"),
@@ -74,7 +77,7 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
             ),
         }
     for loss in _LOSSES:
-        found |= needs_of_answer(plan.recover(loss), loss.servers, plan.redundancy)
+        found |= needs_of_answer(plan.recover(loss), loss.servers, plan.redundancy, twins)
     return found | {need: words for need, (asks, words) in asked.items() if asks}
 
 
@@ -87,10 +90,16 @@ def _of_redundancy(redundancy: Redundancy) -> Needs:
 
 
 def needs_of_answer(
-    answer: Recover, servers: object, redundancy: Redundancy | None = None
+    answer: Recover,
+    servers: object,
+    redundancy: Redundancy | None = None,
+    twins: Collection[str] = (),
 ) -> Needs:
-    """Of the answer to a failure that took `servers`, if any, of shards with such redundancy."""
-    known = (REMOTE.name, None if redundancy is None else redundancy.tier)
+    """Of the answer to a failure that took `servers`, if any, of shards with such redundancy.
+
+    `twins`: the tiers that are live.
+    """
+    known = (REMOTE.name, None if redundancy is None else redundancy.tier, *twins)
     named = {answer.source, answer.healthy or REMOTE.name, answer.regrow or REMOTE.name}
     places = named.difference(known)
     anew = answer.made_anew and servers
@@ -127,11 +136,15 @@ class Interpreter(NamedTuple):
             )
 
     def check_answer(
-        self, answer: object, servers: object = True, redundancy: Redundancy | None = None
+        self,
+        answer: object,
+        servers: object = True,
+        redundancy: Redundancy | None = None,
+        twins: Collection[str] = (),
     ) -> Recover:
         """The answer to a failure; raise `RunError` where it can't be carried out."""
         if not isinstance(answer, Recover):
             raise RunError(f"nodes have failed, but the controller answered {answer}")
-        if self.lacks(needs_of_answer(answer, servers, redundancy)):
+        if self.lacks(needs_of_answer(answer, servers, redundancy, twins)):
             raise RunError(f"{answer} can be simulated but not {self.done}")
         return answer

@@ -151,6 +151,11 @@ class Plan:
         """Whether rows have to be told from one another by when they were modified."""
         return any(schedule.save.since is not None for schedule in self.schedules)
 
+    @property
+    def live_tiers(self) -> tuple[str, ...]:
+        """The tiers that are trained on themselves, such as other groups with the same rows."""
+        return tuple(tier.name for tier in self.tiers if tier.live)
+
     def tier(self, name: str) -> Tier:
         """The tier of that name."""
         return next(tier for tier in self.tiers if tier.name == name)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from cprsim.errors import UsageError
 
 if TYPE_CHECKING:
-    from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, split_rows
+    from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, TwinAdapter, split_rows
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
     from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
     from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
@@ -36,6 +36,7 @@ _HOMES = {
     "Summary": "cprsim.trainer.hooks.hooks",
     "TablePart": "cprsim.trainer.hooks.adapter",
     "TrainerHooks": "cprsim.trainer.hooks.hooks",
+    "TwinAdapter": "cprsim.trainer.hooks.adapter",
     "split_rows": "cprsim.trainer.hooks.adapter",
 }
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Summary",
     "TablePart",
     "TrainerHooks",
+    "TwinAdapter",
     "check_torch",
     "split_rows",
 ]

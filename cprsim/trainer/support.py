@@ -13,4 +13,4 @@ TRAINER = Interpreter(
     ),
     "trained yet",
 )
-HOOKS = Interpreter(("controller", "schedules", "background"), "done by hooks")
+HOOKS = Interpreter(("controller", "schedules", "background", "twins"), "done by hooks")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cprsim.contract import (
+    REMOTE,
     Always,
     Chains,
     Differences,
@@ -15,6 +16,8 @@ from cprsim.contract import (
     Rotation,
     Rotations,
     Save,
+    Schedule,
+    Tier,
     Tracking,
     Verification,
     every,
@@ -121,3 +124,12 @@ def test_what_shards_are_made_anew_from_is_a_need(redundancy, needs):
         "differences": "saves of modified rows alone",
         "copies and differences": f"saves of modified rows alone beside {kind}",
     }
+
+
+def test_groups_that_are_trained_on_are_one_need_of_their_own():
+    """Nothing is stored with them, whatever an averaging sends."""
+    twins = Tier("twins", "peers", snapshot_s=1.0, live=True)
+    averaging = Schedule(10.0, Save("twins", writes=2.0))
+    plan = Plan("replica", (averaging,), Always(Recover("lost", source="twins")), (twins, REMOTE))
+
+    assert needs_of(plan) == {"twins": "lost shards filled by twins"}

@@ -2,9 +2,10 @@
 
 `python -m tests.trainer.gloo_job RANK SIZE GENERATION KIND POLICY FOLDER`
 
-Table r lies on rank r, the MLP on all, or, of the kind `sharded`, a part of it on each. With a STEP
-more it is killed there, in generation 0. What it says last: the steps that it went on from, digests
-of its rows and of its MLP, and PLS.
+Table r lies on rank r, the MLP on all, or, of the kind `sharded`, a part of it on each; of the kind
+`twins` each half of the ranks has all tables. With a STEP more it is killed there, in generation 0.
+What it says last: the steps that it went on from, digests of its rows and of its MLP, PLS, and a
+digest of its rows as it went on.
 """
 
 import hashlib
@@ -25,58 +26,72 @@ from cprsim.trainer import RebuiltGroup, TablePart, TrainerHooks
 from tests.waiting import HANGS_S
 
 STEPS, BATCH, DIM, ROWS = 20, 16, 4, 40
+MORE = {"twin-groups": {"interval": "10 s", "every": "4 s", "sync": "1 s"}}
 
 
-def scenario(size, policy):
+def scenario(size, policy, groups=1):
     return cprsim.Scenario(
         job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH},
-        model={"tables": [{"rows": ROWS, "dim": DIM}] * size},
+        model={"tables": [{"rows": ROWS, "dim": DIM}] * (size // groups)},
         cluster={"parameter_servers": size, "trainers": size},
         costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
         failures={"exactly": 1},
-        policies={policy: {"system": policy, "interval": "5 s"}},
+        policies={policy: {"system": policy, "interval": "5 s"} | MORE.get(policy, {})},
     )
 
 
 class Loop:
-    """Its own table, and an MLP that all have, by SGD with momentum; gradients are averaged."""
+    """Its own table, and an MLP that all have, by SGD with momentum; gradients are averaged.
+
+    Of several groups each has all tables, and samples of its own.
+    """
+
+    groups = 1
 
     def __init__(self, rank, size):
-        drawn = torch.Generator().manual_seed(rank)
         self.rank, self.size = rank, size
+        self.tables = size // self.groups
+        self.group, self.number = divmod(rank, self.tables)
+        drawn = torch.Generator().manual_seed(self.number)
         self.table = torch.rand(ROWS, DIM, generator=drawn).requires_grad_()
         torch.manual_seed(0)
-        self.mlp = torch.nn.Linear(size * DIM, 1)
+        self.mlp = torch.nn.Linear(self.tables * DIM, 1)
         self.optimizer = torch.optim.SGD(self.mlp.parameters(), lr=0.1, momentum=0.9)
 
     def shards(self):
-        return {self.rank: [TablePart(self.rank, self.table)]}
+        return {self.rank: [TablePart(self.number, self.table)]}
 
     def dense(self):
         return {"mlp": self.mlp, "sgd": self.optimizer}
 
     def lookups(self, ids):
-        return {self.rank: ids[self.rank]}
+        return {self.number: ids[self.number]}
 
-    def average(self):
+    def average_gradients(self):
         for each in self.mlp.parameters():
             dist.all_reduce(each.grad)
             each.grad /= self.size
 
+    def gathered(self, tensor):
+        """Those of all ranks."""
+        found = [torch.empty_like(tensor) for _ in range(self.size)]
+        dist.all_gather(found, tensor.detach())
+        return found
+
     def step(self, number):
-        drawn = torch.Generator().manual_seed(number)
-        ids = torch.randint(ROWS, (self.size, BATCH), generator=drawn)
-        mine = self.table[ids[self.rank]]
-        looked = [torch.empty(BATCH, DIM) for _ in range(self.size)]
-        dist.all_gather(looked, mine.detach())
-        looked[self.rank] = mine
+        drawn = torch.Generator().manual_seed(number + STEPS * self.group)
+        ids = torch.randint(ROWS, (self.tables, BATCH), generator=drawn)
+        mine = self.table[ids[self.number]]
+        first = self.group * self.tables
+        looked = self.gathered(mine)[first : first + self.tables]
+        looked[self.number] = mine
         logits = self.mlp(torch.cat(looked, dim=1)).squeeze(1)
         labels = (ids.sum(dim=0) % 2).float()
         loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels)
         self.table.grad = None
         self.optimizer.zero_grad()
         loss.backward()
-        self.average()
+        self.average_gradients()
         dist.barrier()  # nothing is applied before all have come so far
         with torch.no_grad():
             self.table -= 0.1 * self.table.grad
@@ -107,11 +122,22 @@ class ShardedLoop(Loop):
             optim_state_dict=state["optimizer"],
         )
 
-    def average(self):
+    def average_gradients(self):
         """`fully_shard` has done it."""
 
 
-LOOPS = {"plain": Loop, "sharded": ShardedLoop}
+class TwinLoop(Loop):
+    """Two groups."""
+
+    groups = 2
+
+    def average(self):
+        tables = self.gathered(self.table)
+        twins = tables[self.number], tables[self.number + self.tables]
+        self.table.detach().copy_(sum(twins) / 2)
+
+
+LOOPS = {"plain": Loop, "sharded": ShardedLoop, "twins": TwinLoop}
 
 
 def local(tensor):
@@ -129,11 +155,10 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
     torch.set_num_threads(1)
     ranks = RebuiltGroup(folder / "group", rank, size, generation, timeout_s=HANGS_S)
     loop = LOOPS[kind](rank, size)
-    hooks = TrainerHooks(
-        scenario(size, policy), policy, loop, folder / str(rank), STEPS, ranks=ranks
-    )
+    given = scenario(size, policy, loop.groups)
+    hooks = TrainerHooks(given, policy, loop, folder / str(rank), STEPS, ranks=ranks)
     step = hooks.restore() if generation == 0 else hooks.on_failure(ranks.new)
-    begun = [step]
+    begun, found = [step], digest([loop.table])
     while step < STEPS:
         if step == killed_at and generation == 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -143,10 +168,11 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
         except RuntimeError:
             step = hooks.on_failure(ranks.rebuild())
             begun.append(step)
+            found = digest([loop.table])
     summary = hooks.job_summary()
     kept = [each for of in loop.optimizer.state.values() for each in of.values()]
     dense = digest([*loop.mlp.parameters(), *kept])
-    sys.stdout.write(f"{begun} {digest([loop.table])} {dense} {summary.pls}\n")
+    sys.stdout.write(f"{begun} {digest([loop.table])} {dense} {summary.pls} {found}\n")
     sys.stdout.flush()
     dist.barrier()  # or rank 0 may go, with the store, before others have ended
 

@@ -30,7 +30,7 @@ def ended(processes):
     """What each said last."""
     said = [each.communicate(timeout=HANGS_S) for each in processes]
     assert [each.returncode for each in processes] == [0] * len(processes), said
-    return [out.splitlines()[-1].rsplit(" ", 3) for out, _ in said]
+    return [out.splitlines()[-1].rsplit(" ", 4) for out, _ in said]
 
 
 def whole_job(size, policy, folder, kind="plain"):
@@ -53,15 +53,16 @@ def clean(request, tmp_path_factory):
     return size, whole_job(size, "full", tmp_path_factory.mktemp("clean"))
 
 
-def one_lost(size, policy, folder):
-    """The last rank is killed at step 13, and another takes its place among the survivors."""
-    lost = size - 1
+def some_lost(lost, size, policy, folder, kind="plain"):
+    """These ranks are killed at step 13, and others take their places among the survivors."""
     with ExitStack() as stack:
         ranks = [
-            started(stack, n, size, 0, policy, folder, *[13] * (n == lost)) for n in range(size)
+            started(stack, n, size, 0, policy, folder, *[13] * (n in lost), kind=kind)
+            for n in range(size)
         ]
-        assert ranks[lost].wait(HANGS_S) == -signal.SIGKILL
-        ranks[lost] = started(stack, lost, size, 1, policy, folder)
+        assert [ranks[n].wait(HANGS_S) for n in lost] == [-signal.SIGKILL] * len(lost)
+        for n in lost:
+            ranks[n] = started(stack, n, size, 1, policy, folder, kind=kind)
         return ended(ranks)
 
 
@@ -78,7 +79,7 @@ def test_ranks_that_are_killed_go_on_bit_for_bit(kind, tmp_path):
 
 def test_a_lost_rank_is_replaced_and_all_return_together(clean, tmp_path):
     size, without = clean
-    found = one_lost(size, "full", tmp_path)
+    found = some_lost([size - 1], size, "full", tmp_path)
 
     assert [each[0] for each in found] == ["[0, 10]"] * (size - 1) + ["[10]"]
     assert [each[1:3] for each in found] == [each[1:3] for each in without]
@@ -87,9 +88,29 @@ def test_a_lost_rank_is_replaced_and_all_return_together(clean, tmp_path):
 def test_under_partial_recovery_the_rest_keeps_what_it_has(clean, tmp_path):
     """The new rank has the MLP of the others: all end with the same, momentum too."""
     size, _ = clean
-    found = one_lost(size, "partial", tmp_path)
+    found = some_lost([size - 1], size, "partial", tmp_path)
 
     assert [each[0] for each in found] == ["[0, 13]"] * (size - 1) + ["[13]"]
     assert len({each[2] for each in found}) == 1
     # (E4), over all ranks: 3 steps of one of them since step 10.
     assert [float(each[3]) for each in found] == [3 / (STEPS * size)] * size
+
+
+def test_a_lost_rank_is_filled_by_its_twin_in_the_other_group(tmp_path):
+    """Of two groups of two: rank 1 has the rows of rank 3, as far as that has trained them."""
+    found = some_lost([3], 4, "twin-groups", tmp_path, kind="twins")
+
+    assert [each[0] for each in found] == ["[0, 13]"] * 3 + ["[13]"]
+    assert found[3][4] == found[1][4]
+    assert found[3][4] != found[2][4] != found[0][4]
+    assert len({each[2] for each in found}) == 1
+    # (E4): 3 steps of one of four since all averaged last, at the save of step 10.
+    assert [float(each[3]) for each in found] == [3 / (STEPS * 4)] * 4
+
+
+def test_where_both_twins_are_lost_all_returns_to_the_store(tmp_path):
+    without = whole_job(4, "twin-groups", tmp_path / "clean", kind="twins")
+    found = some_lost([1, 3], 4, "twin-groups", tmp_path / "hit", kind="twins")
+
+    assert [each[0] for each in found] == ["[0, 10]", "[10]"] * 2
+    assert [each[1:3] for each in found] == [each[1:3] for each in without]

@@ -7,7 +7,9 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 
 from cprsim.trainer import TrainerHooks
+from cprsim.trainer.hooks.checkpointed import CheckpointedDense
 from cprsim.trainer.hooks.nested import is_sharded
+from cprsim.trainer.hooks.ranks import OneProcess
 from tests.trainer.test_hooks_changed_jobs import STEPS, Counted, job
 
 pytestmark = pytest.mark.slow
@@ -55,6 +57,29 @@ def test_a_dtensor_comes_back_bit_for_bit(mesh, tmp_path):
 
     assert torch.equal(other.dtensor.to_local(), torch.arange(6.0).view(3, 2) * (1 / 3))
     assert other.of == {"steps": 3, "kinds": ["a", "b"]}
+
+
+class Survivor(OneProcess):
+    """Another process that has the dense part, as it is now."""
+
+    def __init__(self, content):
+        self._content = content
+
+    def copied(self, content):
+        return self._content if content is None else content
+
+
+def test_what_lies_beside_shards_is_taken_from_a_survivor(mesh, tmp_path):
+    there, it = Sharded(mesh), Sharded(mesh)
+    there.mlp.weight.detach().fill_(7)
+    survivor = Survivor(CheckpointedDense(there, tmp_path / "there").content())
+    hooks = TrainerHooks(job(policy="partial"), "it", it, tmp_path / "it", STEPS, survivor)
+    hooks.restore()
+    it.dtensor.to_local().fill_(8)
+    hooks.on_failure({0}, dense=True)
+
+    assert it.mlp.weight == 7
+    assert torch.equal(it.dtensor.to_local(), torch.arange(6.0).view(3, 2))
 
 
 def test_a_spoilt_one_is_found_by_its_hash(mesh, tmp_path):

@@ -1,4 +1,4 @@
-"""The adapter of docs/plug-into-torchrec.md on two real ranks."""
+"""What docs/plug-into-torchrec.md shows, on real ranks."""
 
 import signal
 import socket
@@ -20,31 +20,38 @@ pytestmark = [
 ]
 
 
-def ranks(folder):
-    """Both ranks, run to their ends: exit codes, and what they said last."""
+def started(stack, job, *arguments):
+    """A rank, which ends with the stack at the latest."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"tests.trainer.{job}", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    stack.enter_context(process)  # which closes its pipes
+    stack.callback(process.kill)
+    return process
+
+
+def ended(processes):
+    """Exit codes, and what they said last."""
+    said = [each.communicate(timeout=HANGS_S) for each in processes]
+    assert all("Error" not in error for _, error in said), "".join(error for _, error in said)
+    return [each.returncode for each in processes], [out.splitlines()[-1:] for out, _ in said]
+
+
+def ranks(job, folder, *more, size=2):
+    """All ranks, run to their ends."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+        port = free.getsockname()[1]
     with ExitStack() as stack:
-        started = []
-        for rank in range(2):
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tests.trainer.torchrec_job", str(rank), port, str(folder)],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            stack.enter_context(process)  # which closes its pipes
-            stack.callback(process.kill)
-            started.append(process)
-        said = [each.communicate(timeout=HANGS_S) for each in started]
-    assert all("Error" not in error for _, error in said), said[0][1] + said[1][1]
-    return [each.returncode for each in started], [out.splitlines()[-1:] for out, _ in said]
+        return ended([started(stack, job, rank, port, folder, *more) for rank in range(size)])
 
 
 def test_ranks_that_are_killed_go_on_and_a_lost_one_returns_alone(tmp_path):
-    killed, _ = ranks(tmp_path)
-    ended, said = ranks(tmp_path)
+    killed, _ = ranks("torchrec_job", tmp_path)
+    ended, said = ranks("torchrec_job", tmp_path)
 
     assert killed == [-signal.SIGKILL] * 2
     assert ended == [0, 0]
@@ -55,3 +62,59 @@ def test_ranks_that_are_killed_go_on_and_a_lost_one_returns_alone(tmp_path):
         ["10 True 17 True False 20 0.25"],
         ["10 True 17 True True 20 0.425"],
     ]
+
+
+def test_tables_cut_by_columns_go_on_bit_for_bit(tmp_path):
+    _, without = ranks("torchrec_dcp_job", tmp_path / "clean", "full")
+    killed, _ = ranks("torchrec_dcp_job", tmp_path / "hit", "full", "killed")
+    ended, found = ranks("torchrec_dcp_job", tmp_path / "hit", "full")
+
+    assert killed == [-signal.SIGKILL] * 2
+    assert ended == [0, 0]
+    assert found == [[each.replace("0", "10", 1)] for (each,) in without]
+
+
+def test_a_rank_that_lost_its_columns_has_them_as_they_were_saved_and_the_mlp_of_the_other(
+    tmp_path,
+):
+    ended, said = ranks("torchrec_dcp_job", tmp_path, "partial", "lost")
+    (kept, lost) = (each[0].split() for each in said)
+
+    assert ended == [0, 0]
+    assert kept[:2] == lost[:2] == ["0", "17"]
+    assert kept[3] == lost[3]
+    saved, before, after = kept[4:]
+    assert saved != before == after
+    saved, before, after = lost[4:]
+    assert saved == after != before
+
+
+def test_a_rank_is_filled_by_its_twin_in_the_other_group(tmp_path):
+    ended, said = ranks("torchrec_twins_job", tmp_path, size=4)
+    step, pls, averaged, before, after, top = zip(*(each[0].split() for each in said), strict=True)
+
+    assert ended == [0] * 4
+    assert step == ("17",) * 4
+    assert averaged[:2] == averaged[2:]  # rows and optimiser state
+    assert len({*before}) == 4
+    assert after == (*before[:3], before[1])
+    assert len({*top}) == 1
+    assert [float(each) for each in pls] == [0, 0, 0, 1 / (20 * 4)]  # (E4): a step of one of four
+
+
+def test_a_rank_that_is_killed_has_its_rows_of_its_twin_in_groups_made_anew(tmp_path):
+    """Survivors build TorchRec's model anew, and keep what they have."""
+    job = "torchrec_rebuilt_job"
+    with ExitStack() as stack:
+        all_of = [started(stack, job, rank, 0, tmp_path) for rank in range(3)]
+        killed = started(stack, job, 3, 0, tmp_path, 17)
+        assert killed.wait(HANGS_S) == -signal.SIGKILL
+        codes, said = ended([*all_of, started(stack, job, 3, 1, tmp_path)])
+    begun, pls, rows, top = zip(*(each[0].split() for each in said), strict=True)
+
+    assert codes == [0] * 4
+    assert begun == ("0-17",) * 3 + ("17",)
+    assert rows[3] == rows[1]
+    assert len({*rows}) == 3
+    assert len({*top}) == 1
+    assert [float(each) for each in pls] == [1 / (20 * 4)] * 4  # (E4), of the whole job

@@ -8,15 +8,18 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import torch
 import torch.distributed as dist
 import torchrec
+from torch.distributed import _remote_device
 from torchrec import EmbeddingBagCollection, EmbeddingBagConfig, KeyedJaggedTensor
 from torchrec.distributed import DistributedModelParallel
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.planner import EmbeddingShardingPlanner, Topology
 from torchrec.distributed.planner.types import ParameterConstraints
+from torchrec.distributed.types import ShardingEnv
 from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
 
 import cprsim
@@ -43,17 +46,43 @@ class Model(torch.nn.Module):
         return self.top(self.ebc(features).values()).squeeze(1)
 
 
-def sharded():
+def joined(rank, port, size=2):
+    """This rank of so many, by gloo."""
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(size)}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size)}
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    dist.init_process_group("gloo")
+
+
+def of_page(name):
+    """A file of the page, as a module."""
+    module = ModuleType(name)
+    exec(code(PAGE.read_text(encoding="utf-8"), f"{name}.py"), module.__dict__)
+    sys.modules[name] = module  # for those that import it
+    return module
+
+
+def sharded(how, group=None):
+    """The model over a group of two ranks, or all ranks."""
+    group = dist.group.WORLD if group is None else group
     model = Model()
     apply_optimizer_in_backward(torchrec.optim.RowWiseAdagrad, model.ebc.parameters(), {"lr": 0.05})
-    table_wise = ParameterConstraints(sharding_types=["table_wise"])
+    constraint = ParameterConstraints(sharding_types=[how], min_partition=DIM // 2)
     planner = EmbeddingShardingPlanner(
         topology=Topology(world_size=2, compute_device="cpu"),
-        constraints={f"t{n}": table_wise for n in range(len(ROWS))},
+        constraints={f"t{n}": constraint for n in range(len(ROWS))},
     )
     sharders = [EmbeddingBagCollectionSharder()]
     plan = planner.collective_plan(model, sharders, dist.group.WORLD)
-    return DistributedModelParallel(model, device=torch.device("cpu"), plan=plan, sharders=sharders)
+    for of_module in plan.plan.values():
+        for of_table in of_module.values():
+            for shard in of_table.sharding_spec.shards:  # the plan is for ranks of the group
+                rank = dist.get_global_rank(group, shard.placement.rank())
+                shard.placement = _remote_device(f"rank:{rank}/cpu")
+    env = ShardingEnv.from_process_group(group)
+    device = torch.device("cpu")
+    return DistributedModelParallel(model, env=env, device=device, plan=plan, sharders=sharders)
 
 
 def features(step, rank):
@@ -62,6 +91,17 @@ def features(step, rank):
     lengths = torch.ones(len(ROWS) * BATCH, dtype=torch.int64)
     keys = [f"f{n}" for n in range(len(ROWS))]
     return KeyedJaggedTensor(keys=keys, values=torch.cat(ids), lengths=lengths)
+
+
+def trained(model, optimizer, step, rank):
+    """A step of the whole model, by its own loss."""
+    logits = model(features(step, rank))
+    labels = torch.arange(BATCH) % 2
+    torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float()).backward()
+    for each in model.module.top.parameters():
+        dist.all_reduce(each.grad)
+    optimizer.step()
+    optimizer.zero_grad()
 
 
 def scenario():
@@ -76,17 +116,13 @@ def scenario():
 
 
 def main(rank, port, folder):
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    dist.init_process_group("gloo")
-    names = {}
-    exec(code(PAGE.read_text(encoding="utf-8"), "torchrec_adapter.py"), names)
-    model = sharded()
+    joined(rank, port)
+    model = sharded("table_wise")
     top = model.module.top
     optimizer = torch.optim.Adagrad(top.parameters(), lr=0.05)
-    adapter = names["TorchRecAdapter"](model.module.ebc, {"top": top, "adagrad": optimizer}, rank)
+    adapter = of_page("torchrec_adapter").TorchRecAdapter(
+        model.module.ebc, {"top": top, "adagrad": optimizer}, rank
+    )
     hooks = TrainerHooks(
         scenario(), "cpr", adapter, folder / str(rank), STEPS, ranks=ProcessGroup()
     )
@@ -100,13 +136,7 @@ def main(rank, port, folder):
 
     def train(first, end):
         for step in range(first, end):
-            logits = model(features(step, rank))
-            labels = torch.arange(BATCH) % 2
-            torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float()).backward()
-            for each in top.parameters():
-                dist.all_reduce(each.grad)
-            optimizer.step()
-            optimizer.zero_grad()
+            trained(model, optimizer, step, rank)
             hooks.after_step(None)
 
     first = hooks.restore()

@@ -64,6 +64,19 @@ class ShardAdapter(Protocol[_Batch_contra]):
         """
 
 
+class TwinAdapter(ShardAdapter[_Batch_contra], Protocol):
+    """Of a loop whose processes form groups that hold all tables each (2D sparse parallelism).
+
+    Shards with the same rows are twins; their numbers go on group by group.
+    """
+
+    def average(self) -> None:
+        """Make the rows of all groups, and their optimiser's state, the average of them.
+
+        Called in all processes after the same step: TorchRec's `DMPCollection.sync`.
+        """
+
+
 def split_rows(part: TablePart, shards: int) -> list[TablePart]:
     """A table in so many parts, whose sizes differ by one row at most; they share its memory."""
     weights = torch.tensor_split(part.weights.detach(), shards)

@@ -91,14 +91,15 @@ class CheckpointedDense:
         """A copy of it."""
         return Image(self.store, packed(self._state() | {"job": accounts}))
 
-    def content(self) -> Arrays | None:
-        """What another process can take over with `take`; None of shards, which are its own."""
-        state = self._state()
-        return None if state["shards"] else packed(state)
+    def content(self) -> Arrays:
+        """What another process can take over with `take`: all but shards, which are its own."""
+        return packed({name: each for name, each in self._states().items() if not is_sharded(each)})
 
     def take(self, content: Arrays) -> int:
         """Take over what another process has; gives its bytes."""
-        self._load(unpacked(content))
+        live = self._adapter.dense()
+        for name, state in unpacked(content).items():
+            live[name].load_state_dict(state)
         return sum(each.nbytes for each in content)
 
     def load(self, at_most: int) -> tuple[int, int]:
@@ -109,11 +110,13 @@ class CheckpointedDense:
         self._load(whole)
         return found.step, found.size
 
+    def _states(self) -> dict[str, Mapping[str, Any]]:
+        return {name: each.state_dict() for name, each in self._adapter.dense().items()}
+
     def _state(self) -> dict[str, Any]:
         """By name: `state` of what is here as a whole, `shards` of what others hold parts of."""
         found: dict[str, Any] = {"state": {}, "shards": {}}
-        for name, each in self._adapter.dense().items():
-            state = each.state_dict()
+        for name, state in self._states().items():
             if is_sharded(state):
                 found["shards"][name] = _sharded().shards_as_bytes(state)
             else:

@@ -23,6 +23,7 @@ from cprsim.trainer.hooks.observer import HooksObserver, Observers
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.saves import Saves
+from cprsim.trainer.hooks.twins import TwinShards, twins_of
 from cprsim.trainer.hooks.update_count import share
 from cprsim.trainer.support import HOOKS
 
@@ -156,7 +157,10 @@ class TrainerHooks(Generic[_Batch]):
         self._thread = threading.get_ident()  # the loop's
         self._until = 0  # the controller is asked again at this step
         self._observer = Observers(observers)
-        self._saves = Saves(self._state, self._job, self._servers, self._ranks, self._observer)
+        self._twins = twins_of(plan, adapter, self._state, self._ranks)
+        self._saves = Saves(
+            self._state, self._job, self._servers, self._ranks, self._observer, self._twins
+        )
 
     # --- What a loop calls ---
 
@@ -345,7 +349,8 @@ class TrainerHooks(Generic[_Batch]):
         self._observer.lost(frozenset(lost), dense)
         loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
         job.controller.tell(Failed(job.clock, loss))
-        answer = HOOKS.check_answer(job.controller.ask(job.clock))
+        asked = job.controller.ask(job.clock)
+        answer = HOOKS.check_answer(asked, twins=self._plan.live_tiers)
         job.watch.switch("load")
         read = self._saves.counts["bytes_loaded"]
         if answer.rollback == "all":
@@ -355,7 +360,8 @@ class TrainerHooks(Generic[_Batch]):
             for _ in self._state.shards:
                 job.lose(whole)
         else:
-            self._return_lost(lost, dense)
+            by_twins = answer.source in self._plan.live_tiers
+            self._return_lost(lost, dense, self._twins if by_twins else None)
         self._catch_up()
         job.controller.tell(Resumed(job.clock, ()))
         job.watch.switch("train")
@@ -374,9 +380,11 @@ class TrainerHooks(Generic[_Batch]):
         whole = job.usable.at(step).whole
         job.watch.undo(job.usable.back_to(step).trained_s)
         job.turns.return_to(step)
+        if self._twins is not None:
+            self._twins.averaged = step  # as before each save
         return whole
 
-    def _return_lost(self, lost: Collection[int], dense: bool) -> None:
+    def _return_lost(self, lost: Collection[int], dense: bool, twins: TwinShards | None) -> None:
         job, held = self._job, self._state
         mine = [shard for shard in held.shards if shard in lost]
         fresh, at_most, size = not self._started, self._last_usable, 0
@@ -384,16 +392,19 @@ class TrainerHooks(Generic[_Batch]):
             step, size = held.load_dense(at_most)
             if fresh:  # rows may have been stored where the dense part was not any more
                 at_most = step
-        loaded = [held.load_shard(shard, at_most) for shard in mine]
+        if twins is not None:
+            loaded = twins.fill(lost)
+        else:
+            loaded = [held.load_shard(shard, at_most) for shard in mine]
         size += sum(size for _, size in loaded)
         size += held.copy_dense(self._ranks, lost=dense or fresh) or 0
         self._loaded(size)
         job.turns.return_to(self._latest(job.step))
         if fresh:
-            since = job.step - job.usable.last.step
-            held.updates.return_to(held.accounts["updates"], since, fresh=True)
+            last = job.usable.last.step if twins is None else twins.averaged
+            held.updates.return_to(held.accounts["updates"], job.step - last, fresh=True)
         for step, _ in loaded:
-            job.lose(job.usable.at(step).whole)
+            job.lose(job.usable.at(step).whole if twins is None else step)
 
     def _loaded(self, size: int) -> None:
         """Count it; a process that has just been started goes on from the accounts of another."""
@@ -411,10 +422,13 @@ class TrainerHooks(Generic[_Batch]):
     def _catch_up(self) -> None:
         """A new controller hears of the last save, so that it saves when those of others do."""
         job = self._job
-        saved = self._latest(job.usable.last.step)
-        if not self._started and self._plan.schedules:
-            clock = Clock(job.watch.now_s, saved * job.step_s)
-            job.controller.tell(Saved(clock, self._plan.schedules[0].save, stored=True))
+        saved = [self._latest(job.usable.last.step)]
+        if self._twins is not None:  # to the furthest tier first, which serves the nearer ones
+            saved.append(self._twins.averaged)
+        if not self._started:
+            for step, schedule in zip(saved, reversed(self._plan.schedules), strict=False):
+                clock = Clock(job.watch.now_s, step * job.step_s)
+                job.controller.tell(Saved(clock, schedule.save, stored=True))
         self._started = self._unchecked = True
 
     @property

@@ -14,6 +14,12 @@ from torch import Tensor
 from cprsim.errors import UsageError
 from cprsim.trainer.members.parameters import Arrays
 
+#: Tensors of which a rank holds a shard, and where they are.
+_SHARDED = (
+    ("torch.distributed.tensor", "DTensor"),
+    ("torch.distributed._shard.sharded_tensor", "ShardedTensor"),  # TorchRec's
+)
+
 
 def as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
     """The bytes of a tensor of any type, on any device, one after the other; a copy."""
@@ -66,13 +72,16 @@ def unpacked(arrays: Arrays) -> Any:
 
 
 def is_sharded(state: Any) -> bool:
-    """Whether a state has tensors of which this rank holds a shard (DTensor)."""
+    """Whether a state has tensors of which this rank holds a shard (DTensor, ShardedTensor)."""
     if isinstance(state, Mapping):
         return any(map(is_sharded, state.values()))
     if isinstance(state, list | tuple):
         return any(map(is_sharded, state))
-    known = sys.modules.get("torch.distributed.tensor")  # or there is no such tensor
-    return known is not None and isinstance(state, known.DTensor)
+    # Of a module that nobody has imported there are no tensors.
+    known = [
+        getattr(sys.modules[module], name) for module, name in _SHARDED if module in sys.modules
+    ]
+    return isinstance(state, tuple(known))
 
 
 def _said(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> Any:

@@ -214,7 +214,31 @@ class ProcessState(Generic[_Batch]):
         if self._trackers is None:
             at = self._layout.shards.index(shard)
             return [range(at, at + 1)]
-        return [part.numbers for part in self._layout.parts if part.shard == shard]
+        return [part.numbers for part in self._parts_of(shard)]
+
+    def _parts_of(self, shard: int) -> list[RowRange]:
+        return [part for part in self._layout.parts if part.shard == shard]
+
+    @staticmethod
+    def _said(part: RowRange) -> list[Any]:
+        return [part.table, part.first, part.rows, [[kind, [*row]] for kind, row in part.kinds]]
+
+    def rows_of(self, shard: int) -> dict[str, Any]:
+        """Which rows a shard has: what one with the same rows says as well."""
+        return {"parts": [self._said(part) for part in self._parts_of(shard)]}
+
+    def content(self, shard: int) -> dict[str, Any]:
+        """The tensors in use of a shard, those of each part."""
+        live = self._layout.tensors(self._adapter.shards())
+        return {"tensors": [each for part in self._parts_of(shard) for each in live[part]]}
+
+    def take(self, shard: int, content: Mapping[str, Any]) -> None:
+        """Take over what another with the same rows holds; what was done here since is lost."""
+        for mine, theirs in zip(self.content(shard)["tensors"], content["tensors"], strict=True):
+            mine.copy_(theirs)
+        if self._trackers is not None:
+            self._trackers.forget(shard, self._weights())
+        self.updates.lose(self._places(shard))
 
     def load_dense(self, at_most: int) -> tuple[int, int]:
         """Return the dense part to its last checkpoint; gives its step, and the bytes read."""

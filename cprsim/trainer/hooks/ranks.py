@@ -1,5 +1,6 @@
 """The processes of a job, and what they have to agree on."""
 
+import gc
 import sys
 import traceback
 from collections.abc import Callable
@@ -19,6 +20,13 @@ from cprsim.trainer.members.parameters import Arrays
 Least: TypeAlias = Callable[[int], int]
 #: No rank has such a number.
 _NONE = 2**31
+#: Functions of these modules have the group of the instant at which they are imported as a default,
+#: and so hold on to it, and to its links, for ever. torch imports them late (DDP the first one).
+_HOLDING = (
+    "torch.distributed.nn.functional",
+    "torch.distributed.optim.zero_redundancy_optimizer",
+    "torch.distributed.fsdp.sharded_grad_scaler",
+)
 
 
 class Ranks(Protocol):
@@ -142,9 +150,8 @@ class RebuiltGroup(ProcessGroup):
         device: str = "cpu",
         timeout_s: float = 300.0,
     ) -> None:
-        # Functions of this module have the group of the instant at which it is imported as a
-        # default, and so would hold on to it, and to its links: now there is none yet.
-        import_module("torch.distributed.nn.functional")
+        for module in _HOLDING:  # before there is a group
+            import_module(module)
         self._folder = Path(folder).resolve()
         self._rank, self._size, self._generation = rank, size, generation
         self._backend, self._timeout_s = backend, timeout_s
@@ -163,6 +170,7 @@ class RebuiltGroup(ProcessGroup):
             # Its frames hold on to the group, whose links have to close: ranks that wait for others
             # than the lost one learn of it by that alone.
             traceback.clear_frames(error.__traceback__)
+        gc.collect()  # so do models that were let go of, and lie in cycles (DDP)
         dist.destroy_process_group()
         self._generation += 1
         self._join()

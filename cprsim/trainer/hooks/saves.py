@@ -8,11 +8,13 @@ from typing import Any
 
 from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError
+from cprsim.job.tiers import REMOTE
 from cprsim.trainer.coordinator.accounts import UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
 from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot, Writing
 from cprsim.trainer.hooks.ranks import Ranks
+from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.hooks.warned import HooksWarning
 
 #: What each process counts of a job.
@@ -49,6 +51,8 @@ class Saves:
         The processes of the job.
     observer
         Told of what is stored, and what isn't.
+    twins
+        Averaged before each save, where there are groups with the same rows.
     """
 
     def __init__(
@@ -58,10 +62,11 @@ class Saves:
         servers: int,
         ranks: Ranks,
         observer: HooksObserver,
+        twins: TwinShards | None,
     ) -> None:
         self.counts = dict.fromkeys(COUNTS, 0)
         self._state, self._job, self._servers, self._ranks = state, job, servers, ranks
-        self._observer = observer
+        self._observer, self._twins = observer, twins
         self._under_way: _UnderWay | None = None
         self._everywhere = 0  # the last step of which every process has all
         self._all_rows: int | None = None  # when all of them were saved last
@@ -82,6 +87,14 @@ class Saves:
         job = self._job
         job.watch.switch("save")
         self.settle()
+        if self._twins is not None:
+            job.watch.switch("stall")
+            self._twins.average(job.step)
+            if save.tier != REMOTE.name:
+                job.controller.tell(Saved(job.clock, save, stored=True))
+                job.watch.switch("train")
+                return True
+            job.watch.switch("save")
         if not save.blocking:
             job.watch.switch("stall")
         self._under_way = self._begun(save)

@@ -1,4 +1,4 @@
-"""Dense parts of which each rank holds a shard (DTensor, `fully_shard`), as bytes and back.
+"""What each rank holds a shard of (`fully_shard`, TorchRec's tables), as bytes and back.
 
 torch.distributed.checkpoint knows what a rank holds of them and writes that; every rank keeps its
 own, without collectives, in the store that hashes all else of it. Its metadata are pickled: they
