@@ -91,21 +91,23 @@ def contest(measures: Mapping[str, Floats], drops: Floats) -> Contest:
     ]
     if seeds < _FEWEST:
         return Contest(drops.shape[1], tuple(predictors), tuple(measures), tuple(measures))
-    return Contest(drops.shape[1], tuple(predictors), _best(explained), _best(ranked))
+    return Contest(drops.shape[1], tuple(predictors), _leading(explained), _leading(ranked))
 
 
 def told(found: Contest) -> str:
-    """Which measure is best, in a clause."""
+    """Which measure is best, and how good that is, in a clause."""
+    explained = {each.measure: each.explained for each in found.predictors}
+    ranked = {each.measure: each.ranked for each in found.predictors}
     return (
-        f"{_best_of(found.explain)} {'explains most' if found.explain else 'explains any'} of it, "
-        f"{_best_of(found.rank)} {'ranks it best' if found.rank else 'ranks it'}"
+        f"{_best(found.explain, explained, 'explains most of it', 'explains any of it')}, "
+        f"{_best(found.rank, ranked, 'ranks it best', 'ranks it')}"
     )
 
 
-def _best_of(names: tuple[str, ...]) -> str:
+def _best(names: tuple[str, ...], values: Mapping[str, float], does: str, none: str) -> str:
     if len(names) > 1:
-        return f"undecided which of {listed(names)}"
-    return names[0] if names else "none"
+        return f"undecided which of {listed(names)} {does}"
+    return f"{names[0]} {does} ({values[names[0]]:.2f})" if names else f"none {none}"
 
 
 def _means(values: Floats, samples: NDArray[np.int64]) -> Floats:
@@ -150,7 +152,7 @@ def _interval(values: Floats) -> tuple[float, float, float]:
     return float(values[0]), float(low), float(high)
 
 
-def _best(values: Mapping[str, Floats]) -> tuple[str, ...]:
+def _leading(values: Mapping[str, Floats]) -> tuple[str, ...]:
     """The largest, and those that it isn't shown to be larger than; of those above 0 alone."""
     sound = {name: each for name, each in values.items() if _interval(each)[1] > 0}
     if not sound:

@@ -40,7 +40,7 @@ def test_the_measure_that_drops_were_made_of_is_best_and_noise_is_none() -> None
 
     assert found == again
     assert (found.explain, found.rank, found.points) == (("cause",), ("cause",), 6)
-    assert told(found) == "cause explains most of it, cause ranks it best"
+    assert told(found) == "cause explains most of it (1.00), cause ranks it best (1.00)"
     twins = contest({"cause": cause, "twin": 2 * cause}, drops)
     assert told(twins) == (
         "undecided which of cause and twin explains most of it, undecided which of cause and twin "
