@@ -156,7 +156,7 @@ class Execution:
                 training.discard(event.name)
 
     def _halt(self, training: Collection[Name]) -> None:
-        for name in training:
+        for name in sorted(training):
             self._cluster.ask(name, Op.HALT)
 
     def _start(self, end: int) -> set[Name]:

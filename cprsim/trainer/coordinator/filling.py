@@ -32,7 +32,7 @@ class Filling:
     def catch_up(self, servers: set[Name]) -> bool:
         """Servers fetch what has changed since they were filled."""
         epoch = self._job.next_epoch()
-        for name in servers:
+        for name in sorted(servers):
             self._cluster.ask(name, Op.CATCH_UP, epoch=epoch)
         return self._fetched(servers, epoch)
 
@@ -46,7 +46,7 @@ class Filling:
     def begin(self, servers: Collection[Name], away: Collection[Name] = ()) -> bool:
         """Servers are told where to fetch what they hold of others, and begin to."""
         epoch, down = self._job.next_epoch(), numbers("server", away)
-        for name in servers:
+        for name in sorted(servers):
             self._cluster.fill(name, epoch, self._ring.sources(name[1], down) or {})
         return self._fetched({*servers}, epoch)
 

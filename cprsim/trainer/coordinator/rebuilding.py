@@ -116,7 +116,7 @@ class Rebuilding:
     def rejoin(self, names: Collection[Name]) -> None:
         """These are filled, and serve again from this step on."""
         job = self._job
-        for name in names:
+        for name in sorted(names):
             each = self._rebuilds.pop(name)
             self._strikes.placed({name})
             if each.set_back is None or each.found is None:

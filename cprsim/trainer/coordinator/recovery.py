@@ -76,7 +76,7 @@ class ClusterRecovery:
         if again:
             self._job.next_epoch()
         cluster, trainers = self._cluster, set(self._cluster.training)
-        for name in trainers:
+        for name in sorted(trainers):
             cluster.ask(name, Op.LEAVE)
         self._mailbox.replies(trainers, Op.LEAVE)
         away = numbers("server", self._rebuilding.missing)
@@ -246,7 +246,7 @@ class ClusterRecovery:
         asked = set(self._cluster.names) if rollback == "all" else down
         loaded: dict[Name, int] = {}
         while asked:
-            for name in asked:
+            for name in sorted(asked):
                 self._cluster.ask(name, Op.LOAD, step, epoch=epoch)
             self._strikes.loading(down)
             replies = self._mailbox.replies(asked, Op.LOADED, epoch=epoch, strikes=self._strikes)
