@@ -3,34 +3,46 @@
 All of it: under the schedule that always takes the first action there is, and those that stray from
 it up to so many times, wherever and whichever way (Emmi, Qadeer and Rakamaric, "Delay-bounded
 scheduling", POPL 2011), with one fault before any action.
+
+`make interleavings` tries very many that are drawn, in worker processes.
 """
 
+import argparse
+import gc
+import os
 import random
 import sys
 import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import cache
+from multiprocessing import get_context
 
 import torch
 
 from tests.trainer.modelled import Case, check
 
-#: Longer than most jobs take, in actions: so some faults come too late, and others strike in
-#: recoveries from the first.
-_SPAN = 600
+#: Servers, and entries that share a parity, where there are parities.
+_CODED = ((3, 2), (4, 2), (4, 3), (6, 2))
+#: Actions within which two faults meet each other.
+_CLOSE = 40
+#: Of so many seeds that `main` tries, one has parities.
+_PARITIES = 7
+#: Schedules that a worker tries at a time.
+_AT_A_TIME = 1000
 
 
 class FailedAtError(AssertionError):
     """What broke, and how to see it again."""
 
 
-#: Servers, and entries that share a parity, where there are parities.
-_CODED = ((3, 2), (4, 2), (4, 3), (6, 2))
-
-
 def by_seed(seed, parities=False):
     """A case, who picks, and faults: what this seed has.
 
     Who picks may prefer what comes first among all that could happen, or last: then some members
-    hardly get on, and what was sent to them waits while others recover.
+    hardly get on, and what was sent to them waits while others recover. The first fault comes
+    before the end of the job, wherever that is; half of the second ones come close to it.
     """
     rng = random.Random(seed)
     servers, data = _CODED[seed // 2 % len(_CODED)] if parities else (4, 0)
@@ -38,32 +50,46 @@ def by_seed(seed, parities=False):
         servers,
         2 if seed % 4 == 1 else 3,
         steps=rng.choice((2, 3, 4)),
-        interval=rng.choice((2.0, 3.0, 1e9)),
+        interval=rng.choice((1.0, 2.0, 1e9)),
         free=rng.random() < 0.5,
         room=rng.choice((1, 2, 3)),
         data=data,
     )
+    skew = (4.0, 1.0, 0.25, 1.0)[seed // 8 % 4]  # each case meets each of them
     # Servers most often, and the trainer.
     struck = [("server", number) for number in range(servers)] + [("trainer", 0)]
-    first = rng.randrange(_SPAN)
-    # Half of the pairs come close together, where they meet each other.
-    second = first + rng.randrange(40) if rng.random() < 0.5 else rng.randrange(_SPAN)
     hit = rng.sample(struck, 2) if rng.random() < 0.75 else rng.choices(struck, k=2)
+    length = _length(replace(case, free=True, room=2), skew)  # about that of the others, too
+    first = rng.randrange(length)
+    second = first + rng.randrange(_CLOSE if rng.random() < 0.5 else length)
     faults = [(at, name, rng.random() < 0.5) for at, name in zip((first, second), hit, strict=True)]
-    skew = (4.0, 1.0, 0.25, 1.0)[seed // 8 % 4]  # each case meets each of them
-    return case, lambda count: int(rng.random() ** skew * count), faults
+    return case, _picking(rng, skew), faults
+
+
+def _picking(rng, skew):
+    draw = rng.random
+    if skew == 1:
+        return lambda count: int(draw() * count)
+    return lambda count: int(draw() ** skew * count)
+
+
+@cache
+def _length(case, skew):
+    """Actions of the job where nobody fails."""
+    world = check(case, _picking(random.Random(0), skew))
+    return world.actions - world.began
 
 
 def search(seeds, parities=False):
-    """Try all of these; raises `FailedAtError`. How many actions were taken."""
+    """Try all of these; raises `FailedAtError`. How many schedules had so many members struck."""
     torch.set_num_threads(1)
-    actions = 0
+    struck = Counter()
     for seed in seeds:
         try:
-            actions += check(*by_seed(seed, parities)).actions
+            struck[len(check(*by_seed(seed, parities)).struck)] += 1
         except Exception as error:
             raise FailedAtError(f"seed {seed}: {error!r}") from error
-    return actions
+    return struck
 
 
 class Straying:
@@ -98,21 +124,64 @@ def exhaustive(case, faults, strays):
     return tried
 
 
-def main():
-    """`python -m tests.trainer.interleavings COUNT [FIRST] [parities]`."""
-    arguments = [each for each in sys.argv[1:] if each != "parities"]
-    parities = len(arguments) < len(sys.argv) - 1
-    count, first = int(arguments[0]), int([*arguments, "0"][1])
-    began_s, actions, broken = time.monotonic(), 0, []
-    for seed in range(first, first + count):
+def tried(seeds):
+    """How many there were of each kind, which are broken, and what CPU time that took, s."""
+    torch.set_num_threads(1)
+    gc.collect()
+    gc.freeze()  # what was imported is not looked through again and again
+    gc.disable()  # a world is full of circles: many are thrown away together
+    began_s, found, broken = time.process_time(), Counter(), []
+    for seed in seeds:
+        parities = seed % _PARITIES == 0
         try:
-            actions += search([seed], parities)
-        except FailedAtError as error:
-            broken.append(str(error))
-            sys.stdout.write(f"{error}\n")
-    spent_s = time.monotonic() - began_s
-    sys.stdout.write(f"{count} seeds, {actions} actions, {len(broken)} broken, {spent_s:.0f} s\n")
-    sys.exit(bool(broken))
+            case, pick, faults = by_seed(seed, parities)
+            struck = len(check(case, pick, faults).struck)
+        except Exception as error:
+            broken.append(f"broken: --schedules 1 --seed {seed}: {error!r}")
+        else:
+            held = f"a parity of {case.data}" if parities else f"{case.copies} copies"
+            found[f"{case.servers} servers with {held}"] += 1
+            found[f"{struck} struck"] += 1
+        if seed % 50 == 0:
+            gc.collect()
+    gc.enable()
+    gc.unfreeze()
+    return found, broken, time.process_time() - began_s
+
+
+def _all_tried(chunks, workers):
+    if workers == 1:
+        yield from map(tried, chunks)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        yield from pool.map(tried, chunks)
+
+
+def main(arguments=None):
+    """Try schedules of seeds one after another, and say again and again how many there were."""
+    parser = argparse.ArgumentParser(prog="python -m tests.trainer.interleavings")
+    parser.add_argument("--schedules", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0, help="the first")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    given = parser.parse_args(arguments)
+    end = given.seed + given.schedules
+    chunks = [
+        range(first, min(first + _AT_A_TIME, end)) for first in range(given.seed, end, _AT_A_TIME)
+    ]
+    total, wrong, spent_s = Counter(), 0, 0.0
+    for chunk, found in zip(chunks, _all_tried(chunks, given.workers), strict=True):
+        kinds, broken, cpu_s = found
+        total, wrong, spent_s = total + kinds, wrong + len(broken), spent_s + cpu_s
+        done = chunk[-1] + 1 - given.seed
+        counts = "; ".join(f"{kind}: {count}" for kind, count in sorted(total.items()))
+        each_ms = 1e3 * spent_s / done
+        told = [
+            *broken,
+            f"{done} schedules, {wrong} broken, {each_ms:.2f} ms of CPU each; {counts}",
+        ]
+        sys.stdout.writelines(f"{line}\n" for line in told)
+        sys.stdout.flush()
+    sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":

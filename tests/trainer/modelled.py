@@ -1,7 +1,8 @@
 """A small job on members in memory: every one of its rows is known."""
 
+import math
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from unittest import mock
 
@@ -16,9 +17,10 @@ from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes
 from cprsim.trainer.data.contract import Batch
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members import decoding
-from cprsim.trainer.members.parameters import Parameters
+from cprsim.trainer.members.parameters import EPSILON, Parameters
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
+from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.trainer import TrainerSpec
 from tests.trainer.parities import check_held
 from tests.trainer.runs import coded, copied
@@ -52,7 +54,7 @@ class Case:
         """Of each server."""
         return _CODED_ROWS if self.data else 2
 
-    @property
+    @cached_property
     def plan(self):
         if self.data:
             return coded(self.servers, self.data, self.interval)
@@ -76,6 +78,7 @@ class Two:
 
     servers: int
 
+    @cache  # noqa: B019  (there are few)
     def batch(self, step):
         rows = (np.arange(self.servers) + self.servers * (step % 2)).reshape(-1, 1)
         return Batch(np.zeros((self.servers, 1), np.float32), rows, np.zeros(1, np.float32))
@@ -90,6 +93,7 @@ class Most:
 
     servers: int
 
+    @cache  # noqa: B019  (there are few)
     def batch(self, step):
         used = [row for row in range(_CODED_ROWS) if row % 3 != step % 3]
         rows = np.array([row * self.servers + each for each in range(self.servers) for row in used])
@@ -106,6 +110,32 @@ class ModelServer(ServerSpec):
         return self.kept
 
 
+class FewRows(Shard):
+    """Rows of one number: plain Adagrad, number by number; quicker where there are that few."""
+
+    def __init__(self, weights, learning_rate):
+        Parameters.__init__(self, weights, torch.zeros(len(weights)))
+        self._rate = learning_rate
+        self._numbers = self.weights.numpy()[:, 0], self.squares.numpy()
+
+    def update(self, ids, gradients):
+        weights, squares = self._numbers
+        for row, (gradient,) in zip(ids.tolist(), gradients.tolist(), strict=True):
+            squares[row] += gradient * gradient
+            weights[row] -= self._rate * gradient / math.sqrt(squares[row] + EPSILON)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewRowsServer(ModelServer):
+    def shard(self):
+        return FewRows(_initial(self.rows, self.seed).clone(), self.learning_rate)
+
+
+@cache
+def _initial(rows, seed):
+    return Shard(rows, _DIM, seed, 0.5, 0.5).weights
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelTrainer(TrainerSpec):
     kept: MemoryStore = field(default_factory=MemoryStore)
@@ -117,13 +147,16 @@ class ModelTrainer(TrainerSpec):
         return self.kept
 
 
+def _specs(case):
+    return [
+        FewRowsServer(each, case.rows, _DIM, each, 0.5, 0.5, None, (), Path(), deadlines=DEADLINES)
+        for each in range(case.servers)
+    ]
+
+
 def carried_out(case, pick, faults=()):
     """The world after the job, its servers, how many were replaced; raises `ModelBrokenError`."""
     placement = Placement((case.rows * case.servers,), case.servers)
-    specs = [
-        ModelServer(each, case.rows, _DIM, each, 0.5, 0.5, None, (), Path(), deadlines=DEADLINES)
-        for each in range(case.servers)
-    ]
     plan = case.plan
     trainer = ModelTrainer(
         Most(case.servers) if case.data else Two(case.servers),
@@ -144,7 +177,7 @@ def carried_out(case, pick, faults=()):
         return worlds[0]
 
     with LocalCluster(
-        with_copies(specs, plan.redundancy), [trainer], DEADLINES, roster=roster
+        with_copies(_specs(case), plan.redundancy), [trainer], DEADLINES, roster=roster
     ) as all_:
         (world,) = worlds
         world.strike_later(faults)
@@ -175,26 +208,28 @@ def check(case, pick, faults=()):
     trainer = world.members["trainer", 0].trainer
     if float(trainer._model.parameters.weights) != case.steps:
         raise ModelBrokenError(f"the dense part has {trainer._model.parameters.weights} steps")
-    rows = {
-        (server.number, shard): state.shard.weights[:, 0].numpy()
-        for server in servers
-        for shard, state in server._states.items()
-    }
-    for (server, shard), found in rows.items():
-        right = all(float(value) == _expected(case, shard, row) for row, value in enumerate(found))
-        if not (right and np.array_equal(found, rows[shard, shard])):
-            raise ModelBrokenError(f"server {server} has wrong rows of shard {shard}: {found}")
+    right = _expected(case)
+    for server in servers:
+        for shard, state in server._states.items():
+            found = state.shard.arrays()
+            if not all(map(np.array_equal, found, right[shard])):
+                raise ModelBrokenError(
+                    f"server {server.number} has wrong rows of shard {shard}: {found}"
+                )
     if case.data:
         check_held(servers, case.data)
     return world
 
 
 @cache
-def _expected(case, shard, row):
-    """Worked out with no members at all: a row after all steps."""
-    spec = ServerSpec(shard, case.rows, _DIM, shard, 0.5, 0.5, None, (), Path())
-    held, ids = spec.shard(), torch.tensor([row])
-    for step in range(case.steps):
-        if row % 3 != step % 3 if case.data else step % 2 == row:
+def _expected(case):
+    """Worked out with no members at all: rows and optimiser state of each shard after all steps."""
+    found = []
+    for held in (spec.shard() for spec in _specs(case)):
+        for step in range(case.steps):
+            rows = range(case.rows)
+            used = [row for row in rows if (row % 3 != step % 3 if case.data else row == step % 2)]
+            ids = torch.tensor(used)
             held.update(ids, 1 + held.lookup(ids) / 8)
-    return float(held.weights[row, 0])
+        found.append(held.arrays())
+    return found

@@ -1,5 +1,9 @@
 """The protocol of members and controller, searched: the very code that processes run."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from tests.trainer.interleavings import by_seed, exhaustive, search
@@ -8,26 +12,31 @@ from tests.trainer.modelled import Case, check
 SMALL = Case(servers=2, copies=2, steps=2, interval=1e9)
 
 
+def _most_struck_two(struck):
+    """Faults come in time: else what was searched is jobs that nobody disturbs."""
+    return struck[2] > 0.85 * struck.total()
+
+
 @pytest.mark.slow
 @pytest.mark.essential
 def test_whoever_is_killed_or_hangs_nobody_else_is_and_no_row_is_wrong():
-    assert search(range(300)) > 0
+    assert _most_struck_two(search(range(200)))
 
 
 @pytest.mark.slow
 def test_the_same_in_many_more_orders():
-    assert search(range(1_000_000, 1_001_000)) > 0
+    assert _most_struck_two(search(range(1_000_000, 1_001_000)))
 
 
 @pytest.mark.slow
 @pytest.mark.essential
 def test_with_parities_no_row_and_no_parity_is_wrong_and_nobody_is_ended_who_is_well():
-    assert search(range(200), parities=True) > 0
+    assert _most_struck_two(search(range(120), parities=True))
 
 
 @pytest.mark.slow
 def test_the_same_of_parities_in_many_more_orders():
-    assert search(range(1_000_000, 1_000_600), parities=True) > 0
+    assert _most_struck_two(search(range(1_000_000, 1_000_600), parities=True))
 
 
 @pytest.mark.parametrize("seed", [172, 283, 2396, 5566, 6468, 1_000_371])
@@ -52,6 +61,29 @@ def test_a_seed_gives_the_same_again():
 
     assert worlds[0].actions == worlds[1].actions
     assert worlds[0].now == worlds[1].now
+
+
+_TOLD = """
+from tests.trainer.interleavings import by_seed
+from tests.trainer.modelled import check
+for seed in range(8):
+    for parities in (False, True):
+        world = check(*by_seed(seed, parities))
+        print(world.actions, world.now, world.struck)
+"""
+
+
+@pytest.mark.slow
+def test_a_seed_gives_the_same_in_another_process():
+    """Where nobody asks members in the order of a set, which is another in each process."""
+    command = [sys.executable, "-c", _TOLD]
+    told = {
+        subprocess.run(
+            command, env=os.environ | {"PYTHONHASHSEED": each}, capture_output=True, check=True
+        ).stdout
+        for each in "123"
+    }
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])

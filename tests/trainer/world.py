@@ -7,14 +7,13 @@ when nothing else can happen, to the next limit of who waits. So whoever is neit
 stopped always answers in time, and is wronged if it is ended: that raises.
 """
 
-import contextlib
 import itertools
+import json
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from signal import SIGKILL
-
-import numpy as np
 
 from cprsim.trainer.members.server import Server
 from cprsim.trainer.members.store import ReadCheckpoint
@@ -24,10 +23,38 @@ from cprsim.trainer.members.wire import Channel, Message, PeerLostError
 
 #: A run that takes more actions goes round in circles.
 _MOST_ACTIONS = 100_000
+#: Facts of messages that are kept beside their JSON, both of which most schedules have again.
+_REMEMBERED = 4096
 
 
 class ModelBrokenError(AssertionError):
     """Something has happened that must not."""
+
+
+class ModelMessage(Message):
+    """A message whose facts were often read before."""
+
+    @property
+    def facts(self):
+        return _facts(bytes(self.parts[0]))
+
+
+@lru_cache(_REMEMBERED)
+def _facts(text):
+    return json.loads(text)
+
+
+#: JSON of facts that were told before, by their `repr`.
+_TEXTS: dict[str, bytes] = {}
+
+
+def _text(facts):
+    key = repr(facts)
+    if key not in _TEXTS:
+        if len(_TEXTS) == _REMEMBERED:
+            _TEXTS.clear()
+        _TEXTS[key] = json.dumps(facts).encode()
+    return _TEXTS[key]
 
 
 class MemoryChannel(Channel):
@@ -42,17 +69,14 @@ class MemoryChannel(Channel):
 
     def put(self, op, step=0, *parts):
         if not self.gone:
-            copies = tuple(
-                bytearray(np.asarray(part).tobytes())
-                if not isinstance(part, bytes)
-                else bytearray(part)
-                for part in parts
-            )
-            self.unsent.append(Message(op, step, copies))
+            self.unsent.append(ModelMessage(op, step, tuple(map(bytearray, parts))))
             self._world.unsent[self] = None
             self.member.moved = True
-            if self._world.sends_at_once():
+            if self._world.pick(2) == 0:  # it is sent at once
                 self.flush()
+
+    def tell(self, op, step, facts, *parts):
+        self.put(op, step, _text(facts), *parts)
 
     @property
     def sent(self):
@@ -60,14 +84,16 @@ class MemoryChannel(Channel):
 
     @property
     def can_send(self):
-        return self.unsent and len(self.other.inbox) < self.other.member.room
+        other = self.other
+        return self.unsent and len(other.inbox) < other.member.room
 
     def flush(self):
-        while self.can_send:
-            self.other.inbox.append(self.unsent.popleft())
-        if not self.unsent:
+        unsent, inbox, receiver = self.unsent, self.other.inbox, self.other.member
+        while unsent and len(inbox) < receiver.room:
+            inbox.append(unsent.popleft())
+        if not unsent:
             self._world.unsent.pop(self, None)
-        self.member.moved = self.other.member.moved = True
+        self.member.moved = receiver.moved = True
 
     def close(self):
         for each in (self, self.other):
@@ -98,6 +124,8 @@ class ModelMember:
     """What a member has around it; `tasks` are its steps, and what each waits for.
 
     `moved`: something may have come that one of them waits for, since they were last looked at.
+    `ready`: what it could do next; none once it is stopped or dead. `heard`: the controller can
+    hear from it, or of its end.
     """
 
     world: "World"
@@ -110,7 +138,9 @@ class ModelMember:
     channels: dict = field(default_factory=dict)
     works: deque = field(default_factory=deque)
     moved: bool = True
-    _ready: list = field(default_factory=list)
+    ready: list = field(default_factory=list)
+    heard: bool = False
+    to_controller: MemoryChannel | None = None
 
     def now_s(self):
         return self.world.now
@@ -130,8 +160,9 @@ class ModelMember:
         return self.works[-1]
 
     def begin(self, steps):
-        with contextlib.suppress(StopIteration):
-            self.tasks.append((steps, next(steps)))
+        wait = next(steps, None)
+        if wait is not None:
+            self.tasks.append((steps, wait))
 
     def resume(self, task):
         self.tasks.remove(task)
@@ -142,19 +173,19 @@ class ModelMember:
         self.works.popleft().take()
         self.moved = True
 
-    def actions(self):
-        """What it could do next; none once it is stopped or dead."""
-        if self.moved:
-            now, self.moved = self.world.now, False
-            able = self.alive and not self.hung
-            self._ready = [
-                (self.resume, task)
-                for task in self.tasks
-                if able and (task[1].due_s <= now or task[1].ready())
-            ]
-            if able and self.works:
-                self._ready.append((self.work,))
-        return self._ready
+    def look(self):
+        """See what it could do by now, and whether the controller can hear it, or of its end."""
+        now, self.moved = self.world.now, False
+        said = self.to_controller is not None and self.to_controller.inbox
+        self.heard = bool(said) if self.alive or self.buried else True
+        found = self.ready = []
+        if self.alive and not self.hung:
+            for task in self.tasks:
+                _, (ready, due_s) = task
+                if due_s <= now or ready():
+                    found.append(partial(self.resume, task))
+            if self.works:
+                found.append(self.work)
 
     def hang(self):
         self.hung = self.moved = True
@@ -175,8 +206,8 @@ class World:
     """
 
     def __init__(self, specs, pick, room=2):
-        self._specs, self._pick, self._room = specs, pick, room
-        self._faults = []
+        self._specs, self.pick, self._room = specs, pick, room
+        self._faults, self.began = [], 0
         self.unsent = {}  # channels that have some, in the order in which they got it
         self.now, self.actions = 0.0, 0
         self.members, self.doors, self.stores = {}, {}, {}
@@ -225,15 +256,15 @@ class World:
     def hear(self, timeout_s):
         end_s = self.now + timeout_s
         while True:
-            self._strike_due()
-            actions = self._actions()
-            heard = [each for each in self.members.values() if self._is_heard(each)]
+            if self._faults:
+                self._strike_due()
+            actions, heard = self._able()
             if not actions and not heard:
                 self._tick(end_s)
                 if self.now >= end_s:
                     return []
                 continue
-            at = self._pick(len(actions) + len(heard))
+            at = self.pick(len(actions) + len(heard))
             if at >= len(actions):
                 return [self._said(heard[at - len(actions)])]
             self._act(actions[at])
@@ -241,7 +272,7 @@ class World:
     def run(self, over=None):
         """Act, with no controller, until that is so; by default, as long as no time passes."""
         while over is None or not over():
-            actions = self._actions()
+            actions, _ = self._able()
             if actions:
                 self._act(actions[0])
             elif over is None:
@@ -253,8 +284,7 @@ class World:
         self.actions += 1
         if self.actions > _MOST_ACTIONS:
             raise ModelBrokenError("it goes round in circles")
-        act, *arguments = action
-        act(*arguments)
+        action()
 
     def strike(self, name, how):
         member = self.members[name]
@@ -281,7 +311,8 @@ class World:
 
     def strike_later(self, faults):
         """Have members struck: before which action from now on, who, and whether it is stopped."""
-        due = [(self.actions + at, name, hangs) for at, name, hangs in faults]
+        self.began = self.actions
+        due = [(self.began + at, name, hangs) for at, name, hangs in faults]
         self._faults = sorted(due, key=lambda each: each[0])
 
     def link(self, one, other):
@@ -289,17 +320,20 @@ class World:
         ends[0].other, ends[1].other = ends[1], ends[0]
         return ends
 
-    def sends_at_once(self):
-        return self._pick(2) == 0
-
-    def _actions(self):
-        found = []
+    def _able(self):
+        """All that could be done next, and members that the controller could hear."""
+        actions, heard = [], []
         for member in self.members.values():
-            found += member.actions()
+            if member.moved:
+                member.look()
+            if member.ready:
+                actions += member.ready
+            if member.heard:
+                heard.append(member)
         for each in self.unsent:
-            if each.can_send and not each.member.hung:
-                found.append((each.flush,))
-        return found
+            if not each.member.hung and each.can_send:
+                actions.append(each.flush)
+        return actions, heard
 
     def _tick(self, end_s):
         well = [each for each in self.members.values() if each.alive and not each.hung]
@@ -321,10 +355,8 @@ class World:
                 else:
                     member.end()
 
-    def _is_heard(self, member):
-        return member.to_controller.inbox or not (member.alive or member.buried)
-
     def _said(self, member):
+        member.moved = True
         if member.to_controller.inbox:
             return member.name, member.to_controller.inbox.popleft()
         member.buried = True
