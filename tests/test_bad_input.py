@@ -225,6 +225,22 @@ MODEL_AND_COSTS = [
         "model: 'optimizer_rule' goes with preset or tables; leave it out",
     ),
     case(
+        "batch-without-rows",
+        {COSTS: COSTS + '[model]\nembedding = "1 GB"\nbatch = 512\n'},
+        "model: 'batch' goes with preset or tables; leave it out",
+    ),
+    case(
+        "updates-of-a-table-for-other-servers",
+        {COSTS: COSTS + "[model]\ntables = [{ rows = 9, dim = 1, updates = [3, 1, 1] }]\n"},
+        "model.tables.0: updates has 3 numbers for 4 parameter_servers; give one for each, or "
+        "leave it out",
+    ),
+    case(
+        "no-gradient-directions",
+        {COSTS: COSTS + '[model]\npreset = "criteo-kaggle"\ngradient_directions = 0\n'},
+        "model.gradient_directions: 0 is out of range: it must be >= 1",
+    ),
+    case(
         "renewed-without-rows",
         {COSTS: COSTS + '[model]\nembedding = "1 GB"\nrenewed = "5 %"\n'},
         "model: 'renewed' goes with preset or tables; leave it out",

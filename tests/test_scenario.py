@@ -211,10 +211,11 @@ def test_every_shipped_scenario_comes_back_from_its_own_file(name, folder):
         {"model": {"preset": "criteo-terabyte", "dense": "3 MB", "optimizer": "0.1 GB"}},
         {"model": {"preset": "criteo-kaggle", "optimizer_rule": "adagrad"}},
         {"model": {"preset": "criteo-kaggle", "renewed": "0.7%"}},
+        {"model": {"preset": "criteo-kaggle", "batch": 2048, "gradient_directions": 2}},
         {
             "model": {
                 "tables": [
-                    {"rows": 3, "dim": 2},
+                    {"rows": 3, "dim": 2, "updates": [3, 1, 0.5, 1]},
                     {"name": "b", "rows": 5, "dim": 4, "dtype": "int8", "optimizer_slots": 2},
                 ]
             }

@@ -123,6 +123,7 @@ class _Rows:
             tables.schedules.append((*self._schedule(i, schedule), *more))
         first_case, cases = self._cases()
         mirror = plan.mirror
+        left = None if plan.tracking is None else plan.tracking.left
         values = {
             "servers": resolved.servers,
             "nodes": nodes,
@@ -139,6 +140,8 @@ class _Rows:
             "source": source,
             "updates": self._real(resolved.update_shares or ()),
             "uneven": resolved.update_shares is not None,
+            "left": self._real(left or ()),
+            "uneven_left": left is not None,
             "final_save": resolved.final_save,
             "during_recovery": resolved.during_recovery,
             "while_waiting": resolved.while_waiting,

@@ -93,9 +93,11 @@ PLAN_ROW: Final = _row(
     **_columns("i8", "servers nodes leaves spares schedules last_save most_last"),
     **_columns("i8", "first_schedule first_case cases tight"),
     **_columns("i8", "training sequence rotations rotations_at rotation_servers"),
-    **_columns("i8", "at points variant updates source verify_every older returns last_return"),
+    **_columns(
+        "i8", "older at points variant updates left source verify_every returns last_return"
+    ),
     **_columns("?", "final_save during_recovery while_waiting holds_nodes"),
-    **_columns("?", "unslowed uneven last_mirrored has_outages in_turn beside"),
+    **_columns("?", "unslowed uneven uneven_left last_mirrored has_outages in_turn beside"),
     **_columns("?", "marked verifies checksum"),
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),

@@ -191,7 +191,7 @@ def lose(it: Running, servers: int, source: int) -> None:
         whole_s = _whole_s(it, server, run.returned_s)
         unsaved_s = _updates(it, server, run.progress_s - max(whole_s, last_s))
         if whole_s < last_s:
-            unsaved_s += _unsaved_of(it, source, whole_s)
+            unsaved_s += _left(it, server, _unsaved_of(it, source, whole_s))
         run.updates_lost += unsaved_s * per_shard
         _set_back(it, server)
 
@@ -213,6 +213,14 @@ def _updates(it: Running, server: int, trained_s: float) -> float:
     if not it.plan.uneven:
         return trained_s
     return trained_s * it.real[it.plan.updates + server] * it.plan.servers
+
+
+@compiled
+def _left(it: Running, server: int, mean_s: float) -> float:
+    """What saves leave of this shard, where they leave so much of a mean one."""
+    if not it.plan.uneven_left:
+        return mean_s
+    return mean_s * it.real[it.plan.left + server] * it.plan.servers
 
 
 @compiled
@@ -244,7 +252,7 @@ def _stale(it: Running, source: int, has_healthy: bool, healthy: int, down: int)
         # Rows that came back from a nearer tier are as old in this one as they were.
         whole_s = _whole_s(it, server, _tier_start_s(it, tier, server))
         if whole_s < it.tiers[tier].last_s:
-            total_s += _unsaved_of(it, tier, whole_s)
+            total_s += _left(it, server, _unsaved_of(it, tier, whole_s))
     return total_s * it.plan.per_shard
 
 

@@ -43,12 +43,14 @@ class Tracking(NamedTuple):
     """Who chooses the rows that saves of a portion take: a tracker of each table on each server.
 
     `fraction`: share of the rows that one save takes, for which SSU's list has room.
-    `subsample`: of so many batches it looks at one.
+    `subsample`: of so many batches it looks at one. `left`: share of what saves leave unsaved that
+    is on each server; alike on all if None.
     """
 
     tracker: TrackerName
     fraction: float
     subsample: int = 1
+    left: tuple[float, ...] | None = None
 
 
 class Redundancy(NamedTuple):

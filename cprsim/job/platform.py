@@ -15,6 +15,18 @@ def _listed(value: object) -> object:
     return tuple(value)
 
 
+#: A positive number for each parameter server, of which only the ratio counts.
+ByServer = Annotated[tuple[Annotated[float, Field(gt=0)], ...], BeforeValidator(_listed)]
+
+
+def shares_of(updates: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    """Numbers by server as shares of them all; None if they are alike."""
+    if updates is None:
+        return None
+    total = math.fsum(updates)
+    return tuple(each / total for each in updates)
+
+
 class Cluster(Section):
     """Nodes of the job.
 
@@ -34,14 +46,7 @@ class Cluster(Section):
     nic: Rate | None = None
     spares: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     holds_nodes: bool = False
-    updates: (
-        Annotated[
-            tuple[Annotated[float, Field(gt=0)], ...],
-            BeforeValidator(_listed),
-            Field(examples=[[3, 1, 1, 1]]),
-        ]
-        | None
-    ) = None
+    updates: Annotated[ByServer, Field(examples=[[3, 1, 1, 1]])] | None = None
 
     @model_validator(mode="after")
     def _a_number_each(self) -> Self:
@@ -55,10 +60,7 @@ class Cluster(Section):
     @property
     def update_shares(self) -> tuple[float, ...] | None:
         """Share of all updates that each server gets; None if they are alike."""
-        if self.updates is None:
-            return None
-        total = math.fsum(self.updates)
-        return tuple(each / total for each in self.updates)
+        return shares_of(self.updates)
 
 
 #: How likely something fails: what always does would never end.

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cprsim.basics.once import once
 from cprsim.basics.schema import Bytes, PositiveSeconds, Rate, Section, Share
+from cprsim.job.platform import ByServer, shares_of
 from cprsim.job.presets import DENSE_PARAMETERS, PRESETS, PresetName
 from cprsim.job.withdrawn import Withdrawn, in_order, listed
 from cprsim.rows.model import RowModel, TableRows
@@ -57,6 +58,8 @@ class Table(Section):
     `name`: what it is called; for people alone. `rows`: how many it has. `dim`: elements of a row.
     `dtype`: type of an element. `optimizer_slots`: values of optimizer state for each element.
     `skew`: how unequally its rows are accessed. `pooling`: rows of it that one sample looks up.
+    `updates`: how its updates spread over the parameter servers, as `cluster.updates`; where what
+    saves leave unsaved lies follows from it if the model has a `batch` or `gradient_directions`.
     """
 
     name: str = ""
@@ -66,6 +69,7 @@ class Table(Section):
     optimizer_slots: Annotated[int, Field(ge=0)] = 0
     skew: Skew = Skew(name="uniform")
     pooling: Annotated[float, Field(gt=0)] = 1.0
+    updates: Annotated[ByServer, Field(examples=[[3, 1, 1, 1]])] | None = None
 
     @property
     def embedding_bytes(self) -> float:
@@ -86,6 +90,10 @@ def _listed(value: object) -> object:
     return tuple(value)
 
 
+#: Of a row's gradients: of more, all rows come equally far.
+MOST_DIRECTIONS = 64
+
+
 class Model(Section):
     """The state that a checkpoint holds: by preset, by table, or by total sizes.
 
@@ -96,8 +104,11 @@ class Model(Section):
     tables are accessed, in place of its own.
     `tracked_tables`: how many of the largest tables are saved by priority; those that hold 99 % of
     the rows if not given. `optimizer_rule`: how far an update moves its row, all alike (`"sgd"`) or
-    the k-th by 1 / sqrt(k) of the first (`"adagrad"`). `renewed`: share of the ids, by their
-    popularity, that new ones replace in a day of training.
+    the k-th by 1 / sqrt(k) of the first (`"adagrad"`). `gradient_directions`: how many a row's
+    gradients have, independent of each other; all updates of a row point one way if not given.
+    `batch`: samples of one, in which a row moves once and a list of SSU sees it once; each sample
+    is one of its own if not given. `renewed`: share of the ids, by their popularity, that new ones
+    replace in a day of training.
     """
 
     preset: PresetName | None = None
@@ -115,6 +126,8 @@ class Model(Section):
     skew: Annotated[Skew, Field(examples=["dlrm-production", {"zipf": 0.95}])] | None = None
     tracked_tables: Annotated[int, Field(gt=0, examples=[7])] | None = None
     optimizer_rule: OptimizerRule = "sgd"
+    gradient_directions: Annotated[int, Field(ge=1, le=MOST_DIRECTIONS, examples=[2])] | None = None
+    batch: Annotated[int, Field(ge=1, examples=[2048])] | None = None
     renewed: Share | None = None
 
     @model_validator(mode="after")
@@ -130,8 +143,9 @@ class Model(Section):
         tables = self._tables
         if self.optimizer_rule != "sgd" and tables is None:
             raise ValueError("'optimizer_rule' goes with preset or tables; leave it out")
-        if self.renewed is not None and tables is None:
-            raise ValueError("'renewed' goes with preset or tables; leave it out")
+        for key in ("gradient_directions", "batch", "renewed"):
+            if getattr(self, key) is not None and tables is None:
+                raise ValueError(f"{key!r} goes with preset or tables; leave it out")
         if self.tracked_tables is not None:
             if tables is None:
                 raise ValueError("'tracked_tables' goes with preset or tables; leave it out")
@@ -159,12 +173,15 @@ class Model(Section):
                     lookups=table.pooling,
                     row_bytes=table.embedding_bytes / table.rows,
                     saved_bytes=(table.embedding_bytes + table.optimizer_bytes) * spread,
+                    updates=shares_of(table.updates),
                 )
                 for table in tables
             ),
             self._tracked_tables,
             self.optimizer_rule,
             self.renewed or 0.0,
+            self.gradient_directions,
+            self.batch,
         )
 
     @property

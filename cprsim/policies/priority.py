@@ -18,6 +18,8 @@ from cprsim.contract import (
     every,
 )
 from cprsim.policies.cpr import Cpr
+from cprsim.rows.lost import LostShare
+from cprsim.rows.model import RowModel
 from cprsim.rows.trackers.contract import TrackerName
 
 #: Of the rows: what a search tries; CPR's choice is 1/8.
@@ -68,6 +70,11 @@ class PrioritySaving(Cpr):
         return 1
 
     @property
+    def _together(self) -> int:
+        """So many of these batches it looks at as one."""
+        return 1
+
+    @property
     def _portion_and_slowdown(self) -> tuple[float, float]:
         return self.fraction, 0.0 if self.fraction == 1 else self.slowdown
 
@@ -84,39 +91,43 @@ class PrioritySaving(Cpr):
         if rows is None or context.samples is None:
             lacks = "job.samples" if rows is not None else "[model] with a preset or tables"
             raise ValueError(f"system {self.system!r} has to know which rows are hot: give {lacks}")
+        lost = self._lost(context, rows, context.samples, interval_s)
+        unsaved_s = (0.0,) if lost is None else tuple((lost.after * interval_s).tolist())
+        left = None if lost is None else lost.left
         plan = replace(
             plan,
             schedules=every(
                 interval_s,
                 Save(
                     portion=self.fraction,
-                    unsaved_s=self._unsaved_s(context, interval_s),
+                    unsaved_s=unsaved_s,
                     writes=self.writes,
                     extra_s=self.select_s,
                 ),
             ),
-            tracking=Tracking(self.tracker, self.fraction, self._subsample),
+            tracking=Tracking(self.tracker, self.fraction, self._subsample, left),
             slowdown=self.slowdown,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
         )
         return plan if self.merge_after is None else _appended(plan, context, self.merge_after)
 
-    def _unsaved_s(self, context: Context, interval_s: float) -> tuple[float, ...]:
-        assert context.rows is not None
-        assert context.samples is not None
-        most = context.rows.most_saves(self.tracker) * self.fraction
+    def _lost(
+        self, context: Context, rows: RowModel, samples: int, interval_s: float
+    ) -> LostShare | None:
+        """What its saves leave; None where the job ends before the first."""
+        most = rows.most_saves(self.tracker) * self.fraction
         intervals = min(context.useful_time_s / interval_s, most)
         if intervals < self.fraction:
-            return (0.0,)
-        lost = context.rows.lost(
+            return None
+        return rows.lost(
             self.tracker,
             self.fraction,
-            context.samples * interval_s / context.useful_time_s,
+            samples * interval_s / context.useful_time_s,
             intervals,
             self._subsample,
             interval_s,
+            self._together,
         )
-        return tuple((lost.after * interval_s).tolist())
 
 
 def _appended(plan: Plan, context: Context, merge_after: int) -> Plan:
@@ -146,7 +157,8 @@ class CprScar(PrioritySaving):
     """The rows that changed most since they were last saved (SCAR): a second copy of the tables.
 
     By `optimizer_rule` of the model: where every update moves its row alike, it chooses the rows
-    that MFU does; under Adagrad, rows whose updates are few and large before those.
+    that MFU does; under Adagrad, rows whose updates are few and large before those. With
+    `gradient_directions` updates of a row point here and there, so that popular ones hardly move.
     """
 
     system: Literal["cpr-scar"]
@@ -156,14 +168,22 @@ class CprScar(PrioritySaving):
 class CprSsu(PrioritySaving):
     """Rows seen in some batches: a bounded list of them, with random eviction.
 
-    `subsample`: of so many batches the tracker looks at one.
+    `subsample`: of so many batches the tracker looks at one. `together`: so many of these go on the
+    list as one, as in cprsim's trainer, where that is quicker; it matters where the model has a
+    `batch`.
     """
 
     system: Literal["cpr-ssu"]
     tracker = "ssu"
     subsample: Annotated[int, Field(ge=1)] = 2
+    together: Annotated[int, Field(ge=1)] = 1
 
     @property
     def _subsample(self) -> int:
         """`subsample`."""
         return self.subsample
+
+    @property
+    def _together(self) -> int:
+        """`together`."""
+        return self.together

@@ -20,16 +20,20 @@ class LostShare:
     Time counts training, in intervals; everything is saved at time 0. Save j, from 1, comes at
     j x `spacing`. `before` and `after` hold what a failure just before and after each save loses,
     shape (saves,). In between the loss grows by 1 an interval: every update is not yet saved.
+    `left`: share of what saves leave that is on each server; alike on all if None.
     """
 
     spacing: float
     before: NDArray[np.float64]
     after: NDArray[np.float64]
+    left: tuple[float, ...] | None = None
 
     @classmethod
-    def expected(cls, spacing: float, after: NDArray[np.float64]) -> Self:
+    def expected(
+        cls, spacing: float, after: NDArray[np.float64], left: tuple[float, ...] | None = None
+    ) -> Self:
         """From what is expected to be left after each save alone."""
-        return cls(spacing, np.concatenate([[0.0], after])[:-1] + spacing, after)
+        return cls(spacing, np.concatenate([[0.0], after])[:-1] + spacing, after, left)
 
     @classmethod
     def together(cls, parts: Sequence[Self], updates: Sequence[float]) -> Self:
@@ -41,6 +45,7 @@ class LostShare:
             parts[0].spacing,
             weights @ np.array([part.before for part in parts]),
             weights @ np.array([part.after for part in parts]),
+            _left_together(parts, weights),
         )
 
     def at(self, intervals: float) -> float:
@@ -73,6 +78,34 @@ class LostShare:
             last = (len(self.after) + 1) * self.spacing
             raise UsageError(f"intervals is {intervals:g}; {len(self.after)} saves reach {last:g}")
         return done
+
+
+def _left_together(
+    parts: Sequence[LostShare], weights: NDArray[np.float64]
+) -> tuple[float, ...] | None:
+    servers = max(len(part.left or ()) for part in parts)
+    left = weights * np.array([part.after.sum() for part in parts])
+    if not servers or not left.any():
+        return None
+    each = [(1 / servers,) * servers if part.left is None else part.left for part in parts]
+    return tuple((left @ np.array(each) / left.sum()).tolist())
+
+
+def slope(
+    rows: NDArray[np.float64], accesses: NDArray[np.float64], left: NDArray[np.float64]
+) -> float:
+    """How far what is left lies where updates go: 1 if in proportion, 0 if on rows hardly accessed.
+
+    The regression of what is left of a row on its `accesses`, both relative to their means: a
+    server that has a share s of the updates, by rows that chance dealt to it, is expected to have
+    1 / servers + slope x (s - 1 / servers) of what is left. `rows` of each class, `left` of one
+    row, all of shape (classes,); from 0 to 1.
+    """
+    sum_left, squares = float(rows @ left), float(rows @ accesses**2)
+    if sum_left == 0.0 or squares == 0.0:
+        return 0.0
+    found = float(rows @ (accesses * left)) / sum_left * float(rows @ accesses) / squares
+    return min(max(found, 0.0), 1.0)
 
 
 def vanilla(intervals: float) -> float:

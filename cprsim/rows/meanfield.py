@@ -19,6 +19,7 @@ from cprsim.errors import UsageError
 from cprsim.rows.change import LostChange
 from cprsim.rows.counters import counted, counted_in_the_long_run
 from cprsim.rows.listed import Listed
+from cprsim.rows.listed_batches import ListedBatches
 from cprsim.rows.lost import LostShare
 from cprsim.rows.movement import Made, OptimizerRule
 from cprsim.rows.popularity import Popularity
@@ -26,6 +27,10 @@ from cprsim.rows.sampled import Left, left_unsaved
 from cprsim.rows.trackers.contract import TrackerName
 
 TRACKERS: tuple[TrackerName, ...] = get_args(TrackerName)
+#: Those that choose by accesses, one way or another.
+_BY_ACCESS = ("mfu", "ssu", "scar")
+#: Between two saves: lists that see more of them are taken to see rows one by one.
+_MOST_BATCHES = 10_000
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,11 @@ class MeanField:
     `fraction` of the rows that a save takes, and of the interval between saves; `subsample`: of so
     many batches SSU looks at one; `rule`: how far an update moves its row, by which SCAR chooses;
     `renewed`: rate at which ids are replaced by new ones in an interval, just after saves.
+
+    `directions` of a row's gradients: if given, SCAR sees a random walk (`cprsim.rows.walk`), and
+    otherwise rows that go one way. `batches` in one interval: whole ones between two saves, of
+    which a row's step is one each and SSU's list sees each as a whole, so many `together` as one;
+    without them a batch is one access. `servers`: share of its updates that each gets, if unlike.
     """
 
     popularity: Popularity
@@ -44,6 +54,10 @@ class MeanField:
     subsample: int = 2
     rule: OptimizerRule = "sgd"
     renewed: float = 0.0
+    directions: int | None = None
+    batches: float | None = None
+    together: int = 1
+    servers: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:
@@ -59,7 +73,13 @@ class MeanField:
     def lost(self, tracker: TrackerName, intervals: float) -> LostShare:
         """Expected lost share from time 0, when everything is saved, to a number of intervals."""
         saves = whole_periods(intervals, self.fraction)
-        return LostShare.expected(self.fraction, self._after(tracker, saves))
+        if self._is_played(tracker):
+            left = self._left(tracker, saves)
+            on = self._on_servers(left.slope)
+            return LostShare.expected(self.fraction, left.updates / self.updates, on)
+        slope = self._listed.slope(saves) if self.servers and tracker == "ssu" else 0.0
+        on = self._on_servers(slope)
+        return LostShare.expected(self.fraction, self._after(tracker, saves), on)
 
     def change(self, tracker: TrackerName, intervals: float) -> LostChange:
         """Expected lost movement from time 0, when no row has had an update, to a time."""
@@ -72,20 +92,21 @@ class MeanField:
 
         Rows that are hardly ever touched take long to get there: up to 1 / (their accesses an
         interval) intervals. `LostShare.relative` says where a job of known length stands. Under
-        Adagrad SCAR gets nowhere in particular, and where ids are renewed nobody was asked where;
-        raise `UsageError` then.
+        Adagrad or on a random walk SCAR gets nowhere in particular, and where ids are renewed
+        nobody was asked where; raise `UsageError` then.
         """
         if self.renewed:
             raise UsageError("the long run of ids that are renewed isn't known; ask for intervals")
         if self._by_movement(tracker):
-            raise UsageError(f"scar has no long run under {self.rule}; ask for some intervals")
+            how = "on a random walk" if self.directions else f"under {self.rule}"
+            raise UsageError(f"scar has no long run {how}; ask for some intervals")
         return 2 * self._limit(tracker) + self.fraction
 
     def _after(self, tracker: TrackerName, saves: int) -> NDArray[np.float64]:
         size, k = self.popularity.size, self._k
         if k == size:
             return np.zeros(saves)
-        if self._by_movement(tracker) or (self.renewed and tracker in ("mfu", "ssu", "scar")):
+        if self._is_played(tracker):
             return self._left(tracker, saves).updates / self.updates
         if tracker in ("mfu", "scar"):
             return counted(self._classes, k, saves) / self.updates
@@ -100,7 +121,7 @@ class MeanField:
             return self._after(tracker, saves) * self.updates
         if k == size:
             return np.zeros(saves)
-        if tracker in ("mfu", "ssu", "scar"):
+        if tracker in _BY_ACCESS:
             return self._left(tracker, saves).change
         older = older_at_random if tracker == "random" else older_in_turn
         made = self._made.until(np.arange(saves + 1) * self.fraction)
@@ -110,12 +131,33 @@ class MeanField:
     def _left(self, tracker: TrackerName, saves: int) -> Left:
         renewal = -math.expm1(-self.renewed * self.fraction)
         return left_unsaved(
-            self.rule, tracker, self._classes, self._k, saves, self.subsample, renewal
+            self.rule,
+            tracker,
+            self._classes,
+            self._k,
+            saves,
+            self.subsample,
+            renewal,
+            self.directions,
+            self._batches,
         )
+
+    def _is_played(self, tracker: TrackerName) -> bool:
+        """Whether a sample of rows is, since a row's history counts."""
+        if self._k == self.popularity.size:
+            return False
+        return self._by_movement(tracker) or (self.renewed > 0 and tracker in _BY_ACCESS)
 
     def _by_movement(self, tracker: TrackerName) -> bool:
         """Whether the tracker chooses by movement, and updates differ in it."""
-        return tracker == "scar" and self.rule != "sgd"
+        return tracker == "scar" and (self.rule != "sgd" or self.directions is not None)
+
+    def _on_servers(self, slope: float) -> tuple[float, ...] | None:
+        """Share of what saves leave on each server, by how far it lies where updates go."""
+        if self.servers is None:
+            return None
+        even = 1 / len(self.servers)
+        return tuple(even + slope * (share - even) for share in self.servers)
 
     @property
     def _made(self) -> Made:
@@ -142,8 +184,16 @@ class MeanField:
         return self.popularity.rows, self.popularity.share * (self.updates * self.fraction)
 
     @property
-    def _listed(self) -> Listed:
-        return Listed(*self._classes, self._k, self.subsample)
+    def _batches(self) -> int | None:
+        """Whole batches between two saves."""
+        return None if self.batches is None else max(1, round(self.batches * self.fraction))
+
+    @property
+    def _listed(self) -> Listed | ListedBatches:
+        batches = self._batches
+        if batches is None or batches > _MOST_BATCHES:
+            return Listed(*self._classes, self._k, self.subsample)
+        return ListedBatches(*self._classes, self._k, self.subsample, batches, self.together)
 
 
 def rows_per_save(rows: int, fraction: float) -> int:

@@ -44,7 +44,8 @@ class TableRows:
     """One table: how many rows, how they are accessed, and what they take.
 
     `lookups`: rows of it that one sample looks up. `row_bytes`: of one row without optimizer state;
-    `saved_bytes`: of all rows with it.
+    `saved_bytes`: of all rows with it. `updates`: share of its updates that each server gets; all
+    alike without it.
     """
 
     rows: int
@@ -52,6 +53,7 @@ class TableRows:
     lookups: float
     row_bytes: float
     saved_bytes: float
+    updates: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +61,16 @@ class RowModel:
     """The tables of a model; the `count` largest are tracked, or those with 99 % of the rows.
 
     `rule`: how far an update moves its row. `renewed`: share of the ids that new ones replace in a
-    day of training.
+    day of training. `directions` of a row's gradients, all alike without it; `batch`: samples of
+    one, of a single sample without it.
     """
 
     tables: tuple[TableRows, ...]
     count: int | None = None
     rule: OptimizerRule = "sgd"
     renewed: float = 0.0
+    directions: int | None = None
+    batch: int | None = None
 
     @cached_property
     def tracked_tables(self) -> tuple[int, ...]:
@@ -111,6 +116,7 @@ class RowModel:
         intervals: float,
         subsample: int = 2,
         interval_s: float = 0.0,
+        together: int = 1,
     ) -> LostShare:
         """Expected lost share of all updates from time 0, when everything is saved.
 
@@ -128,8 +134,10 @@ class RowModel:
             Of so many batches SSU looks at one.
         interval_s
             Useful seconds of an interval, in which ids are renewed.
+        together
+            So many batches that SSU looks at go on its list as one.
         """
-        key = (tracker, fraction, samples, intervals, subsample, interval_s)
+        key = (tracker, fraction, samples, intervals, subsample, interval_s, together)
         if key not in self._known:
             self._known[key] = self._lost(*key)
         known: LostShare = self._known[key]
@@ -166,8 +174,9 @@ class RowModel:
         intervals: float,
         subsample: int,
         interval_s: float,
+        together: int,
     ) -> LostShare:
-        fields, _ = self._fields(fraction, samples, subsample, interval_s)
+        fields, _ = self._fields(fraction, samples, subsample, interval_s, together)
         parts = [field.lost(tracker, intervals) for field, _ in fields]
         updates = [table.lookups for _, table in fields]
         rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
@@ -178,7 +187,7 @@ class RowModel:
         return LostShare.together(parts, updates)
 
     def _fields(
-        self, fraction: float, samples: float, subsample: int, interval_s: float
+        self, fraction: float, samples: float, subsample: int, interval_s: float, together: int = 1
     ) -> tuple[list[tuple["MeanField", TableRows]], list[TableRows]]:
         """The tables saved by priority, and those saved whole: also those too small for a part."""
         from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
@@ -190,7 +199,18 @@ class RowModel:
                 continue
             popularity, updates = self._popularity_of(table), samples * table.lookups
             renewed = self._renewal(interval_s)
-            field = MeanField(popularity, updates, fraction, subsample, self.rule, renewed)
+            field = MeanField(
+                popularity,
+                updates,
+                fraction,
+                subsample,
+                self.rule,
+                renewed,
+                self.directions,
+                None if self.batch is None else samples / self.batch,
+                together,
+                table.updates,
+            )
             fields.append((field, table))
         return fields, rest
 

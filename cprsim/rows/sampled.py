@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.rows.listed import Listed
+from cprsim.rows.lost import slope
 from cprsim.rows.movement import OptimizerRule, moved
 from cprsim.rows.stratified import Stratified
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.rows.trackers.ranking import rotating_start
+from cprsim.rows.walk import Walk, batches_met
 
 Array = NDArray[np.float64]
 #: Rows of the sample times saves, and bounds of the former: many saves even out what few rows do.
@@ -27,10 +29,14 @@ _SEED = 0
 
 
 class Left(NamedTuple):
-    """What is not saved just after each save: updates, and movement in first updates."""
+    """What is not saved just after each save: updates, and movement in first updates.
+
+    `slope`: how far these updates lie where all go (`cprsim.rows.lost.slope`).
+    """
 
     updates: Array
     change: Array
+    slope: float
 
 
 def left_unsaved(
@@ -41,6 +47,8 @@ def left_unsaved(
     saves: int,
     subsample: int,
     renewal: float = 0.0,
+    directions: int | None = None,
+    batches: int | None = None,
 ) -> Left:
     """Expected updates and movement not saved just after each of `saves` saves.
 
@@ -60,14 +68,20 @@ def left_unsaved(
         Of so many batches SSU looks at one.
     renewal
         Share of the ids that go after each save; as many new ones take rows that are free.
+    directions
+        In how many SCAR's rows walk at random (`cprsim.rows.walk`); all one way without it.
+    batches
+        Between two saves: in each a row takes one step of its walk, however often it is accessed.
 
     Returns
     -------
     Left
-        Both of shape (saves,).
+        Updates and change of shape (saves,).
     """
     rows, accesses = _in_use(*classes, with_free=renewal > 0)
-    each = max(1, min(max(_PLAYED // max(saves, 1), _FEWEST), _MOST) // len(rows))
+    walks = tracker == "scar" and directions is not None
+    most = _FEWEST if walks else _MOST  # chance alone mixes them, and steps take longer
+    each = max(1, min(max(_PLAYED // max(saves, 1), _FEWEST), most) // len(rows))
     rng = np.random.default_rng(_SEED)
     draw = Stratified(accesses, each, rng)
     weight = np.repeat(rows / each, each)
@@ -77,24 +91,36 @@ def left_unsaved(
     updates, change = np.empty(saves), np.empty(saves)
     # Updates of the id that has the row; updates and movement of the row that are not saved.
     count, unsaved = (np.zeros(weight.size, dtype=np.int64) for _ in range(2))
-    unsaved_change, place = (np.zeros(weight.size) for _ in range(2))
+    unsaved_change, place, left = (np.zeros(weight.size) for _ in range(3))
+    walk = None
+    if walks and directions is not None:
+        walk = Walk(rule, weight.size, directions, np.random.default_rng((_SEED, 1)))
     renew = _Renewal(weight, np.repeat(accesses > 0, each), renewal, rng)
     for save in range(saves):
         if renewal and save:
             new, state = renew()
             unsaved, unsaved_change = unsaved[state], unsaved_change[state]
             count[new], place[new] = 0, 0.0
+            if walk is not None:
+                walk.renew(new, state)
         came = draw.counts()
         count += came
         last, place = place, moved(rule, count)
         unsaved += came
         unsaved_change += place - last
-        chosen = choose(_Seen(came, unsaved, unsaved_change))
+        score = unsaved_change
+        if walk is not None:
+            walk.go(batches_met(came, batches, rng))
+            score = walk.distance
+        chosen = choose(_Seen(came, unsaved, score))
+        if walk is not None:
+            walk.save(chosen)
         unsaved[chosen], unsaved_change[chosen] = 0, 0.0
+        left += unsaved
         # Products of such a size are no work for several threads, which `@` would start.
         updates[save] = (weight * unsaved).sum()
         change[save] = (weight * unsaved_change).sum()
-    return Left(updates, change)
+    return Left(updates, change, slope(weight, np.repeat(accesses, each), left))
 
 
 def _in_use(rows: Array, accesses: Array, with_free: bool) -> tuple[Array, Array]:
@@ -148,7 +174,10 @@ class _Renewal:
 
 
 class _Seen(NamedTuple):
-    """Of each row of the sample: accesses since the last save; updates and movement not saved."""
+    """Of each row of the sample: accesses since the last save, updates not saved, and change.
+
+    `change`: how far the row is from where it was saved, as SCAR sees it.
+    """
 
     came: NDArray[np.int64]
     updates: NDArray[np.int64]

@@ -59,6 +59,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
     )
     found += _outage_faults(parts["job"], parts["storage"])
     found += _withdrawal_faults(parts["job"], parts["cluster"])
+    found += _table_faults(parts["model"], parts["cluster"])
     if mapping.get("model") is None:  # else its faults are told
         found += _price_faults(parts["prices"])
     parts["failure_model"], new = _failure_model(parts)
@@ -215,6 +216,18 @@ def _withdrawal_faults(job: Job | None, cluster: Cluster | None) -> list[str]:
         else "job.withdrawn: there is no more than one parameter server; leave it out"
         for each in job.withdrawn or ()
         if each.parameter_servers >= servers
+    ]
+
+
+def _table_faults(model: Model | None, cluster: Cluster | None) -> list[str]:
+    if model is None or cluster is None:
+        return []
+    servers = cluster.parameter_servers
+    return [
+        f"model.tables.{place}: updates has {len(table.updates)} numbers for {servers} "
+        "parameter_servers; give one for each, or leave it out"
+        for place, table in enumerate(model.tables or ())
+        if table.updates is not None and len(table.updates) != servers
     ]
 
 

@@ -54,6 +54,7 @@ class JobRun:
             plan.schedules,
             plan.mirror,
             resolved.update_shares,
+            None if plan.tracking is None else plan.tracking.left,
             plan.keep - 1 if resolved.marked else None,
             attempts.faults,
             plan.tiers,

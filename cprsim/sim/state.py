@@ -138,9 +138,10 @@ class State:
     wall-clock seconds of training that was rolled back. `pls` and `updates_lost`: shares of
     learning lost (see `Ledger`). `stored` and `sent`: what saves wrote to the store and to peers,
     in full checkpoints. `schedules` and `mirror`: those of the plan, nearest tier first; every tier
-    holds the initial state. `update_shares`: of all updates, by server; alike if None. `older`: how
-    many checkpoints each tier of the store keeps beside its last; None where all are alike but for
-    their age. `faults`: silent ones, if there are any. `tiers`: those of the plan.
+    holds the initial state. `update_shares`: of all updates, by server; alike if None, and so are
+    `left_shares` of what saves of chosen rows leave. `older`: how many checkpoints each tier of the
+    store keeps beside its last; None where all are alike but for their age. `faults`: silent ones,
+    if there are any. `tiers`: those of the plan.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class State:
         schedules: Sequence[Schedule] = (),
         mirror: Mirror | None = None,
         update_shares: Sequence[float] | None = None,
+        left_shares: Sequence[float] | None = None,
         older: int | None = None,
         faults: SilentFaults | None = None,
         tiers: Sequence[Tier] = (),
@@ -163,7 +165,7 @@ class State:
         self.pls = 0.0
         self.updates_lost = 0.0
         self._per_shard = 1.0 / rules.r23_all(useful_time_s, servers)
-        self._update_shares = update_shares
+        self._update_shares, self._left_shares = update_shares, left_shares
         self._servers = servers
         self._mirror = mirror
         keeps = {tier.name: older or 0 for tier in tiers if tier.keeps_older}
@@ -317,16 +319,17 @@ class State:
             self.pls += lost_s * self._per_shard
             whole_s = self._whole_s(server)
             unsaved_s = self.progress_s - max(whole_s, held.last.progress_s)
-            unsaved_s = self._updates(server, unsaved_s)
+            unsaved_s = self._share(self._update_shares, server, unsaved_s)
             if whole_s < held.last.progress_s:
-                unsaved_s += held.unsaved_of(whole_s)
+                unsaved_s += self._share(self._left_shares, server, held.unsaved_of(whole_s))
             self.updates_lost += unsaved_s * self._per_shard
             self._set_back[server] = self.progress_s
 
     def refill(self, servers: Iterable[int]) -> None:
         """These shards serve again; what was trained while they were down passed them by."""
         for server in servers:
-            missed_s = self._updates(server, self.progress_s - self._whole_s(server))
+            trained_s = self.progress_s - self._whole_s(server)
+            missed_s = self._share(self._update_shares, server, trained_s)
             self.updates_lost += missed_s * self._per_shard
             self._set_back[server] = self.progress_s
 
@@ -346,17 +349,12 @@ class State:
             # Rows that came back from a nearer tier are as old in this one as they were.
             whole_s = self._set_back.get(server, tier.whole_s(server))
             if whole_s < tier.last.progress_s:
-                total_s += tier.unsaved_of(whole_s)
+                total_s += self._share(self._left_shares, server, tier.unsaved_of(whole_s))
         return total_s * self._per_shard
 
-    def _updates(self, server: int, trained_s: float) -> float:
-        """What this shard learns in so many useful seconds, in seconds of a mean one.
-
-        What saves of chosen rows leave is none of it: that is of rows which are used little, of
-        which all shards have alike.
-        """
-        shares = self._update_shares
-        return trained_s if shares is None else trained_s * shares[server] * self._servers
+    def _share(self, shares: Sequence[float] | None, server: int, mean_s: float) -> float:
+        """What this shard has of updates of which a mean one has so many useful seconds."""
+        return mean_s if shares is None else mean_s * shares[server] * self._servers
 
     def _mirrored(self, mirror: Mirror) -> Checkpoint:
         """The end of the last full step since the job returned, or so many steps before it."""

@@ -34,7 +34,7 @@ from cprsim.trainer.support import TRAINER
 Progress = Callable[[int, int], None]
 #: Largest absolute value that a number of an embedding row starts with. Chosen: rows of 16 numbers
 #: then start shorter than the output of the bottom MLP.
-_SPREAD = 0.05
+SPREAD = 0.05
 #: Too long to be printed.
 _UNTOLD = ("spans", "parts")
 
@@ -185,8 +185,8 @@ def _servers(
             number=server,
             rows=placement.rows_of(server),
             dim=tables[0].dim,
-            seed=_seed(seed, server),
-            spread=_SPREAD,
+            seed=member_seed(seed, server),
+            spread=SPREAD,
             learning_rate=section.learning_rate,
             tracking=plan.tracking,
             tables=tuple(placement.range_of(table, server) for table in tracked),
@@ -216,7 +216,7 @@ def _trainers(
         placement=placement,
         dim=data.tables[0].dim,
         hidden=section.hidden,
-        seed=_seed(seed, placement.servers),
+        seed=member_seed(seed, placement.servers),
         learning_rate=section.learning_rate,
         deadline_s=section.answer_s,
         folder=folder / "dense",
@@ -226,7 +226,7 @@ def _trainers(
     return [spec] * trainers
 
 
-def _seed(seed: int, member: int) -> int:
+def member_seed(seed: int, member: int) -> int:
     """A seed for torch, of one member."""
     return int(np.random.SeedSequence((seed, member)).generate_state(1)[0])
 

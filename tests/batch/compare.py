@@ -210,6 +210,8 @@ class Watcher(Recording):
         )
         if self._scenario.cluster.updates is not None:
             seen["runs that lose unequal shares"] += ledger.updates_lost > 0
+        if plan.tracking is not None and plan.tracking.left is not None:
+            seen["runs that leave unequal shares"] += ledger.updates_lost > 0
         sequence = plan.sequence
         if isinstance(sequence, Growing):
             seen["saves rarer than at first"] += (

@@ -192,7 +192,13 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
         "samples": 10**7,
         "final_save": draw(YES),
     }
-    tables = {"job": job, "model": _model(draw), "cluster": cluster, "costs": {}, "storage": {}}
+    tables = {
+        "job": job,
+        "model": _model(draw, servers_of(cluster)),
+        "cluster": cluster,
+        "costs": {},
+        "storage": {},
+    }
     if draw(YES):
         _derive(draw, tables)
     else:
@@ -287,7 +293,7 @@ def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
         tables["costs"]["checksum"] = seconds(2 * draw(SHARES))
 
 
-def _model(draw: st.DrawFn) -> Keys:
+def _model(draw: st.DrawFn, servers: int) -> Keys:
     table: Keys = _ROWS | {"skew": {"zipf": 1.0}}
     model: Keys = {"tables": [table]}
     if draw(YES):
@@ -295,6 +301,12 @@ def _model(draw: st.DrawFn) -> Keys:
         table["pooling"] = 2.0
     if draw(SHARES) < 0.1:
         model["renewed"] = "20%"
+    if draw(SHARES) < 0.3:
+        model["batch"] = draw(st.integers(1, 200))
+    if draw(SHARES) < 0.1:
+        model["gradient_directions"] = draw(st.integers(1, 3))
+    if draw(SHARES) < 0.3:
+        table["updates"] = [1.0 + 4.0 * (server % 2) for server in range(servers)]
     return model
 
 

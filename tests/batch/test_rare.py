@@ -16,7 +16,8 @@ JOB: dict[str, Any] = {
     "costs": COSTS,
     "failures": BY_LAW,
 }
-TABLES = {"model": {"tables": [{"rows": 10**5, "dim": 16, "skew": {"zipf": 1.0}}]}}
+TABLE: dict[str, Any] = {"rows": 10**5, "dim": 16, "skew": {"zipf": 1.0}}
+TABLES = {"model": {"tables": [TABLE]}}
 #: Training that takes the whole of the servers' cards, to which saves and fills add.
 CROWDED: dict[str, Any] = {
     "job": {"useful_time": "600 s", "network": "6 GB/s"},
@@ -104,6 +105,10 @@ CASES: dict[str, dict[str, Any]] = {
     "runs that lose learning": job(CPR, **TABLES),
     "runs that lose unequal shares": job(
         CPR, cluster=CLUSTER | {"updates": [1, 2, 3, 4, 5, 6]}, **TABLES
+    ),
+    "runs that leave unequal shares": job(
+        CPR | {"system": "cpr-scar"},
+        model={"tables": [TABLE | {"updates": [1, 2, 3, 4, 5, 6]}], "gradient_directions": 2},
     ),
     "hopeless": job(FULL, costs=COSTS | {"load": "60 s"}, failures=BY_LAW | {"mean": "8 s"}),
 }

@@ -98,6 +98,19 @@ def test_what_saves_of_chosen_rows_leave_is_alike_on_all_shards():
     assert state.updates_lost == pytest.approx(0.04 * 0.75 + 0.02 * 0.5)
 
 
+def test_what_saves_of_chosen_rows_leave_can_lie_on_one_shard():
+    (half,) = every(20.0, Save(portion=0.5, unsaved_s=(2.0,)))
+    state = State(100.0, 2, (half,), left_shares=(0.1, 0.9))
+    state.progress_s = 10.0
+    state.usable(state.taken(half.save), half.save)
+    state.progress_s = 14.0
+    state.lose([0], "remote")
+    assert state.updates_lost == pytest.approx(0.04 * 0.5 + 0.02 * 0.1)
+
+    state.lose([1], "remote")
+    assert state.updates_lost == pytest.approx(0.04 + 0.02)
+
+
 def test_only_the_ratio_of_updates_counts():
     cluster = {"updates": [3, 1]}
     hot = play_against(scenario(cluster), "mfu", failing(5.0))

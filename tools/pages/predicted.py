@@ -50,7 +50,7 @@ class Configuration(NamedTuple):
     @property
     def all_overrides(self) -> list[str]:
         """Of all configurations, then its own."""
-        return [*_BASE, *self.overrides]
+        return [*BASE, *self.overrides]
 
 
 def _tables(*rows: int, dim: int) -> str:
@@ -59,7 +59,8 @@ def _tables(*rows: int, dim: int) -> str:
     return f"model.tables=[{', '.join(each)}]"
 
 
-def _every(interval: str, *policies: str) -> list[str]:
+def of_interval(interval: str, *policies: str) -> list[str]:
+    """Overrides that give policies an interval."""
     return [f'policies.{policy}.interval="{interval}"' for policy in policies]
 
 
@@ -69,7 +70,7 @@ def _servers(count: int, hit: int = 1) -> list[str]:
 
 
 #: Of each, so that a sum has more spans than noise: of `CONFIG`, twice as long, with 12 failures.
-_BASE = ("job.samples=200_000", 'job.useful_time="4 s"', "failures.exactly=12")
+BASE = ("job.samples=200_000", 'job.useful_time="4 s"', "failures.exactly=12")
 
 
 def _parities(entries: int) -> str:
@@ -80,10 +81,12 @@ def _parities(entries: int) -> str:
 _MFU, _SSU = "policies.cpr-mfu", "policies.cpr-ssu"
 CONFIGURATIONS = {
     "base": Configuration(("full", "partial", "cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar")),
-    "half the interval": Configuration(("full", "cpr-mfu"), _every("0.1 s", "full", "cpr-mfu")),
-    "a save every other step": Configuration(("full",), _every("0.02 s", "full"), 4),
+    "half the interval": Configuration(
+        ("full", "cpr-mfu"), of_interval("0.1 s", "full", "cpr-mfu")
+    ),
+    "a save every other step": Configuration(("full",), of_interval("0.02 s", "full"), 4),
     "2.5 times the interval": Configuration(
-        ("full", "partial", "cpr-ssu"), _every("0.5 s", "full", "partial", "cpr-ssu"), 5
+        ("full", "partial", "cpr-ssu"), of_interval("0.5 s", "full", "partial", "cpr-ssu"), 5
     ),
     "a 32nd of the rows": Configuration(("cpr-mfu",), [f"{_MFU}.fraction=0.03125"], 4),
     "a quarter of the rows": Configuration(
@@ -108,7 +111,7 @@ CONFIGURATIONS = {
     "no failures": Configuration(("full", "cpr-mfu"), ["failures.exactly=0"], 14),
     "both servers at once": Configuration(("full", "partial", "cpr-mfu"), _servers(2, 2), 2),
     "saves beside training": Configuration(
-        ("async", "accepted-loss"), _every("0.15 s", "async", "accepted-loss"), 16
+        ("async", "accepted-loss"), of_interval("0.15 s", "async", "accepted-loss"), 16
     ),
     "copies": Configuration(("replication",), seed=17),
     "2 copies on 3 servers": Configuration(("replication",), _servers(3), 18),
@@ -178,11 +181,9 @@ What came out of the first comparisons, and is in the simulator since:
 
 ## What falls short
 
-- **SCAR** saves the rows that moved most. The row model takes every update to move its row alike,
-  and with Adagrad the first updates of a row move it most: it chooses rarer rows than MFU does.
-- **SSU's lists** are of a share of a table's rows, and are filled a batch at a time. The row model
-  follows them sample by sample; where one batch brings more rows than a list holds, real lists
-  lose more. Where only large tables are tracked, the two agree.
+- **SCAR** saves the rows that moved most, which is a matter of single gradients, and **SSU's**
+  lists evict at random: what one run loses is a matter of chance. [counted.md](counted.md) has by
+  how much, without processes and seconds.
 - **Failures of several sizes** in one job are all charged like the largest: how long replacements
   take to start depends on how many start at once, and on the cores there are.
 - **Saves after a recovery** are charged like others, and take longer.
@@ -260,7 +261,7 @@ def page(found: Mapping[str, Validated]) -> str:
         lossy=lossy,
         exact=exact,
         counted=counted,
-        base=", ".join(f"`{override}`" for override in _BASE),
+        base=", ".join(f"`{override}`" for override in BASE),
         agreeing=agreeing(compared)[0],
         pairs=agreeing(compared)[1],
         slowest=max(each.pace for each in compared),

@@ -96,5 +96,5 @@ class ProcessTrackers:
         return self._tracker(weights, [range(part.rows)])
 
     def _tracker(self, weights: Tensor, ranges: list[range]) -> ShardTracker:
-        name, fraction, one_in = self._tracking
-        return ShardTracker(name, weights, ranges, fraction, one_in, self._seed)
+        by = self._tracking
+        return ShardTracker(by.tracker, weights, ranges, by.fraction, by.subsample, self._seed)

@@ -13,7 +13,7 @@ from cprsim.rows.trackers.ssu import _Bits
 
 #: Batches that are put on the lists as one: most of what this takes is the same for any number of
 #: rows. What is kept until then is small beside the lists.
-_TOGETHER = 4
+TOGETHER = 4
 
 
 class Lists:
@@ -68,7 +68,7 @@ class Lists:
         """`observe` of ids, int64, that are known to be rows, some batches at a time."""
         if self._batches % self._period == 0:
             self._noted.append(ids.numpy())
-            if len(self._noted) == _TOGETHER:
+            if len(self._noted) == TOGETHER:
                 self._put_noted()
         self._batches += len(ids) > 0
 

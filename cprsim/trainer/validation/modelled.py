@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Loss, Plan, Policy, Redundancy
@@ -18,6 +19,7 @@ from cprsim.trainer.data import Data
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.store import MOST_DELTAS
 from cprsim.trainer.members.trackers import ShardTracker
+from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.validation.calibration import Calibration
@@ -105,15 +107,15 @@ def period_of(plan: Plan, nominal_step_s: float) -> int | None:
     return None if period_s == math.inf else steps_to(period_s, nominal_step_s)
 
 
-def updates_by_server(data: Data, servers: int) -> list[float]:
-    """Share of the updates of rows that each server gets, counted in the first samples."""
+def updates_by_server(data: Data, servers: int) -> NDArray[np.float64]:
+    """Updates of each table that each server gets in the first samples, (tables, servers)."""
     placement = Placement(tuple(table.rows for table in data.tables), servers)
-    counts = np.zeros(servers)
+    counts = np.zeros((len(data.tables), servers))
     for step in range(min(_LOOKED_AT, data.steps)):
-        on = placement.ids(data.batch(step).sparse).ravel() % servers
-        counts += np.bincount(on, minlength=servers)
-    shares: list[float] = (counts / counts.sum()).tolist()
-    return shares
+        on = placement.ids(data.batch(step).sparse) % servers
+        for table, of_table in enumerate(on.T):
+            counts[table] += np.bincount(of_table, minlength=servers)
+    return counts
 
 
 def saved_rows(data: Data, plan: Plan, tracked: Sequence[int], servers: int, period: int) -> float:
@@ -153,10 +155,12 @@ def calibrated(
     plans: Mapping[str, Plan],
     data: Data,
     calibration: Calibration,
+    directions: int | None = None,
 ) -> Scenario:
     """The scenario on this machine: its costs, the time its steps take, saves on whole steps.
 
-    Failures are left out; simulations of it are given those that the real run meets.
+    Failures are left out; simulations of it are given those that the real run meets. `directions`:
+    those of a row's gradients, if SCAR is to choose by them.
     """
     step_s, steps = calibration.step_s, data.steps
     nominal_s = scenario.job.useful_time_s / steps
@@ -165,7 +169,14 @@ def calibrated(
     mapping["job"]["useful_time"] = format_exact(steps * step_s, SECONDS)
     mapping["job"].pop("network", None)  # the measured step has it
     updates = updates_by_server(data, scenario.cluster.parameter_servers)
-    mapping["cluster"] |= {"spares": 0, "updates": updates}
+    shares = updates.sum(axis=0) / updates.sum()
+    mapping["cluster"] |= {"spares": 0, "updates": shares.tolist()}
+    if scenario.model is not None and scenario.model.tables is not None:
+        mapping["model"] |= {"optimizer_rule": "adagrad", "batch": len(data.batch(0).labels)}
+        if directions is not None:
+            mapping["model"]["gradient_directions"] = directions
+        for table, of_table in zip(mapping["model"]["tables"], updates, strict=True):
+            table["updates"] = np.maximum(of_table, 1.0).tolist()  # some have had none yet
     mapping["costs"] = calibration.costs
     if all(map(trains_beside, plans.values())):  # pinned to steps, it has all landed by the next
         if not any(plan.schedules[0].save.blocking for plan in plans.values()):
@@ -220,7 +231,9 @@ def _of_tracking(
     table = data.tables[0]
     # Beside each row a file of chosen ones has its number; and all have a number for Adagrad.
     of_row = 1 + _ID_BYTES / (table.dim * _FLOAT_BYTES + _FLOAT_BYTES)
+    lists = {"together": TOGETHER} if tracking.tracker == "ssu" else {}
     return {
+        **lists,
         "slowdown": 0.0,  # the measured step has it
         "writes": min(written / model.saved_share(tracking.fraction), 1.0),
         "select": format_exact(calibration.select_s[tracking.tracker], SECONDS),

@@ -18,6 +18,7 @@ from cprsim.sim.engine import play_against
 from cprsim.trainer.data import Data
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.validation.calibration import Calibration, averaged
+from cprsim.trainer.validation.directions import gradient_directions
 from cprsim.trainer.validation.modelled import (
     calibrated,
     check_predictable,
@@ -124,12 +125,15 @@ def predict(
     plans = scenario.plans_of(policies)
     check_predictable(section, scenario.cluster.trainers, plans, largest_hit(scenario, seed))
     data = section.data(scenario, seed)
+    by_change = any(plan.tracking and plan.tracking.tracker == "scar" for plan in plans.values())
+    directions = gradient_directions(data, section) if by_change else None
     found = {}
     for name, plan in plans.items():
         own = calibrations[name]
-        played = calibrated(scenario, {name: plan}, data, own)
+        played = calibrated(scenario, {name: plan}, data, own, directions)
         found[name] = _prediction(scenario, played, name, plan, own, data.steps, seed)
-    return Predicted(_of_all(scenario, plans, data, calibrations), seed, calibrations, found)
+    together = _of_all(scenario, plans, data, calibrations, directions)
+    return Predicted(together, seed, calibrations, found)
 
 
 def _of_all(
@@ -137,10 +141,12 @@ def _of_all(
     plans: Mapping[str, Plan],
     data: Data,
     calibrations: Mapping[str, Calibration],
+    directions: int | None,
 ) -> Scenario:
     """One scenario of all policies: of what waits for saves, if anything does."""
     waiting = {name: plan for name, plan in plans.items() if not trains_beside(plan)} or plans
-    return calibrated(scenario, plans, data, averaged([calibrations[name] for name in waiting]))
+    of_all = averaged([calibrations[name] for name in waiting])
+    return calibrated(scenario, plans, data, of_all, directions)
 
 
 def _prediction(

@@ -1,0 +1,87 @@
+"""SSU's list, batch by batch."""
+
+import numpy as np
+import pytest
+
+from cprsim.rows.listed import Listed
+from cprsim.rows.listed_batches import ListedBatches
+from cprsim.rows.meanfield import MeanField
+from cprsim.rows.popularity import Popularity
+from cprsim.rows.trackers import SSU
+
+CLASSES = 80
+ROWS = 4000
+SHARE = 1 / np.arange(1, CLASSES + 1) ** 1.1
+POPULARITY = Popularity(np.full(CLASSES, ROWS / CLASSES), SHARE / SHARE.sum() / (ROWS / CLASSES))
+
+
+def played(places, period, batches, of, saves, seed):
+    """Updates left by SSU's own tracker, of rows that are drawn."""
+    rng = np.random.default_rng(seed)
+    law = np.cumsum(np.repeat(POPULARITY.share, ROWS // CLASSES))
+    tracker, unsaved, left = SSU(ROWS, places, period, seed), np.zeros(ROWS, dtype=np.int64), []
+    for _ in range(saves):
+        for _ in range(batches):
+            ids = np.searchsorted(law / law[-1], rng.random(of), side="right")
+            unsaved += np.bincount(ids, minlength=ROWS)
+            tracker.observe(ids)
+        chosen = tracker.select(places)
+        tracker.saved(chosen)
+        unsaved[chosen] = 0
+        left.append(unsaved.sum())
+    return np.mean(left)
+
+
+@pytest.mark.parametrize(
+    ("places", "period", "batches"),
+    [(200, 2, 3), (200, 1, 3), (500, 4, 10), (100, 1, 1), (250, 3, 2)],
+)
+def test_the_model_loses_what_the_tracker_does(places, period, batches):
+    """A batch brings more rows than a list holds. Six plays, four standard errors, and 0.5 % for
+    rows that are finitely many."""
+    of, saves = 1000, 40
+    found = [played(places, period, batches, of, saves, seed) for seed in range(6)]
+    error = np.std(found, ddof=1) / 6**0.5
+    rows, accesses = POPULARITY.rows, POPULARITY.share * (batches * of)
+    model = ListedBatches(rows, accesses, places, period, batches).after(saves).mean()
+    singly = Listed(rows, accesses, places, period).after(saves).mean()
+
+    assert model == pytest.approx(np.mean(found), abs=4 * error + 0.005 * np.mean(found))
+    assert singly < min(found)  # or batches would make no difference
+
+
+def test_many_small_batches_are_as_rows_one_by_one():
+    rows, accesses = POPULARITY.rows, POPULARITY.share * 3000.0
+    found = ListedBatches(rows, accesses, 400, 2, 6000).after(30)
+
+    assert found == pytest.approx(Listed(rows, accesses, 400, 2).after(30), rel=0.005)
+
+
+def test_a_list_with_room_for_all_misses_nothing_that_it_looks_at():
+    rows, accesses = POPULARITY.rows, POPULARITY.share * 3000.0
+    for batches in (1, 7):
+        found = ListedBatches(rows, accesses, ROWS, 1, batches).after(5)
+        assert found == pytest.approx(np.zeros(5), abs=1e-9)
+
+
+def test_batches_together_are_one_larger_batch():
+    rows, accesses = POPULARITY.rows, POPULARITY.share * 3000.0
+    together = ListedBatches(rows, accesses, 200, 1, 4, together=4).after(9)
+
+    assert together == pytest.approx(ListedBatches(rows, accesses, 200, 1, 1).after(9))
+
+
+@pytest.mark.parametrize(("period", "batches"), [(1, 3), (2, 3), (4, 3), (3, 1)])
+def test_the_long_run_is_where_many_saves_lead(period, batches):
+    rows, accesses = np.array([50.0, 50.0]), np.array([3.0, 0.2])
+    model = ListedBatches(rows, accesses, 20, period, batches)
+
+    assert model.limit() == pytest.approx(model.after(1200)[-12:].mean())
+
+
+def test_the_mean_field_takes_whole_batches_between_two_saves():
+    field = MeanField(POPULARITY, 16_000.0, 1 / 16, 2, batches=47.6, together=2)
+    rows, accesses = POPULARITY.rows, POPULARITY.share * 1000.0
+    expected = ListedBatches(rows, accesses, 250, 2, 3, 2).after(16) / 16_000
+
+    assert field.lost("ssu", 1).after.tolist() == pytest.approx(expected.tolist())
