@@ -16,7 +16,7 @@ def _listed(value: object) -> object:
 
 
 #: A positive number for each parameter server, of which only the ratio counts.
-ByServer = Annotated[tuple[Annotated[float, Field(gt=0)], ...], BeforeValidator(_listed)]
+ByServer = Annotated[tuple[Annotated[float, Field(gt=0, le=1e18)], ...], BeforeValidator(_listed)]
 
 
 def shares_of(updates: tuple[float, ...] | None) -> tuple[float, ...] | None:

@@ -106,9 +106,9 @@ class Model(Section):
     the rows if not given. `optimizer_rule`: how far an update moves its row, all alike (`"sgd"`) or
     the k-th by 1 / sqrt(k) of the first (`"adagrad"`). `gradient_directions`: how many a row's
     gradients have, independent of each other; all updates of a row point one way if not given.
-    `batch`: samples of one, in which a row moves once and a list of SSU sees it once; each sample
-    is one of its own if not given. `renewed`: share of the ids, by their popularity, that new ones
-    replace in a day of training.
+    `batch`: samples of one, in which a row with such gradients moves once and a list of SSU sees it
+    once, where ids aren't renewed; each sample is one of its own if not given. `renewed`: share of
+    the ids, by their popularity, that new ones replace in a day of training.
     """
 
     preset: PresetName | None = None

@@ -46,7 +46,7 @@ class ListedBatches:
         kept, added = np.ones_like(self.accesses), np.zeros_like(self.accesses)
         for on, missed in self._cycle:
             kept, added = kept * (1 - on), added * (1 - on) + missed
-        touched = self.accesses > 0
+        touched = kept < 1
         left = np.zeros_like(self.accesses)
         left[touched] = added[touched] / (1 - kept[touched])
         found = []

@@ -67,7 +67,8 @@ def _priority(draw: st.DrawFn, tables: Keys) -> Keys:
 
 
 def _ssu(draw: st.DrawFn, tables: Keys) -> Keys:
-    return _priority(draw, tables) | {"subsample": draw(st.integers(1, 3))}
+    lists = {"subsample": draw(st.integers(1, 3)), "together": draw(st.integers(1, 4))}
+    return _priority(draw, tables) | lists
 
 
 def _async(draw: st.DrawFn, tables: Keys) -> Keys:

@@ -46,4 +46,6 @@ def gradient_directions(data: Data, section: TrainerSection) -> int | None:
         pairs += len(cosines)
         last.index_copy_(0, ids, gradients)
         shard.update(ids, gradients)
-    return None if squares == 0 else min(max(round(pairs / squares), 1), dim, MOST_DIRECTIONS)
+    if not 0 < squares < math.inf:  # a model that diverges has none
+        return None
+    return min(max(round(pairs / squares), 1), dim, MOST_DIRECTIONS)
