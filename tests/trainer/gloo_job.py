@@ -175,6 +175,7 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
     sys.stdout.write(f"{begun} {digest([loop.table])} {dense} {summary.pls} {found}\n")
     sys.stdout.flush()
     dist.barrier()  # or rank 0 may go, with the store, before others have ended
+    dist.destroy_process_group()  # a thread of the group that outlives the interpreter aborts it
 
 
 if __name__ == "__main__":
