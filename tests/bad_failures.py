@@ -67,7 +67,7 @@ FAILURES = [
     case(
         "durations-that-are-one",
         {LAW: 'distribution = "empirical"\ndurations = "3 h"\n'},
-        "failures.durations: '3 h' is not a list",
+        'failures.durations: \'3 h\' is not a list; write e.g. durations = ["3 h", "17 h"]',
     ),
     case(
         "more-servers-hit-than-there-are",

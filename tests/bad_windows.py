@@ -49,12 +49,13 @@ WINDOWS = [
     case(
         "a-window-that-is-no-list",
         {JOB: JOB + 'withdrawn = "1 h"\n'},
-        "job.withdrawn: '1 h' is not a list; write each window as [[job.withdrawn]]",
+        "job.withdrawn: '1 h' is not a list; give each window as [[job.withdrawn]] with at, for "
+        "and parameter_servers",
     ),
     case(
         "no-window-at-all",
         {JOB: JOB + "withdrawn = []\n"},
-        "job.withdrawn: is empty; give each window, as [[job.withdrawn]] with at, for and "
+        "job.withdrawn: is empty; give each window as [[job.withdrawn]] with at, for and "
         "parameter_servers",
     ),
     case(

@@ -213,12 +213,13 @@ def test_every_shipped_scenario_comes_back_from_its_own_file(name, folder):
         {"model": {"preset": "criteo-kaggle", "renewed": "0.7%"}},
         {"model": {"preset": "criteo-kaggle", "batch": 2048, "gradient_directions": 2}},
         {
+            "cluster": {"parameter_servers": 4, "updates": [2, 1, 1, 1]},
             "model": {
                 "tables": [
                     {"rows": 3, "dim": 2, "updates": [3, 1, 0.5, 1]},
                     {"name": "b", "rows": 5, "dim": 4, "dtype": "int8", "optimizer_slots": 2},
                 ]
-            }
+            },
         },
         {"storage": {"write": "0.3 GB/s", "read": "7 B/s"}},
         {

@@ -8,13 +8,13 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from cprsim.basics.laws import AGEING, BY_MEAN
 from cprsim.basics.laws.law import FailureLaw, Law, Size
 from cprsim.basics.laws.plain import Empirical
 from cprsim.basics.once import once
-from cprsim.basics.schema import PositiveSeconds, Section
+from cprsim.basics.schema import PositiveSeconds, Section, a_list
 
 Name = Literal[
     "exponential", "gamma", "weibull", "lognormal", "deterministic", "uniform", "empirical"
@@ -32,16 +32,17 @@ SPREAD: dict[str, str | None] = {
 Positive = Annotated[float, Field(gt=0, examples=[0.7])]
 
 
-def _listed(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        raise ValueError(f"{value!r} is not a list")
-    if not value:
-        raise ValueError(f"is empty; write {_EXAMPLES['durations']}")
-    return tuple(value)
-
+_EXAMPLES = {
+    "mean": 'e.g. mean = "28 h"',
+    "shape": "e.g. shape = 0.675",
+    "cv": "standard deviation / mean, e.g. cv = 1.5",
+    "durations": 'e.g. durations = ["3 h", "17 h"]',
+}
 
 Durations = Annotated[
-    tuple[PositiveSeconds, ...], BeforeValidator(_listed), Field(examples=[["3 h", "17 h"]])
+    tuple[PositiveSeconds, ...],
+    a_list(f"write {_EXAMPLES['durations']}"),
+    Field(examples=[["3 h", "17 h"]]),
 ]
 
 
@@ -162,11 +163,3 @@ def check_keys(law: Distribution) -> None:
     except OverflowError:
         value = getattr(law, str(spread))
         raise ValueError(f"{spread} = {value:g} is more than floats can hold for {name}") from None
-
-
-_EXAMPLES = {
-    "mean": 'e.g. mean = "28 h"',
-    "shape": "e.g. shape = 0.675",
-    "cv": "standard deviation / mean, e.g. cv = 1.5",
-    "durations": 'e.g. durations = ["3 h", "17 h"]',
-}

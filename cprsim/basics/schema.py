@@ -134,6 +134,19 @@ class _Part:
 Part = _Part()
 
 
+def a_list(way_out: str) -> BeforeValidator:
+    """A list with something in it; a fault names the way out, such as `give each table`."""
+
+    def checked(value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{value!r} is not a list; {way_out}")
+        if not value:
+            raise ValueError(f"is empty; {way_out}")
+        return tuple(value)
+
+    return BeforeValidator(checked)
+
+
 def _price(of: PricedUnits) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
     described = {
         "type": "string",
@@ -182,8 +195,8 @@ class Section(BaseModel):
         return copied
 
 
-#: Names of the variants of a field that takes a duration or a table; no part of a path.
-VARIANTS = ("a duration", "a table")
+#: Names of the variants of a field that takes one or the other; no part of a path.
+VARIANTS = ("a duration", "a table", "a number", "a list")
 
 
 def faults(error: ValidationError, model: type[BaseModel], prefix: str) -> list[str]:

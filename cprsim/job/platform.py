@@ -3,20 +3,16 @@
 import math
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from cprsim.basics.schema import Part, PositiveSeconds, Rate, Section
+from cprsim.basics.schema import Part, PositiveSeconds, Rate, Section, a_list
 from cprsim.job.delays import Delay
 
-
-def _listed(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        raise ValueError(f"{value!r} is not a list; write a number for each parameter server")
-    return tuple(value)
-
-
 #: A positive number for each parameter server, of which only the ratio counts.
-ByServer = Annotated[tuple[Annotated[float, Field(gt=0, le=1e18)], ...], BeforeValidator(_listed)]
+ByServer = Annotated[
+    tuple[Annotated[float, Field(gt=0, le=1e18)], ...],
+    a_list("write a number for each parameter server"),
+]
 
 
 def shares_of(updates: tuple[float, ...] | None) -> tuple[float, ...] | None:

@@ -27,17 +27,6 @@ class Withdrawn(Section):
         return self.at_s + self.for_s
 
 
-def listed(value: object) -> object:
-    """Windows as a file has them, or raise `ValueError`."""
-    if not isinstance(value, list | tuple):
-        raise ValueError(f"{value!r} is not a list; write each window as [[job.withdrawn]]")
-    if not value:
-        raise ValueError(
-            "is empty; give each window, as [[job.withdrawn]] with at, for and parameter_servers"
-        )
-    return tuple(value)
-
-
 def in_order(windows: Sequence[Withdrawn]) -> tuple[Withdrawn, ...]:
     """By when they begin; raise `ValueError` where one begins before the last is over."""
     found = tuple(sorted(windows, key=lambda each: each.at_s))

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from cprsim.basics.once import once
-from cprsim.basics.schema import Bytes, PositiveSeconds, Rate, Section, Share
+from cprsim.basics.schema import Bytes, PositiveSeconds, Rate, Section, Share, a_list
 from cprsim.job.platform import ByServer, shares_of
 from cprsim.job.presets import DENSE_PARAMETERS, PRESETS, PresetName
-from cprsim.job.withdrawn import Withdrawn, in_order, listed
+from cprsim.job.withdrawn import Withdrawn, in_order
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.movement import OptimizerRule
 from cprsim.rows.skew import Skew
@@ -34,7 +34,7 @@ class Job(Section):
     withdrawn: (
         Annotated[
             tuple[Withdrawn, ...],
-            BeforeValidator(listed),
+            a_list("give each window as [[job.withdrawn]] with at, for and parameter_servers"),
             AfterValidator(in_order),
             Field(examples=[[{"at": "20 h", "for": "6 h", "parameter_servers": 4}]]),
         ]
@@ -82,14 +82,6 @@ class Table(Section):
         return self.embedding_bytes * self.optimizer_slots
 
 
-def _listed(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        raise ValueError(f"{value!r} is not a list; write each table as [[model.tables]]")
-    if not value:
-        raise ValueError("is empty; give each table, e.g. [[model.tables]] with rows and dim")
-    return tuple(value)
-
-
 #: Of a row's gradients: of more, all rows come equally far.
 MOST_DIRECTIONS = 64
 
@@ -115,7 +107,7 @@ class Model(Section):
     tables: (
         Annotated[
             tuple[Table, ...],
-            BeforeValidator(_listed),
+            a_list("give each table as [[model.tables]] with rows and dim"),
             Field(examples=[[{"rows": 10_000_000, "dim": 64}]]),
         ]
         | None
@@ -143,17 +135,14 @@ class Model(Section):
         tables = self._tables
         if self.optimizer_rule != "sgd" and tables is None:
             raise ValueError("'optimizer_rule' goes with preset or tables; leave it out")
-        for key in ("gradient_directions", "batch", "renewed"):
+        for key in ("gradient_directions", "batch", "renewed", "tracked_tables"):
             if getattr(self, key) is not None and tables is None:
                 raise ValueError(f"{key!r} goes with preset or tables; leave it out")
-        if self.tracked_tables is not None:
-            if tables is None:
-                raise ValueError("'tracked_tables' goes with preset or tables; leave it out")
-            if self.tracked_tables > len(tables):
-                raise ValueError(
-                    f"tracked_tables = {self.tracked_tables} is more than there are; the model has "
-                    f"{len(tables)} tables"
-                )
+        if (self.tracked_tables or 0) > len(tables or ()):
+            raise ValueError(
+                f"tracked_tables = {self.tracked_tables} is more than there are; the model has "
+                f"{len(tables or ())} tables"
+            )
         return self
 
     @once

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, WithJsonSchema, model_v
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Name, Positive, check_keys
-from cprsim.basics.schema import Section
+from cprsim.basics.schema import Section, a_list
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import UnitError
 
@@ -66,12 +66,6 @@ def _quantity(value: object) -> Quantity:
     raise ValueError(f'{value!r} is neither a number nor a quantity: write e.g. 18 or "28 h"')
 
 
-def _listed(value: object) -> object:
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError(f'{value!r} is no list of values: write e.g. values = ["3 h", "17 h"]')
-    return tuple(value)
-
-
 Limit = Annotated[
     InstanceOf[Quantity],
     BeforeValidator(_quantity),
@@ -98,7 +92,12 @@ class Drawn(Section):
     min: Limit | None = None
     max: Limit | None = None
     values: (
-        Annotated[tuple[Any, ...], BeforeValidator(_listed), Field(examples=[[8, 18]])] | None
+        Annotated[
+            tuple[Any, ...],
+            a_list('write e.g. values = ["3 h", "17 h"]'),
+            Field(examples=[[8, 18]]),
+        ]
+        | None
     ) = None
     per: Literal["job"] = "job"
 

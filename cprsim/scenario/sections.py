@@ -223,11 +223,17 @@ def _table_faults(model: Model | None, cluster: Cluster | None) -> list[str]:
     if model is None or cluster is None:
         return []
     servers = cluster.parameter_servers
+    given = [(place, it.updates) for place, it in enumerate(model.tables or ()) if it.updates]
+    if given and cluster.updates is None:
+        return [
+            f"model.tables.{given[0][0]}: updates goes with cluster.updates, of all tables; give "
+            "both, or leave it out"
+        ]
     return [
-        f"model.tables.{place}: updates has {len(table.updates)} numbers for {servers} "
+        f"model.tables.{place}: updates has {len(updates)} numbers for {servers} "
         "parameter_servers; give one for each, or leave it out"
-        for place, table in enumerate(model.tables or ())
-        if table.updates is not None and len(table.updates) != servers
+        for place, updates in given
+        if len(updates) != servers
     ]
 
 

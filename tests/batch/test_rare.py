@@ -108,6 +108,7 @@ CASES: dict[str, dict[str, Any]] = {
     ),
     "runs that leave unequal shares": job(
         CPR | {"system": "cpr-scar"},
+        cluster=CLUSTER | {"updates": [1, 2, 3, 4, 5, 6]},
         model={"tables": [TABLE | {"updates": [1, 2, 3, 4, 5, 6]}], "gradient_directions": 2},
     ),
     "hopeless": job(FULL, costs=COSTS | {"load": "60 s"}, failures=BY_LAW | {"mean": "8 s"}),

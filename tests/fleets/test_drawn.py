@@ -162,7 +162,7 @@ LOGNORMAL = {"distribution": "lognormal", "mean": "40 h", "cv": 1.2}
         ({"distribution": "empirical"}, "distribution 'empirical' needs 'values'"),
         (
             {"distribution": "empirical", "values": 3},
-            '3 is no list of values: write e.g. values = ["3 h", "17 h"]',
+            '3 is not a list; write e.g. values = ["3 h", "17 h"]',
         ),
         (
             LOGNORMAL | {"mean": "5 m"},
