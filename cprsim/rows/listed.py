@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from cprsim.rows.lost import slope
+from cprsim.rows.lost import Left, slope
 
 Array = NDArray[np.float64]
 
@@ -32,16 +32,20 @@ class Listed:
     places: int
     period: int
 
-    def after(self, saves: int) -> Array:
-        """Expected updates not saved just after each of `saves` saves, shape (saves,)."""
-        return np.asarray(self._left(saves) @ self.rows)
-
-    def slope(self, saves: int) -> float:
-        """How far what so many saves leave lies where updates go: `cprsim.rows.lost.slope`."""
-        return slope(self.rows, self.accesses, self._left(saves).sum(axis=0))
+    def left(self, saves: int) -> Left:
+        """Expected updates not saved just after each of `saves` saves."""
+        on, added = self._at_a_save
+        number = np.arange(1, saves + 1)[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sums = np.where(on > 0, -np.expm1(number * np.log1p(-on)) / on, number)
+        of_classes = sums * added
+        return Left(
+            np.asarray(of_classes @ self.rows),
+            slope(self.rows, self.accesses, of_classes.sum(axis=0)),
+        )
 
     def limit(self) -> float:
-        """The same after many saves."""
+        """The updates after many saves."""
         on, added = self._at_a_save
         touched = on > 0
         return float((added[touched] / on[touched]) @ self.rows[touched])
@@ -53,14 +57,6 @@ class Listed:
         """
         at, evictions = self._filled[2]
         return np.asarray(np.exp(np.interp(times, at, evictions) - evictions[-1]))
-
-    def _left(self, saves: int) -> Array:
-        """Of a row of each class, just after each of `saves` saves; shape (saves, classes)."""
-        on, added = self._at_a_save
-        number = np.arange(1, saves + 1)[:, np.newaxis]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            sums = np.where(on > 0, -np.expm1(number * np.log1p(-on)) / on, number)
-        return np.asarray(sums * added)
 
     @cached_property
     def _filled(self) -> tuple[Array, Array, tuple[Array, Array]]:

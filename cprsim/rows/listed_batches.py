@@ -1,16 +1,17 @@
 """SSU in the mean field where few batches come between two saves, each of many rows."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.rows.lost import slope
+from cprsim.rows.lost import Left, slope
 
 Array = NDArray[np.float64]
+#: Of a cycle of saves, those that the long run is taken over.
+_MOST_SAVES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,46 +34,45 @@ class ListedBatches:
     batches: int
     together: int = 1
 
-    def after(self, saves: int) -> Array:
-        """Expected updates not saved just after each of `saves` saves, shape (saves,)."""
-        return np.array([self.rows @ left for left in self._left(saves)])
-
-    def slope(self, saves: int) -> float:
-        """How far what so many saves leave lies where updates go: `cprsim.rows.lost.slope`."""
-        return slope(self.rows, self.accesses, sum(self._left(saves), np.zeros_like(self.accesses)))
+    def left(self, saves: int) -> Left:
+        """Expected updates not saved just after each of `saves` saves."""
+        updates = np.empty(saves)
+        left, sum_left = (np.zeros_like(self.accesses) for _ in range(2))
+        for save in range(saves):
+            on, missed = self._at_save(save)
+            left = left * (1 - on) + missed
+            updates[save] = self.rows @ left
+            sum_left += left
+        return Left(updates, slope(self.rows, self.accesses, sum_left))
 
     def limit(self) -> float:
-        """The same after many saves, on average."""
+        """The updates after many saves, on average."""
+        cycle = range(min(self.period // math.gcd(self.batches, self.period), _MOST_SAVES))
         kept, added = np.ones_like(self.accesses), np.zeros_like(self.accesses)
-        for on, missed in self._cycle:
+        for on, missed in map(self._at_save, cycle):
             kept, added = kept * (1 - on), added * (1 - on) + missed
         touched = kept < 1
         left = np.zeros_like(self.accesses)
         left[touched] = added[touched] / (1 - kept[touched])
         found = []
-        for on, missed in self._cycle:
+        for on, missed in map(self._at_save, cycle):
             left = left * (1 - on) + missed
             found.append(float(self.rows @ left))
         return math.fsum(found) / len(found)
 
-    def _left(self, saves: int) -> Iterator[Array]:
-        """Of a row of each class, just after each of `saves` saves."""
-        left = np.zeros_like(self.accesses)
-        for save in range(saves):
-            on, missed = self._cycle[save % len(self._cycle)]
-            left = left * (1 - on) + missed
-            yield left
+    def _at_save(self, save: int) -> tuple[Array, Array]:
+        """Probability of being on the list, and updates that it misses, of a save from 0 on."""
+        start, end = (-(-number * self.batches // self.period) for number in (save, save + 1))
+        if end - start not in self._known:
+            self._known[end - start] = self._of(end - start)
+        return self._known[end - start]
 
     @cached_property
-    def _cycle(self) -> list[tuple[Array, Array]]:
-        """Probability of being on the list, and updates that it misses, of saves in turn."""
-        saves = self.period // math.gcd(self.batches, self.period)
-        ends = [-(-save * self.batches // self.period) for save in range(saves + 1)]
-        looked_at = np.diff(ends).tolist()
-        of_so_many = {number: self._at_a_save(number) for number in set(looked_at)}
-        return [of_so_many[number] for number in looked_at]
+    def _known(self) -> dict[int, tuple[Array, Array]]:
+        """By how many batches are looked at before a save; that is a number or one more."""
+        return {}
 
-    def _at_a_save(self, looked_at: int) -> tuple[Array, Array]:
+    def _of(self, looked_at: int) -> tuple[Array, Array]:
         """Probability of being on the list, and updates since the last save that it misses."""
         each = self.accesses / self.batches
         on, seen_on, seen_off = (np.zeros_like(each) for _ in range(3))

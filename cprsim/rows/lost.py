@@ -4,13 +4,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.closed_form.intervals import whole_periods
 from cprsim.errors import UsageError
+
+
+class Left(NamedTuple):
+    """Updates that are not saved just after each save, shape (saves,).
+
+    `slope`: how far they lie where all updates go, see `slope`.
+    """
+
+    updates: NDArray[np.float64]
+    slope: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,10 +20,10 @@ from cprsim.rows.change import LostChange
 from cprsim.rows.counters import counted, counted_in_the_long_run
 from cprsim.rows.listed import Listed
 from cprsim.rows.listed_batches import ListedBatches
-from cprsim.rows.lost import LostShare
+from cprsim.rows.lost import Left, LostShare
 from cprsim.rows.movement import Made, OptimizerRule
 from cprsim.rows.popularity import Popularity
-from cprsim.rows.sampled import Left, left_unsaved
+from cprsim.rows.sampled import left_unsaved
 from cprsim.rows.trackers.contract import TrackerName
 
 TRACKERS: tuple[TrackerName, ...] = get_args(TrackerName)
@@ -73,13 +73,9 @@ class MeanField:
     def lost(self, tracker: TrackerName, intervals: float) -> LostShare:
         """Expected lost share from time 0, when everything is saved, to a number of intervals."""
         saves = whole_periods(intervals, self.fraction)
-        if self._is_played(tracker):
-            left = self._left(tracker, saves)
-            on = self._on_servers(left.slope)
-            return LostShare.expected(self.fraction, left.updates / self.updates, on)
-        slope = self._listed.slope(saves) if self.servers and tracker == "ssu" else 0.0
-        on = self._on_servers(slope)
-        return LostShare.expected(self.fraction, self._after(tracker, saves), on)
+        left = self._left(tracker, saves)
+        on = self._on_servers(left.slope)
+        return LostShare.expected(self.fraction, left.updates / self.updates, on)
 
     def change(self, tracker: TrackerName, intervals: float) -> LostChange:
         """Expected lost movement from time 0, when no row has had an update, to a time."""
@@ -102,33 +98,35 @@ class MeanField:
             raise UsageError(f"scar has no long run {how}; ask for some intervals")
         return 2 * self._limit(tracker) + self.fraction
 
-    def _after(self, tracker: TrackerName, saves: int) -> NDArray[np.float64]:
+    def _left(self, tracker: TrackerName, saves: int) -> Left:
         size, k = self.popularity.size, self._k
         if k == size:
-            return np.zeros(saves)
+            return Left(np.zeros(saves))
         if self._is_played(tracker):
-            return self._left(tracker, saves).updates / self.updates
+            return self._played(tracker, saves)[0]
         if tracker in ("mfu", "scar"):
-            return counted(self._classes, k, saves) / self.updates
+            return Left(counted(self._classes, k, saves))
         if tracker == "ssu":
-            return self._listed.after(saves) / self.updates
+            return self._listed.left(saves)
         ages = random_age if tracker == "random" else round_robin_age
-        return self.fraction * ages(k / size, np.arange(1, saves + 1))
+        made = self.updates * self.fraction
+        return Left(made * ages(k / size, np.arange(1, saves + 1)), slope=1.0)
 
     def _change_after(self, tracker: TrackerName, saves: int) -> NDArray[np.float64]:
         size, k = self.popularity.size, self._k
         if self.rule == "sgd":
-            return self._after(tracker, saves) * self.updates
+            return self._left(tracker, saves).updates
         if k == size:
             return np.zeros(saves)
         if tracker in _BY_ACCESS:
-            return self._left(tracker, saves).change
+            return self._played(tracker, saves)[1]
         older = older_at_random if tracker == "random" else older_in_turn
         made = self._made.until(np.arange(saves + 1) * self.fraction)
         # A row lost what was made in each of the periods that it is older than.
         return np.convolve(np.diff(made), older(k / size, np.arange(1, saves + 1)))[:saves]
 
-    def _left(self, tracker: TrackerName, saves: int) -> Left:
+    def _played(self, tracker: TrackerName, saves: int) -> tuple[Left, NDArray[np.float64]]:
+        """What is left of a sample of rows, and its movement."""
         renewal = -math.expm1(-self.renewed * self.fraction)
         return left_unsaved(
             self.rule,
@@ -144,8 +142,6 @@ class MeanField:
 
     def _is_played(self, tracker: TrackerName) -> bool:
         """Whether a sample of rows is, since a row's history counts."""
-        if self._k == self.popularity.size:
-            return False
         return self._by_movement(tracker) or (self.renewed > 0 and tracker in _BY_ACCESS)
 
     def _by_movement(self, tracker: TrackerName) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.rows.listed import Listed
-from cprsim.rows.lost import slope
+from cprsim.rows.lost import Left, slope
 from cprsim.rows.movement import OptimizerRule, moved
 from cprsim.rows.stratified import Stratified
 from cprsim.rows.trackers.contract import TrackerName
@@ -28,17 +28,6 @@ _PLAYED, _FEWEST, _MOST = 1 << 22, 1 << 13, 1 << 15
 _SEED = 0
 
 
-class Left(NamedTuple):
-    """What is not saved just after each save: updates, and movement in first updates.
-
-    `slope`: how far these updates lie where all go (`cprsim.rows.lost.slope`).
-    """
-
-    updates: Array
-    change: Array
-    slope: float
-
-
 def left_unsaved(
     rule: OptimizerRule,
     tracker: TrackerName,
@@ -49,8 +38,8 @@ def left_unsaved(
     renewal: float = 0.0,
     directions: int | None = None,
     batches: int | None = None,
-) -> Left:
-    """Expected updates and movement not saved just after each of `saves` saves.
+) -> tuple[Left, Array]:
+    """Expected updates and movement, in first updates, not saved just after each of `saves` saves.
 
     Parameters
     ----------
@@ -75,8 +64,8 @@ def left_unsaved(
 
     Returns
     -------
-    Left
-        Updates and change of shape (saves,).
+    tuple
+        Updates, and their movement, shape (saves,).
     """
     rows, accesses = _in_use(*classes, with_free=renewal > 0)
     walks = tracker == "scar" and directions is not None
@@ -120,7 +109,7 @@ def left_unsaved(
         # Products of such a size are no work for several threads, which `@` would start.
         updates[save] = (weight * unsaved).sum()
         change[save] = (weight * unsaved_change).sum()
-    return Left(updates, change, slope(weight, np.repeat(accesses, each), left))
+    return Left(updates, slope(weight, np.repeat(accesses, each), left)), change
 
 
 def _in_use(rows: Array, accesses: Array, with_free: bool) -> tuple[Array, Array]:

@@ -61,6 +61,11 @@ def test_mfu_leaves_rows_of_which_all_servers_have_alike():
     assert field().lost("mfu", 3).left == (0.5, 0.5)
 
 
+@pytest.mark.parametrize("tracker", ["random", "round-robin"])
+def test_trackers_that_know_nothing_of_rows_leave_updates_in_proportion(tracker):
+    assert field().lost(tracker, 3).left == pytest.approx((0.7, 0.3))
+
+
 def test_ssu_leaves_more_of_hot_rows_the_longer_its_batches_are():
     singly = field().lost("ssu", 3).left
     batches = field(batches=16 * 2.0).lost("ssu", 3).left
@@ -78,7 +83,7 @@ def test_plans_say_where_it_lies(system, updates):
     scenario = Scenario(
         job={"useful_time": "10 h", "samples": 200_000},
         model={"tables": [table], "optimizer_rule": "adagrad", "gradient_directions": 2},
-        cluster={"parameter_servers": 2},
+        cluster={"parameter_servers": 2} | ({} if updates is None else {"updates": updates}),
         costs={"save": "1 s", "load_full": "1 s", "load_partial": "1 s"},
         failures={"exactly": 2},
         policies={"it": {"system": system, "interval": "1 h"}},
