@@ -20,6 +20,7 @@ from tests.bad_scenarios import (
     KEYS,
     LAW,
     POLICIES,
+    POLICY,
     QUANTITIES,
     TRACE,
     case,
@@ -212,7 +213,7 @@ MODEL_AND_COSTS = [
     case(
         "model-of-no-tables",
         {COSTS: COSTS + "[model]\ntables = []\n"},
-        "model.tables: is empty; give each table, e.g. [[model.tables]] with rows and dim",
+        "model.tables: is empty; give each table as [[model.tables]] with rows and dim",
     ),
     case(
         "optimizer-rule-of-another-optimizer",
@@ -229,9 +230,31 @@ MODEL_AND_COSTS = [
         {COSTS: COSTS + '[model]\nembedding = "1 GB"\nbatch = 512\n'},
         "model: 'batch' goes with preset or tables; leave it out",
     ),
+    *(
+        case(
+            f"merge-after-{name}",
+            {POLICY: f'system = "cpr-mfu"\ninterval = "1 h"\nmerge_after = {value}\n'},
+            f"policies.full.merge_after{fault}",
+        )
+        for name, value, fault in (
+            ("nothing", 0, ": 0 is out of range: it must be >= 1"),
+            ("half-a-save", 2.5, ": 2.5 is not a whole number"),
+            ("none", [], ": is empty; give a number for each parameter server"),
+            ("one-of-nothing", [4, 0, 4, 4], ".1: 0 is out of range: it must be >= 1"),
+        )
+    ),
+    case(
+        "updates-of-a-table-without-those-of-all",
+        {COSTS: COSTS + "[model]\ntables = [{ rows = 9, dim = 1, updates = [3, 1, 1, 1] }]\n"},
+        "model.tables.0: updates goes with cluster.updates, of all tables; give both, or leave it "
+        "out",
+    ),
     case(
         "updates-of-a-table-for-other-servers",
-        {COSTS: COSTS + "[model]\ntables = [{ rows = 9, dim = 1, updates = [3, 1, 1] }]\n"},
+        {
+            CLUSTER: CLUSTER + "updates = [1, 1, 1, 2]\n",
+            COSTS: COSTS + "[model]\ntables = [{ rows = 9, dim = 1, updates = [3, 1, 1] }]\n",
+        },
         "model.tables.0: updates has 3 numbers for 4 parameter_servers; give one for each, or "
         "leave it out",
     ),

@@ -58,8 +58,9 @@ class Costs(Section):
 
     A save of chosen rows takes more than its share of the bytes. `select`: time to choose the rows
     of a save. `gather`: time for each million of them that one server collects. `save_fixed`: time
-    of a save of chosen rows, however few they are. `append`: what each such save adds to a load
-    where they are appended to the last whole one (`merge_after` of CPR's policies).
+    of a save of chosen rows, however few they are. `append`: what each adds to a load, where it is
+    appended to the last whole save (`merge_after` of CPR's policies). `merge`: to merge all of them
+    with it; else what loading them and saving everything takes.
     """
 
     save_s: Seconds | None = Field(None, alias="save")
@@ -75,6 +76,7 @@ class Costs(Section):
     gather_s: Seconds = Field(0.0, alias="gather")
     save_fixed_s: Seconds = Field(0.0, alias="save_fixed")
     append_s: Seconds = Field(0.0, alias="append")
+    merge_s: Seconds | None = Field(None, alias="merge")
     start: Annotated[Start, Field(examples=[{"initialise": "2 min"}])] | None = None
     shutdown: Delay = 0.0
 

@@ -308,7 +308,7 @@ def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], 
         # A save that takes no time has no optimal interval.
         at_once = key != "save" and draw(SHARES) < 0.1
         costs[key] = "0 s" if at_once else duration(draw, mtbf_s / 300, mtbf_s / 30)
-    for key in ("select", "gather", "save_fixed", "append", "checksum", "shutdown"):
+    for key in ("select", "gather", "save_fixed", "append", "merge", "checksum", "shutdown"):
         if draw(SHARES) < 0.1:
             costs[key] = duration(draw, 0.0, mtbf_s / 1000)
     if draw(SHARES) < 0.1:

@@ -194,7 +194,7 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     }
     tables = {
         "job": job,
-        "model": _model(draw, servers_of(cluster)),
+        "model": _model(draw, cluster),
         "cluster": cluster,
         "costs": {},
         "storage": {},
@@ -293,7 +293,7 @@ def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
         tables["costs"]["checksum"] = seconds(2 * draw(SHARES))
 
 
-def _model(draw: st.DrawFn, servers: int) -> Keys:
+def _model(draw: st.DrawFn, cluster: Keys) -> Keys:
     table: Keys = _ROWS | {"skew": {"zipf": 1.0}}
     model: Keys = {"tables": [table]}
     if draw(YES):
@@ -305,8 +305,8 @@ def _model(draw: st.DrawFn, servers: int) -> Keys:
         model["batch"] = draw(st.integers(1, 200))
     if draw(SHARES) < 0.1:
         model["gradient_directions"] = draw(st.integers(1, 3))
-    if draw(SHARES) < 0.3:
-        table["updates"] = [1.0 + 4.0 * (server % 2) for server in range(servers)]
+    if "updates" in cluster and draw(YES):
+        table["updates"] = [1.0 + 4.0 * (server % 2) for server in range(servers_of(cluster))]
     return model
 
 
@@ -323,7 +323,7 @@ def _derive(draw: st.DrawFn, tables: Keys) -> None:
         if cluster["trainers"]:
             most = nic * min(servers_of(cluster), cluster["trainers"])
             job["network"] = rate_of(most * between(draw, 0.5, 1.0))
-    for key in ("select", "gather", "save_fixed", "append"):
+    for key in ("select", "gather", "save_fixed", "append", "merge"):
         if draw(YES) and draw(YES):
             tables["costs"][key] = seconds(between(draw, 0.0, 2.0))
 
