@@ -1,4 +1,4 @@
-"""Ctrl-C in a terminal goes to all processes; it is for the first one alone to tell of it."""
+"""The process that members are forked from."""
 
 import signal
 import subprocess
@@ -22,9 +22,46 @@ assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells")
 def test_the_process_that_members_are_forked_from_has_ctrl_c_blocked() -> None:
-    """From its start on, in a process that has started no other before."""
+    """From its start on, in a process that has started no other before.
+
+    Ctrl-C in a terminal goes to all processes; it is for the first one alone to tell of it.
+    """
     told = subprocess.run(
         [sys.executable, "-c", _BLOCKED_IN_FORKSERVER], capture_output=True, text=True, check=True
     ).stdout
     (line,) = (each for each in told.splitlines() if each.startswith("SigBlk:"))
     assert int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1
+
+
+#: A load by a member: rows that were saved, and some that were appended.
+_LOADS = """
+import sys
+before = set(sys.modules)
+import tempfile
+from pathlib import Path
+import numpy as np
+from cprsim.trainer.members.store import CheckpointStore
+
+rows = np.zeros((10, 4), np.float32)
+with tempfile.TemporaryDirectory() as folder:
+    store = CheckpointStore(Path(folder))
+    store.write(0, (rows,))
+    store.write(1, (rows[:3],), np.arange(3))
+    assert CheckpointStore(Path(folder)).restore(1).step == 1
+print(sorted(set(sys.modules) - before))
+"""
+_IN_A_MEMBER = f"""
+from cprsim.trainer.members import forking
+
+member = forking.context().Process(target=exec, args=({_LOADS!r}, {{}}))
+member.start()
+member.join()
+"""
+
+
+def test_members_import_nothing_when_they_load() -> None:
+    """A load would take four times as long: NumPy imports a part of itself in `unique`."""
+    told = subprocess.run(
+        [sys.executable, "-c", _IN_A_MEMBER], capture_output=True, text=True, check=True
+    ).stdout
+    assert told == "[]\n"

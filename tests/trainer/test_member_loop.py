@@ -69,9 +69,8 @@ def test_a_message_that_no_socket_takes_at_once_goes_on_as_the_other_side_reads(
         link = loop._link(its)
         link.put(Op.ROWS, 7, large)
         link.put(Op.SYNC, 8)
-        full = not link.sent
+        loop.control.put(Op.SYNC, int(not link.sent))
         yield from sent([link])
-        loop.control.put(Op.SYNC, int(full))
         yield from received(link)
         loop.control.put(Op.READY)
         yield Wait(lambda: link.gone)
@@ -80,14 +79,13 @@ def test_a_message_that_no_socket_takes_at_once_goes_on_as_the_other_side_reads(
 
     opened, thread, raised = looping(live)
     with opened as control:
-        link = Link(mine, HANGS_S)
-        first, second = link.receive(), link.receive()
-        assert np.array_equal(np.frombuffer(first.parts[0], np.int64), large)
-        assert (first.step, second.op, second.step) == (7, Op.SYNC, 8)
         assert control.receive().step == 1
-        link.send(Op.ROWS, 0, large, large)
-        assert control.receive().op == Op.READY
-        link.close()
+        with contextlib.closing(Link(mine, HANGS_S)) as link:
+            first, second = link.receive(), link.receive()
+            assert np.array_equal(np.frombuffer(first.parts[0], np.int64), large)
+            assert (first.step, second.op, second.step) == (7, Op.SYNC, 8)
+            link.send(Op.ROWS, 0, large, large)
+            assert control.receive().op == Op.READY
         thread.join(HANGS_S)
     assert [type(each) for each in raised] == [EndedError]
 

@@ -10,7 +10,10 @@ from multiprocessing.context import ForkServerContext
 from cprsim.errors import UsageError
 from cprsim.runs.workers import interrupts_for_this_process_alone
 
-_OURS = (
+#: Each member would import it for itself else, NumPy's part when it first calls `unique`.
+_NEEDED = (
+    "torch",
+    "numpy.ma",
     "cprsim.trainer.members.server",
     "cprsim.trainer.members.trainer",
     "cprsim.trainer.data.planted",
@@ -41,7 +44,7 @@ def context() -> ForkServerContext:
     check_sockets()
     found = multiprocessing.get_context("forkserver")
     imported = [name for name in sys.modules if name.startswith("cprsim.")]
-    found.set_forkserver_preload(["torch", *_OURS, *imported])
+    found.set_forkserver_preload([*_NEEDED, *imported])
     with interrupts_for_this_process_alone():
         forkserver.ensure_running()
     return found
