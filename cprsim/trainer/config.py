@@ -26,8 +26,8 @@ def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
     """What `train` takes, of the tables of a file; samples that it names lie in a folder meanwhile.
 
     The tables are then those of the samples, and the scenario says so: `Scenario.to_toml` is a file
-    that can be simulated. A file that names them itself, to be simulated without the samples, has
-    to name the same.
+    that can be simulated. A file that names them itself has to name the same, and what else it says
+    of them, such as their skew, is what the run is planned and predicted with.
 
     Raises
     ------
@@ -47,9 +47,14 @@ def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
         named = Scenario(**tables).model if "tables" in model else None
         new = folder / "samples"
         recorded = section.files.read(new, samples, section.test_samples, section.batch)
-        rows = [{"name": t.name, "rows": t.rows, "dim": t.dim} for t in recorded.tables]
+        said: Sequence[dict[str, Any]] = [{}] * len(recorded.tables)
         if named is not None:
             _check_same(named.tables or (), recorded.tables)
+            said = model["tables"]
+        rows = [
+            {**kept, "name": read.name, "rows": read.rows, "dim": read.dim}
+            for kept, read in zip(said, recorded.tables, strict=True)
+        ]
         yield Scenario(**tables | {"model": model | {"tables": rows}}), section.reading(recorded)
 
 

@@ -78,13 +78,15 @@ class TrainerSection(Section):
         """
         tables = None if scenario.model is None else scenario.model.tables
         samples = scenario.job.samples
+        alike = ("dim", "dtype") if self.files else ("dim", "dtype", "skew")  # as planted
         found = []
         if self.files is not None and self._recorded is None:
             found.append("trainer.data: is not read yet; use cprsim.trainer.config.opened")
         if tables is None:
             found.append("model.tables: is missing; write each as [[model.tables]] to train them")
-        elif len({(table.dim, table.dtype, repr(table.skew)) for table in tables}) > 1:
-            found.append("model.tables: all must have the same dim, dtype and skew to be trained")
+        elif len({repr([getattr(table, key) for key in alike]) for table in tables}) > 1:
+            named = f"{', '.join(alike[:-1])} and {alike[-1]}"
+            found.append(f"model.tables: all must have the same {named} to be trained")
         if samples is None:
             found.append("job.samples: is missing; write e.g. samples = 100_000")
         elif samples < self.batch:

@@ -153,19 +153,29 @@ def test_what_is_refused(folder: Path, data: str, samples: int, model: str, said
     assert "\n" not in str(error.value)
 
 
-def test_a_file_may_name_the_tables_of_its_samples_and_runs_are_the_same(folder: Path) -> None:
-    """To be simulated without the samples; what trains is these, whatever skew is assumed."""
+def test_a_file_may_name_the_tables_of_its_samples_and_is_planned_with_what_it_says(
+    folder: Path,
+) -> None:
+    """Each with a skew of its own, which planted samples can't have."""
     tables = ", ".join(
-        f'{{ name = "{name}", rows = {rows}, dim = 16, skew = "dlrm-production" }}'
-        for name, rows in (("user", 30), ("film", 20), ("job", 2), ("gender", 2), ("genre", 3))
+        f'{{ name = "{name}", rows = {rows}, dim = 16, skew = {{ zipf = {rows / 10} }} }}'
+        for name, rows in (
+            ("user", 30),
+            ("film", 20),
+            ("occupation", 2),
+            ("gender", 2),
+            ("genre", 3),
+        )
     )
     data = '{ movielens = "ml" }'
     with opened(file(folder, data)) as (without, _):
         pass
     named = file(folder, data, model=f"[model]\ntables = [{tables}]")
-    assert load_scenario(named).plan("cpr-mfu").tracking is not None
-    with opened(named) as (scenario, _):
-        assert scenario.mapping() == without.mapping()
+    alone = load_scenario(named)
+    with opened(named) as (scenario, section):
+        assert scenario.mapping() == alone.mapping()
+        assert scenario.mapping() != without.mapping()
+        assert section.data(scenario, 0).tables == section.recorded.tables
 
 
 def test_without_the_number_of_samples(folder: Path) -> None:
