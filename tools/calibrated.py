@@ -7,6 +7,7 @@ the block `[costs]`, and what is known of saves of chosen rows in the policies t
 import os
 import re
 from collections.abc import Mapping
+from statistics import fmean
 from typing import Any
 
 from cprsim.basics.files import write_all
@@ -38,7 +39,10 @@ def rewritten(text: str, modelled: Mapping[str, Any], how: str) -> str:
     text = "\n".join([head + title, f"# {how}", *costs, "", rest])
     for name, policy in modelled["policies"].items():
         if "writes" in policy:
-            text = _with_keys(text, name, {key: policy[key] for key in _OF_POLICY})
+            keys = {key: policy[key] for key in _OF_POLICY if key in policy}
+            if isinstance(keys.get("merge_after"), list):  # a file for any number of servers
+                keys["merge_after"] = round(fmean(keys["merge_after"]))
+            text = _with_keys(text, name, keys)
     return text
 
 

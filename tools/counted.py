@@ -8,17 +8,15 @@ and return what is lost to the last one.
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from cprsim.contract import Plan
+from cprsim.contract.plan import Tracking
 from cprsim.scenario import Scenario
-from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.trackers import ShardTracker
-from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.training import SPREAD, member_seed
+from cprsim.trainer.training import member_seed
+from cprsim.trainer.validation.in_process import InProcess, Update
 from cprsim.trainer.validation.predicted import Prediction
 
 
@@ -35,68 +33,54 @@ def counted(
     `model_seed`: of the initial model and rows; the run's own by default.
     """
     data, servers = section.data(scenario, seed), scenario.cluster.parameter_servers
-    placement = Placement(tuple(table.rows for table in data.tables), servers)
     of_model = seed if model_seed is None else model_seed
-    dim, rate = data.tables[0].dim, section.learning_rate
-    model = Dlrm(
-        data.dense, len(data.tables), dim, section.hidden, member_seed(of_model, servers), rate
-    )
+    run = InProcess(data, section, servers, of_model)
     assert scenario.context.rows is not None
-    tracked = scenario.context.rows.tracked_tables
-    shards = [
-        _Played(placement, number, dim, member_seed(of_model, number), rate, plan, tracked)
-        for number in range(servers)
+    assert plan.tracking is not None
+    saved = [
+        _Saved(
+            shard,
+            plan.tracking,
+            [
+                run.placement.range_of(table, server)
+                for table in scenario.context.rows.tracked_tables
+            ],
+            member_seed(of_model, server),
+        )
+        for server, shard in enumerate(run.shards)
     ]
     lost = updates = 0
     for step in range(data.steps):
         for kill in prediction.kills:
             if kill.executed == step:
-                lost += sum(shards[number].set_back() for number in kill.hit.servers)
+                lost += sum(saved[server].set_back() for server in kill.hit.servers)
         if step and prediction.period and step % prediction.period == 0:
-            for each in shards:
+            for each in saved:
                 each.save()
-        dense, sparse, labels = data.batch(step)
-        uses = Uses(placement, sparse)
-        ids, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
-        parts = list(zip(shards, uses.parts, strict=True))
-        rows = torch.cat([each.shard.lookup(ids[part]) for each, part in parts])
-        looked = uses.spread(rows).view(*sparse.shape, dim)
-        of_uses = model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
-        gradients = uses.collect(of_uses.reshape(-1, dim))
-        for each, part in parts:
-            each.update(ids[part], gradients[part], times[part])
-        updates += sparse.size
+        for each, update in zip(saved, run.step(step), strict=True):
+            each.note(update)
+            updates += int(update.times.sum())
     return lost / updates
 
 
-class _Played:
-    """A server's rows, what is saved of them, and updates of each since."""
+class _Saved:
+    """What is saved of a server's rows, and updates of each since."""
 
     def __init__(
-        self,
-        placement: Placement,
-        number: int,
-        dim: int,
-        seed: int,
-        rate: float,
-        plan: Plan,
-        tracked: Sequence[int],
+        self, shard: Shard, tracking: Tracking, tables: Sequence[range], seed: int
     ) -> None:
-        self.shard = Shard(placement.rows_of(number), dim, seed, SPREAD, rate)
-        self._seed, self._plan = seed, plan
-        self._tables = [placement.range_of(table, number) for table in tracked]
-        self._saved = self.shard.arrays()
-        self._since = np.zeros(len(self.shard), dtype=np.int64)
+        self._shard, self._tracking, self._tables, self._seed = shard, tracking, tables, seed
+        self._saved = shard.arrays()
+        self._since = np.zeros(len(shard), dtype=np.int64)
         self._tracker = self._new_tracker()
 
-    def update(self, ids: torch.Tensor, gradients: torch.Tensor, times: torch.Tensor) -> None:
-        self.shard.update(ids, gradients)
-        self._tracker.note(ids, times)
-        self._since[ids.numpy()] += times.numpy()
+    def note(self, update: Update) -> None:
+        self._tracker.note(update.ids, update.times)
+        self._since[update.ids.numpy()] += update.times.numpy()
 
     def save(self) -> None:
         rows = self._tracker.select()
-        for saved, now in zip(self._saved, self.shard.arrays(rows), strict=True):
+        for saved, now in zip(self._saved, self._shard.arrays(rows), strict=True):
             saved[rows] = now
         self._tracker.saved(rows)
         self._since[rows] = 0
@@ -104,19 +88,13 @@ class _Played:
     def set_back(self) -> int:
         """Return to what is saved; how many updates that loses."""
         lost = int(self._since.sum())
-        self.shard.restore(self._saved)
+        self._shard.restore(self._saved)
         self._since[:] = 0
         self._tracker = self._new_tracker()
         return lost
 
     def _new_tracker(self) -> ShardTracker:
-        tracking = self._plan.tracking
-        assert tracking is not None
+        of = self._tracking
         return ShardTracker(
-            tracking.tracker,
-            self.shard.weights,
-            self._tables,
-            tracking.fraction,
-            tracking.subsample,
-            self._seed,
+            *(of.tracker, self._shard.weights, self._tables, of.fraction, of.subsample, self._seed)
         )

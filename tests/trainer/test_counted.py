@@ -57,8 +57,8 @@ def test_the_prediction_knows_of_batches_and_gradients():
     assert told.model.optimizer_rule == "adagrad"
     assert all(len(table.updates) == 2 for table in told.model.tables)
     assert told.policies["cpr-ssu"].together == 4
-    # Measured of the planted samples: cosines of 0.50 in the mean square, of any two gradients.
-    assert told.model.gradient_directions == 2
+    # Measured of 40 steps of planted samples: cosines of 0.39 in the mean square.
+    assert told.model.gradient_directions == 3
 
 
 class OneWay:

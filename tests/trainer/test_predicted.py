@@ -36,13 +36,14 @@ from cprsim.sim.engine import play, play_against
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation import validated
-from cprsim.trainer.validation.calibration import Calibration, measured
+from cprsim.trainer.validation.calibration import Calibration, averaged, measured
 from cprsim.trainer.validation.modelled import (
     _resolved,
     check_predictable,
     is_predictable,
     largest_hit,
     lost,
+    merges_after,
     period_of,
     saved_rows,
 )
@@ -53,6 +54,7 @@ from cprsim.trainer.validation.rehearsal import (
     rehearsal_of,
     strikes,
 )
+from cprsim.trainer.validation.rehearsed import RehearsalTimes
 from cprsim.trainer.validation.stretches import StretchTimes
 from tests.trainer.parities import checked_at_the_end
 from tests.trainer.test_compared import USUAL, run_of
@@ -358,10 +360,12 @@ def rehearsed(plan):
         chosen = stretch.save.portion < 1
         appended += chosen
         late_s = 0.004 if stretch.returns else 0.0  # what follows a recovery takes longer
-        take("save", late_s + (0.009 if chosen else 0.016))
+        merging_s = 0.03 if chosen and appended % 21 == 0 else 0.0
+        take("save", late_s + merging_s + (0.009 if chosen else 0.016))
         for server in (0, 1):
             rows, size = (200, 2000) if chosen else (None, 20_000)
-            parts.append(ShardSave(done, server, size, rows, 0.001 * server, 0.002, 0.003))
+            took_s = (0.001 * server, 0.002, 0.003 + merging_s)
+            parts.append(ShardSave(done, server, size, rows, *took_s))
     return SimpleNamespace(spans=spans, parts=parts, replaced=10, struck=10)
 
 
@@ -383,6 +387,8 @@ def test_a_calibrated_model_charges_what_was_measured():
 
     trained = (found.step_s, found.stretch_s, found.struck_s, found.resumed_s)
     assert trained == pytest.approx((0.01, 0.002, 0.005, 0.007))
+    assert (found.resaved_s, found.merge_s) == pytest.approx((0.004, 0.03))
+    assert model.costs.merge_s == pytest.approx(0.03)
     assert model.seconds(model.save(tier)) == pytest.approx(0.016)
     # 200 of the 2000 rows of a server: 0.8 of an eighth.
     chosen = model.save(tier, 0.125, writes=0.8, besides_s=found.select_s["mfu"])
@@ -401,6 +407,59 @@ def test_a_calibrated_model_charges_what_was_measured():
         "2 members were silent for too long in the rehearsal, which spoils it; try again on a "
         'quieter machine, or give them longer, e.g. answer = "10 s" in [trainer]'
     )
+
+
+def test_where_no_server_merges_nothing_is_known_of_merging():
+    """Servers whose files of chosen rows are too short, and others."""
+    plan = rehearsal(Tracking("mfu", 0.125))
+    ran = rehearsed(plan)
+    ran.parts = [each._replace(size=1) if each.rows else each for each in ran.parts]
+    one, other = (
+        RehearsalTimes([ran], plan, 0.5, 2),
+        RehearsalTimes([rehearsed(plan)], plan, 0.5, 2),
+    )
+    costs = [Calibration(*(1.0,) * 6, merge_s=s, select_s={"mfu": 1.0}) for s in (None, 0.25)]
+
+    assert one.merge_s is None
+    assert other.merge_s == pytest.approx(0.03)
+    assert averaged(costs).merge_s == 0.25
+    assert averaged(costs[:1]).merge_s is None
+    assert "merge" not in averaged(costs[:1]).costs
+
+
+def test_servers_that_merge_at_all_saves_after_recoveries_hide_how_long_these_take():
+    plan = rehearsal(Tracking("mfu", 0.125))
+    ran = rehearsed(plan)
+    ran.parts = [each._replace(size=21_000) if each.rows else each for each in ran.parts]
+
+    assert RehearsalTimes([ran], plan, 0.5, 2).resaved_s == 0
+
+
+def test_loads_read_what_was_appended_to_shards_that_were_lost():
+    """Of a server that merges each other save, and one that never does."""
+    plan = rehearsal(Tracking("mfu", 0.125))
+    ran = rehearsed(plan)
+    ran.parts = [
+        each._replace(size=1 if each.server else 21_000) if each.rows else each
+        for each in ran.parts
+    ]
+    lost = [each for each in strikes(plan.script) if each.returns == "lost"]
+
+    def lengths(hit):
+        return [length for _, length in RehearsalTimes([ran], plan, 0.5, 2, hit)._loads("lost")]
+
+    assert lengths(2) == [each.appended for each in lost]
+    struck = [number % 2 for number in range(len(lost))]  # each server in turn
+    assert lengths(1) == [
+        each.appended if of else each.appended % 2 for each, of in zip(lost, struck, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("fraction", "saves"), [(0.5, 24), (0.125, 40), (0.01, 200), (1.0, 0)])
+def test_as_many_saves_of_chosen_rows_as_it_takes_for_servers_to_merge(fraction, saves):
+    script = rehearsal(Tracking("mfu", fraction)).script
+
+    assert sum(each.save.portion < 1 for each in script) == saves
 
 
 def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
@@ -433,7 +492,9 @@ def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
 def test_stretches_take_more_than_their_steps(modelled):
     """Those of `test_failures_strike_where_so_many_steps_have_been_trained`."""
     timeline = AbsoluteTimeline([4.5, 7.875, 9.25, 13.625], [Hit((0,), ())] * 4)
-    costs = Calibration(1.0, 0, 0, 0, 0, 0, stretch_s=0.1, struck_s=0.01, resumed_s=0.001)
+    costs = Calibration(
+        *(1.0, 0, 0, 0, 0, 0), stretch_s=0.1, struck_s=0.01, resumed_s=0.001, resaved_s=0.2
+    )
     times = StretchTimes(costs)
     play_against(modelled, "full", timeline, times)
 
@@ -441,6 +502,7 @@ def test_stretches_take_more_than_their_steps(modelled):
     # under way when the third failure strikes. Kept are 3, 3 after a recovery, 3, and 1.
     assert times.lost_s == pytest.approx(1 + 2 + 3 + 0.11 + 0.111 + 0.111)
     assert times.kept_s == pytest.approx(10 + 4 * 0.1 + 0.001)
+    assert times.resaved_s == pytest.approx(0.2)
 
 
 class Sampled:
@@ -465,10 +527,20 @@ def test_rows_are_saved_that_were_used_and_no_more_than_asked_for(fraction):
         batches = [Sampled().batch(step).sparse for step in range(first, first + 4)]
         used = np.unique(np.concatenate(batches)[:, 0])
         of_server = [np.count_nonzero(used % 2 == server) for server in (0, 1)]
-        counts.append(max(min(each, round(fraction * 150)) for each in of_server) + 10)
+        counts.append([min(each, round(fraction * 150)) + 10 for each in of_server])
     if fraction == 0.5:  # else there are more than may be saved, and some are saved later
-        assert found == np.mean(counts[:25])
-    assert found == pytest.approx(np.mean(counts[:25]), rel=0.02)
+        assert found.tolist() == counts[:25]
+    assert found.mean() == pytest.approx(np.mean(counts[:25]), rel=0.02)
+
+
+def test_servers_merge_once_their_files_are_twice_as_long_as_a_whole_save():
+    """Of 120 rows, by saves of 10: 24 of them are no more than twice as long, so after 25."""
+    assert merges_after(np.full((9, 2), 10), 120.0) == [25, 25]
+    assert merges_after(np.full((9, 2), [10, 9]), 120.0) == [25, 27]
+    assert merges_after(np.full((9, 3), [10, 10, 5]), 120.0) == [25, 25, 49]
+    kept_apart = np.array([[10, 10, 10], [11, 9, 10], [9, 11, 10]])
+    assert merges_after(kept_apart, 120.0) == [25, 26, 24]
+    assert merges_after(np.zeros((1, 1), np.int64), 120.0) == [241]
 
 
 def test_the_largest_hit_is_rehearsed():

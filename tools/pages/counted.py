@@ -147,7 +147,7 @@ them in one process, saved and set back at the same steps (`tools/counted.py`; a
   every update moves a row by as much, and a batch is one sample.
 - *predicted* knows `batch`, `gradient_directions` and `updates` of each table
   ([rows.md](rows.md#gradients-and-batches)), as `validate` sets them before anything is trained:
-  from the scenario's batches, from gradients of a model of its own, and from where the updates of
+  from the scenario's batches, from gradients of models of its own, and from where the updates of
   the first samples go. None of it is fitted to a count.
 - SCAR's choice rests on single gradients, SSU's on evictions that are drawn: runs that differ in
   nothing but the seed of model and lists lose as much more or less as the *spread* says (one

@@ -138,7 +138,7 @@ configuration and {during:.1f} during one, which has what was trained in it.
   strike, and where the updates of the first samples go. All configurations have {base} set.
 - **Calibrated**, on the servers and tables of the configuration, in a short run that knows nothing
   of its policies' intervals or failures (`cprsim/trainer/validation/rehearsal.py`: {whole} saves of
-  everything, {portions} of chosen rows where there are any, {kills} kills).
+  everything, {portions} of chosen rows where a save takes an eighth of them, {kills} kills).
 - **Predicted**: everything else, and written down before anything was trained: the hashes below are
   of those files.
 
@@ -166,8 +166,11 @@ What came out of the first comparisons, and is in the simulator since:
 
 - **A store that appends.** A save of chosen rows is a file on top of the last whole one. A load
   reads all of them (`costs.append` for each), and every so many saves they are merged, which
-  reads and writes everything: `merge_after` of CPR's policies. Before, loads of CPR's policies
-  were as short as others, and merging cost nothing.
+  reads and writes everything (`merge_after` of CPR's policies, `costs.merge`). Before, loads of
+  CPR's policies were as short as others, and merging cost nothing.
+- **Servers that merge at different saves.** Each has as many rows in its files as were used of its
+  own, so it merges when its own are long enough, and each time training waits for it: two servers
+  hold it up twice as often as one.
 - **Shards that are not alike.** A few hot rows make one server's updates many times another's
   (`cluster.updates`), so a failure of that one loses as much more. `updates_lost` of whole saves
   follows.
@@ -177,7 +180,8 @@ What came out of the first comparisons, and is in the simulator since:
   CPR's policies, counted with the trainer's own trackers in the first samples; and each tracker
   takes its own time to choose (`select`).
 - **Stretches of training** take more than their steps: members start and stop, and are slower just
-  after a recovery. Where that is rolled back it is lost.
+  after a recovery. Where that is rolled back it is lost. The first save after a
+  recovery takes longer, too.
 
 ## What falls short
 
@@ -186,7 +190,9 @@ What came out of the first comparisons, and is in the simulator since:
   how much, without processes and seconds.
 - **Failures of several sizes** in one job are all charged like the largest: how long replacements
   take to start depends on how many start at once, and on the cores there are.
-- **Saves after a recovery** are charged like others, and take longer.
+- **When servers merge** is foretold from how many rows the first samples use, and taken to be at
+  different saves wherever saves are not all nearly alike. A server that was filled anew saves fewer
+  rows for a while, and merges later than that.
 
 """
 _HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance", "within")

@@ -25,7 +25,10 @@ from cprsim.trainer.validation.rehearsal import (
 from cprsim.trainer.validation.rehearsed import RehearsalTimes
 
 #: What isn't of the block `[costs]`.
-_OF_TRAINING = ("step_s", "stretch_s", "struck_s", "resumed_s", "stall_s", "beside_s")
+_OF_TRAINING = (
+    *("step_s", "stretch_s", "struck_s", "resumed_s", "resaved_s"),
+    *("stall_s", "beside_s"),
+)
 #: Of each rehearsal, and of each with saves of chosen rows.
 _OF_ALL = (
     *_OF_TRAINING,
@@ -41,12 +44,14 @@ class Calibration:
     """Medians, or lower quantiles, of what was measured, s.
 
     `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `struck_s` more if
-    it ends in a failure, `resumed_s` more if it follows a recovery. `stall_s`: of a save in the
-    background. `beside_s`: of a load that training goes on beside, but for being pinned to steps.
-    `select_s`: what each tracker takes to choose rows.
+    it ends in a failure, `resumed_s` more if it follows a recovery; and the first save after one
+    `resaved_s` longer than others. `stall_s`: of a save in the background. `beside_s`: of a load
+    that training goes on beside, but for being pinned to steps. `select_s`: what each tracker takes
+    to choose rows.
 
     The others are those of a scenario's `[costs]`: `gather_s` for a million rows, `save_fixed_s`
-    what saves of chosen rows take besides, `append_s` what each of them adds to a load.
+    what saves of chosen rows take besides, `append_s` what each of them adds to a load, `merge_s`
+    what merging them takes a server; None where none has.
     """
 
     step_s: float
@@ -58,9 +63,11 @@ class Calibration:
     gather_s: float = 0.0
     save_fixed_s: float = 0.0
     append_s: float = 0.0
+    merge_s: float | None = None
     stretch_s: float = 0.0
     struck_s: float = 0.0
     resumed_s: float = 0.0
+    resaved_s: float = 0.0
     stall_s: float = 0.0
     beside_s: float = 0.0
     select_s: dict[TrackerName, float] = field(default_factory=dict)
@@ -71,7 +78,7 @@ class Calibration:
         return {
             name.removesuffix("_s"): format_exact(value, SECONDS)
             for name, value in vars(self).items()
-            if name not in (*_OF_TRAINING, "select_s")
+            if name not in (*_OF_TRAINING, "select_s") and value is not None
         }
 
     def told(self) -> dict[str, float]:
@@ -116,7 +123,7 @@ def calibrate(
             rehearsed = Scenario(**_mapping(scenario, section, plan, folder, hit))
             part = progress_part(progress, number * plan.steps, total)
             ran.append(carry_out(rehearsed, section, "rehearsal", plan, seed, part))
-    return measured(ran, plan, scenario, level)
+    return measured(ran, plan, scenario, level, hit)
 
 
 def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, list[str]]]:
@@ -147,9 +154,9 @@ def progress_part(progress: Progress | None, before: int, total: int) -> Progres
 
 
 def measured(
-    ran: Sequence[Trained], plan: Rehearsal, scenario: Scenario, level: float = 0.5
+    ran: Sequence[Trained], plan: Rehearsal, scenario: Scenario, level: float = 0.5, hit: int = 1
 ) -> Calibration:
-    """What a rehearsal on the scenario's model and servers has measured; `level` as before.
+    """What a rehearsal on the scenario's model and servers has measured; `level`, `hit` as before.
 
     Raises
     ------
@@ -163,9 +170,9 @@ def measured(
             'spoils it; try again on a quieter machine, or give them longer, e.g. answer = "10 s" '
             "in [trainer]"
         )
-    found = RehearsalTimes(ran, plan, level, scenario.cluster.parameter_servers)
+    found = RehearsalTimes(ran, plan, level, scenario.cluster.parameter_servers, hit)
     tracking = plan.tracking
-    names = _OF_ALL if tracking is None else (*_OF_ALL, *_OF_ROWS)
+    names = _OF_ALL if tracking is None else (*_OF_ALL, *_OF_ROWS, "merge_s")
     select = {} if tracking is None else {tracking.tracker: found.select_s}
     return Calibration(**{name: getattr(found, name) for name in names}, select_s=select)
 
@@ -173,9 +180,11 @@ def measured(
 def averaged(calibrations: Sequence[Calibration]) -> Calibration:
     """One for all: means of what each has measured, and what each tracker takes to choose rows."""
     of_rows = [each for each in calibrations if each.select_s]
+    merging_s = [each.merge_s for each in of_rows if each.merge_s is not None]
     return Calibration(
         **{name: fmean(getattr(each, name) for each in calibrations) for name in _OF_ALL},
         **{name: fmean(getattr(each, name) for each in of_rows) for name in _OF_ROWS if of_rows},
+        merge_s=fmean(merging_s) if merging_s else None,
         select_s={name: took_s for each in of_rows for name, took_s in each.select_s.items()},
     )
 

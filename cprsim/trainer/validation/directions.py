@@ -7,45 +7,41 @@ from torch.nn import functional
 
 from cprsim.job.workload import MOST_DIRECTIONS
 from cprsim.trainer.data import Data
-from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.training import SPREAD
+from cprsim.trainer.validation.in_process import InProcess
 
 #: Steps that are trained for it: of a row's gradients the first are those that move it far.
 _STEPS = 100
-_SEED = 0
+#: Models that are trained for it: of one, there may be half as many directions as of another. Runs
+#: have no seeds as large.
+_MODELS = range(1 << 40, (1 << 40) + 5)
 
 
 def gradient_directions(data: Data, section: TrainerSection) -> int | None:
     """How many independent directions the gradients of a row have; None without two of any row.
 
-    The scenario's model is trained in this process on the first samples, from a seed of its own.
-    The square of the cosine between two independent normal gradients in n directions is 1 / n on
-    average, and its mean is taken over each gradient of a row and the one before it.
+    Some models of the scenario are trained in this process on the first samples, from seeds of
+    their own. The square of the cosine between two independent normal gradients in n directions is
+    1 / n on average, and its mean is taken over each gradient of a row and the one before it.
     """
-    placement = Placement(tuple(table.rows for table in data.tables), 1)
-    dim = data.tables[0].dim
-    shard = Shard(placement.total, dim, _SEED, SPREAD, section.learning_rate)
-    model = Dlrm(data.dense, len(data.tables), dim, section.hidden, _SEED, section.learning_rate)
-    last = torch.zeros_like(shard.weights)
+    sums = [_squared_cosines(data, InProcess(data, section, 1, seed)) for seed in _MODELS]
+    sound = [each for each in sums if 0 < each[0] < math.inf]  # not of models that diverge
+    if not sound:
+        return None
+    squares, pairs = map(math.fsum, zip(*sound, strict=True))
+    return min(max(round(pairs / squares), 1), data.tables[0].dim, MOST_DIRECTIONS)
+
+
+def _squared_cosines(data: Data, run: InProcess) -> tuple[float, int]:
+    """Their sum, and of how many pairs."""
+    last = torch.zeros_like(run.shards[0].weights)
     squares, pairs = 0.0, 0
     for step in range(min(_STEPS, data.steps)):
-        dense, sparse, labels = data.batch(step)
-        uses = Uses(placement, sparse)
-        ids = torch.from_numpy(uses.ids)
-        rows = uses.spread(shard.lookup(ids)).view(*sparse.shape, dim)
-        of_uses = model.step(torch.from_numpy(dense), rows, torch.from_numpy(labels))
-        gradients = uses.collect(of_uses.reshape(-1, dim))
-        before = last.index_select(0, ids)
-        both = before.any(dim=1) & gradients.any(dim=1)
-        cosines = functional.cosine_similarity(before[both], gradients[both], eps=1e-30)
+        (update,) = run.step(step)
+        before = last.index_select(0, update.ids)
+        both = before.any(dim=1) & update.gradients.any(dim=1)
+        cosines = functional.cosine_similarity(before[both], update.gradients[both], eps=1e-30)
         squares += math.fsum(cosines.double().square().tolist())
         pairs += len(cosines)
-        last.index_copy_(0, ids, gradients)
-        shard.update(ids, gradients)
-    if not 0 < squares < math.inf:  # a model that diverges has none
-        return None
-    return min(max(round(pairs / squares), 1), dim, MOST_DIRECTIONS)
+        last.index_copy_(0, update.ids, update.gradients)
+    return squares, pairs

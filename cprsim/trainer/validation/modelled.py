@@ -1,8 +1,8 @@
 """The scenario that predicts a real run: this machine's costs, and saves where that has them."""
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
-from statistics import fmean
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Loss, Plan, Policy, Redundancy
 from cprsim.errors import ScenarioError
+from cprsim.policies.priority import MOST_APPENDED
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.running_job import steps_to
@@ -27,7 +28,9 @@ from cprsim.trainer.validation.rehearsal import trains_beside
 
 #: Batches in which it is counted where updates go, and how many rows are saved.
 _LOOKED_AT = 100
-_ID_BYTES, _FLOAT_BYTES = 8, 4
+_ID_BYTES = _FLOAT_BYTES = 4
+#: Files of as many saves are as long whichever these are, if they differ by this share of one.
+_ALIKE = 0.05
 #: What `ecrm` charges for what the measured step and the measured load have.
 _OF_PARITIES = {
     **dict.fromkeys(("coding", "commit", "replication"), 0.0),
@@ -118,8 +121,10 @@ def updates_by_server(data: Data, servers: int) -> NDArray[np.float64]:
     return counts
 
 
-def saved_rows(data: Data, plan: Plan, tracked: Sequence[int], servers: int, period: int) -> float:
-    """Rows that a save of a plan's takes of one server, the fullest of them: a mean.
+def saved_rows(
+    data: Data, plan: Plan, tracked: Sequence[int], servers: int, period: int
+) -> NDArray[np.int64]:
+    """Rows that the first saves of a plan's take of each server, (saves, servers).
 
     Counted in the first samples, of which a tracker as that of each server chooses. SCAR's chooses
     among as many as MFU's.
@@ -144,10 +149,35 @@ def saved_rows(data: Data, plan: Plan, tracked: Sequence[int], servers: int, per
             tracker.observe(*np.unique(ids[ids % servers == server] // servers, return_counts=True))
         if (step + 1) % period == 0:
             chosen = [tracker.select() for tracker in trackers]
-            counts.append(max(map(len, chosen)))
+            counts.append([len(rows) for rows in chosen])
             for tracker, rows in zip(trackers, chosen, strict=True):
                 tracker.saved(rows)
-    return fmean(counts) if counts else 0.0
+    return np.array(counts, np.int64).reshape(-1, servers)
+
+
+def merges_after(rows: NDArray[np.int64], whole: float) -> list[int]:
+    """After how many saves of so many rows, (saves, servers), each server merges.
+
+    `whole`: rows of a file that is as long as a whole save. Servers that would merge at the same
+    saves are kept apart by chance, and by being filled anew and saving fewer rows for a while,
+    unless all saves are nearly alike: so of equal numbers each next one is one less or more.
+    """
+    means = np.maximum(rows.mean(axis=0), 1.0)
+    scatter = float((rows - rows.mean(axis=0)).std() / means.mean())
+    found: list[int] = []
+    for after in (np.floor(MOST_DELTAS * whole / means).astype(int) + 1).tolist():
+        alike = scatter * math.sqrt(after) < _ALIKE  # that many saves, as a share of one
+        apart = (after,) if alike else (max(after + each, 1) for each in _away())
+        number = next((each for each in apart if each not in found), after)
+        found.append(min(number, MOST_APPENDED))
+    return found
+
+
+def _away() -> Iterator[int]:
+    """0, 1, -1, 2, -2, ..."""
+    yield 0
+    for each in itertools.count(1):
+        yield from (each, -each)
 
 
 def calibrated(
@@ -226,8 +256,10 @@ def _of_tracking(
     assert model is not None
     assert model.rows is not None
     rows = saved_rows(data, plan, model.rows.tracked_tables, servers, period)
+    if not rows.size:  # none is made
+        return {}
     each = sum(table.rows for table in data.tables) / servers
-    written = min(max(rows, 1.0) / each, 1.0)
+    written = min(max(float(rows.max(axis=1).mean()), 1.0) / each, 1.0)
     table = data.tables[0]
     # Beside each row a file of chosen ones has its number; and all have a number for Adagrad.
     of_row = 1 + _ID_BYTES / (table.dim * _FLOAT_BYTES + _FLOAT_BYTES)
@@ -237,5 +269,5 @@ def _of_tracking(
         "slowdown": 0.0,  # the measured step has it
         "writes": min(written / model.saved_share(tracking.fraction), 1.0),
         "select": format_exact(calibration.select_s[tracking.tracker], SECONDS),
-        "merge_after": math.floor(MOST_DELTAS / (written * of_row)) + 1,
+        "merge_after": merges_after(rows, each / of_row),
     }

@@ -163,7 +163,8 @@ def _prediction(
     met = pinned(modelled, name, step_s, cursor, nominal_s)
     times = StretchTimes(calibration)
     ledger = play_against(modelled, name, met.timeline, times)
-    told = replace(ledger, train=times.kept_s, lost=times.lost_s)
+    saved_s = ledger.save + times.resaved_s
+    told = replace(ledger, train=times.kept_s, lost=times.lost_s, save=saved_s)
     if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same
         count = ledger.failures
         told = replace(

@@ -33,8 +33,9 @@ from cprsim.job.costs import Rollback
 LONG, SHORT = 15, 3
 #: Of a stretch with a failure: steps before it, and steps in all, without those trained again.
 BEFORE, STRUCK = 2, 12
-#: Saves of everything after short stretches, each after a long one, and saves of chosen rows.
-_WHOLE, _PORTIONS = 12, 24
+#: Saves of everything after short stretches, each after a long one, and saves of chosen rows: as
+#: many as may take so many times what everything is, so that stores merge them.
+_WHOLE, _FEWEST, _MOST, _TIMES = 12, 24, 200, 5
 #: Of so many short stretches the last has a failure.
 _KILLED = 2
 
@@ -66,7 +67,9 @@ def stretches(
 ) -> list[Stretch]:
     """What is rehearsed; saves of chosen rows only if they take less than everything."""
     found, end = [], 0
-    saves = [whole] * _WHOLE + [Save(portion=portion)] * (_PORTIONS if portion < 1 else 0)
+    saves = [whole] * _WHOLE
+    if portion < 1:
+        saves += [Save(portion=portion)] * min(max(math.ceil(_TIMES / portion), _FEWEST), _MOST)
     for number, save in enumerate(saves):
         turn, place = divmod(number, _KILLED)
         killed = place == _KILLED - 1

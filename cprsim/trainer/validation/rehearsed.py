@@ -27,9 +27,11 @@ class RehearsalTimes:
     All times of a kind are pooled, and count with their quantile at one level.
     """
 
-    def __init__(self, ran: Sequence[Trained], plan: Rehearsal, level: float, servers: int) -> None:
+    def __init__(
+        self, ran: Sequence[Trained], plan: Rehearsal, level: float, servers: int, hit: int = 1
+    ) -> None:
         self._ran, self._script, self._level = ran, plan.script, level
-        self._strikes, self._servers = strikes(plan.script), servers
+        self._strikes, self._servers, self._hit = strikes(plan.script), servers, hit
 
     def _seconds_of(self, cause: str) -> list[list[float]]:
         """All times that went to one cause in each run, in order."""
@@ -142,20 +144,25 @@ class RehearsalTimes:
         """Those that were so answered, each with how many saves were appended to what it read."""
         found = []
         for ran, loads_s in zip(self._ran, self._seconds_of("load"), strict=True):
-            lengths = _chain_lengths(ran.parts)
-            found += [
-                (took_s, lengths[each.appended])
-                for took_s, each in zip(loads_s, self._strikes, strict=True)
-                if each.returns == returns
-            ]
+            lengths = {server: _lengths(chain) for server, chain in _chains(ran.parts).items()}
+            for number, (took_s, each) in enumerate(zip(loads_s, self._strikes, strict=True)):
+                if each.returns == returns:
+                    loaded = self._struck_by(number) if returns != "all" else lengths
+                    read = [lengths[server][each.appended] for server in loaded if lengths]
+                    found.append((took_s, max(read, default=0)))
         return found
+
+    def _struck_by(self, number: int) -> list[int]:
+        """Servers that the strike of that number kills."""
+        first = first_struck(number, self._servers)
+        return [(first + other) % self._servers for other in range(min(self._hit, self._servers))]
 
     # --- Saves ------------------------------------------------------------------------------------
 
     @property
     def save_s(self) -> float:
         """Of a save of everything that training waits for."""
-        return self._quiet_save_s(whole=True) if any(self._seconds_of("save")) else 0.0
+        return self._plain_save_s(whole=True) if any(self._seconds_of("save")) else 0.0
 
     @property
     def stall_s(self) -> float:
@@ -169,14 +176,31 @@ class RehearsalTimes:
         """Of a load that training would go on beside, were it not pinned to steps."""
         return self._load_s("none") or self._load_s("lost")
 
-    def _quiet_save_s(self, *, whole: bool) -> float:
-        """Of everything, or of chosen rows, where no recovery came just before."""
-        return self._typical(
-            took_s
-            for saves_s in self._seconds_of("save")
-            for took_s, each in zip(saves_s, self._script, strict=True)
-            if (each.save.portion == 1) == whole and each.returns is None
-        )
+    @property
+    def resaved_s(self) -> float:
+        """What the first save after a recovery takes longer than others."""
+        if not any(self._seconds_of("save")):
+            return 0.0
+        whole = self._script[-1].save.portion == 1
+        later_s = self._plain_save_s(whole=whole, after=True)
+        return max(later_s - self._plain_save_s(whole=whole), 0.0)
+
+    def _plain_save_s(self, *, whole: bool, after: bool = False) -> float:
+        """Of everything, or of chosen rows that no server merges; just after a recovery or not.
+
+        0 where servers merge at each of them.
+        """
+        found = []
+        for ran, saves_s in zip(self._ran, self._seconds_of("save"), strict=True):
+            merging = _merging(ran.parts)
+            found += [
+                took_s
+                for took_s, each in zip(saves_s, self._script, strict=True)
+                if (each.save.portion == 1) == whole
+                and (each.returns is not None) == after
+                and each.end not in merging
+            ]
+        return self._typical(found) if found else 0.0
 
     @property
     def select_s(self) -> float:
@@ -199,8 +223,20 @@ class RehearsalTimes:
         collecting_s = self.gather_s * rows / GATHERED
         whole = max(part.size for part in self._parts() if part.rows is None)
         by_bytes_s = self.save_s * self._slowest(lambda part: part.size) / whole
-        chosen_s = self._quiet_save_s(whole=False)
+        chosen_s = self._plain_save_s(whole=False)
         return max(chosen_s - by_bytes_s - self.select_s - collecting_s, 0.0)
+
+    @property
+    def merge_s(self) -> float | None:
+        """What merging takes one server; None where none has."""
+        written: dict[bool, list[float]] = {False: [], True: []}
+        for ran in self._ran:
+            for chain in _chains(ran.parts).values():
+                for part, length in chain:
+                    written[length == 0].append(part.write_s)
+        if not written[True] or not written[False]:
+            return None
+        return max(self._typical(written[True]) - self._typical(written[False]), 0.0)
 
     def _slowest(self, stage: Callable[[ShardSave], float]) -> float:
         """Of the slowest server's part of a save of chosen rows."""
@@ -216,17 +252,31 @@ class RehearsalTimes:
         return (part for ran in self._ran for part in ran.parts)
 
 
-def _chain_lengths(parts: Iterable[ShardSave]) -> list[int]:
-    """How many saves a load has to read beside a whole one, after none, 1, 2, ... of them."""
-    lengths, appended, base = [0], 0, 0
-    for part in parts:
-        if part.server != 0:
-            continue
+#: Of one server: saves of chosen rows, each with how many a load reads once it is there; 0 if it
+#: was merged with those before it.
+Chain = list[tuple[ShardSave, int]]
+
+
+def _chains(parts: Iterable[ShardSave]) -> dict[int, Chain]:
+    """Of each server that saves chosen rows."""
+    found: dict[int, Chain] = {}
+    base, appended, length = 0, 0, 0
+    for part in sorted(parts, key=lambda each: each.server):  # as they came, of each server
         if part.rows is None:
-            base = part.size
+            base, appended, length = part.size, 0, 0
             continue
-        appended += part.size
-        merged = appended > MOST_DELTAS * base
-        appended = 0 if merged else appended
-        lengths.append(0 if merged else lengths[-1] + 1)
-    return lengths
+        appended, length = appended + part.size, length + 1
+        if appended > MOST_DELTAS * base:
+            appended, length = 0, 0
+        found.setdefault(part.server, []).append((part, length))
+    return found
+
+
+def _lengths(chain: Chain) -> list[int]:
+    """What a load reads beside a whole save, after none, 1, 2, ... of chosen rows."""
+    return [0, *(length for _, length in chain)]
+
+
+def _merging(parts: Iterable[ShardSave]) -> set[int]:
+    """Steps of the saves at which a server merges."""
+    return {part.step for chain in _chains(parts).values() for part, length in chain if not length}

@@ -30,13 +30,16 @@ class StretchTimes(Observer):
     ----------
     lost_s
         Of those that were rolled back.
+    resaved_s
+        What the first saves after recoveries take longer.
     """
 
     def __init__(self, calibration: Calibration) -> None:
         self._of = calibration
         self._trained: list[_Training] = []
         self._done, self._training, self._resumed = 0, False, False
-        self.lost_s = 0.0
+        self._recovered = False
+        self.lost_s = self.resaved_s = 0.0
 
     @property
     def kept_s(self) -> float:
@@ -48,7 +51,11 @@ class StretchTimes(Observer):
         """Training goes on, begins, or has ended."""
         if cause != "train":
             self._training = False
-            self._resumed |= cause in RECOVERY
+            if cause in RECOVERY:
+                self._resumed = self._recovered = True
+            if cause == "save" and self._recovered:
+                self.resaved_s += self._of.resaved_s
+                self._recovered = False
             return
         steps = round((end_s - start_s) / self._of.step_s)
         if not self._training:
