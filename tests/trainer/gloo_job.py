@@ -8,6 +8,7 @@ What it says last: the steps that it went on from, digests of its rows and of it
 digest of its rows as it went on.
 """
 
+import gc
 import hashlib
 import os
 import signal
@@ -151,6 +152,17 @@ def digest(tensors):
     return found.hexdigest()[:16]
 
 
+def leave():
+    """Leave the process group, when nothing else uses it any more.
+
+    A thread of the group that outlives the interpreter aborts the process.
+    """
+    sys.stdout.flush()
+    gc.collect()  # models that hold on to the group lie in cycles
+    dist.barrier()  # or rank 0 may go, with the store, before others have ended
+    dist.destroy_process_group()
+
+
 def main(rank, size, generation, kind, policy, folder, killed_at=None):
     torch.set_num_threads(1)
     ranks = RebuiltGroup(folder / "group", rank, size, generation, timeout_s=HANGS_S)
@@ -173,9 +185,6 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
     kept = [each for of in loop.optimizer.state.values() for each in of.values()]
     dense = digest([*loop.mlp.parameters(), *kept])
     sys.stdout.write(f"{begun} {digest([loop.table])} {dense} {summary.pls} {found}\n")
-    sys.stdout.flush()
-    dist.barrier()  # or rank 0 may go, with the store, before others have ended
-    dist.destroy_process_group()  # a thread of the group that outlives the interpreter aborts it
 
 
 if __name__ == "__main__":
@@ -188,3 +197,4 @@ if __name__ == "__main__":
         Path(given[5]),
         *map(int, given[6:]),
     )
+    leave()

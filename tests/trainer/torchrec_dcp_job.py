@@ -17,7 +17,7 @@ import torch.distributed as dist
 
 import cprsim
 from cprsim.trainer import ProcessGroup, TrainerHooks
-from tests.trainer.gloo_job import digest
+from tests.trainer.gloo_job import digest, leave
 from tests.trainer.torchrec_job import DIM, ROWS, STEPS, joined, of_page, sharded, trained
 
 KILLED, LOST, SAVED = 13, 17, 15
@@ -93,3 +93,4 @@ def main(rank, port, folder, policy, hit=""):
 if __name__ == "__main__":
     given = sys.argv[1:]
     main(int(given[0]), given[1], Path(given[2]), *given[3:])
+    leave()

@@ -24,6 +24,7 @@ from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backwa
 
 import cprsim
 from cprsim.trainer import ProcessGroup, TrainerHooks
+from tests.trainer.gloo_job import leave
 from tools.pages.walkthroughs import code
 
 PAGE = Path(__file__).parents[2] / "docs/plug-into-torchrec.md"
@@ -170,3 +171,4 @@ def main(rank, port, folder):
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    leave()

@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torchrec.distributed import collective_utils
 
 from cprsim.trainer import RebuiltGroup, TrainerHooks
-from tests.trainer.gloo_job import digest
+from tests.trainer.gloo_job import digest, leave
 from tests.trainer.torchrec_job import STEPS, of_page, sharded, trained
 from tests.trainer.torchrec_twins_job import RANKS, scenario
 from tests.waiting import HANGS_S
@@ -101,9 +101,8 @@ def main(rank, generation, folder, killed_at=None):
     summary = hooks.job_summary()
     top = digest(it.model.module.top.parameters())
     sys.stdout.write(f"{'-'.join(map(str, begun))} {summary.pls} {found} {top}\n")
-    sys.stdout.flush()
-    dist.barrier()
 
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), *map(int, sys.argv[4:]))
+    leave()

@@ -12,7 +12,7 @@ import torch.distributed as dist
 
 import cprsim
 from cprsim.trainer import ProcessGroup, TrainerHooks
-from tests.trainer.gloo_job import digest
+from tests.trainer.gloo_job import digest, leave
 from tests.trainer.torchrec_job import DIM, ROWS, STEPS, joined, of_page, sharded, trained
 
 RANKS, AVERAGED, LOST = 4, 16, 17
@@ -72,3 +72,4 @@ def main(rank, port, folder):
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    leave()
