@@ -239,8 +239,6 @@ MODEL_AND_COSTS = [
         for name, value, fault in (
             ("nothing", 0, ": 0 is out of range: it must be >= 1"),
             ("half-a-save", 2.5, ": 2.5 is not a whole number"),
-            ("none", [], ": is empty; give a number for each parameter server"),
-            ("one-of-nothing", [4, 0, 4, 4], ".1: 0 is out of range: it must be >= 1"),
         )
     ),
     case(

@@ -7,7 +7,6 @@ the block `[costs]`, and what is known of saves of chosen rows in the policies t
 import os
 import re
 from collections.abc import Mapping
-from statistics import fmean
 from typing import Any
 
 from cprsim.basics.files import write_all
@@ -40,8 +39,6 @@ def rewritten(text: str, modelled: Mapping[str, Any], how: str) -> str:
     for name, policy in modelled["policies"].items():
         if "writes" in policy:
             keys = {key: policy[key] for key in _OF_POLICY if key in policy}
-            if isinstance(keys.get("merge_after"), list):  # a file for any number of servers
-                keys["merge_after"] = round(fmean(keys["merge_after"]))
             text = _with_keys(text, name, keys)
     return text
 

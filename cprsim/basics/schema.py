@@ -195,8 +195,8 @@ class Section(BaseModel):
         return copied
 
 
-#: Names of the variants of a field that takes one or the other; no part of a path.
-VARIANTS = ("a duration", "a table", "a number", "a list")
+#: Names of the variants of a field that takes a duration or a table; no part of a path.
+VARIANTS = ("a duration", "a table")
 
 
 def faults(error: ValidationError, model: type[BaseModel], prefix: str) -> list[str]:

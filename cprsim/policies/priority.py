@@ -1,13 +1,11 @@
 """CPR's priority saving: the rows that matter most, more often."""
 
-import math
 from dataclasses import replace
-from statistics import fmean
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field
 
-from cprsim.basics.schema import VARIANTS, Part, Seconds, a_list
+from cprsim.basics.schema import Part, Seconds
 from cprsim.contract import (
     REMOTE,
     Chains,
@@ -26,20 +24,8 @@ from cprsim.rows.trackers.contract import TrackerName
 
 #: Of the rows: what a search tries; CPR's choice is 1/8.
 _FRACTIONS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
-
-
 #: Saves from one merging to the next, at most.
 MOST_APPENDED = 100_000
-_Number = Annotated[int, Field(ge=1, le=MOST_APPENDED, examples=[24])]
-_MergeAfter = Annotated[
-    Annotated[_Number, Tag(VARIANTS[2])]
-    | Annotated[
-        tuple[_Number, ...], a_list("give a number for each parameter server"), Tag(VARIANTS[3])
-    ],
-    Discriminator(lambda value: VARIANTS[2 + isinstance(value, list | tuple)]),
-]
-#: Links of the chain until all servers merge at once: of more, they are taken to after so many.
-_MOST_LINKS = 1000
 
 
 class PrioritySaving(Cpr):
@@ -66,9 +52,8 @@ class PrioritySaving(Cpr):
 
     `merge_after`: saves are appended to the last whole one, and each `merge_after`-th is merged
     with them into another, which takes `costs.merge`, or else what loading them and saving
-    everything does. A list is a number for each server, if they merge at different saves: each
-    holds up all. A load reads what was appended, which takes
-    `costs.append` for each. Otherwise rows are saved in their places.
+    everything does. A load reads what was appended, which takes `costs.append` for each. Otherwise
+    rows are saved in their places.
     """
 
     tracker: ClassVar[TrackerName]
@@ -76,7 +61,7 @@ class PrioritySaving(Cpr):
     slowdown: Annotated[float, Field(ge=0)] = 0.0
     writes: Annotated[float, Field(gt=0, le=1, examples=[0.6])] = 1.0
     select_s: Seconds = Field(0.0, alias="select")
-    merge_after: _MergeAfter | None = None
+    merge_after: Annotated[int, Field(ge=1, le=MOST_APPENDED, examples=[24])] | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
         """Its interval, and the fraction of the rows that a save takes."""
@@ -127,15 +112,7 @@ class PrioritySaving(Cpr):
             slowdown=self.slowdown,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
         )
-        after = self.merge_after
-        if after is None:
-            return plan
-        if isinstance(after, tuple) and len(after) != context.servers:
-            raise ValueError(
-                f"merge_after has {len(after)} numbers for {context.servers} parameter_servers; "
-                "give one for each, or one for all"
-            )
-        return _appended(plan, context, after if isinstance(after, tuple) else (after,))
+        return plan if self.merge_after is None else _appended(plan, context, self.merge_after)
 
     def _lost(
         self, context: Context, rows: RowModel, samples: int, interval_s: float
@@ -156,11 +133,8 @@ class PrioritySaving(Cpr):
         )
 
 
-def _appended(plan: Plan, context: Context, merge_after: tuple[int, ...]) -> Plan:
-    """The plan where saves are appended to the last whole one until they are merged.
-
-    A load reads as much as that of one lost shard does, on average over the servers.
-    """
+def _appended(plan: Plan, context: Context, merge_after: int) -> Plan:
+    """The plan where saves are appended to the last whole one until they are merged."""
     (schedule,) = plan.schedules
     costs = context.costs
 
@@ -169,18 +143,10 @@ def _appended(plan: Plan, context: Context, merge_after: tuple[int, ...]) -> Pla
 
     whole_s, merge_s = load_s(1.0), costs.costs.merge_s
     each = costs.costs.append_s / whole_s if whole_s else 0.0
-    chain = []
-    links = min(math.lcm(*merge_after), _MOST_LINKS if len(merge_after) > 1 else MOST_APPENDED)
-    for place in range(1, links + 1):
-        appended = [place % after for after in merge_after]
-        merged = [after for after, left in zip(merge_after, appended, strict=True) if not left]
-        save = schedule.save._replace(reads=1 + each * fmean(appended))
-        if merged:
-            more_s = merge_s
-            if more_s is None:
-                more_s = load_s(1 + max(merged) * each) + context.save_s
-            save = save._replace(extra_s=save.extra_s + more_s)
-        chain.append(save)
+    if merge_s is None:
+        merge_s = load_s(1 + merge_after * each) + context.save_s
+    chain = [schedule.save._replace(reads=1 + place * each) for place in range(1, merge_after)]
+    chain.append(schedule.save._replace(extra_s=schedule.save.extra_s + merge_s))
     return replace(plan, sequence=Chains((tuple(chain),)))
 
 

@@ -60,9 +60,7 @@ def _priority(draw: st.DrawFn, tables: Keys) -> Keys:
     # Portions that make up rounds exactly, and others that don't.
     keys = {"fraction": draw(st.sampled_from([1.0, 0.5, 0.4, 0.3, 0.125]))}
     if draw(YES):
-        after = st.integers(1, 6)
-        servers = servers_of(tables["cluster"])
-        keys["merge_after"] = draw(after | st.lists(after, min_size=servers, max_size=servers))
+        keys["merge_after"] = draw(st.integers(1, 6))
     if draw(YES):
         keys |= {"writes": 0.05 + 0.95 * draw(SHARES), "select": seconds(2 * draw(SHARES))}
     return keys | _slowdown(draw) | _cpr(draw, tables)

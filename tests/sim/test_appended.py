@@ -61,44 +61,11 @@ def test_rows_that_are_not_written_are_not_collected():
     assert ledger.save == pytest.approx(9 * 0.6 * (2 + 1))
 
 
-def test_servers_that_merge_at_different_saves_hold_each_other_up():
-    ledger = play_against(scenario({"parameter_servers": 2}, merge_after=[2, 3]), "mfu", failing())
-
-    # Nine saves of 2 s; at the 2nd, 3rd, 4th, 6th, 8th and 9th one merges, or both, which takes
-    # 8 s beside a load of 4 s, and 1 s for each of as many as the longer chain has.
-    assert ledger.saves == 9
-    assert ledger.save == 9 * 2 + 3 * (4 + 2 + 8) + 3 * (4 + 3 + 8)
-
-
-def test_a_lost_shard_has_as_many_appended_as_those_of_all_servers_on_average():
-    ledger = play_against(scenario(merge_after=[2, 3]), "mfu", failing(29.0))
-
-    assert ledger.load == 4 + (0 + 2) / 2
-
-
 def test_merging_takes_what_is_said():
     given = scenario(merge_after=3).mapping()
     given["costs"]["merge"] = "0.25 s"
 
     assert play_against(cprsim.Scenario(**given), "mfu", failing()).save == 9 * 2 + 3 * 0.25
-
-
-def test_servers_that_hardly_ever_merge_at_once_are_taken_to_after_a_thousand_saves():
-    plan = scenario(merge_after=[99, 100]).plan("mfu")
-    merging = [place for place, each in enumerate(plan.sequence.chains[0], 1) if each.extra_s]
-
-    assert len(plan.sequence.chains[0]) == 1000
-    assert merging[:4] == [99, 100, 198, 200]
-
-
-def test_a_number_for_each_server_or_one_for_all():
-    with pytest.raises(ScenarioError) as error:
-        scenario(merge_after=[2, 3, 4])
-
-    assert str(error.value) == (
-        "policies.mfu: merge_after has 3 numbers for 2 parameter_servers; give one for each, or "
-        "one for all"
-    )
 
 
 def test_saves_in_their_places_add_nothing_to_a_load():

@@ -25,7 +25,7 @@ MODELLED = {
         "mfu": {
             "writes": 0.59123,
             "select": "0.0016 s",
-            "merge_after": [27, 29],
+            "merge_after": 28,
             "interval": "1 s",
         },
         "full": {"system": "full"},

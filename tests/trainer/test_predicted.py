@@ -5,7 +5,6 @@ import json
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from cprsim.cli import command as cli
@@ -43,9 +42,7 @@ from cprsim.trainer.validation.modelled import (
     is_predictable,
     largest_hit,
     lost,
-    merges_after,
     period_of,
-    saved_rows,
 )
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.rehearsal import (
@@ -503,44 +500,6 @@ def test_stretches_take_more_than_their_steps(modelled):
     assert times.lost_s == pytest.approx(1 + 2 + 3 + 0.11 + 0.111 + 0.111)
     assert times.kept_s == pytest.approx(10 + 4 * 0.1 + 0.001)
     assert times.resaved_s == pytest.approx(0.2)
-
-
-class Sampled:
-    """Batches of 50 samples of two tables: 300 rows, of which few are used, and 20."""
-
-    tables = (SimpleNamespace(rows=300, dim=4), SimpleNamespace(rows=20, dim=4))
-    steps = 101
-
-    def batch(self, step):
-        rng = np.random.default_rng(step)
-        sparse = np.stack([rng.integers(0, 40, 50), rng.integers(0, 20, 50)], axis=1)
-        return SimpleNamespace(sparse=sparse)
-
-
-@pytest.mark.parametrize("fraction", [0.5, 0.1])
-def test_rows_are_saved_that_were_used_and_no_more_than_asked_for(fraction):
-    plan = Plan("partial", every(9.0), FULL_ROLLBACK, tracking=Tracking("mfu", fraction))
-    found = saved_rows(Sampled(), plan, [0], 2, 4)
-
-    counts = []
-    for first in range(0, 97, 4):
-        batches = [Sampled().batch(step).sparse for step in range(first, first + 4)]
-        used = np.unique(np.concatenate(batches)[:, 0])
-        of_server = [np.count_nonzero(used % 2 == server) for server in (0, 1)]
-        counts.append([min(each, round(fraction * 150)) + 10 for each in of_server])
-    if fraction == 0.5:  # else there are more than may be saved, and some are saved later
-        assert found.tolist() == counts[:25]
-    assert found.mean() == pytest.approx(np.mean(counts[:25]), rel=0.02)
-
-
-def test_servers_merge_once_their_files_are_twice_as_long_as_a_whole_save():
-    """Of 120 rows, by saves of 10: 24 of them are no more than twice as long, so after 25."""
-    assert merges_after(np.full((9, 2), 10), 120.0) == [25, 25]
-    assert merges_after(np.full((9, 2), [10, 9]), 120.0) == [25, 27]
-    assert merges_after(np.full((9, 3), [10, 10, 5]), 120.0) == [25, 25, 49]
-    kept_apart = np.array([[10, 10, 10], [11, 9, 10], [9, 11, 10]])
-    assert merges_after(kept_apart, 120.0) == [25, 26, 24]
-    assert merges_after(np.zeros((1, 1), np.int64), 120.0) == [241]
 
 
 def test_the_largest_hit_is_rehearsed():

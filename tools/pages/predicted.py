@@ -169,8 +169,10 @@ What came out of the first comparisons, and is in the simulator since:
   reads and writes everything (`merge_after` of CPR's policies, `costs.merge`). Before, loads of
   CPR's policies were as short as others, and merging cost nothing.
 - **Servers that merge at different saves.** Each has as many rows in its files as were used of its
-  own, so it merges when its own are long enough, and each time training waits for it: two servers
-  hold it up twice as often as one.
+  own, so it merges when its own are long enough, and each time training waits for it. When that is
+  is counted beforehand, with the trainer's own trackers and the kills of the run
+  (`cprsim/trainer/validation/appended.py`): it can't be said by a number of saves, since servers
+  that were struck save fewer rows for a while and merge later, and others at the same saves.
 - **Shards that are not alike.** A few hot rows make one server's updates many times another's
   (`cluster.updates`), so a failure of that one loses as much more. `updates_lost` of whole saves
   follows.
@@ -190,9 +192,6 @@ What came out of the first comparisons, and is in the simulator since:
   how much, without processes and seconds.
 - **Failures of several sizes** in one job are all charged like the largest: how long replacements
   take to start depends on how many start at once, and on the cores there are.
-- **When servers merge** is foretold from how many rows the first samples use, and taken to be at
-  different saves wherever saves are not all nearly alike. A server that was filled anew saves fewer
-  rows for a while, and merges later than that.
 
 """
 _HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance", "within")

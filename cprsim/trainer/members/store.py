@@ -23,7 +23,7 @@ from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError, 
 from cprsim.trainer.members.parameters import Arrays
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
-MOST_DELTAS = 2.0
+_MOST_DELTAS = 2.0
 
 
 class ReadCheckpoint(NamedTuple):
@@ -33,6 +33,11 @@ class ReadCheckpoint(NamedTuple):
     arrays: Arrays
     size: int
     changed: NDArray[np.int64] = np.empty(0, np.int64)
+
+
+def is_merged(appended: int, base: int) -> bool:
+    """Whether deltas of so many bytes in all are merged with a base of so many into a new one."""
+    return appended > _MOST_DELTAS * base
 
 
 def checkpoints_in(folder: Path) -> list[Manifest]:
@@ -109,7 +114,7 @@ class CheckpointStore:
         # synced before.
         self._write_manifest(checkpoint)
         appended = sum(each.size for each in checkpoint.files[1:])
-        if since is None and appended > MOST_DELTAS * checkpoint.files[0].size:
+        if since is None and is_merged(appended, checkpoint.files[0].size):
             with suppress(SpoiltError):  # the chain is, and whoever reads it will find out
                 self._merge(checkpoint)
         self._drop_old(returns_to)

@@ -73,6 +73,11 @@ class Calibration:
     select_s: dict[TrackerName, float] = field(default_factory=dict)
 
     @property
+    def merging_s(self) -> float:
+        """What a save takes longer at which servers merge, or would if none has."""
+        return self.load_partial_s + self.save_s if self.merge_s is None else self.merge_s
+
+    @property
     def costs(self) -> dict[str, str]:
         """The block `[costs]`."""
         return {

@@ -1,36 +1,28 @@
 """The scenario that predicts a real run: this machine's costs, and saves where that has them."""
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Loss, Plan, Policy, Redundancy
 from cprsim.errors import ScenarioError
-from cprsim.policies.priority import MOST_APPENDED
-from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.running_job import steps_to
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.store import MOST_DELTAS
-from cprsim.trainer.members.trackers import ShardTracker
 from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
+from cprsim.trainer.validation.appended import appended
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.rehearsal import trains_beside
 
 #: Batches in which it is counted where updates go, and how many rows are saved.
 _LOOKED_AT = 100
-_ID_BYTES = _FLOAT_BYTES = 4
-#: Files of as many saves are as long whichever these are, if they differ by this share of one.
-_ALIKE = 0.05
 #: What `ecrm` charges for what the measured step and the measured load have.
 _OF_PARITIES = {
     **dict.fromkeys(("coding", "commit", "replication"), 0.0),
@@ -121,65 +113,6 @@ def updates_by_server(data: Data, servers: int) -> NDArray[np.float64]:
     return counts
 
 
-def saved_rows(
-    data: Data, plan: Plan, tracked: Sequence[int], servers: int, period: int
-) -> NDArray[np.int64]:
-    """Rows that the first saves of a plan's take of each server, (saves, servers).
-
-    Counted in the first samples, of which a tracker as that of each server chooses. SCAR's chooses
-    among as many as MFU's.
-    """
-    assert plan.tracking is not None
-    placement = Placement(tuple(table.rows for table in data.tables), servers)
-    name: TrackerName = "ssu" if plan.tracking.tracker == "ssu" else "mfu"
-    trackers = [
-        ShardTracker(
-            name,
-            torch.empty(placement.rows_of(server), 1),
-            [placement.range_of(table, server) for table in tracked],
-            plan.tracking.fraction,
-            plan.tracking.subsample,
-        )
-        for server in range(servers)
-    ]
-    counts = []
-    for step in range(min(max(_LOOKED_AT, 2 * period), data.steps)):
-        ids = placement.ids(data.batch(step).sparse).ravel()
-        for server, tracker in enumerate(trackers):
-            tracker.observe(*np.unique(ids[ids % servers == server] // servers, return_counts=True))
-        if (step + 1) % period == 0:
-            chosen = [tracker.select() for tracker in trackers]
-            counts.append([len(rows) for rows in chosen])
-            for tracker, rows in zip(trackers, chosen, strict=True):
-                tracker.saved(rows)
-    return np.array(counts, np.int64).reshape(-1, servers)
-
-
-def merges_after(rows: NDArray[np.int64], whole: float) -> list[int]:
-    """After how many saves of so many rows, (saves, servers), each server merges.
-
-    `whole`: rows of a file that is as long as a whole save. Servers that would merge at the same
-    saves are kept apart by chance, and by being filled anew and saving fewer rows for a while,
-    unless all saves are nearly alike: so of equal numbers each next one is one less or more.
-    """
-    means = np.maximum(rows.mean(axis=0), 1.0)
-    scatter = float((rows - rows.mean(axis=0)).std() / means.mean())
-    found: list[int] = []
-    for after in (np.floor(MOST_DELTAS * whole / means).astype(int) + 1).tolist():
-        alike = scatter * math.sqrt(after) < _ALIKE  # that many saves, as a share of one
-        apart = (after,) if alike else (max(after + each, 1) for each in _away())
-        number = next((each for each in apart if each not in found), after)
-        found.append(min(number, MOST_APPENDED))
-    return found
-
-
-def _away() -> Iterator[int]:
-    """0, 1, -1, 2, -2, ..."""
-    yield 0
-    for each in itertools.count(1):
-        yield from (each, -each)
-
-
 def calibrated(
     scenario: Scenario,
     plans: Mapping[str, Plan],
@@ -255,19 +188,17 @@ def _of_tracking(
         return {}
     assert model is not None
     assert model.rows is not None
-    rows = saved_rows(data, plan, model.rows.tracked_tables, servers, period)
-    if not rows.size:  # none is made
+    steps = min(_LOOKED_AT, data.steps)
+    found = appended(data, tracking, model.rows.tracked_tables, servers, period, steps)
+    if not found.rows.size:  # none is made
         return {}
     each = sum(table.rows for table in data.tables) / servers
-    written = min(max(float(rows.max(axis=1).mean()), 1.0) / each, 1.0)
-    table = data.tables[0]
-    # Beside each row a file of chosen ones has its number; and all have a number for Adagrad.
-    of_row = 1 + _ID_BYTES / (table.dim * _FLOAT_BYTES + _FLOAT_BYTES)
+    written = min(max(float(found.rows.max(axis=1).mean()), 1.0) / each, 1.0)
     lists = {"together": TOGETHER} if tracking.tracker == "ssu" else {}
     return {
         **lists,
         "slowdown": 0.0,  # the measured step has it
         "writes": min(written / model.saved_share(tracking.fraction), 1.0),
         "select": format_exact(calibration.select_s[tracking.tracker], SECONDS),
-        "merge_after": merges_after(rows, each / of_row),
+        "merge_after": found.merges_after(round(each)),
     }

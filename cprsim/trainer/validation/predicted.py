@@ -17,6 +17,7 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import play_against
 from cprsim.trainer.data import Data
 from cprsim.trainer.section import TrainerSection
+from cprsim.trainer.validation.appended import appended
 from cprsim.trainer.validation.calibration import Calibration, averaged
 from cprsim.trainer.validation.directions import gradient_directions
 from cprsim.trainer.validation.modelled import (
@@ -130,8 +131,11 @@ def predict(
     found = {}
     for name, plan in plans.items():
         own = calibrations[name]
-        played = calibrated(scenario, {name: plan}, data, own, directions)
-        found[name] = _prediction(scenario, played, name, plan, own, data.steps, seed)
+        # What stores append and merge is counted beside the simulation.
+        played = calibrated(
+            scenario, {name: plan}, data, replace(own, append_s=0.0, merge_s=0.0), directions
+        )
+        found[name] = _prediction(scenario, played, name, plan, own, data, seed)
     together = _of_all(scenario, plans, data, calibrations, directions)
     return Predicted(together, seed, calibrations, found)
 
@@ -155,16 +159,30 @@ def _prediction(
     name: str,
     plan: Plan,
     calibration: Calibration,
-    steps: int,
+    data: Data,
     seed: int,
 ) -> Prediction:
-    step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / steps
+    step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
+    period = period_of(plan, nominal_s)
     cursor = scenario.failure_model.timeline(seed, 0).cursor()
     met = pinned(modelled, name, step_s, cursor, nominal_s)
     times = StretchTimes(calibration)
     ledger = play_against(modelled, name, met.timeline, times)
-    saved_s = ledger.save + times.resaved_s
-    told = replace(ledger, train=times.kept_s, lost=times.lost_s, save=saved_s)
+    told = replace(
+        ledger, train=times.kept_s, lost=times.lost_s, save=ledger.save + times.resaved_s
+    )
+    if plan.tracking is not None and period is not None:
+        rows, servers = scenario.context.rows, scenario.cluster.parameter_servers
+        assert rows is not None
+        found = appended(
+            *(data, plan.tracking, rows.tracked_tables, servers, period, data.steps),
+            *(met.kills, seed),
+        )
+        told = replace(
+            told,
+            save=told.save + found.merging * calibration.merging_s,
+            load=told.load + sum(found.read) * calibration.append_s,
+        )
     if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same
         count = ledger.failures
         told = replace(
@@ -172,7 +190,7 @@ def _prediction(
         )
     return Prediction(
         system=modelled.policies[name].system,
-        period=period_of(plan, nominal_s),
+        period=period,
         kills=met.kills,
         ledger=told,
         lost_steps=round(ledger.lost / step_s),

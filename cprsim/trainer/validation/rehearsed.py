@@ -6,9 +6,9 @@ from statistics import fmean, median
 
 from cprsim.job.costs import GATHERED, Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
-from cprsim.trainer.members.store import MOST_DELTAS
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.quantile import quantile
+from cprsim.trainer.validation.appended import lengths
+from cprsim.trainer.validation.quantile import midmean, quantile
 from cprsim.trainer.validation.rehearsal import (
     BEFORE,
     LONG,
@@ -24,7 +24,8 @@ from cprsim.trainer.validation.rehearsal import (
 class RehearsalTimes:
     """Seconds of each kind of thing that a rehearsal does, carried out once or again and again.
 
-    All times of a kind are pooled, and count with their quantile at one level.
+    Each time counts with its quantile at one level over all runs, as do those of the runs that are
+    predicted; of all of a kind counts the mean of the middle half.
     """
 
     def __init__(
@@ -32,12 +33,26 @@ class RehearsalTimes:
     ) -> None:
         self._ran, self._script, self._level = ran, plan.script, level
         self._strikes, self._servers, self._hit = strikes(plan.script), servers, hit
+        self._parts = list(self._parts_of_saves())
 
-    def _seconds_of(self, cause: str) -> list[list[float]]:
-        """All times that went to one cause in each run, in order."""
-        return [[span.lasted_s for span in ran.spans if span.cause == cause] for ran in self._ran]
+    def _parts_of_saves(self) -> Iterator[ShardSave]:
+        """Those that all runs have, in order of steps and servers."""
+        runs = [{(part.step, part.server): part for part in run.parts} for run in self._ran]
+        for key in sorted(set(runs[0]).intersection(*runs)):
+            same = [run[key] for run in runs]
+            yield same[0]._replace(
+                select_s=self._counting(each.select_s for each in same),
+                gather_s=self._counting(each.gather_s for each in same),
+                write_s=self._counting(each.write_s for each in same),
+            )
 
-    def _typical(self, values: Iterable[float]) -> float:
+    def _seconds_of(self, cause: str) -> list[float]:
+        """All times that went to one cause, in order."""
+        runs = [[span.lasted_s for span in run.spans if span.cause == cause] for run in self._ran]
+        return list(map(self._counting, zip(*runs, strict=True)))
+
+    def _counting(self, values: Iterable[float]) -> float:
+        """What counts of the same in each run."""
         return quantile(list(values), self._level)
 
     # --- Training ---------------------------------------------------------------------------------
@@ -55,40 +70,34 @@ class RehearsalTimes:
     @property
     def struck_s(self) -> float:
         """Of a stretch that ends in a failure besides."""
-        struck_s = self._typical(took_s for took_s, _ in self._struck())
+        struck_s = midmean(spans[0] for each, _, spans in self._stretches() if each.returns)
         return max(struck_s - BEFORE * self.step_s - self.stretch_s, 0.0)
 
     @property
     def resumed_s(self) -> float:
         """Of a stretch after a recovery besides."""
-        more = [
-            took_s - (STRUCK - (0 if each.returns == "all" else BEFORE)) * self.step_s
-            for took_s, each in self._resumed()
-        ]
-        return max(self._typical(more) - self.stretch_s, 0.0)
+        more_s = midmean(
+            spans[1] - (STRUCK - (0 if each.returns == "all" else BEFORE)) * self.step_s
+            for each, _, spans in self._stretches()
+            if each.returns
+        )
+        return max(more_s - self.stretch_s, 0.0)
 
     def _stretches(self) -> Iterator[tuple[Stretch, int, list[float]]]:
         """Each with its steps and the spans of training in it: two if there is a failure."""
-        for trained_s in self._seconds_of("train"):
-            spans, start = iter(trained_s), 0
-            for each in self._script:
-                yield each, each.end - start, [next(spans) for _ in range(1 + bool(each.returns))]
-                start = each.end
+        spans, start = iter(self._seconds_of("train")), 0
+        for each in self._script:
+            yield each, each.end - start, [next(spans) for _ in range(1 + bool(each.returns))]
+            start = each.end
 
     def _quiet_s(self, steps: int) -> float:
         """Of stretches without failures, but the first, which warms up."""
         first = self._script[0]
-        return self._typical(
+        return midmean(
             span_s
             for each, of, (span_s, *_) in self._stretches()
             if of == steps and each.returns is None and each is not first
         )
-
-    def _struck(self) -> list[tuple[float, Stretch]]:
-        return [(spans[0], each) for each, _, spans in self._stretches() if each.returns]
-
-    def _resumed(self) -> list[tuple[float, Stretch]]:
-        return [(spans[1], each) for each, _, spans in self._stretches() if each.returns]
 
     # --- Recovery ---------------------------------------------------------------------------------
 
@@ -105,10 +114,9 @@ class RehearsalTimes:
     def _of_servers(self, cause: str) -> float:
         """The mean over the servers that were lost: who they are makes a difference."""
         by_server: dict[int, list[float]] = {}
-        for of_run in self._seconds_of(cause):
-            for number, took_s in enumerate(of_run):
-                by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
-        return fmean(map(self._typical, by_server.values()))
+        for number, took_s in enumerate(self._seconds_of(cause)):
+            by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
+        return fmean(map(midmean, by_server.values()))
 
     @property
     def load_full_s(self) -> float:
@@ -124,7 +132,7 @@ class RehearsalTimes:
         if not self._loads(returns):  # of that kind there are none
             return 0.0
         slope_s = self._slope_s(returns)
-        return self._typical(took_s - length * slope_s for took_s, length in self._loads(returns))
+        return midmean(took_s - length * slope_s for took_s, length in self._loads(returns))
 
     @property
     def append_s(self) -> float:
@@ -143,13 +151,13 @@ class RehearsalTimes:
     def _loads(self, returns: Rollback) -> list[tuple[float, int]]:
         """Those that were so answered, each with how many saves were appended to what it read."""
         found = []
-        for ran, loads_s in zip(self._ran, self._seconds_of("load"), strict=True):
-            lengths = {server: _lengths(chain) for server, chain in _chains(ran.parts).items()}
-            for number, (took_s, each) in enumerate(zip(loads_s, self._strikes, strict=True)):
-                if each.returns == returns:
-                    loaded = self._struck_by(number) if returns != "all" else lengths
-                    read = [lengths[server][each.appended] for server in loaded if lengths]
-                    found.append((took_s, max(read, default=0)))
+        appended = {server: _lengths(chain) for server, chain in _chains(self._parts).items()}
+        loads_s = zip(self._seconds_of("load"), self._strikes, strict=True)
+        for number, (took_s, each) in enumerate(loads_s):
+            if each.returns == returns:
+                loaded = self._struck_by(number) if returns != "all" else appended
+                read = [appended[server][each.appended] for server in loaded if appended]
+                found.append((took_s, max(read, default=0)))
         return found
 
     def _struck_by(self, number: int) -> list[int]:
@@ -162,14 +170,17 @@ class RehearsalTimes:
     @property
     def save_s(self) -> float:
         """Of a save of everything that training waits for."""
-        return self._plain_save_s(whole=True) if any(self._seconds_of("save")) else 0.0
+        return self._plain_save_s(whole=True)
 
     @property
     def stall_s(self) -> float:
         """What a save in the background holds training up for: longer than before a failure."""
-        of_runs = self._seconds_of("stall")
-        stalls = [each for run_s in of_runs for each in sorted(run_s)[-len(self._script) :]]
-        return self._typical(stalls) if stalls else 0.0
+        runs = [
+            sorted(span.lasted_s for span in run.spans if span.cause == "stall")
+            for run in self._ran
+        ]
+        longest = [run_s[-len(self._script) :] for run_s in runs]
+        return midmean(map(self._counting, zip(*longest, strict=True))) if all(longest) else 0.0
 
     @property
     def beside_s(self) -> float:
@@ -179,8 +190,6 @@ class RehearsalTimes:
     @property
     def resaved_s(self) -> float:
         """What the first save after a recovery takes longer than others."""
-        if not any(self._seconds_of("save")):
-            return 0.0
         whole = self._script[-1].save.portion == 1
         later_s = self._plain_save_s(whole=whole, after=True)
         return max(later_s - self._plain_save_s(whole=whole), 0.0)
@@ -188,19 +197,17 @@ class RehearsalTimes:
     def _plain_save_s(self, *, whole: bool, after: bool = False) -> float:
         """Of everything, or of chosen rows that no server merges; just after a recovery or not.
 
-        0 where servers merge at each of them.
+        0 where there are none, or servers merge at each of them.
         """
-        found = []
-        for ran, saves_s in zip(self._ran, self._seconds_of("save"), strict=True):
-            merging = _merging(ran.parts)
-            found += [
-                took_s
-                for took_s, each in zip(saves_s, self._script, strict=True)
-                if (each.save.portion == 1) == whole
-                and (each.returns is not None) == after
-                and each.end not in merging
-            ]
-        return self._typical(found) if found else 0.0
+        merging, saves_s = _merging(self._parts), self._seconds_of("save")
+        found = [
+            took_s
+            for took_s, each in zip(saves_s, self._script, strict=bool(saves_s))
+            if (each.save.portion == 1) == whole
+            and (each.returns is not None) == after
+            and each.end not in merging
+        ]
+        return midmean(found) if found else 0.0
 
     @property
     def select_s(self) -> float:
@@ -221,7 +228,7 @@ class RehearsalTimes:
         """
         rows = self._slowest(lambda part: part.rows or 0)
         collecting_s = self.gather_s * rows / GATHERED
-        whole = max(part.size for part in self._parts() if part.rows is None)
+        whole = max(part.size for part in self._parts if part.rows is None)
         by_bytes_s = self.save_s * self._slowest(lambda part: part.size) / whole
         chosen_s = self._plain_save_s(whole=False)
         return max(chosen_s - by_bytes_s - self.select_s - collecting_s, 0.0)
@@ -230,26 +237,20 @@ class RehearsalTimes:
     def merge_s(self) -> float | None:
         """What merging takes one server; None where none has."""
         written: dict[bool, list[float]] = {False: [], True: []}
-        for ran in self._ran:
-            for chain in _chains(ran.parts).values():
-                for part, length in chain:
-                    written[length == 0].append(part.write_s)
+        for chain in _chains(self._parts).values():
+            for part, length in chain:
+                written[length == 0].append(part.write_s)
         if not written[True] or not written[False]:
             return None
-        return max(self._typical(written[True]) - self._typical(written[False]), 0.0)
+        return max(midmean(written[True]) - midmean(written[False]), 0.0)
 
     def _slowest(self, stage: Callable[[ShardSave], float]) -> float:
         """Of the slowest server's part of a save of chosen rows."""
-        slowest: dict[tuple[int, int], float] = {}
-        for number, ran in enumerate(self._ran):
-            for part in ran.parts:
-                if part.rows is not None:
-                    save = number, part.step
-                    slowest[save] = max(stage(part), slowest.get(save, 0.0))
-        return self._typical(slowest.values())
-
-    def _parts(self) -> Iterator[ShardSave]:
-        return (part for ran in self._ran for part in ran.parts)
+        slowest: dict[int, float] = {}
+        for part in self._parts:
+            if part.rows is not None:
+                slowest[part.step] = max(stage(part), slowest.get(part.step, 0.0))
+        return midmean(slowest.values())
 
 
 #: Of one server: saves of chosen rows, each with how many a load reads once it is there; 0 if it
@@ -258,18 +259,18 @@ Chain = list[tuple[ShardSave, int]]
 
 
 def _chains(parts: Iterable[ShardSave]) -> dict[int, Chain]:
-    """Of each server that saves chosen rows."""
-    found: dict[int, Chain] = {}
-    base, appended, length = 0, 0, 0
-    for part in sorted(parts, key=lambda each: each.server):  # as they came, of each server
+    """Of each server that saves chosen rows; whole saves come before those."""
+    whole: dict[int, int] = {}
+    chosen: dict[int, list[ShardSave]] = {}
+    for part in parts:
         if part.rows is None:
-            base, appended, length = part.size, 0, 0
-            continue
-        appended, length = appended + part.size, length + 1
-        if appended > MOST_DELTAS * base:
-            appended, length = 0, 0
-        found.setdefault(part.server, []).append((part, length))
-    return found
+            whole[part.server] = part.size
+        else:
+            chosen.setdefault(part.server, []).append(part)
+    return {
+        server: list(zip(of, lengths((each.size for each in of), whole[server]), strict=True))
+        for server, of in chosen.items()
+    }
 
 
 def _lengths(chain: Chain) -> list[int]:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 Announce = Callable[[Predicted], None]
 #: So many repeats have a lower quartile; with fewer, medians are compared.
 _QUARTILE_OF = 3
-#: How often each rehearsal is carried out at most, where each policy is trained as often.
-_REHEARSED = 3
 #: Stands above the scenario that is written.
 _ON_ANOTHER_CLOCK = """\
 # Costs as measured. failures.csv says when failures strike on a clock on which only training takes
@@ -139,9 +137,9 @@ def validate(
     seed, progress
         As for `train`; steps are those of all runs, the one that calibrates included.
     repeats
-        How often each policy is trained, all in turns. Of three or more, each span counts with its
-        lower quartile, and so does each in the rehearsal: what else the machine does makes some of
-        them longer, and none shorter.
+        How often each rehearsal is carried out, and then each policy trained, all in turns. Of
+        three or more, each span counts with its lower quartile: what else the machine does makes
+        some of them longer, and none shorter.
     announce
         Told of the predictions before anything is trained.
 
@@ -161,16 +159,15 @@ def validate(
     check_fits(scenario, section, plans=plans.values())
     level = 0.5 if repeats < _QUARTILE_OF else 0.25
     steps = section.data(scenario, seed).steps
-    rehearsed, again = rehearsals(plans, lost(hit)), min(repeats, _REHEARSED)
-    done = 0
-    total = sum(each.steps for each, _ in rehearsed) * again + steps * len(plans) * repeats
+    rehearsed, done = rehearsals(plans, lost(hit)), 0
+    total = (sum(each.steps for each, _ in rehearsed) + steps * len(plans)) * repeats
     loads: list[float] = [_load()]
     calibrations: dict[str, Calibration] = {}
     for each, names in rehearsed:
         part = progress_part(progress, done, total)
-        found = calibrate(scenario, section, each, seed, part, level, hit, again)
+        found = calibrate(scenario, section, each, seed, part, level, hit, repeats)
         calibrations |= dict.fromkeys(names, found)
-        done += each.steps * again
+        done += each.steps * repeats
     predicted = predict(scenario, section, list(plans), calibrations, seed)
     if announce is not None:
         announce(predicted)
