@@ -1,24 +1,37 @@
 """Saves of chosen rows, counted beforehand, and in real runs."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cprsim.contract import Tracking
+from cprsim.contract.ledger import CAUSES
 from cprsim.failures.hit import Hit
+from cprsim.scenario import Scenario
 from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.training import train
 from cprsim.trainer.validation.appended import (
     Appended,
-    appended,
     chosen_size,
-    lengths,
+    files_read,
+    of_scenario,
     whole_size,
 )
+from cprsim.trainer.validation.modelled import calibrated
 from cprsim.trainer.validation.pinned import Kill
 from cprsim.trainer.validation.predicted import predict
 from tools.pages.counted import CALIBRATION, Asked, read
+
+SCENARIO = Scenario(
+    job={"useful_time": "1 s", "samples": 5000},
+    model={"tables": [{"rows": 300, "dim": 4}, {"rows": 20, "dim": 4}], "tracked_tables": 1},
+    cluster={"parameter_servers": 2, "trainers": 1},
+    costs={"save": "1 s", "load": "1 s"},
+    failures={"exactly": 0},
+    policies={"full": {"system": "full", "interval": "1 s"}},
+)
 
 
 class Sampled:
@@ -34,7 +47,7 @@ class Sampled:
 
 def played(fraction, kills=()):
     """Saves at steps 4, 8, ..., 100; the small table is saved whole."""
-    return appended(Sampled(), Tracking("mfu", fraction), [0], 2, 4, 101, kills)
+    return of_scenario(SCENARIO, Tracking("mfu", fraction), Sampled(), 4, 101, kills)
 
 
 def used_by(first, last, server):
@@ -42,17 +55,16 @@ def used_by(first, last, server):
     return np.count_nonzero(np.unique(np.concatenate(batches)) % 2 == server)
 
 
-@pytest.mark.parametrize("fraction", [0.5, 0.1])
-def test_rows_are_saved_that_were_used_and_no_more_than_asked_for(fraction):
-    found = played(fraction).rows
+@pytest.mark.parametrize("share", [75, 15])
+def test_rows_are_saved_that_were_used_and_no_more_than_asked_for(share):
+    """Of so many of a server's 150, and all 10 of the small table's."""
+    found = played(share / 150).rows
 
-    expected = [
-        [min(used_by(first, first + 4, server), round(fraction * 150)) + 10 for server in (0, 1)]
-        for first in range(0, 97, 4)
+    assert found.tolist() == [
+        [min(used_by(0 if share == 15 else end - 4, end, server), share) + 10 for server in (0, 1)]
+        for end in range(4, 101, 4)
     ]
-    if fraction == 0.5:  # else there are more than may be saved, and some are saved later
-        assert found.tolist() == expected
-    assert found.mean() == pytest.approx(np.mean(expected), rel=0.02)
+    assert len(set(found.ravel())) == (1 if share == 15 else 3)
 
 
 def test_who_is_struck_saves_what_was_used_since_and_reads_what_was_appended():
@@ -65,12 +77,12 @@ def test_who_is_struck_saves_what_was_used_since_and_reads_what_was_appended():
     assert found.rows[3, 1] == used_by(14, 16, 1) + 10
     assert found.rows[24].tolist() == [10, 10]
     assert found.read[:3] == [0, 3, 0]
-    assert found.read[3] == found.lengths[23].max()
+    assert found.read[3] == found.files[23].max() > 0
 
 
 def test_a_server_merges_once_what_is_appended_is_more_than_twice_as_long_as_everything():
-    assert list(lengths([1, 1, 1, 1, 3, 1], 1)) == [1, 2, 0, 1, 0, 1]
-    assert list(lengths([], 1)) == []
+    assert list(files_read([1, 1, 1, 1, 3, 1], 1)) == [1, 2, 0, 1, 0, 1]
+    assert list(files_read([], 1)) == []
 
 
 def test_files_are_as_long_as_the_store_writes_them(tmp_path):
@@ -89,29 +101,84 @@ def test_after_how_many_saves_a_server_merges_were_all_as_long():
     assert 3 * chosen_size(80, 4) == 2 * whole_size(160, 4)
     assert found.merges_after(160) == 4
     assert found.merges_after(10**9) == 100_000  # the most that a scenario may say
-    assert found.merging == 1
+    assert found.merging_s(1.0, 0.0) == 1
+    assert found._replace(files=np.array([[0, 0], [2, 0], [1, 1]])).merging_s(10.0, 1.0) == 23
+    assert found.of_fullest == 80.5
+
+
+def asked_for(policy, interval="0.16 s"):
+    """Of 80 steps, with 5 failures: the scenario, its section and its samples."""
+    changes = ["job.samples=40_960", 'job.useful_time="0.8 s"', "failures.exactly=5"]
+    asked = Asked("", policy, [*changes, f'policies.{policy}.interval="{interval}"'], 4)
+    scenario, section = read(asked)
+    return scenario, section, section.data(scenario, 4)
+
+
+def counted(scenario, policy, data, it):
+    """What saves come to, by the run's own failures."""
+    return of_scenario(
+        scenario, scenario.plan(policy).tracking, data, it.period, data.steps, it.kills, 4
+    )
+
+
+def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
+    scenario, section, data = asked_for("cpr-mfu", "0.08 s")
+
+    def told(**more_s):
+        calibration = replace(CALIBRATION, **more_s)
+        return predict(scenario, section, ["cpr-mfu"], {"cpr-mfu": calibration}, 4).of["cpr-mfu"]
+
+    plain, charged = told(), told(merge_s=1.0, merging_s=0.1, append_s=1.0, resaved_s=0.001)
+    found = counted(scenario, "cpr-mfu", data, plain)
+    assert found.merging_s(1.0, 0.1) >= 1.1
+    assert len(found.read) == 5
+    more = {
+        cause: getattr(charged.ledger, cause) - getattr(plain.ledger, cause) for cause in CAUSES
+    }
+    first_s = more.pop("save") - found.merging_s(1.0, 0.1)
+    assert 0.001 <= round(first_s, 6) <= 0.005  # of the saves that are the first after a loss
+    assert more.pop("load") == pytest.approx(sum(found.read))
+    assert not any(more.values())
+
+
+@pytest.mark.parametrize("interval", ["0.16 s", "3.2 s", "10 s"])
+def test_a_save_takes_what_was_measured_of_as_many_rows(interval):
+    """However rarely they come, and also where the job ends before the first."""
+    scenario, section, data = asked_for("cpr-mfu", interval)
+    costs = replace(
+        CALIBRATION, save_s=0.05, gather_s=5.0, select_s={"mfu": 0.01}, chosen_s=0.1, row_s=1e-4
+    )
+    plan = scenario.plan("cpr-mfu")
+    model = calibrated(scenario, {"cpr-mfu": plan}, data, costs)
+    policy = model.policies["cpr-mfu"]
+
+    assert policy.slowdown == 0
+    if interval == "10 s":
+        return
+    (schedule,) = model.plan("cpr-mfu").schedules
+    save = schedule.save
+    transfer = model.cost_model.save(
+        plan.tier("remote"), save.portion, save.writes, besides_s=save.extra_s
+    )
+    it = predict(scenario, section, ["cpr-mfu"], {"cpr-mfu": costs}, 4).of["cpr-mfu"]
+    rows = counted(scenario, "cpr-mfu", data, it._replace(kills=())).of_fullest
+    assert model.cost_model.seconds(transfer) == pytest.approx(0.1 + 1e-4 * rows, rel=0.02)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["cpr-mfu", "cpr-ssu", "cpr-scar"])
 def test_real_runs_save_as_many_rows(policy):
     """So when their stores merge is known; of servers that are killed, and SCAR's rows as well."""
-    changes = ["job.samples=40_960", 'job.useful_time="0.8 s"', "failures.exactly=5"]
-    asked = Asked("", policy, [*changes, f'policies.{policy}.interval="0.16 s"'], 4)
-    scenario, section = read(asked)
-    plan, servers = scenario.plan(policy), scenario.cluster.parameter_servers
+    scenario, section, data = asked_for(policy)
     it = predict(scenario, section, [policy], {policy: CALIBRATION}, 4).of[policy]
-    data = section.data(scenario, 4)
-    found = appended(
-        *(data, plan.tracking, scenario.context.rows.tracked_tables, servers, it.period),
-        *(data.steps, it.kills, 4),
-    )
+    found = counted(scenario, policy, data, it)
     trained = train(scenario, section, policy, 4)
 
     assert trained.failures == len(it.kills) == 5
     saves = sorted({part.step for part in trained.parts})
     rows = {(part.step, part.server): part.rows for part in trained.parts}
-    assert found.rows.tolist() == [[rows[step, each] for each in range(servers)] for step in saves]
+    servers = range(scenario.cluster.parameter_servers)
+    assert found.rows.tolist() == [[rows[step, each] for each in servers] for step in saves]
     sizes = [part.size for part in trained.parts]
     assert sizes == [chosen_size(part.rows, found.dim) for part in trained.parts]
-    assert (found.merging > 0) == (policy != "cpr-ssu")  # whose saves are short
+    assert (found.merging_s(1.0, 0.0) > 0) == (policy != "cpr-ssu")  # whose saves are short

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cprsim.contract import Tracking
 from cprsim.policies.priority import MOST_APPENDED
 from cprsim.rows.trackers.contract import TrackerName
+from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.store import is_merged
@@ -32,56 +33,62 @@ _HEADER_BYTES = 128
 class Appended(NamedTuple):
     """What saves of chosen rows come to.
 
-    `rows`: of each save and server, shape (saves, servers). `lengths`: how many a load reads beside
-    a whole one once they are stored, shape (saves, servers); 0 of who has merged. `read`: the most
+    `rows`: of each save and server, shape (saves, servers). `files`: how many a load reads beside a
+    whole one once these are stored, shape (saves, servers); 0 of who has merged. `read`: the most
     that one of the lost servers read, of each failure. `dim`: of a row.
     """
 
     rows: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    files: NDArray[np.int64]
     read: Sequence[int]
     dim: int
 
+    def merging_s(self, save_s: float, server_s: float) -> float:
+        """What merging takes in all, s, if each save with it takes so much, and so each server."""
+        merging = (self.files == 0).sum(axis=1)
+        return float(np.count_nonzero(merging) * save_s + merging.sum() * server_s)
+
     @property
-    def merging(self) -> int:
-        """Saves at which one server merges, or several."""
-        return int((self.lengths == 0).any(axis=1).sum())
+    def of_fullest(self) -> float:
+        """Rows that a save takes of the server of which it takes most, on average."""
+        return max(float(self.rows.max(axis=1).mean()), 1.0)
 
     def merges_after(self, rows: int) -> int:
         """After how many saves a server of so many rows merges, were all saves as long."""
         size = chosen_size(max(round(self.rows.mean()), 1), self.dim)
-        alike = lengths(repeat(size, MOST_APPENDED), whole_size(rows, self.dim))
-        return next((number for number, length in enumerate(alike, 1) if not length), MOST_APPENDED)
+        alike = files_read(repeat(size, MOST_APPENDED), whole_size(rows, self.dim))
+        return next((number for number, files in enumerate(alike, 1) if not files), MOST_APPENDED)
 
 
-def appended(
-    data: Data,
+def of_scenario(
+    scenario: Scenario,
     tracking: Tracking,
-    tracked: Sequence[int],
-    servers: int,
+    data: Data,
     period: int,
     steps: int,
     kills: Sequence[Kill] = (),
     seed: int = 0,
 ) -> Appended:
-    """Play trackers of so many steps, of which each `period`-th is followed by a save.
+    """Of so many steps of a scenario's run, of which a save follows each `period`-th.
 
     Parameters
     ----------
+    scenario
+        How many servers there are, and which tables are tracked.
+    tracking
+        What the trackers are like. SCAR's are taken to choose among as many rows as MFU's do, since
+        only training says which.
     data
         Its samples are those of the run.
-    tracking, tracked
-        What the trackers are like, and of which tables.
-    servers, period
-        How many there are, and steps from save to save.
-    steps
-        Of the run, or its first ones.
+    period, steps
+        From save to save, and in all.
     kills
         Those that are struck start with a new tracker.
     seed
-        Of the run: of evictions from the lists of SSU. SCAR's are taken to choose among as many
-        rows as MFU's do, since only training says which.
+        Of the run: of evictions from the lists of SSU.
     """
+    rows, servers = scenario.context.rows, scenario.cluster.parameter_servers
+    assert rows is not None  # or nothing could be tracked
     placement = Placement(tuple(table.rows for table in data.tables), servers)
     name: TrackerName = "ssu" if tracking.tracker == "ssu" else "mfu"
 
@@ -89,48 +96,63 @@ def appended(
         return ShardTracker(
             name,
             torch.empty(placement.rows_of(server), 1),
-            [placement.range_of(table, server) for table in tracked],
+            [placement.range_of(table, server) for table in rows.tracked_tables],
             tracking.fraction,
             tracking.subsample,
             member_seed(seed, server),
         )
 
     trackers = list(map(new, range(servers)))
-    rows: list[list[int]] = []
-    struck: list[tuple[int, Sequence[int]]] = []  # after so many saves
+    saved: list[list[int]] = []
+    lost: list[tuple[int, Sequence[int]]] = []  # after how many saves, and who
     for step in range(steps):
         for kill in kills:
             if kill.executed == step:
-                struck.append((len(rows), kill.hit.servers))
+                lost.append((len(saved), kill.hit.servers))
                 for server in kill.hit.servers:
                     trackers[server] = new(server)
         if step and step % period == 0:
-            chosen = [tracker.select() for tracker in trackers]
-            rows.append(list(map(len, chosen)))
-            for tracker, each in zip(trackers, chosen, strict=True):
-                tracker.saved(each)
+            saved.append([_saved(tracker) for tracker in trackers])
         ids = placement.ids(data.batch(step).sparse).reshape(-1)
         for server, tracker in enumerate(trackers):
             mine = ids[ids % servers == server] // servers
             tracker.observe(*np.unique(mine, return_counts=True))
-    found = np.array(rows, np.int64).reshape(-1, servers)
-    dim = data.tables[0].dim
-    of_servers = [
-        [0, *lengths([chosen_size(each, dim) for each in of], whole_size(held, dim))]
-        for held, of in zip(map(placement.rows_of, range(servers)), found.T.tolist(), strict=True)
+    whole = [placement.rows_of(server) for server in range(servers)]
+    return _in_stores(
+        np.array(saved, np.int64).reshape(-1, servers), whole, lost, data.tables[0].dim
+    )
+
+
+def _saved(tracker: ShardTracker) -> int:
+    """Save the rows that it chooses; how many they are."""
+    rows = tracker.select()
+    tracker.saved(rows)
+    return len(rows)
+
+
+def _in_stores(
+    rows: NDArray[np.int64],
+    whole: Sequence[int],
+    lost: Sequence[tuple[int, Sequence[int]]],
+    dim: int,
+) -> Appended:
+    """What saves of these rows, (saves, servers), are in stores of servers with so many in all."""
+    files = [
+        [0, *files_read([chosen_size(each, dim) for each in of], whole_size(held, dim))]
+        for held, of in zip(whole, rows.T.tolist(), strict=True)
     ]
-    read = [max((of_servers[each][saves] for each in hit), default=0) for saves, hit in struck]
-    return Appended(found, np.array(of_servers, np.int64)[:, 1:].T, read, dim)
+    read = [max((files[each][saves] for each in hit), default=0) for saves, hit in lost]
+    return Appended(rows, np.array(files, np.int64)[:, 1:].T, read, dim)
 
 
-def lengths(sizes: Iterable[int], whole: int) -> Iterator[int]:
+def files_read(sizes: Iterable[int], whole: int) -> Iterator[int]:
     """After each save of so many bytes, how many a load reads beside a whole one of `whole`."""
-    length, size = 0, 0
+    files, size = 0, 0
     for each in sizes:
-        length, size = length + 1, size + each
+        files, size = files + 1, size + each
         if is_merged(size, whole):
-            length, size = 0, 0
-        yield length
+            files, size = 0, 0
+        yield files
 
 
 def whole_size(rows: int, dim: int) -> int:

@@ -10,16 +10,17 @@ from cprsim.basics.owned import owned_folder
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Loss, Plan
 from cprsim.errors import RunError
+from cprsim.job.costs import GATHERED
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.trainer.validation.rehearsal import (
     Rehearsal,
-    first_struck,
     rehearsal,
     rehearsal_of,
     strikes,
+    struck,
     trains_beside,
 )
 from cprsim.trainer.validation.rehearsed import RehearsalTimes
@@ -35,23 +36,29 @@ _OF_ALL = (
     *("save_s", "load_full_s", "load_partial_s", "reschedule_s", "detect_s"),
 )
 #: What has another name for people.
-_TOLD = {"gather_s": "gather of a million rows"}
-_OF_ROWS = ("gather_s", "save_fixed_s", "append_s")
+_TOLD = {
+    "gather_s": "gather of a million rows",
+    "row_s": "each row",
+    "merging_s": "each that merges",
+}
+#: What isn't of the block `[costs]` either: it says the same by other words.
+_OF_CHOSEN = ("chosen_s", "row_s", "merge_s", "merging_s")
+_OF_ROWS = (*_OF_CHOSEN, "gather_s", "append_s")
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Medians, or lower quantiles, of what was measured, s.
+    """What was measured, s: each time at a quantile over the repeats, midmeans of those of a kind.
 
     `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `struck_s` more if
     it ends in a failure, `resumed_s` more if it follows a recovery; and the first save after one
     `resaved_s` longer than others. `stall_s`: of a save in the background. `beside_s`: of a load
-    that training goes on beside, but for being pinned to steps. `select_s`: what each tracker takes
-    to choose rows.
+    that training goes on beside, but for being pinned to steps. `chosen_s`: of a save of chosen
+    rows, and `row_s` more for each row; where servers merge what was appended it takes `merge_s`
+    longer, and `merging_s` for each of them. `select_s`: what each tracker takes to choose rows.
 
-    The others are those of a scenario's `[costs]`: `gather_s` for a million rows, `save_fixed_s`
-    what saves of chosen rows take besides, `append_s` what each of them adds to a load, `merge_s`
-    what merging them takes a server; None where none has.
+    The others are those of a scenario's `[costs]`: `gather_s` for a million rows, `append_s` what
+    each save of chosen rows adds to a load.
     """
 
     step_s: float
@@ -61,9 +68,11 @@ class Calibration:
     reschedule_s: float
     detect_s: float
     gather_s: float = 0.0
-    save_fixed_s: float = 0.0
     append_s: float = 0.0
-    merge_s: float | None = None
+    chosen_s: float = 0.0
+    row_s: float = 0.0
+    merge_s: float = 0.0
+    merging_s: float = 0.0
     stretch_s: float = 0.0
     struck_s: float = 0.0
     resumed_s: float = 0.0
@@ -72,10 +81,13 @@ class Calibration:
     beside_s: float = 0.0
     select_s: dict[TrackerName, float] = field(default_factory=dict)
 
-    @property
-    def merging_s(self) -> float:
-        """What a save takes longer at which servers merge, or would if none has."""
-        return self.load_partial_s + self.save_s if self.merge_s is None else self.merge_s
+    def save_fixed_s(self, tracker: TrackerName, rows: float, share: float) -> float:
+        """What a save of so many rows takes beside choosing and collecting them and their bytes.
+
+        `share`: of all rows of a server, whose bytes are charged as those of a save of everything.
+        """
+        others_s = self.select_s[tracker] + self.gather_s * rows / GATHERED + self.save_s * share
+        return max(self.chosen_s + self.row_s * rows - others_s, 0.0)
 
     @property
     def costs(self) -> dict[str, str]:
@@ -83,7 +95,7 @@ class Calibration:
         return {
             name.removesuffix("_s"): format_exact(value, SECONDS)
             for name, value in vars(self).items()
-            if name not in (*_OF_TRAINING, "select_s") and value is not None
+            if name not in (*_OF_TRAINING, *_OF_CHOSEN, "select_s")
         }
 
     def told(self) -> dict[str, float]:
@@ -116,7 +128,7 @@ def calibrate(
     seed, progress
         As in `train`; steps are those of all repeats.
     level
-        The quantile of all that takes the same each time; the median by default.
+        The quantile over the repeats that a time counts with; the median by default.
     hit
         Servers that fail at once.
     repeats
@@ -177,7 +189,7 @@ def measured(
         )
     found = RehearsalTimes(ran, plan, level, scenario.cluster.parameter_servers, hit)
     tracking = plan.tracking
-    names = _OF_ALL if tracking is None else (*_OF_ALL, *_OF_ROWS, "merge_s")
+    names = _OF_ALL if tracking is None else (*_OF_ALL, *_OF_ROWS)
     select = {} if tracking is None else {tracking.tracker: found.select_s}
     return Calibration(**{name: getattr(found, name) for name in names}, select_s=select)
 
@@ -185,11 +197,9 @@ def measured(
 def averaged(calibrations: Sequence[Calibration]) -> Calibration:
     """One for all: means of what each has measured, and what each tracker takes to choose rows."""
     of_rows = [each for each in calibrations if each.select_s]
-    merging_s = [each.merge_s for each in of_rows if each.merge_s is not None]
     return Calibration(
         **{name: fmean(getattr(each, name) for each in calibrations) for name in _OF_ALL},
         **{name: fmean(getattr(each, name) for each in of_rows) for name in _OF_ROWS if of_rows},
-        merge_s=fmean(merging_s) if merging_s else None,
         select_s={name: took_s for each in of_rows for name, took_s in each.select_s.items()},
     )
 
@@ -201,9 +211,9 @@ def _mapping(
     steps, servers = plan.steps, scenario.cluster.parameter_servers
     log = folder / "strikes.csv"
     rows = [
-        f"{strike.executed + 0.5},{(first_struck(number, servers) + other) % servers}"
+        f"{strike.executed + 0.5},{server}"
         for number, strike in enumerate(strikes(plan.script))
-        for other in range(min(hit, servers))
+        for server in struck(number, servers, hit)
     ]
     log.write_text("\n".join(["time_s,node", *rows, ""]))
     mapping = scenario.mapping()

@@ -1,6 +1,8 @@
 """In how many directions the gradients of a row point: what SCAR's choice rests on."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch.nn import functional
@@ -24,12 +26,24 @@ def gradient_directions(data: Data, section: TrainerSection) -> int | None:
     their own. The square of the cosine between two independent normal gradients in n directions is
     1 / n on average, and its mean is taken over each gradient of a row and the one before it.
     """
-    sums = [_squared_cosines(data, InProcess(data, section, 1, seed)) for seed in _MODELS]
+    with _one_thread():
+        sums = [_squared_cosines(data, InProcess(data, section, 1, seed)) for seed in _MODELS]
     sound = [each for each in sums if 0 < each[0] < math.inf]  # not of models that diverge
     if not sound:
         return None
     squares, pairs = map(math.fsum, zip(*sound, strict=True))
     return min(max(round(pairs / squares), 1), data.tables[0].dim, MOST_DIRECTIONS)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """As members have: of so small a model, more would only spin for cores that others use."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _squared_cosines(data: Data, run: InProcess) -> tuple[float, int]:

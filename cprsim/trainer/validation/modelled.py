@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
-from cprsim.trainer.validation.appended import appended
+from cprsim.trainer.validation.appended import of_scenario
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.rehearsal import trains_beside
 
@@ -140,7 +141,18 @@ def calibrated(
             mapping["model"]["gradient_directions"] = directions
         for table, of_table in zip(mapping["model"]["tables"], updates, strict=True):
             table["updates"] = np.maximum(of_table, 1.0).tolist()  # some have had none yet
+    periods = {name: period_of(plan, nominal_s) for name, plan in plans.items()}
+    chosen = {name: _chosen(scenario, plan, data, periods[name]) for name, plan in plans.items()}
+    fixed_s = [
+        calibration.save_fixed_s(plan.tracking.tracker, each.rows, each.share)
+        for plan, each in zip(plans.values(), chosen.values(), strict=True)
+        if plan.tracking is not None and each is not None
+    ]
     mapping["costs"] = calibration.costs
+    if fixed_s:
+        merge_s = calibration.merge_s + calibration.merging_s * scenario.cluster.parameter_servers
+        mapping["costs"]["save_fixed"] = format_exact(fmean(fixed_s), SECONDS)
+        mapping["costs"]["merge"] = format_exact(merge_s, SECONDS)
     if all(map(trains_beside, plans.values())):  # pinned to steps, it has all landed by the next
         if not any(plan.schedules[0].save.blocking for plan in plans.values()):
             mapping["costs"] |= {"save": "0 s"}
@@ -149,8 +161,8 @@ def calibrated(
     mapping["failures"] = {"exactly": 0, "while_waiting": False}
     given = mapping["policies"]
     mapping["policies"] = {
-        name: _resolved(given[name], plan, period_of(plan, nominal_s) or never, calibration)
-        | _of_tracking(scenario, plan, data, period_of(plan, nominal_s), calibration)
+        name: _resolved(given[name], plan, periods[name] or never, calibration)
+        | _of_tracking(scenario, plan, chosen[name], calibration)
         for name, plan in plans.items()
     }
     return Scenario(**mapping)
@@ -179,26 +191,45 @@ def _coded(policy: Mapping[str, Any], redundancy: Redundancy) -> dict[str, Any]:
     return {**of_any, "system": "ecrm", "parity": redundancy.data, **_OF_PARITIES}
 
 
+class _Chosen(NamedTuple):
+    """Saves of chosen rows of one plan, as the first samples have them.
+
+    `rows`: of the fullest server. `share`: of its rows. `merge_after`: saves.
+    """
+
+    rows: float
+    share: float
+    merge_after: int
+
+
+def _chosen(scenario: Scenario, plan: Plan, data: Data, period: int | None) -> _Chosen | None:
+    """None if it makes none."""
+    if plan.tracking is None or period is None:
+        return None
+    steps = min(max(_LOOKED_AT, 2 * period) + 1, data.steps)
+    saves = of_scenario(scenario, plan.tracking, data, period, steps)
+    if not saves.rows.size:
+        return None
+    each = sum(table.rows for table in data.tables) / scenario.cluster.parameter_servers
+    share = min(saves.of_fullest / each, 1.0)
+    return _Chosen(saves.of_fullest, share, saves.merges_after(round(each)))
+
+
 def _of_tracking(
-    scenario: Scenario, plan: Plan, data: Data, period: int | None, calibration: Calibration
+    scenario: Scenario, plan: Plan, chosen: _Chosen | None, calibration: Calibration
 ) -> dict[str, Any]:
-    """What is to be said of a plan whose saves are of chosen rows."""
-    tracking, model, servers = plan.tracking, scenario.model, scenario.cluster.parameter_servers
-    if tracking is None or period is None:
+    """What is to be said of a plan with a tracker."""
+    tracking = plan.tracking
+    if tracking is None:
         return {}
-    assert model is not None
-    assert model.rows is not None
-    steps = min(_LOOKED_AT, data.steps)
-    found = appended(data, tracking, model.rows.tracked_tables, servers, period, steps)
-    if not found.rows.size:  # none is made
-        return {}
-    each = sum(table.rows for table in data.tables) / servers
-    written = min(max(float(found.rows.max(axis=1).mean()), 1.0) / each, 1.0)
     lists = {"together": TOGETHER} if tracking.tracker == "ssu" else {}
+    told = {**lists, "slowdown": 0.0}  # the measured step has it
+    if chosen is None:
+        return told
+    assert scenario.model is not None
     return {
-        **lists,
-        "slowdown": 0.0,  # the measured step has it
-        "writes": min(written / model.saved_share(tracking.fraction), 1.0),
+        **told,
+        "writes": min(chosen.share / scenario.model.saved_share(tracking.fraction), 1.0),
         "select": format_exact(calibration.select_s[tracking.tracker], SECONDS),
-        "merge_after": found.merges_after(round(each)),
+        "merge_after": chosen.merge_after,
     }

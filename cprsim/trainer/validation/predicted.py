@@ -17,7 +17,7 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import play_against
 from cprsim.trainer.data import Data
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.validation.appended import appended
+from cprsim.trainer.validation.appended import of_scenario
 from cprsim.trainer.validation.calibration import Calibration, averaged
 from cprsim.trainer.validation.directions import gradient_directions
 from cprsim.trainer.validation.modelled import (
@@ -133,7 +133,8 @@ def predict(
         own = calibrations[name]
         # What stores append and merge is counted beside the simulation.
         played = calibrated(
-            scenario, {name: plan}, data, replace(own, append_s=0.0, merge_s=0.0), directions
+            *(scenario, {name: plan}, data),
+            *(replace(own, append_s=0.0, merge_s=0.0, merging_s=0.0), directions),
         )
         found[name] = _prediction(scenario, played, name, plan, own, data, seed)
     together = _of_all(scenario, plans, data, calibrations, directions)
@@ -172,15 +173,12 @@ def _prediction(
         ledger, train=times.kept_s, lost=times.lost_s, save=ledger.save + times.resaved_s
     )
     if plan.tracking is not None and period is not None:
-        rows, servers = scenario.context.rows, scenario.cluster.parameter_servers
-        assert rows is not None
-        found = appended(
-            *(data, plan.tracking, rows.tracked_tables, servers, period, data.steps),
-            *(met.kills, seed),
+        found = of_scenario(
+            scenario, plan.tracking, data, period, data.steps, kills=met.kills, seed=seed
         )
         told = replace(
             told,
-            save=told.save + found.merging * calibration.merging_s,
+            save=told.save + found.merging_s(calibration.merge_s, calibration.merging_s),
             load=told.load + sum(found.read) * calibration.append_s,
         )
     if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same

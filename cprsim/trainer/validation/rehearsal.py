@@ -76,7 +76,8 @@ def stretches(
         if number < _WHOLE:
             end += LONG
             found.append(Stretch(end, whole))
-        end += STRUCK if killed else SHORT
+        longer = number >= _WHOLE and turn % 2  # so that saves of more rows are known of, too
+        end += STRUCK if killed else LONG if longer else SHORT
         found.append(Stretch(end, save, answers[turn % len(answers)] if killed else None))
     return found
 
@@ -100,6 +101,12 @@ def first_struck(number: int, servers: int) -> int:
     Answers alternate, so two strikes follow each other on the same server.
     """
     return number // 2 % servers
+
+
+def struck(number: int, servers: int, hit: int) -> list[int]:
+    """All that a strike of that number kills, `hit` of them."""
+    first = first_struck(number, servers)
+    return [(first + other) % servers for other in range(min(hit, servers))]
 
 
 @dataclass(frozen=True, slots=True)

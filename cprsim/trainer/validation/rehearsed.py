@@ -1,13 +1,16 @@
 """What a rehearsal took, by what its script did when."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
+from operator import attrgetter
 from statistics import fmean, median
+from typing import NamedTuple
 
 from cprsim.job.costs import GATHERED, Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.appended import lengths
+from cprsim.trainer.validation.appended import files_read
 from cprsim.trainer.validation.quantile import midmean, quantile
 from cprsim.trainer.validation.rehearsal import (
     BEFORE,
@@ -18,7 +21,22 @@ from cprsim.trainer.validation.rehearsal import (
     Stretch,
     first_struck,
     strikes,
+    struck,
 )
+
+
+class _Save(NamedTuple):
+    """One that training waited for: of chosen rows or of everything, which counts as no rows.
+
+    `rows`: of the fullest server. `after`: whether it follows a recovery. `merging`: servers that
+    merge.
+    """
+
+    took_s: float
+    rows: int
+    chosen: bool
+    after: bool
+    merging: int
 
 
 class RehearsalTimes:
@@ -33,13 +51,15 @@ class RehearsalTimes:
     ) -> None:
         self._ran, self._script, self._level = ran, plan.script, level
         self._strikes, self._servers, self._hit = strikes(plan.script), servers, hit
-        self._parts = list(self._parts_of_saves())
+        chooses = any(each.save.portion < 1 for each in plan.script)
+        self._parts = list(self._parts_of_saves()) if chooses else []
+        self._chains = _chains(self._parts)
+        self._saves = list(self._all_saves())
 
     def _parts_of_saves(self) -> Iterator[ShardSave]:
-        """Those that all runs have, in order of steps and servers."""
-        runs = [{(part.step, part.server): part for part in run.parts} for run in self._ran]
-        for key in sorted(set(runs[0]).intersection(*runs)):
-            same = [run[key] for run in runs]
+        """In order of steps and servers; all runs have the same where training waits for them."""
+        runs = [sorted(run.parts, key=attrgetter("step", "server")) for run in self._ran]
+        for same in zip(*runs, strict=True):
             yield same[0]._replace(
                 select_s=self._counting(each.select_s for each in same),
                 gather_s=self._counting(each.gather_s for each in same),
@@ -129,48 +149,33 @@ class RehearsalTimes:
         return self._load_s("lost")
 
     def _load_s(self, returns: Rollback) -> float:
-        if not self._loads(returns):  # of that kind there are none
-            return 0.0
-        slope_s = self._slope_s(returns)
-        return midmean(took_s - length * slope_s for took_s, length in self._loads(returns))
+        return _besides(self._loads(returns), slope_s(self._loads(returns)))
 
     @property
     def append_s(self) -> float:
         """What each save of chosen rows that was appended has added to loads of lost shards."""
-        return self._slope_s("lost")
-
-    def _slope_s(self, returns: Rollback) -> float:
-        """The median slope of all pairs (Theil 1950; Sen 1968), which outliers leave alone."""
-        slopes = [
-            (later_s - sooner_s) / (longer - shorter)
-            for (sooner_s, shorter), (later_s, longer) in combinations(self._loads(returns), 2)
-            if longer != shorter
-        ]
-        return max(median(slopes), 0.0) if slopes else 0.0
+        return slope_s(self._loads("lost"))
 
     def _loads(self, returns: Rollback) -> list[tuple[float, int]]:
         """Those that were so answered, each with how many saves were appended to what it read."""
         found = []
-        appended = {server: _lengths(chain) for server, chain in _chains(self._parts).items()}
+        read = {
+            server: [0, *(files for _, files in chain)] for server, chain in self._chains.items()
+        }
         loads_s = zip(self._seconds_of("load"), self._strikes, strict=True)
         for number, (took_s, each) in enumerate(loads_s):
             if each.returns == returns:
-                loaded = self._struck_by(number) if returns != "all" else appended
-                read = [appended[server][each.appended] for server in loaded if appended]
-                found.append((took_s, max(read, default=0)))
+                lost = struck(number, self._servers, self._hit) if returns != "all" else read
+                of_lost = [read[server][each.appended] for server in lost if read]
+                found.append((took_s, max(of_lost, default=0)))
         return found
-
-    def _struck_by(self, number: int) -> list[int]:
-        """Servers that the strike of that number kills."""
-        first = first_struck(number, self._servers)
-        return [(first + other) % self._servers for other in range(min(self._hit, self._servers))]
 
     # --- Saves ------------------------------------------------------------------------------------
 
     @property
     def save_s(self) -> float:
         """Of a save of everything that training waits for."""
-        return self._plain_save_s(whole=True)
+        return _besides(self._plain(chosen=False, after=False), 0.0)
 
     @property
     def stall_s(self) -> float:
@@ -188,78 +193,118 @@ class RehearsalTimes:
         return self._load_s("none") or self._load_s("lost")
 
     @property
+    def chosen_s(self) -> float:
+        """Of a save of chosen rows, but for what each row takes, where no server merges."""
+        return _besides(self._plain(chosen=True, after=False), self.row_s)
+
+    @property
+    def row_s(self) -> float:
+        """What each row of the fullest server adds to a save of chosen rows."""
+        return slope_s(self._plain(chosen=True, after=False))
+
+    @property
     def resaved_s(self) -> float:
-        """What the first save after a recovery takes longer than others."""
-        whole = self._script[-1].save.portion == 1
-        later_s = self._plain_save_s(whole=whole, after=True)
-        return max(later_s - self._plain_save_s(whole=whole), 0.0)
+        """What the first save after a recovery takes longer than others of as many rows."""
+        chosen = bool(self._chains)
+        later, others = (self._plain(chosen=chosen, after=after) for after in (True, False))
+        if not later:
+            return 0.0
+        return max(_besides(later, self.row_s) - _besides(others, self.row_s), 0.0)
 
-    def _plain_save_s(self, *, whole: bool, after: bool = False) -> float:
-        """Of everything, or of chosen rows that no server merges; just after a recovery or not.
+    @property
+    def merge_s(self) -> float:
+        """What a save takes longer at which servers merge, but for what each of them takes.
 
-        0 where there are none, or servers merge at each of them.
+        Where none has, it is what they would have to read and to write.
         """
-        merging, saves_s = _merging(self._parts), self._seconds_of("save")
-        found = [
-            took_s
-            for took_s, each in zip(saves_s, self._script, strict=bool(saves_s))
-            if (each.save.portion == 1) == whole
-            and (each.returns is not None) == after
-            and each.end not in merging
+        if not self._chains:
+            return 0.0
+        if merging := self._merging():
+            return max(_besides(merging, self.merging_s), 0.0)
+        files = max(files for chain in self._chains.values() for _, files in chain)
+        return self.load_partial_s + files * self.append_s + self.save_s
+
+    @property
+    def merging_s(self) -> float:
+        """What each server that merges adds to a save: they share cores, and the disk."""
+        return slope_s(self._merging())
+
+    def _merging(self) -> list[tuple[float, int]]:
+        """What saves take longer at which servers merge, and how many do."""
+        chosen_s, row_s, resaved_s = self.chosen_s, self.row_s, self.resaved_s
+        return [
+            (each.took_s - chosen_s - each.rows * row_s - each.after * resaved_s, each.merging)
+            for each in self._saves
+            if each.merging
         ]
-        return midmean(found) if found else 0.0
+
+    def _plain(self, *, chosen: bool, after: bool) -> list[tuple[float, int]]:
+        """Saves at which no server merges, and rows of the fullest server; see `_Save`."""
+        return [
+            (each.took_s, each.rows)
+            for each in self._saves
+            if each.chosen == chosen and each.after == after and not each.merging
+        ]
+
+    def _all_saves(self) -> Iterator[_Save]:
+        """Those that training waited for, in order."""
+        merging = Counter(
+            part.step for chain in self._chains.values() for part, files in chain if not files
+        )
+        rows, saves_s = self._of_slowest(lambda part: part.rows or 0), self._seconds_of("save")
+        for took_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
+            yield _Save(
+                took_s=took_s,
+                rows=int(rows.get(each.end, 0)),
+                chosen=each.save.portion < 1,
+                after=each.returns is not None,
+                merging=merging[each.end],
+            )
 
     @property
     def select_s(self) -> float:
         """What choosing the rows of a save takes."""
-        return self._slowest(lambda part: part.select_s)
+        return midmean(self._of_slowest(lambda part: part.select_s).values())
 
     @property
     def gather_s(self) -> float:
         """What collecting a million rows takes on one server."""
-        gathered_s = self._slowest(lambda part: part.gather_s)
-        return gathered_s / self._slowest(lambda part: part.rows or 0) * GATHERED
+        gathered_s = self._of_slowest(lambda part: part.gather_s)
+        rows = self._of_slowest(lambda part: part.rows or 0)
+        return midmean(gathered_s.values()) / midmean(rows.values()) * GATHERED
 
-    @property
-    def save_fixed_s(self) -> float:
-        """What saves of chosen rows take beside choosing, collecting, and their share of the bytes.
-
-        The share is of what they really wrote.
-        """
-        rows = self._slowest(lambda part: part.rows or 0)
-        collecting_s = self.gather_s * rows / GATHERED
-        whole = max(part.size for part in self._parts if part.rows is None)
-        by_bytes_s = self.save_s * self._slowest(lambda part: part.size) / whole
-        chosen_s = self._plain_save_s(whole=False)
-        return max(chosen_s - by_bytes_s - self.select_s - collecting_s, 0.0)
-
-    @property
-    def merge_s(self) -> float | None:
-        """What merging takes one server; None where none has."""
-        written: dict[bool, list[float]] = {False: [], True: []}
-        for chain in _chains(self._parts).values():
-            for part, length in chain:
-                written[length == 0].append(part.write_s)
-        if not written[True] or not written[False]:
-            return None
-        return max(midmean(written[True]) - midmean(written[False]), 0.0)
-
-    def _slowest(self, stage: Callable[[ShardSave], float]) -> float:
-        """Of the slowest server's part of a save of chosen rows."""
+    def _of_slowest(self, stage: Callable[[ShardSave], float]) -> dict[int, float]:
+        """Of the slowest server's part of each save of chosen rows, by its step."""
         slowest: dict[int, float] = {}
         for part in self._parts:
             if part.rows is not None:
                 slowest[part.step] = max(stage(part), slowest.get(part.step, 0.0))
-        return midmean(slowest.values())
+        return slowest
 
 
-#: Of one server: saves of chosen rows, each with how many a load reads once it is there; 0 if it
-#: was merged with those before it.
-Chain = list[tuple[ShardSave, int]]
+def slope_s(points: Sequence[tuple[float, int]]) -> float:
+    """What each of something adds to what takes longer by it, seconds and how many; never less.
+
+    The median slope of all pairs (Theil 1950; Sen 1968), which outliers leave alone.
+    """
+    slopes = [
+        (later_s - sooner_s) / (more - fewer)
+        for (sooner_s, fewer), (later_s, more) in combinations(points, 2)
+        if more != fewer
+    ]
+    return max(median(slopes), 0.0) if slopes else 0.0
 
 
-def _chains(parts: Iterable[ShardSave]) -> dict[int, Chain]:
-    """Of each server that saves chosen rows; whole saves come before those."""
+def _besides(points: Sequence[tuple[float, int]], each_s: float) -> float:
+    """What is left of what takes `each_s` longer by each of something; 0 of none."""
+    return midmean(took_s - count * each_s for took_s, count in points) if points else 0.0
+
+
+def _chains(parts: Iterable[ShardSave]) -> dict[int, list[tuple[ShardSave, int]]]:
+    """Saves of chosen rows by server, each with how many files a load reads beside a whole one.
+
+    Whole saves come before those.
+    """
     whole: dict[int, int] = {}
     chosen: dict[int, list[ShardSave]] = {}
     for part in parts:
@@ -268,16 +313,6 @@ def _chains(parts: Iterable[ShardSave]) -> dict[int, Chain]:
         else:
             chosen.setdefault(part.server, []).append(part)
     return {
-        server: list(zip(of, lengths((each.size for each in of), whole[server]), strict=True))
+        server: list(zip(of, files_read((each.size for each in of), whole[server]), strict=True))
         for server, of in chosen.items()
     }
-
-
-def _lengths(chain: Chain) -> list[int]:
-    """What a load reads beside a whole save, after none, 1, 2, ... of chosen rows."""
-    return [0, *(length for _, length in chain)]
-
-
-def _merging(parts: Iterable[ShardSave]) -> set[int]:
-    """Steps of the saves at which a server merges."""
-    return {part.step for chain in _chains(parts).values() for part, length in chain if not length}
