@@ -38,8 +38,7 @@ def rewritten(text: str, modelled: Mapping[str, Any], how: str) -> str:
     text = "\n".join([head + title, f"# {how}", *costs, "", rest])
     for name, policy in modelled["policies"].items():
         if "writes" in policy:
-            keys = {key: policy[key] for key in _OF_POLICY if key in policy}
-            text = _with_keys(text, name, keys)
+            text = _with_keys(text, name, {key: policy[key] for key in _OF_POLICY})
     return text
 
 

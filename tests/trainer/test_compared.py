@@ -52,7 +52,7 @@ def compared(*runs, level=0.25, lost_steps=9, **predicted):
 
 
 USUAL = (("train", 0.5), ("save", 0.5), ("train", 0.1), ("load", 0.06), ("save", 0.5))
-QUIET = Load(before=0.4, during=1.9, cores=2)
+QUIET = Load(before=0.4, during=1.9, cores=2, members=4)
 
 
 def test_of_a_run_alone_seconds_are_as_they_were():
@@ -126,8 +126,8 @@ def test_a_slower_machine_is_slower_at_everything():
         ),
         (
             compared(run_of(*USUAL), save=9.0),
-            Load(before=0.4, during=3.21, cores=2),
-            "counts exact; no verdict on seconds, for the load was 3.2 on 2 cores: try again on a "
+            Load(before=0.4, during=4.21, cores=2, members=4),
+            "counts exact; no verdict on seconds, for the load was 4.2 on 2 cores: try again on a "
             "quieter machine",
         ),
         (
@@ -139,6 +139,14 @@ def test_a_slower_machine_is_slower_at_everything():
 )
 def test_verdicts_are_told_in_words(found, load, verdict):
     assert found.verdict(load) == verdict
+
+
+@pytest.mark.parametrize(
+    ("before", "during", "cores", "too_much"),
+    [(2.0, 4.0, 2, False), (2.1, 2.1, 2, True), (0.0, 4.1, 2, True), (5.0, 16.0, 16, False)],
+)
+def test_what_is_trained_here_is_no_load_of_others(before, during, cores, too_much):
+    assert Load(before, during, cores, members=4).too_much == too_much
 
 
 def test_what_is_predicted_is_hashed_as_canonical_json():

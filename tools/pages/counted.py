@@ -6,7 +6,7 @@ process (`tools.counted`), so nothing depends on the machine.
 
 import sys
 from collections.abc import Sequence
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
 import torch
@@ -24,8 +24,10 @@ from tools.counted import counted
 from tools.pages.predicted import BASE, CONFIG, of_interval
 from tools.paths import DOCS
 
+#: Of a run's own count.
+_BOUND = 0.05
 #: Of the initial model and rows, beside the run's own.
-MODELS = (101, 102)
+MODELS = range(101, 111)
 #: Failures are pinned to steps, so that no cost changes a count.
 CALIBRATION = Calibration(
     *(0.01, 0.01, 0.01, 0.01, 0.01, 0.01), select_s={"mfu": 0.0, "scar": 0.0, "ssu": 0.0}
@@ -104,6 +106,16 @@ class Found(NamedTuple):
         """Of the prediction from the mean over initial models."""
         return self.predicted / fmean(self.counted) - 1
 
+    @property
+    def spread(self) -> float:
+        """Standard deviation over initial models, as a share of the mean."""
+        return stdev(self.counted) / fmean(self.counted)
+
+    @property
+    def within_by_chance(self) -> float:
+        """Probability that a run is as near to the mean as it should be, were they normal."""
+        return 2 * NormalDist(sigma=max(self.spread, 1e-9)).cdf(_BOUND) - 1
+
 
 def read(asked: Asked) -> tuple[Scenario, TrainerSection]:
     """What is asked for."""
@@ -154,7 +166,8 @@ them in one process, saved and set back at the same steps (`tools/counted.py`; a
   standard deviation over {models} seeds), and *from the mean* is how far the prediction is from
   what these runs lose on average. MFU's choice rests on neither.
 
-How many are within 5 %, and the largest distance from a run's own count:
+How many are within 5 %, and the largest distance from a run's own count. *The mean itself*: how
+many runs it would be expected to be as near to, by their spread; no prediction can do better.
 
 {summary}
 {heads}
@@ -169,19 +182,26 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return _line(heads) + "| --- " * len(heads) + "|\n" + "".join(map(_line, rows))
 
 
+def _within(distances: Sequence[float]) -> str:
+    return f"{sum(each <= _BOUND for each in distances)} of {len(distances)}"
+
+
 def _summary(all_found: Sequence[Found]) -> str:
     """How many are within 5 %, and the largest distance, of each policy."""
-    heads = ("policy", "all alike", "predicted", "from the mean", "largest, alike", "largest")
+    heads = (
+        *("policy", "all alike", "predicted", "the mean itself", "from the mean"),
+        *("largest, alike", "largest"),
+    )
     rows = []
     for policy in POLICIES:
         of = [each for each in all_found if each.asked.policy == policy]
         alike = [abs(each.alike / each.counted[0] - 1) for each in of]
         predicted = [abs(each.distance) for each in of]
-        told = [alike, predicted, [abs(each.from_mean) for each in of if len(each.counted) > 1]]
-        counts = [f"{sum(it <= 0.05 for it in each)} of {len(each)}" for each in told if each]
-        counts += [""] * (len(told) - len(counts))
-        largest = [f"{100 * max(each):.1f} %" for each in told[:2]]
-        rows.append((policy, *counts, *largest))
+        repeated = [each for each in of if len(each.counted) > 1]
+        best = f"{sum(each.within_by_chance for each in repeated):.1f}" if repeated else ""
+        mean = _within([abs(each.from_mean) for each in repeated]) if repeated else ""
+        largest = [f"{100 * max(each):.1f} %" for each in (alike, predicted)]
+        rows.append((policy, _within(alike), _within(predicted), best, mean, *largest))
     return _table(heads, rows)
 
 
@@ -204,7 +224,7 @@ def row(each: Found) -> str:
         f"{own:.4f}",
         *(f"{it:.4f} ({100 * (it / own - 1):+.1f} %)" for it in (each.alike, each.predicted)),
         f"{100 * each.from_mean:+.1f} %" if others else "",
-        f"{100 * stdev(each.counted) / fmean(each.counted):.1f} %" if others else "",
+        f"{100 * each.spread:.1f} %" if others else "",
     ]
     return _line((asked.title, asked.policy, overrides, asked.seed, *told))
 

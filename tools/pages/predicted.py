@@ -1,6 +1,6 @@
 """Write docs/predicted.md: real runs, predicted and measured on this machine.
 
-Run `python -m tools.pages.predicted` on a quiet machine (25 minutes). Each configuration of
+Run `python -m tools.pages.predicted` on a quiet machine (40 minutes). Each configuration of
 scenarios/train-quick.toml is calibrated on its servers and tables, predicted, and then trained, its
 policies in turns and several times. Predictions are written into build/predicted/ before anything
 is trained with them, and the page has their hashes.
@@ -24,7 +24,13 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
 from cprsim.trainer.section import trainer_section
-from cprsim.trainer.validation.compared import OVERHEAD, SUM_SHARE, Compared, Comparison
+from cprsim.trainer.validation.compared import (
+    CAUSE_S,
+    OVERHEAD,
+    SUM_SHARE,
+    Compared,
+    Comparison,
+)
 from cprsim.trainer.validation.predicted import Predicted
 from cprsim.trainer.validation.rehearsal import rehearsal, strikes
 from cprsim.trainer.validation.validated import Validated, validate
@@ -79,6 +85,8 @@ def _parities(entries: int) -> str:
 
 
 _MFU, _SSU = "policies.cpr-mfu", "policies.cpr-ssu"
+#: Policies whose saves are of chosen rows.
+_CHOOSING = ("cpr-mfu", "cpr-ssu", "cpr-scar")
 CONFIGURATIONS = {
     "base": Configuration(("full", "partial", "cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar")),
     "half the interval": Configuration(
@@ -172,7 +180,10 @@ What came out of the first comparisons, and is in the simulator since:
   own, so it merges when its own are long enough, and each time training waits for it. When that is
   is counted beforehand, with the trainer's own trackers and the kills of the run
   (`cprsim/trainer/validation/appended.py`): it can't be said by a number of saves, since servers
-  that were struck save fewer rows for a while and merge later, and others at the same saves.
+  that were struck save fewer rows for a while and merge later, and others at the same saves. Those
+  that merge at once share cores and the disk, so each of them makes it longer.
+- **Rows of a save.** A save of twice as many rows takes nowhere near twice as long: what each row
+  adds is measured, from saves after few steps and after many.
 - **Shards that are not alike.** A few hot rows make one server's updates many times another's
   (`cluster.updates`), so a failure of that one loses as much more. `updates_lost` of whole saves
   follows.
@@ -192,7 +203,12 @@ What came out of the first comparisons, and is in the simulator since:
   how much, without processes and seconds.
 - **Failures of several sizes** in one job are all charged like the largest: how long replacements
   take to start depends on how many start at once, and on the cores there are.
+- **Appended files** are longer in the rehearsal than in most runs, so that each is charged too much
+  when it is loaded.
 
+What predictions lean to, the mean distance of each cause that took 50 ms or more:
+
+{leanings}
 """
 _HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance", "within")
 
@@ -213,6 +229,36 @@ def rows_of(name: str, found: Validated) -> list[Found]:
         for row in (*each.seconds(), *each.counts())
         if row.what != "train" and (row.predicted or row.measured)
     ]
+
+
+def seconds(found: Mapping[str, Validated]) -> pd.DataFrame:
+    """Each cause of overhead, and their sum: what the picture is drawn of."""
+    return pd.DataFrame(
+        [
+            (name, policy, row.what, row.predicted, row.measured)
+            for one, each in found.items()
+            for name, policy, row in rows_of(one, each)
+            if row.what in (*OVERHEAD_CAUSES, OVERHEAD)
+        ],
+        columns=["configuration", "policy", "cause", "predicted", "measured"],
+    )
+
+
+def leanings(shown: pd.DataFrame) -> str:
+    """Of `seconds`, by cause: mean distances where rows are chosen, and of all other policies."""
+    long = shown[shown.measured >= CAUSE_S]
+    told = long.assign(
+        off=100 * (long.predicted / long.measured - 1),
+        of=long.policy.isin(_CHOOSING).map({True: "that choose rows", False: "others"}),
+    )
+    of_causes = told.groupby(["cause", "of"]).off.agg(["mean", "size"])
+    lines = ["| policies | cause | mean distance | of |", "| --- " * 4 + "|"]
+    for kind in ("that choose rows", "others"):
+        for cause in (*OVERHEAD_CAUSES, OVERHEAD):
+            if (cause, kind) in of_causes.index:
+                mean, size = of_causes.loc[(cause, kind)]
+                lines.append(f"| {kind} | {cause} | {mean:+.1f} % | {size:.0f} |")
+    return "\n".join(lines) + "\n"
 
 
 def table(rows: Sequence[Found]) -> str:
@@ -269,6 +315,7 @@ def page(found: Mapping[str, Validated]) -> str:
         base=", ".join(f"`{override}`" for override in BASE),
         agreeing=agreeing(compared)[0],
         pairs=agreeing(compared)[1],
+        leanings=leanings(seconds(found)),
         slowest=max(each.pace for each in compared),
         quickest=min(each.pace for each in compared),
         as_they_were=sum(
@@ -331,15 +378,7 @@ def main() -> None:
     asked = parser.parse_args()
     forking.context()
     found = {name: measured(name, asked.repeats) for name in asked.only or CONFIGURATIONS}
-    shown = pd.DataFrame(
-        [
-            (name, policy, row.what, row.predicted, row.measured)
-            for one, each in found.items()
-            for name, policy, row in rows_of(one, each)
-            if row.what in (*OVERHEAD_CAUSES, OVERHEAD)
-        ],
-        columns=["configuration", "policy", "cause", "predicted", "measured"],
-    )
+    shown = seconds(found)
     scenarios, figures, docs = (asked.into or each for each in (SCENARIOS, FIGURES, DOCS))
     write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})
     write_all(figures, {PICTURE: save_bytes(GALLERY.figure(scenarios / TABLE), "svg")})

@@ -32,17 +32,23 @@ _WHAT = {"pls": "PLS"}
 class Load(NamedTuple):
     """Processes that ran or waited for a core, means of a minute: before, and the most meanwhile.
 
-    What is trained here is in the second; `cores` are those that it may use.
+    What is trained here is in the second, all `members` of it; `cores` are those that it may use.
     """
 
     before: float
     during: float
     cores: int
+    members: int
 
     @property
     def most(self) -> float:
         """The larger."""
         return max(self.before, self.during)
+
+    @property
+    def too_much(self) -> bool:
+        """Whether others must have used the cores, too: there were more than these members."""
+        return self.before > self.cores or self.during > max(self.cores, self.members)
 
 
 class Comparison(NamedTuple):
@@ -137,7 +143,7 @@ class Compared:
         counts = "; ".join(f"{row.label} off by {_distance(row)}" for row in off)
         if all(row.bound for row in off):  # but for updates lost, which are no count
             counts = "; ".join(filter(None, ["counts exact", counts]))
-        if load.most > load.cores:
+        if load.too_much:
             return (
                 f"{counts}; no verdict on seconds, for the load was {load.most:.1f} on "
                 f"{load.cores} cores: try again on a quieter machine"

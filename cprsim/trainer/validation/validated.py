@@ -180,7 +180,9 @@ def validate(
         done += steps
     before, *meanwhile = loads
     compared = [Compared(name, of, runs[name], level) for name, of in predicted.of.items()]
-    return Validated(predicted, compared, Load(before, max(meanwhile), cores()), left_out)
+    members = scenario.cluster.parameter_servers + scenario.cluster.trainers + 1  # who leads them
+    load = Load(before, max(meanwhile), cores(), members)
+    return Validated(predicted, compared, load, left_out)
 
 
 def _load() -> float:
