@@ -167,8 +167,8 @@ them in one process, saved and set back at the same steps (`tools/counted.py`; a
   what these runs lose on average. MFU's choice rests on neither.
 
 How many are within 5 %, and the largest distance from a run's own count. *The mean itself*: how
-many runs it would be expected to be as near to, by their spread. Who doesn't know a run's seed can't
-expect to do better.
+many runs it would be expected to be as near to, by their spread. Who doesn't know a run's seed
+can't expect to do better.
 
 {summary}
 {heads}
