@@ -16,7 +16,8 @@ from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
 from cprsim.trainer.coordinator.strikes import StepClock
 
-_RECOVERY = ("detect", "reschedule", "load")
+#: What a recovery takes.
+RECOVERY = ("detect", "reschedule", "load")
 
 
 class Kill(NamedTuple):
@@ -88,7 +89,7 @@ class _Spans(Observer):
         found = None
         for cause, start_s, end_s in self._spans:
             trained = round((end_s - start_s) / step_s) if cause == "train" else 0
-            if found is None and start_s >= since_s and cause not in _RECOVERY:
+            if found is None and start_s >= since_s and cause not in RECOVERY:
                 if steps == done:
                     found = start_s
                 elif steps <= done + trained:

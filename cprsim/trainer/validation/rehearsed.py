@@ -149,12 +149,12 @@ class RehearsalTimes:
         return self._load_s("lost")
 
     def _load_s(self, returns: Rollback) -> float:
-        return _besides(self._loads(returns), slope_s(self._loads(returns)))
+        return _besides(self._loads(returns), _slope_s(self._loads(returns)))
 
     @property
     def append_s(self) -> float:
         """What each save of chosen rows that was appended has added to loads of lost shards."""
-        return slope_s(self._loads("lost"))
+        return _slope_s(self._loads("lost"))
 
     def _loads(self, returns: Rollback) -> list[tuple[float, int]]:
         """Those that were so answered, each with how many saves were appended to what it read."""
@@ -200,7 +200,7 @@ class RehearsalTimes:
     @property
     def row_s(self) -> float:
         """What each row of the fullest server adds to a save of chosen rows."""
-        return slope_s(self._plain(chosen=True, after=False))
+        return _slope_s(self._plain(chosen=True, after=False))
 
     @property
     def resaved_s(self) -> float:
@@ -227,7 +227,7 @@ class RehearsalTimes:
     @property
     def merging_s(self) -> float:
         """What each server that merges adds to a save: they share cores, and the disk."""
-        return slope_s(self._merging())
+        return _slope_s(self._merging())
 
     def _merging(self) -> list[tuple[float, int]]:
         """What saves take longer at which servers merge, and how many do."""
@@ -282,7 +282,7 @@ class RehearsalTimes:
         return slowest
 
 
-def slope_s(points: Sequence[tuple[float, int]]) -> float:
+def _slope_s(points: Sequence[tuple[float, int]]) -> float:
     """What each of something adds to what takes longer by it, seconds and how many; never less.
 
     The median slope of all pairs (Theil 1950; Sen 1968), which outliers leave alone.

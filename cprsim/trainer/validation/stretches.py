@@ -10,8 +10,7 @@ from cprsim.contract import Recover
 from cprsim.failures.hit import Hit
 from cprsim.sim.observer import Observer
 from cprsim.trainer.validation.calibration import Calibration
-
-RECOVERY = ("detect", "reschedule", "load")
+from cprsim.trainer.validation.pinned import RECOVERY
 
 
 @dataclass
