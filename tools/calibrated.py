@@ -16,7 +16,7 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
 from cprsim.trainer.section import trainer_section
-from cprsim.trainer.validation.calibration import averaged, calibrate, rehearsals
+from cprsim.trainer.validation.calibration import averaged, measured, rehearsals, rehearse
 from cprsim.trainer.validation.modelled import calibrated, lost
 from tools.paths import SCENARIOS
 
@@ -65,10 +65,12 @@ def main() -> None:
     tracked = [name for name, plan in scenario.plans_of(None).items() if plan.tracking is not None]
     plans = scenario.plans_of(tracked)
     before = os.getloadavg()[0]
+    asked = [each for each, _ in rehearsals(plans, lost(1))]
+    rounds = [[rehearse(scenario, section, each) for each in asked] for _ in range(_REHEARSED)]
     found = averaged(
         [
-            calibrate(scenario, section, each, level=_LEVEL, repeats=_REHEARSED)
-            for each, _ in rehearsals(plans, lost(1))
+            measured(ran, each, scenario, _LEVEL)
+            for ran, each in zip(zip(*rounds, strict=True), asked, strict=True)
         ]
     )
     load = max(before, os.getloadavg()[0])

@@ -14,8 +14,9 @@ from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.training import train
 from cprsim.trainer.validation.appended import (
     Appended,
+    Chain,
+    chains,
     chosen_size,
-    files_read,
     of_scenario,
     whole_size,
 )
@@ -76,13 +77,20 @@ def test_who_is_struck_saves_what_was_used_since_and_reads_what_was_appended():
     assert different == [[0, 1], [3, 1], [24, 0], [24, 1]]
     assert found.rows[3, 1] == used_by(14, 16, 1) + 10
     assert found.rows[24].tolist() == [10, 10]
-    assert found.read[:3] == [0, 3, 0]
-    assert found.read[3] == found.files[23].max() > 0
+    of_three = Chain(3, int(found.rows[:3, 1].sum()))
+    assert found.read[:3] == [[Chain(0, 0)], [of_three], []]
+    assert [each.files for each in found.read[3]] == found.files[23].tolist()
+    assert found.reading_s(0.0, 1.0, 0.0) == 3 + found.files[23].max()
+    assert found.reading_s(0.0, 0.0, 1.0) == of_three.rows + max(
+        each.rows for each in found.read[3]
+    )
 
 
 def test_a_server_merges_once_what_is_appended_is_more_than_twice_as_long_as_everything():
-    assert list(files_read([1, 1, 1, 1, 3, 1], 1)) == [1, 2, 0, 1, 0, 1]
-    assert list(files_read([], 1)) == []
+    saves = [(1, 5), (1, 5), (1, 5), (1, 7), (3, 9), (1, 2)]
+    found = [(0, 0), (1, 5), (2, 10), (0, 0), (1, 7), (0, 0), (1, 2)]
+    assert list(chains(saves, 1)) == found
+    assert list(chains([], 1)) == [(0, 0)]
 
 
 def test_files_are_as_long_as_the_store_writes_them(tmp_path):
@@ -128,7 +136,8 @@ def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
         calibration = replace(CALIBRATION, **more_s)
         return predict(scenario, section, ["cpr-mfu"], {"cpr-mfu": calibration}, 4).of["cpr-mfu"]
 
-    plain, charged = told(), told(merge_s=1.0, merging_s=0.1, append_s=1.0, resaved_s=0.001)
+    reading = {"appended_s": 10.0, "append_s": 1.0, "append_row_s": 0.01}
+    plain, charged = told(), told(merge_s=1.0, merging_s=0.1, resaved_s=0.001, **reading)
     found = counted(scenario, "cpr-mfu", data, plain)
     assert found.merging_s(1.0, 0.1) >= 1.1
     assert len(found.read) == 5
@@ -137,7 +146,7 @@ def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
     }
     first_s = more.pop("save") - found.merging_s(1.0, 0.1)
     assert 0.001 <= round(first_s, 6) <= 0.005  # of the saves that are the first after a loss
-    assert more.pop("load") == pytest.approx(sum(found.read))
+    assert more.pop("load") == pytest.approx(found.reading_s(10.0, 1.0, 0.01))
     assert not any(more.values())
 
 

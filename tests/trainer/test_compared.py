@@ -43,7 +43,7 @@ def run_of(*spans, lost=0.0, **counts):
     seconds |= {"train": seconds["train"] - lost, "lost": lost}
     usual = {"pls": 0.1 + 1e-15, "updates_lost": 0.1, "failures": 4, "executed": 19, "steps": 10}
     heard = {"struck": 4, "replaced": 4}
-    return SimpleNamespace(spans=told, seconds=seconds, **(usual | heard | counts))
+    return SimpleNamespace(spans=told, parts=[], seconds=seconds, **(usual | heard | counts))
 
 
 def compared(*runs, level=0.25, lost_steps=9, **predicted):

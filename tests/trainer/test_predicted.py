@@ -44,8 +44,10 @@ from cprsim.trainer.validation.modelled import (
     lost,
     period_of,
 )
+from cprsim.trainer.validation.pace import _scaled
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.rehearsal import (
+    SHORT,
     first_struck,
     rehearsal,
     rehearsal_of,
@@ -245,7 +247,8 @@ def test_predictions_are_written_down_before_training(
         return run_of(*USUAL)
 
     costs = Calibration(0.01, 0.1, 0.1, 0.1, 0.1, 0.1)
-    monkeypatch.setattr(validated, "calibrate", lambda *_: costs)
+    monkeypatch.setattr(validated, "rehearse", lambda *_: None)
+    monkeypatch.setattr(validated, "measured", lambda *_: costs)
     monkeypatch.setattr(validated, "train", train)
     code = run("validate", config, "--policy", "full", "--out", out)
     told = capsys.readouterr()
@@ -331,13 +334,14 @@ def test_a_rehearsal_strikes_after_two_steps_of_a_stretch():
     assert hit == {(server, returns) for server in range(3) for returns in ("all", "lost")}
 
 
-def rehearsed(plan, sizes=(2000, 2000)):
+def rehearsed(plan, sizes=(2000, 2000), hit=1):
     """Spans of a rehearsal in which all that is alike takes the same time each time.
 
-    `sizes`: of a save of chosen rows on each server, of which all are 20,000.
+    `sizes`: of a save of chosen rows on each server, of which all are 20,000. `hit`: servers that
+    are lost at once.
     """
-    now_s, spans, parts, done, appended, number = 0.0, [], [], 0, 0, 0
-    in_files = [0, 0]
+    now_s, spans, parts, done, number = 0.0, [], [], 0, 0
+    files, appended, in_files = [0, 0], [0, 0], [0, 0]
 
     def take(cause, seconds):
         nonlocal now_s
@@ -352,26 +356,41 @@ def rehearsed(plan, sizes=(2000, 2000)):
             take("train", 0.01 * 2 + 0.002 + 0.005)
             take("detect", 0.002 + 0.004 * first_struck(number, 2))
             take("reschedule", 0.05)
-            # The store merges when twice as much is appended: after each 21st save.
-            of_one = 0.02 + 0.004 * (appended % 21)
-            take("load", 0.03 + 0.006 * (appended % 21) if stretch.returns == "all" else of_one)
+            read = max(range(2), key=appended.__getitem__)
+            if stretch.returns == "lost" and hit == 1:
+                read = first_struck(number, 2)
+            of_one = 0.001 * bool(files[read]) + 0.004 * files[read] + 1e-5 * appended[read]
+            take("load", 0.03 + 2 * of_one if stretch.returns == "all" else 0.02 + of_one)
             take("train", 0.01 * (steps - 2 * (stretch.returns == "lost")) + 0.002 + 0.007)
             number += 1
         done = stretch.end
         chosen = stretch.save.portion < 1
-        appended += chosen
         late_s = 0.004 if stretch.returns else 0.0  # what follows a recovery takes longer
-        in_files = [each + chosen * size for each, size in zip(in_files, sizes, strict=True)]
-        merging = [each > 40_000 for each in in_files]
-        in_files = [0 if merges else each for each, merges in zip(in_files, merging, strict=True)]
-        merging_s = 0.02 * any(merging) + 0.005 * sum(merging)
         used = 140 + 20 * steps  # 200 in 3 steps, 380 in 12, 440 in 15
+        merging = []
+        for server in range(2 * chosen):  # the store merges when twice as much is appended
+            in_files[server] += sizes[server]
+            merges = in_files[server] > 40_000
+            files[server] = 0 if merges else files[server] + 1
+            appended[server] = 0 if merges else appended[server] + used
+            in_files[server] *= not merges
+            merging.append(merges)
+        merging_s = 0.02 * any(merging) + 0.005 * sum(merging)
         take("save", late_s + merging_s + (0.005 + 2e-5 * used if chosen else 0.016))
         for server in (0, 1):
             rows, size = (used, sizes[server]) if chosen else (None, 20_000)
             took_s = (0.001 * server, 0.002, 0.003)
             parts.append(ShardSave(done, server, size, rows, *took_s))
-    return SimpleNamespace(spans=spans, parts=parts, replaced=10, struck=10)
+    return SimpleNamespace(
+        spans=spans, parts=parts, seconds=seconds_of(spans), replaced=10, struck=10
+    )
+
+
+def seconds_of(spans):
+    seconds = dict.fromkeys(CAUSES, 0.0)
+    for span in spans:
+        seconds[span.cause] += span.lasted_s
+    return seconds
 
 
 def test_a_calibrated_model_charges_what_was_measured():
@@ -392,7 +411,8 @@ def test_a_calibrated_model_charges_what_was_measured():
 
     trained = (found.step_s, found.stretch_s, found.struck_s, found.resumed_s)
     assert trained == pytest.approx((0.01, 0.002, 0.005, 0.007))
-    assert (found.resaved_s, found.merge_s, found.merging_s) == pytest.approx((0.004, 0.03, 0))
+    assert found.resaved_s == pytest.approx(0.004)
+    assert found.merge_s + 2 * found.merging_s == pytest.approx(0.03)  # they merge at once
     assert (found.chosen_s, found.row_s) == pytest.approx((0.005, 2e-5))
     assert model.seconds(model.save(tier)) == pytest.approx(0.016)
     # 200 of the 2000 rows of a server are a tenth; what that takes of a whole save, 1 ms to choose
@@ -406,7 +426,8 @@ def test_a_calibrated_model_charges_what_was_measured():
     assert model.reschedule_mean_s == pytest.approx(0.05)
     assert found.detect_s == pytest.approx(0.004)  # of both servers, as often
     assert found.select_s == {"mfu": pytest.approx(0.001)}  # of the slower server
-    assert found.append_s == pytest.approx(0.004)
+    assert (found.appended_s, found.append_s) == pytest.approx((0.001, 0.004))
+    assert found.append_row_s == pytest.approx(1e-5)
     assert measured([ran, ran], plan, scenario) == found
     ran.replaced += 2
     with pytest.raises(RunError) as error:
@@ -420,20 +441,19 @@ def test_a_calibrated_model_charges_what_was_measured():
 def test_where_no_server_merges_it_takes_what_is_read_and_written():
     """Servers whose files of chosen rows are too short, and others."""
     plan = rehearsal(Tracking("mfu", 0.125))
-    ran = rehearsed(plan)
-    ran.parts = [each._replace(size=1) if each.rows else each for each in ran.parts]
-    one = RehearsalTimes([ran], plan, 0.5, 2)
+    chosen = [each for each in plan.script if each.save.portion < 1]
+    one = RehearsalTimes([rehearsed(plan, (1, 1))], plan, 0.5, 2)
     costs = [Calibration(*(1.0,) * 6, merge_s=s, select_s={"mfu": 1.0}) for s in (0.5, 0.25)]
     apart = RehearsalTimes([rehearsed(plan, (3500, 5000))], plan, 0.5, 2)  # and once together
-    saves = sum(each.save.portion < 1 for each in plan.script)
+    steps = chosen[-1].end - chosen[0].end + SHORT
 
-    assert one.merge_s == pytest.approx(one.load_partial_s + saves * one.append_s + one.save_s)
-    assert RehearsalTimes([rehearsed(plan)], plan, 0.5, 2).merge_s == pytest.approx(0.03)
+    read_s = 0.021 + 0.004 * len(chosen) + 1e-5 * (140 * len(chosen) + 20 * steps)
+    assert one.merge_s == pytest.approx(read_s + 0.016)
     assert (apart.merge_s, apart.merging_s) == pytest.approx((0.02, 0.005))
     assert averaged(costs).merge_s == 0.375
 
 
-def test_times_are_reduced_over_repeats_before_those_of_a_kind_are_averaged():
+def test_times_are_reduced_over_repeats_before_what_each_cause_adds_is_fitted():
     """One run of three hiccups at each save, another one each time, which counts nowhere."""
     plan = rehearsal(Tracking("mfu", 0.125))
     usual, *runs = (rehearsed(plan) for _ in range(4))
@@ -450,24 +470,29 @@ def test_times_are_reduced_over_repeats_before_those_of_a_kind_are_averaged():
     assert (found.save_s, found.chosen_s) == pytest.approx((expected.save_s, expected.chosen_s))
 
 
-def test_loads_read_what_was_appended_to_shards_that_were_lost():
+def test_a_rehearsal_that_was_slower_at_all_is_no_other():
+    """Of three, one took three times as long, and one half as long."""
+    plan = rehearsal(Tracking("mfu", 0.125))
+    usual, slow, quick = (rehearsed(plan) for _ in range(3))
+    for ran, factor in ((slow, 3), (quick, 0.5)):
+        for name, times in _scaled(ran, factor)._asdict().items():
+            setattr(ran, name, times)
+
+    three = [slow, quick, usual]
+    found, expected = (RehearsalTimes(each, plan, 0.5, 2) for each in (three, [usual]))
+    for name in ("step_s", "save_s", "chosen_s", "load_partial_s", "reschedule_s", "select_s"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name))
+
+
+@pytest.mark.parametrize("hit", [1, 2])
+def test_loads_read_what_was_appended_to_shards_that_were_lost(hit):
     """Of a server that merges each other save, and one that never does."""
     plan = rehearsal(Tracking("mfu", 0.125))
-    ran = rehearsed(plan)
-    ran.parts = [
-        each._replace(size=1 if each.server else 21_000) if each.rows else each
-        for each in ran.parts
-    ]
-    lost = [each for each in strikes(plan.script) if each.returns == "lost"]
+    found = RehearsalTimes([rehearsed(plan, (21_000, 1), hit)], plan, 0.5, 2, hit)
 
-    def lengths(hit):
-        return [length for _, length in RehearsalTimes([ran], plan, 0.5, 2, hit)._loads("lost")]
-
-    assert lengths(2) == [each.appended for each in lost]
-    struck = [number % 2 for number in range(len(lost))]  # each server in turn
-    assert lengths(1) == [
-        each.appended if of else each.appended % 2 for each, of in zip(lost, struck, strict=True)
-    ]
+    assert (found.load_full_s, found.load_partial_s) == pytest.approx((0.03, 0.02))
+    assert (found.appended_s, found.append_s) == pytest.approx((0.001, 0.004))
+    assert found.append_row_s == pytest.approx(1e-5)
 
 
 @pytest.mark.parametrize(("fraction", "saves"), [(0.5, 24), (0.125, 40), (0.01, 200), (1.0, 0)])
@@ -491,7 +516,9 @@ def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
         for cause, took_s in after:
             spans.append(MeasuredSpan(cause, now_s, now_s + took_s))
             now_s += took_s
-    ran = SimpleNamespace(spans=spans, parts=[], replaced=struck, struck=struck)
+    ran = SimpleNamespace(
+        spans=spans, parts=[], seconds=seconds_of(spans), replaced=struck, struck=struck
+    )
 
     found = measured([ran], plan, modelled)
 

@@ -31,9 +31,8 @@ from cprsim.trainer.validation.compared import (
     Compared,
     Comparison,
 )
-from cprsim.trainer.validation.predicted import Predicted
 from cprsim.trainer.validation.rehearsal import rehearsal, strikes
-from cprsim.trainer.validation.validated import Validated, validate
+from cprsim.trainer.validation.validated import Validated, Validation
 from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
 
 PAGE = "predicted.md"
@@ -350,23 +349,35 @@ def _hashes(found: Mapping[str, Validated]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measured(name: str, repeats: int) -> Validated:
-    """A configuration, predicted and trained."""
+def measured(names: Sequence[str], repeats: int) -> dict[str, Validated]:
+    """Configurations, all rehearsed in turns, then all predicted, and then trained in turns."""
+    asked = {name: _asked(name, repeats) for name in names}
+    for number in range(repeats):
+        sys.stderr.write(f"rehearsal {number + 1} of {repeats}\n")
+        for each in asked.values():
+            each.rehearse()
+    predicted = {name: each.predict() for name, each in asked.items()}
+    for name, told in predicted.items():
+        file = f"{name.replace(' ', '-').replace(',', '')}.json"
+        write_all(_WRITTEN, {file: told.content()})
+        sys.stderr.write(f"{name}: predictions {told.sha256}\n")
+    for number in range(repeats):
+        sys.stderr.write(f"run {number + 1} of {repeats}\n")
+        for each in asked.values():
+            each.train()
+    found = {name: each.compare(predicted[name]) for name, each in asked.items()}
+    for name, compared in found.items():
+        for policy, verdict in compared.verdicts().items():
+            sys.stderr.write(f"{name}, {policy}: {verdict}\n")
+    return found
+
+
+def _asked(name: str, repeats: int) -> Validation:
+    """What is to be done of a configuration."""
     asked = CONFIGURATIONS[name]
     mapping = load_mapping(CONFIG, asked.all_overrides)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
-
-    def write_down(predicted: Predicted) -> None:
-        file = f"{name.replace(' ', '-').replace(',', '')}.json"
-        write_all(_WRITTEN, {file: predicted.content()})
-        sys.stderr.write(f"{name}: predictions {predicted.sha256}\n")
-
-    found = validate(
-        scenario, section, asked.policies, asked.seed, repeats=repeats, announce=write_down
-    )
-    for policy, verdict in found.verdicts().items():
-        sys.stderr.write(f"  {policy}: {verdict}\n")
-    return found
+    return Validation(scenario, section, asked.policies, asked.seed, repeats=repeats)
 
 
 def main() -> None:
@@ -377,7 +388,7 @@ def main() -> None:
     parser.add_argument("--into", type=Path, help="a folder in place of the docs, to try it out")
     asked = parser.parse_args()
     forking.context()
-    found = {name: measured(name, asked.repeats) for name in asked.only or CONFIGURATIONS}
+    found = measured(asked.only or list(CONFIGURATIONS), asked.repeats)
     shown = seconds(found)
     scenarios, figures, docs = (asked.into or each for each in (SCENARIOS, FIGURES, DOCS))
     write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})

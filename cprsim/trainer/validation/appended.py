@@ -30,18 +30,41 @@ _BYTES = 4
 _HEADER_BYTES = 128
 
 
+class Chain(NamedTuple):
+    """What a load reads beside a whole file: so many files of chosen rows, and their rows in all.
+
+    None of who has merged.
+    """
+
+    files: int
+    rows: int
+
+
 class Appended(NamedTuple):
     """What saves of chosen rows come to.
 
     `rows`: of each save and server, shape (saves, servers). `files`: how many a load reads beside a
-    whole one once these are stored, shape (saves, servers); 0 of who has merged. `read`: the most
-    that one of the lost servers read, of each failure. `dim`: of a row.
+    whole one once these are stored, shape (saves, servers); 0 of who has merged. `read`: what each
+    of the lost servers reads, of each failure. `dim`: of a row.
     """
 
     rows: NDArray[np.int64]
     files: NDArray[np.int64]
-    read: Sequence[int]
+    read: Sequence[Sequence[Chain]]
     dim: int
+
+    def reading_s(self, any_s: float, file_s: float, row_s: float) -> float:
+        """What reading takes in all, s: any files, each of them, each row; by the slowest."""
+        return sum(
+            max(
+                (
+                    bool(each.files) * any_s + each.files * file_s + each.rows * row_s
+                    for each in lost
+                ),
+                default=0.0,
+            )
+            for lost in self.read
+        )
 
     def merging_s(self, save_s: float, server_s: float) -> float:
         """What merging takes in all, s, if each save with it takes so much, and so each server."""
@@ -56,8 +79,9 @@ class Appended(NamedTuple):
     def merges_after(self, rows: int) -> int:
         """After how many saves a server of so many rows merges, were all saves as long."""
         size = chosen_size(max(round(self.rows.mean()), 1), self.dim)
-        alike = files_read(repeat(size, MOST_APPENDED), whole_size(rows, self.dim))
-        return next((number for number, files in enumerate(alike, 1) if not files), MOST_APPENDED)
+        alike = chains(repeat((size, 0), MOST_APPENDED), whole_size(rows, self.dim))
+        merged = (number for number, chain in enumerate(alike) if number and not chain.files)
+        return next(merged, MOST_APPENDED)
 
 
 def of_scenario(
@@ -137,22 +161,27 @@ def _in_stores(
     dim: int,
 ) -> Appended:
     """What saves of these rows, (saves, servers), are in stores of servers with so many in all."""
-    files = [
-        [0, *files_read([chosen_size(each, dim) for each in of], whole_size(held, dim))]
+    of_servers = [
+        list(chains(((chosen_size(each, dim), each) for each in of), whole_size(held, dim)))
         for held, of in zip(whole, rows.T.tolist(), strict=True)
     ]
-    read = [max((files[each][saves] for each in hit), default=0) for saves, hit in lost]
-    return Appended(rows, np.array(files, np.int64)[:, 1:].T, read, dim)
+    read = [[of_servers[each][saves] for each in hit] for saves, hit in lost]
+    files = np.array([[each.files for each in of[1:]] for of in of_servers], np.int64)
+    return Appended(rows, files.T, read, dim)
 
 
-def files_read(sizes: Iterable[int], whole: int) -> Iterator[int]:
-    """After each save of so many bytes, how many a load reads beside a whole one of `whole`."""
-    files, size = 0, 0
-    for each in sizes:
-        files, size = files + 1, size + each
+def chains(saves: Iterable[tuple[int, int]], whole: int) -> Iterator[Chain]:
+    """What a load reads before any save and after each, of so many bytes and rows.
+
+    `whole`: bytes of a file of everything.
+    """
+    files, rows, size = 0, 0, 0
+    yield Chain(files, rows)
+    for of_save, in_it in saves:
+        files, rows, size = files + 1, rows + in_it, size + of_save
         if is_merged(size, whole):
-            files, size = 0, 0
-        yield files
+            files, rows, size = 0, 0, 0
+        yield Chain(files, rows)
 
 
 def whole_size(rows: int, dim: int) -> int:

@@ -39,26 +39,31 @@ _OF_ALL = (
 _TOLD = {
     "gather_s": "gather of a million rows",
     "row_s": "each row",
+    "append_row_s": "each row that is read",
     "merging_s": "each that merges",
 }
 #: What isn't of the block `[costs]` either: it says the same by other words.
-_OF_CHOSEN = ("chosen_s", "row_s", "merge_s", "merging_s")
-_OF_ROWS = (*_OF_CHOSEN, "gather_s", "append_s")
+_OF_CHOSEN = (
+    *("chosen_s", "row_s", "merge_s", "merging_s"),
+    *("appended_s", "append_s", "append_row_s"),
+)
+_OF_ROWS = (*_OF_CHOSEN, "gather_s")
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured, s: each time at a quantile over the repeats, midmeans of those of a kind.
+    """What was measured, s: times at a quantile over the repeats, and what each cause adds to them.
 
     `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `struck_s` more if
     it ends in a failure, `resumed_s` more if it follows a recovery; and the first save after one
     `resaved_s` longer than others. `stall_s`: of a save in the background. `beside_s`: of a load
     that training goes on beside, but for being pinned to steps. `chosen_s`: of a save of chosen
     rows, and `row_s` more for each row; where servers merge what was appended it takes `merge_s`
-    longer, and `merging_s` for each of them. `select_s`: what each tracker takes to choose rows.
+    longer, and `merging_s` for each of them. A load takes `appended_s` longer if it reads any
+    file of chosen rows, `append_s` for each, and `append_row_s` for each of their rows.
+    `select_s`: what each tracker takes to choose rows.
 
-    The others are those of a scenario's `[costs]`: `gather_s` for a million rows, `append_s` what
-    each save of chosen rows adds to a load.
+    The others are those of a scenario's `[costs]`: `gather_s` for a million rows.
     """
 
     step_s: float
@@ -68,7 +73,9 @@ class Calibration:
     reschedule_s: float
     detect_s: float
     gather_s: float = 0.0
+    appended_s: float = 0.0
     append_s: float = 0.0
+    append_row_s: float = 0.0
     chosen_s: float = 0.0
     row_s: float = 0.0
     merge_s: float = 0.0
@@ -107,40 +114,22 @@ class Calibration:
         return {name: value_s for name, value_s in told.items() if value_s}
 
 
-def calibrate(
+def rehearse(
     scenario: Scenario,
     section: TrainerSection,
     plan: Rehearsal,
     seed: int = 0,
     progress: Progress | None = None,
-    level: float = 0.5,
     hit: int = 1,
-    repeats: int = 1,
-) -> Calibration:
-    """Rehearse on the scenario's model, servers and samples, and measure.
+) -> Trained:
+    """Carry out one of `rehearsals` once, on the scenario's model, servers and samples.
 
-    Parameters
-    ----------
-    scenario, section
-        Their policies, failures and costs are not looked at.
-    plan
-        One of `rehearsals`.
-    seed, progress
-        As in `train`; steps are those of all repeats.
-    level
-        The quantile over the repeats that a time counts with; the median by default.
-    hit
-        Servers that fail at once.
-    repeats
-        How often it is carried out.
+    Its policies, failures and costs are not looked at. `seed`, `progress`: as in `train`. `hit`:
+    servers that fail at once.
     """
-    total, ran = plan.steps * repeats, []
-    for number in range(repeats):
-        with owned_folder() as folder:
-            rehearsed = Scenario(**_mapping(scenario, section, plan, folder, hit))
-            part = progress_part(progress, number * plan.steps, total)
-            ran.append(carry_out(rehearsed, section, "rehearsal", plan, seed, part))
-    return measured(ran, plan, scenario, level, hit)
+    with owned_folder() as folder:
+        rehearsed = Scenario(**_mapping(scenario, section, plan, folder, hit))
+        return carry_out(rehearsed, section, "rehearsal", plan, seed, progress)
 
 
 def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, list[str]]]:
@@ -160,20 +149,19 @@ def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, l
     return [*waiting.values(), *beside]
 
 
-def progress_part(progress: Progress | None, before: int, total: int) -> Progress:
-    """Tells of the steps of one run as of `total`, of which others have done `before`."""
-
-    def tell(done: int, _steps: int) -> None:
-        if progress is not None:
-            progress(before + done, total)
-
-    return tell
-
-
 def measured(
     ran: Sequence[Trained], plan: Rehearsal, scenario: Scenario, level: float = 0.5, hit: int = 1
 ) -> Calibration:
-    """What a rehearsal on the scenario's model and servers has measured; `level`, `hit` as before.
+    """What a rehearsal on the scenario's model and servers has measured.
+
+    Parameters
+    ----------
+    ran
+        All repeats of it.
+    plan, scenario, hit
+        As they were carried out.
+    level
+        The quantile over the repeats that a time counts with; the median by default.
 
     Raises
     ------

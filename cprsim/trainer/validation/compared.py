@@ -15,6 +15,7 @@ from cprsim.basics.once import once
 from cprsim.basics.units import format_duration
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.trainer.training import Trained
+from cprsim.trainer.validation.pace import at_one_pace, training_s
 from cprsim.trainer.validation.predicted import Prediction
 from cprsim.trainer.validation.quantile import quantile
 
@@ -199,13 +200,12 @@ class Compared:
 
     def _pace(self, seconds: Mapping[str, float]) -> float:
         ledger = self.prediction.ledger
-        trained_s = seconds["train"] + seconds["lost"]
-        return trained_s / (ledger.train + ledger.lost) if trained_s else 1.0
+        return training_s(seconds) / (ledger.train + ledger.lost)
 
     @once
     def _measured(self) -> dict[str, float]:
         """Seconds by cause: of each span its quantile over the runs, where all have as many."""
-        runs = self._usual
+        runs = at_one_pace(self._usual, self.level)
         seconds = {}
         for cause in CAUSES:
             spans = [[span.lasted_s for span in run.spans if span.cause == cause] for run in runs]

@@ -31,6 +31,11 @@ from cprsim.trainer.validation.pinned import Kill, pinned
 from cprsim.trainer.validation.rehearsal import trains_beside
 from cprsim.trainer.validation.stretches import StretchTimes
 
+#: What stores append and merge takes nothing in the simulation: it is counted beside.
+_COUNTED: dict[str, Any] = dict.fromkeys(
+    ("appended_s", "append_s", "append_row_s", "merge_s", "merging_s"), 0.0
+)
+
 
 class Prediction(NamedTuple):
     """What is to come of one policy's run.
@@ -131,10 +136,9 @@ def predict(
     found = {}
     for name, plan in plans.items():
         own = calibrations[name]
-        # What stores append and merge is counted beside the simulation.
         played = calibrated(
             *(scenario, {name: plan}, data),
-            *(replace(own, append_s=0.0, merge_s=0.0, merging_s=0.0), directions),
+            *(replace(own, **_COUNTED), directions),
         )
         found[name] = _prediction(scenario, played, name, plan, own, data, seed)
     together = _of_all(scenario, plans, data, calibrations, directions)
@@ -179,7 +183,10 @@ def _prediction(
         told = replace(
             told,
             save=told.save + found.merging_s(calibration.merge_s, calibration.merging_s),
-            load=told.load + sum(found.read) * calibration.append_s,
+            load=told.load
+            + found.reading_s(
+                calibration.appended_s, calibration.append_s, calibration.append_row_s
+            ),
         )
     if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same
         count = ledger.failures

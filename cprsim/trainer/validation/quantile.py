@@ -1,9 +1,8 @@
 """What takes the same each time but for what else a machine does."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import trim_mean
 
 
 def quantile(values: Sequence[float], level: float) -> float:
@@ -12,8 +11,3 @@ def quantile(values: Sequence[float], level: float) -> float:
     A lower one than the median is what a quieter machine takes: others only make it longer.
     """
     return float(np.quantile(values, level, method="weibull"))
-
-
-def midmean(values: Iterable[float]) -> float:
-    """The mean of the middle half, which what is far off on either side leaves alone."""
-    return float(trim_mean(list(values), 0.25))

@@ -31,12 +31,13 @@ from cprsim.job.costs import Rollback
 
 #: Steps between saves: those that the time of a step is taken from, and others.
 LONG, SHORT = 15, 3
-#: Of a stretch with a failure: steps before it, and steps in all, without those trained again.
+#: Of a stretch with a failure: steps before it, and steps in all, without those trained again; of
+#: a long one, short ones have as many as those without.
 BEFORE, STRUCK = 2, 12
 #: Saves of everything after short stretches, each after a long one, and saves of chosen rows: as
 #: many as may take so many times what everything is, so that stores merge them.
 _WHOLE, _FEWEST, _MOST, _TIMES = 12, 24, 200, 5
-#: Of so many short stretches the last has a failure.
+#: Of so many stretches the last has a failure.
 _KILLED = 2
 
 
@@ -65,7 +66,11 @@ class Strike(NamedTuple):
 def stretches(
     portion: float, whole: Save = _WAITED_FOR, answers: Sequence[Rollback] = ("lost", "all")
 ) -> list[Stretch]:
-    """What is rehearsed; saves of chosen rows only if they take less than everything."""
+    """What is rehearsed; saves of chosen rows only if they take less than everything.
+
+    Half of those follow short stretches, and then half long ones: so as many files are of fewer
+    rows and of more.
+    """
     found, end = [], 0
     saves = [whole] * _WHOLE
     if portion < 1:
@@ -76,8 +81,10 @@ def stretches(
         if number < _WHOLE:
             end += LONG
             found.append(Stretch(end, whole))
-        longer = number >= _WHOLE and turn % 2  # so that saves of more rows are known of, too
-        end += STRUCK if killed else LONG if longer else SHORT
+            longer = killed
+        else:
+            longer = number >= (_WHOLE + len(saves)) // 2
+        end += SHORT if not longer else STRUCK if killed else LONG
         found.append(Stretch(end, save, answers[turn % len(answers)] if killed else None))
     return found
 

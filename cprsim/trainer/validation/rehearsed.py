@@ -1,60 +1,75 @@
 """What a rehearsal took, by what its script did when."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
+from functools import cached_property
 from operator import attrgetter
-from statistics import fmean, median
+from statistics import fmean
 from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
 
 from cprsim.job.costs import GATHERED, Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.appended import files_read
-from cprsim.trainer.validation.quantile import midmean, quantile
+from cprsim.trainer.validation.appended import Chain, chains
+from cprsim.trainer.validation.pace import at_one_pace
+from cprsim.trainer.validation.quantile import quantile
 from cprsim.trainer.validation.rehearsal import (
     BEFORE,
-    LONG,
-    SHORT,
-    STRUCK,
     Rehearsal,
-    Stretch,
     first_struck,
     strikes,
     struck,
 )
 
 
-class _Save(NamedTuple):
-    """One that training waited for: of chosen rows or of everything, which counts as no rows.
+class _Stretch(NamedTuple):
+    """What a stretch of training takes: each step, any, one before a failure, and one after it."""
 
-    `rows`: of the fullest server. `after`: whether it follows a recovery. `merging`: servers that
-    merge.
+    step_s: float
+    stretch_s: float
+    struck_s: float
+    resumed_s: float
+
+
+class _Load(NamedTuple):
+    """What a load takes: whole files, any of chosen rows, each such file, and each of its rows."""
+
+    whole_s: float = 0.0
+    any_s: float = 0.0
+    file_s: float = 0.0
+    row_s: float = 0.0
+
+
+class _Save(NamedTuple):
+    """What a save takes: any, one that follows a recovery besides, each row of the fullest server.
+
+    `merge_s`: besides, where servers merge, and `merging_s` of each of them.
     """
 
-    took_s: float
-    rows: int
-    chosen: bool
-    after: bool
-    merging: int
+    save_s: float = 0.0
+    resaved_s: float = 0.0
+    row_s: float = 0.0
+    merge_s: float = 0.0
+    merging_s: float = 0.0
 
 
 class RehearsalTimes:
     """Seconds of each kind of thing that a rehearsal does, carried out once or again and again.
 
-    Each time counts with its quantile at one level over all runs, as do those of the runs that are
-    predicted; of all of a kind counts the mean of the middle half.
+    Each time counts with its quantile at one level over all runs, all at one pace, as do those of
+    the runs that are predicted. What each of several causes adds is fitted by least squares.
     """
 
     def __init__(
         self, ran: Sequence[Trained], plan: Rehearsal, level: float, servers: int, hit: int = 1
     ) -> None:
-        self._ran, self._script, self._level = ran, plan.script, level
+        self._ran, self._script, self._level = at_one_pace(ran, level), plan.script, level
         self._strikes, self._servers, self._hit = strikes(plan.script), servers, hit
         chooses = any(each.save.portion < 1 for each in plan.script)
         self._parts = list(self._parts_of_saves()) if chooses else []
         self._chains = _chains(self._parts)
-        self._saves = list(self._all_saves())
 
     def _parts_of_saves(self) -> Iterator[ShardSave]:
         """In order of steps and servers; all runs have the same where training waits for them."""
@@ -79,45 +94,39 @@ class RehearsalTimes:
 
     @property
     def step_s(self) -> float:
-        """Of a step: what long stretches take longer than short ones."""
-        return max(self._quiet_s(LONG) - self._quiet_s(SHORT), 0.0) / (LONG - SHORT)
+        """Of a step."""
+        return self._training.step_s
 
     @property
     def stretch_s(self) -> float:
-        """Of a stretch besides its steps, where no failure is near."""
-        return max(self._quiet_s(SHORT) - SHORT * self.step_s, 0.0)
+        """Of a stretch besides its steps."""
+        return self._training.stretch_s
 
     @property
     def struck_s(self) -> float:
         """Of a stretch that ends in a failure besides."""
-        struck_s = midmean(spans[0] for each, _, spans in self._stretches() if each.returns)
-        return max(struck_s - BEFORE * self.step_s - self.stretch_s, 0.0)
+        return self._training.struck_s
 
     @property
     def resumed_s(self) -> float:
         """Of a stretch after a recovery besides."""
-        more_s = midmean(
-            spans[1] - (STRUCK - (0 if each.returns == "all" else BEFORE)) * self.step_s
-            for each, _, spans in self._stretches()
-            if each.returns
-        )
-        return max(more_s - self.stretch_s, 0.0)
+        return self._training.resumed_s
 
-    def _stretches(self) -> Iterator[tuple[Stretch, int, list[float]]]:
-        """Each with its steps and the spans of training in it: two if there is a failure."""
-        spans, start = iter(self._seconds_of("train")), 0
+    @cached_property
+    def _training(self) -> _Stretch:
+        """What stretches take, but for the first, which warms up."""
+        causes, start = [], 0
         for each in self._script:
-            yield each, each.end - start, [next(spans) for _ in range(1 + bool(each.returns))]
-            start = each.end
-
-    def _quiet_s(self, steps: int) -> float:
-        """Of stretches without failures, but the first, which warms up."""
-        first = self._script[0]
-        return midmean(
-            span_s
-            for each, of, (span_s, *_) in self._stretches()
-            if of == steps and each.returns is None and each is not first
-        )
+            steps, start = each.end - start, each.end
+            if each.returns is None:
+                causes.append((steps, 1, 0, 0))
+            else:
+                again = BEFORE if each.returns == "all" else 0
+                causes += [(BEFORE, 1, 1, 0), (steps - BEFORE + again, 1, 0, 1)]
+        took_s = self._seconds_of("train")[
+            : len(causes)
+        ]  # the last step of the job is in no stretch
+        return _Stretch(*_each_s(took_s[1:], causes[1:]))
 
     # --- Recovery ---------------------------------------------------------------------------------
 
@@ -136,46 +145,53 @@ class RehearsalTimes:
         by_server: dict[int, list[float]] = {}
         for number, took_s in enumerate(self._seconds_of(cause)):
             by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
-        return fmean(map(midmean, by_server.values()))
+        return fmean(map(fmean, by_server.values()))
 
     @property
     def load_full_s(self) -> float:
         """Of a load of everything, with nothing appended."""
-        return self._load_s("all")
+        return self._load("all").whole_s
 
     @property
     def load_partial_s(self) -> float:
         """Of a load of the lost shards, with nothing appended."""
-        return self._load_s("lost")
+        return self._load("lost").whole_s
 
-    def _load_s(self, returns: Rollback) -> float:
-        return _besides(self._loads(returns), _slope_s(self._loads(returns)))
+    @property
+    def appended_s(self) -> float:
+        """What loads of lost shards take longer that read any files of chosen rows."""
+        return self._load("lost").any_s
 
     @property
     def append_s(self) -> float:
-        """What each save of chosen rows that was appended has added to loads of lost shards."""
-        return _slope_s(self._loads("lost"))
+        """What each file of chosen rows adds to them, but for its rows."""
+        return self._load("lost").file_s
 
-    def _loads(self, returns: Rollback) -> list[tuple[float, int]]:
-        """Those that were so answered, each with how many saves were appended to what it read."""
-        found = []
-        read = {
-            server: [0, *(files for _, files in chain)] for server, chain in self._chains.items()
-        }
+    @property
+    def append_row_s(self) -> float:
+        """What each row in such files adds."""
+        return self._load("lost").row_s
+
+    def _load(self, returns: Rollback) -> _Load:
+        """What loads after losses that were so answered take."""
+        took_s, read = [], []
         loads_s = zip(self._seconds_of("load"), self._strikes, strict=True)
-        for number, (took_s, each) in enumerate(loads_s):
+        for number, (load_s, each) in enumerate(loads_s):
             if each.returns == returns:
-                lost = struck(number, self._servers, self._hit) if returns != "all" else read
-                of_lost = [read[server][each.appended] for server in lost if read]
-                found.append((took_s, max(of_lost, default=0)))
-        return found
+                all_ = returns == "all"
+                whose = range(self._servers) if all_ else struck(number, self._servers, self._hit)
+                of_each = [self._chains[server][each.appended] for server in whose if self._chains]
+                longest = max(of_each, key=attrgetter("rows"), default=Chain(0, 0))
+                took_s.append(load_s)
+                read.append((1, longest.files > 0, *longest))
+        return _Load(*_each_s(took_s, read))
 
     # --- Saves ------------------------------------------------------------------------------------
 
     @property
     def save_s(self) -> float:
         """Of a save of everything that training waits for."""
-        return _besides(self._plain(chosen=False, after=False), 0.0)
+        return self._whole.save_s
 
     @property
     def stall_s(self) -> float:
@@ -185,31 +201,27 @@ class RehearsalTimes:
             for run in self._ran
         ]
         longest = [run_s[-len(self._script) :] for run_s in runs]
-        return midmean(map(self._counting, zip(*longest, strict=True))) if all(longest) else 0.0
+        return fmean(map(self._counting, zip(*longest, strict=True))) if all(longest) else 0.0
 
     @property
     def beside_s(self) -> float:
         """Of a load that training would go on beside, were it not pinned to steps."""
-        return self._load_s("none") or self._load_s("lost")
+        return self._load("none").whole_s or self._load("lost").whole_s
 
     @property
     def chosen_s(self) -> float:
         """Of a save of chosen rows, but for what each row takes, where no server merges."""
-        return _besides(self._plain(chosen=True, after=False), self.row_s)
+        return self._chosen.save_s
 
     @property
     def row_s(self) -> float:
         """What each row of the fullest server adds to a save of chosen rows."""
-        return _slope_s(self._plain(chosen=True, after=False))
+        return self._chosen.row_s
 
     @property
     def resaved_s(self) -> float:
         """What the first save after a recovery takes longer than others of as many rows."""
-        chosen = bool(self._chains)
-        later, others = (self._plain(chosen=chosen, after=after) for after in (True, False))
-        if not later:
-            return 0.0
-        return max(_besides(later, self.row_s) - _besides(others, self.row_s), 0.0)
+        return self._chosen.resaved_s if self._chains else self._whole.resaved_s
 
     @property
     def merge_s(self) -> float:
@@ -219,59 +231,55 @@ class RehearsalTimes:
         """
         if not self._chains:
             return 0.0
-        if merging := self._merging():
-            return max(_besides(merging, self.merging_s), 0.0)
-        files = max(files for chain in self._chains.values() for _, files in chain)
-        return self.load_partial_s + files * self.append_s + self.save_s
+        if any(self._merging):
+            return self._chosen.merge_s
+        read = max((chain for of in self._chains.values() for chain in of), key=attrgetter("rows"))
+        load = self._load("lost")
+        appended_s = load.any_s + read.files * load.file_s + read.rows * load.row_s
+        return load.whole_s + appended_s + self.save_s
 
     @property
     def merging_s(self) -> float:
         """What each server that merges adds to a save: they share cores, and the disk."""
-        return _slope_s(self._merging())
+        return self._chosen.merging_s
 
-    def _merging(self) -> list[tuple[float, int]]:
-        """What saves take longer at which servers merge, and how many do."""
-        chosen_s, row_s, resaved_s = self.chosen_s, self.row_s, self.resaved_s
-        return [
-            (each.took_s - chosen_s - each.rows * row_s - each.after * resaved_s, each.merging)
-            for each in self._saves
-            if each.merging
-        ]
+    @cached_property
+    def _whole(self) -> _Save:
+        return self._saved(chosen=False)
 
-    def _plain(self, *, chosen: bool, after: bool) -> list[tuple[float, int]]:
-        """Saves at which no server merges, and rows of the fullest server; see `_Save`."""
-        return [
-            (each.took_s, each.rows)
-            for each in self._saves
-            if each.chosen == chosen and each.after == after and not each.merging
-        ]
+    @cached_property
+    def _chosen(self) -> _Save:
+        return self._saved(chosen=True)
 
-    def _all_saves(self) -> Iterator[_Save]:
-        """Those that training waited for, in order."""
-        merging = Counter(
-            part.step for chain in self._chains.values() for part, files in chain if not files
-        )
-        rows, saves_s = self._of_slowest(lambda part: part.rows or 0), self._seconds_of("save")
-        for took_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
-            yield _Save(
-                took_s=took_s,
-                rows=int(rows.get(each.end, 0)),
-                chosen=each.save.portion < 1,
-                after=each.returns is not None,
-                merging=merging[each.end],
-            )
+    @cached_property
+    def _merging(self) -> list[int]:
+        """Servers that merge at each save of chosen rows."""
+        of_saves = zip(*self._chains.values(), strict=True)
+        return [sum(not chain.files for chain in of_servers) for of_servers in of_saves][1:]
+
+    def _saved(self, *, chosen: bool) -> _Save:
+        """What saves of everything take, or of chosen rows, but for the first save of all."""
+        rows, merging = self._of_slowest(lambda part: part.rows or 0), iter(self._merging)
+        took_s, causes = [], []
+        for save_s, each in zip(self._seconds_of("save"), self._script, strict=False):
+            if (each.save.portion < 1) == chosen:
+                servers = next(merging) if chosen else 0
+                after = each.returns is not None
+                took_s.append(save_s)
+                causes.append((1, after, rows.get(each.end, 0), servers > 0, servers))
+        return _Save(*_each_s(took_s, causes))
 
     @property
     def select_s(self) -> float:
         """What choosing the rows of a save takes."""
-        return midmean(self._of_slowest(lambda part: part.select_s).values())
+        return fmean(self._of_slowest(lambda part: part.select_s).values())
 
     @property
     def gather_s(self) -> float:
         """What collecting a million rows takes on one server."""
         gathered_s = self._of_slowest(lambda part: part.gather_s)
         rows = self._of_slowest(lambda part: part.rows or 0)
-        return midmean(gathered_s.values()) / midmean(rows.values()) * GATHERED
+        return fmean(gathered_s.values()) / fmean(rows.values()) * GATHERED
 
     def _of_slowest(self, stage: Callable[[ShardSave], float]) -> dict[int, float]:
         """Of the slowest server's part of each save of chosen rows, by its step."""
@@ -282,37 +290,29 @@ class RehearsalTimes:
         return slowest
 
 
-def _slope_s(points: Sequence[tuple[float, int]]) -> float:
-    """What each of something adds to what takes longer by it, seconds and how many; never less.
+def _each_s(took_s: Sequence[float], causes: Sequence[tuple[float, ...]]) -> list[float]:
+    """What each cause adds, never less than nothing, by least squares (Lawson and Hanson 1974).
 
-    The median slope of all pairs (Theil 1950; Sen 1968), which outliers leave alone.
+    `causes`: how often each was there, of each time. Nothing of nothing.
     """
-    slopes = [
-        (later_s - sooner_s) / (more - fewer)
-        for (sooner_s, fewer), (later_s, more) in combinations(points, 2)
-        if more != fewer
-    ]
-    return max(median(slopes), 0.0) if slopes else 0.0
+    if not took_s:
+        return []
+    counts = np.array(causes, float)
+    largest = np.maximum(counts.max(axis=0), 1.0)
+    found, _ = nnls(counts / largest, np.array(took_s))
+    return [float(each) for each in found / largest]
 
 
-def _besides(points: Sequence[tuple[float, int]], each_s: float) -> float:
-    """What is left of what takes `each_s` longer by each of something; 0 of none."""
-    return midmean(took_s - count * each_s for took_s, count in points) if points else 0.0
+def _chains(parts: Iterable[ShardSave]) -> dict[int, list[Chain]]:
+    """What loads read beside a whole file before all saves of chosen rows, and after each.
 
-
-def _chains(parts: Iterable[ShardSave]) -> dict[int, list[tuple[ShardSave, int]]]:
-    """Saves of chosen rows by server, each with how many files a load reads beside a whole one.
-
-    Whole saves come before those.
+    By server; whole saves come before those.
     """
     whole: dict[int, int] = {}
-    chosen: dict[int, list[ShardSave]] = {}
+    chosen: dict[int, list[tuple[int, int]]] = {}
     for part in parts:
         if part.rows is None:
             whole[part.server] = part.size
         else:
-            chosen.setdefault(part.server, []).append(part)
-    return {
-        server: list(zip(of, files_read((each.size for each in of), whole[server]), strict=True))
-        for server, of in chosen.items()
-    }
+            chosen.setdefault(part.server, []).append((part.size, part.rows))
+    return {server: list(chains(of, whole[server])) for server, of in chosen.items()}

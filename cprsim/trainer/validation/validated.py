@@ -16,12 +16,7 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
-from cprsim.trainer.validation.calibration import (
-    Calibration,
-    calibrate,
-    progress_part,
-    rehearsals,
-)
+from cprsim.trainer.validation.calibration import Calibration, measured, rehearsals, rehearse
 from cprsim.trainer.validation.compared import Compared, Load
 from cprsim.trainer.validation.modelled import (
     check_predictable,
@@ -117,6 +112,87 @@ class Validated:
         }
 
 
+class Validation:
+    """Real runs of a scenario, predicted first: by steps, for who does those of several in turns.
+
+    A machine is slower at one minute than at another. What is rehearsed, and then trained, now and
+    again in a longer time, is so at many paces.
+
+    Parameters
+    ----------
+    scenario, section, policies, seed, progress, repeats
+        As for `validate`, which raises the same errors.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        section: TrainerSection,
+        policies: Sequence[str] | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+        repeats: int = 1,
+    ) -> None:
+        plans, hit = scenario.plans_of(policies), largest_hit(scenario, seed)
+        left_out = [name for name, plan in plans.items() if not is_predictable(plan, hit)]
+        if policies is None and len(left_out) < len(plans):
+            plans = {name: plan for name, plan in plans.items() if name not in left_out}
+        check_predictable(section, scenario.cluster.trainers, plans, hit)
+        check_fits(scenario, section, plans=plans.values())
+        self._scenario, self._section, self._seed = scenario, section, seed
+        self._left_out, self._hit = left_out, hit
+        self._level = 0.5 if repeats < _QUARTILE_OF else 0.25
+        self._rehearsed = [
+            (plan, names, list[Trained]()) for plan, names in rehearsals(plans, lost(hit))
+        ]
+        self._runs = {name: list[Trained]() for name in plans}
+        self._steps, self._progress, self._done = section.data(scenario, seed).steps, progress, 0
+        once = sum(plan.steps for plan, *_ in self._rehearsed) + self._steps * len(plans)
+        self._total = once * repeats
+        self._loads: list[float] = []
+
+    def rehearse(self) -> None:
+        """Carry out all rehearsals once."""
+        self._loads = self._loads or [_load()]
+        for plan, _, ran in self._rehearsed:
+            asked = self._scenario, self._section, plan, self._seed
+            ran.append(rehearse(*asked, self._tell, self._hit))
+            self._done += plan.steps
+
+    def predict(self) -> Predicted:
+        """What is to come, by all that was rehearsed."""
+        calibrations: dict[str, Calibration] = {}
+        for plan, names, ran in self._rehearsed:
+            found = measured(ran, plan, self._scenario, self._level, self._hit)
+            calibrations |= dict.fromkeys(names, found)
+        return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
+
+    def train(self) -> None:
+        """Train under each policy once."""
+        for name, ran in self._runs.items():
+            ran.append(train(self._scenario, self._section, name, self._seed, self._tell))
+            self._loads.append(_load())
+            self._done += self._steps
+
+    def compare(self, predicted: Predicted) -> Validated:
+        """All that was trained beside what was predicted of it."""
+        cluster, (before, *meanwhile) = self._scenario.cluster, self._loads
+        members = cluster.parameter_servers + cluster.trainers + 1  # who leads them
+        return Validated(
+            predicted,
+            [
+                Compared(name, of, self._runs[name], self._level)
+                for name, of in predicted.of.items()
+            ],
+            Load(before, max(meanwhile), cores(), members),
+            self._left_out,
+        )
+
+    def _tell(self, done: int, _steps: int) -> None:
+        if self._progress is not None:
+            self._progress(self._done + done, self._total)
+
+
 def validate(
     scenario: Scenario,
     section: TrainerSection,
@@ -135,11 +211,11 @@ def validate(
     policies
         Names of the scenario's policies; by default all that can be predicted.
     seed, progress
-        As for `train`; steps are those of all runs, the one that calibrates included.
+        As for `train`; steps are those of all runs, those that calibrate included.
     repeats
-        How often each rehearsal is carried out, and then each policy trained, all in turns. Of
-        three or more, each span counts with its lower quartile: what else the machine does makes
-        some of them longer, and none shorter.
+        How often all is rehearsed, and then each policy trained, in turns. Of three or more, each
+        span counts with its lower quartile: what else the machine does makes some of them longer,
+        and none shorter.
     announce
         Told of the predictions before anything is trained.
 
@@ -150,39 +226,15 @@ def validate(
     RunError
         If a member of the cluster can't go on.
     """
-    plans = scenario.plans_of(policies)
-    hit = largest_hit(scenario, seed)
-    left_out = [name for name, plan in plans.items() if not is_predictable(plan, hit)]
-    if policies is None and len(left_out) < len(plans):
-        plans = {name: plan for name, plan in plans.items() if name not in left_out}
-    check_predictable(section, scenario.cluster.trainers, plans, hit)
-    check_fits(scenario, section, plans=plans.values())
-    level = 0.5 if repeats < _QUARTILE_OF else 0.25
-    steps = section.data(scenario, seed).steps
-    rehearsed, done = rehearsals(plans, lost(hit)), 0
-    total = (sum(each.steps for each, _ in rehearsed) + steps * len(plans)) * repeats
-    loads: list[float] = [_load()]
-    calibrations: dict[str, Calibration] = {}
-    for each, names in rehearsed:
-        part = progress_part(progress, done, total)
-        found = calibrate(scenario, section, each, seed, part, level, hit, repeats)
-        calibrations |= dict.fromkeys(names, found)
-        done += each.steps * repeats
-    predicted = predict(scenario, section, list(plans), calibrations, seed)
+    asked = Validation(scenario, section, policies, seed, progress, repeats)
+    for _ in range(repeats):
+        asked.rehearse()
+    predicted = asked.predict()
     if announce is not None:
         announce(predicted)
-    runs: dict[str, list[Trained]] = {name: [] for name in plans}
-    for name in [*plans] * repeats:
-        runs[name].append(
-            train(scenario, section, name, seed, progress_part(progress, done, total))
-        )
-        loads.append(_load())
-        done += steps
-    before, *meanwhile = loads
-    compared = [Compared(name, of, runs[name], level) for name, of in predicted.of.items()]
-    members = scenario.cluster.parameter_servers + scenario.cluster.trainers + 1  # who leads them
-    load = Load(before, max(meanwhile), cores(), members)
-    return Validated(predicted, compared, load, left_out)
+    for _ in range(repeats):
+        asked.train()
+    return asked.compare(predicted)
 
 
 def _load() -> float:
