@@ -12,10 +12,7 @@ from cprsim.cli import command as cli
 from tests.failures.malformed import CASES
 from tests.survival.cases import LANL, needs_lanl
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def gamma_csv(failures: int = 300) -> str:

@@ -5,7 +5,7 @@ ever fails; an interval of `math.inf` means that nothing is ever saved. Each doc
 whether its form is exact or first order, and for which model; the simulator is tested against
 the exact ones. `scipy` is imported inside the functions that need it, because it costs a second.
 
-- `intervals`: how often to save (Young, Daly, exact, CPR's PLS form, availability)
+- `intervals`: how often to save (Young, Daly, exact, CPR's PLS form)
 - `cpr`: the CPR paper's first-order overheads and its portion of lost samples (PLS)
 - `makespan`: exact wall times under exponential failures
 - `renewal`: exact long-run goodput under any failure law

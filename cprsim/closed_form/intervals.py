@@ -159,31 +159,3 @@ def pls_interval_s(
     check_positive(target_pls=target_pls, mtbf_s=mtbf_s)
     fraction = hit_fraction(servers, servers_hit)
     return math.inf if fraction == 0 else 2 * target_pls * mtbf_s / fraction
-
-
-def availability_interval_s(save_s: float, mtbf_s: float, recovery_s: float = 0.0) -> float:
-    """Interval that maximises first-order availability.
-
-    Parameters
-    ----------
-    save_s, mtbf_s
-        As in `young_interval_s`, s.
-    recovery_s : float
-        Time from a failure until training goes on, s, >= 0.
-
-    Returns
-    -------
-    float
-        Work between two saves, s; infinite without failures.
-
-    Notes
-    -----
-    Saxena et al. (arXiv 2410.18124) print the period `Tc = Ts + sqrt(2 (Tf + Tr) Ts + Ts**2)`.
-    That maximises `(1 - Ts/Tc) Tf / (Tf + Tr + Tc/2)`, so the period holds the save as well, and
-    the work is `Tc - Ts`. First order: half a period is lost per failure.
-    """
-    check_duration(save_s=save_s, recovery_s=recovery_s)
-    check_positive(mtbf_s=mtbf_s)
-    if math.isinf(mtbf_s):
-        return math.inf
-    return math.sqrt(2 * (mtbf_s + recovery_s) * save_s + save_s**2)

@@ -6,7 +6,7 @@
 import math
 
 from cprsim.closed_form.checks import check_duration, check_positive
-from cprsim.closed_form.exponential import growth, truncated_mean, truncated_variance
+from cprsim.closed_form.exponential import growth
 
 # A useful time this near to a multiple of the interval, relatively, is one: 2.1 / 0.7 is not 3.
 _MULTIPLE_TOLERANCE = 1e-9
@@ -57,37 +57,6 @@ def blocking_segment_s(
     if not during_recovery:
         return (mtbf_s + downtime_s + recovery_s) * growth(length_s / mtbf_s)
     return (mtbf_s + downtime_s) * (growth(recovery_s / mtbf_s) + 1) * growth(length_s / mtbf_s)
-
-
-def blocking_segment_variance_s2(
-    work_s: float, save_s: float, mtbf_s: float, recovery_s: float, downtime_s: float = 0.0
-) -> float:
-    """Variance of the time that `blocking_segment_s` expects, for failure-free recovery.
-
-    Parameters
-    ----------
-    work_s, save_s, mtbf_s, recovery_s, downtime_s
-        As in `blocking_segment_s`, s.
-
-    Returns
-    -------
-    float
-        Variance, s². Segments are independent: a run's variance is the sum over its segments.
-
-    Notes
-    -----
-    The number of failed tries is geometric with mean `q - 1` and variance `q (q - 1)`,
-    `q = exp((work + save)/M)`; each takes `Y + D + R`, `Y` an exponential cut off at the
-    segment's length. So `(q - 1) Var Y + q (q - 1) (E Y + D + R)**2`, exact.
-    """
-    check_duration(work_s=work_s, save_s=save_s, recovery_s=recovery_s, downtime_s=downtime_s)
-    check_positive(mtbf_s=mtbf_s)
-    length = (work_s + save_s) / mtbf_s
-    if length == 0:
-        return 0.0
-    failures = growth(length)
-    failed_try_s = mtbf_s * truncated_mean(length) + downtime_s + recovery_s
-    return failures * (mtbf_s**2 * truncated_variance(length) + (failures + 1) * failed_try_s**2)
 
 
 def segment_count(useful_time_s: float, interval_s: float) -> int:

@@ -121,15 +121,6 @@ def announced_goodput(
     return progress_s / (mtbf_s + recovery_s)
 
 
-def least_lead_s(save_s: float, step_s: float) -> float:
-    """The shortest notice that is worth anything, s: the step under way ends, and a save after it.
-
-    Both in seconds, >= 0.
-    """
-    check_duration(save_s=save_s, step_s=step_s)
-    return step_s + save_s
-
-
 def _check_recall(recall: float) -> None:
     if not 0 <= recall <= 1:
         raise ValueError(f"recall must be from 0 to 1, got {recall}")

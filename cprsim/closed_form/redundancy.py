@@ -38,29 +38,6 @@ def group_survival(nodes: int, copies: int, failed: int) -> float:
     return survived / math.comb(nodes, failed)
 
 
-def gemini_bound(nodes: int, copies: int, failed: int) -> float:
-    """Gemini's lower bound of `group_survival`, which needs no groups.
-
-    Parameters
-    ----------
-    nodes, copies, failed
-        As in `group_survival`, but `copies` needn't divide `nodes`.
-
-    Returns
-    -------
-    float
-        Probability, 0 to 1.
-
-    Notes
-    -----
-    1 for k < m, else `max(0, 1 - N C(N - m, k - m) / (m C(N, k)))`: Gemini (SOSP'23). Counts a
-    loss of two groups twice, so it is exact for k < 2m where m divides N.
-    """
-    _check_groups(nodes, copies, failed)
-    lost = nodes * _ways(nodes, copies, failed, 1) / (copies * math.comb(nodes, failed))
-    return max(0.0, 1 - lost)
-
-
 def _check_groups(nodes: int, copies: int, failed: int) -> None:
     if not nodes >= 1:
         raise ValueError(f"nodes must be >= 1, got {nodes}")
@@ -74,33 +51,6 @@ def _ways(nodes: int, copies: int, failed: int, lost: int) -> int:
     """Sets of failed nodes that contain `lost` given groups."""
     rest = failed - lost * copies
     return math.comb(nodes - lost * copies, rest) if rest >= 0 else 0
-
-
-def mirrored_mtti_s(pairs: int, node_mtbf_s: float) -> float:
-    """Mean time until both nodes of some pair are down, when none is repaired.
-
-    Parameters
-    ----------
-    pairs : int
-        Pairs of nodes with the same state, b, >= 1.
-    node_mtbf_s : float
-        Mean time to failure of one node, s, > 0.
-
-    Returns
-    -------
-    float
-        Mean time to interrupt, s, from when all nodes are up.
-
-    Notes
-    -----
-    `mu / (2 b) (1 + 4^b / C(2b, b))`, exact for independent exponential failures (Benoit et al.,
-    SC'19).
-    """
-    if not pairs >= 1:
-        raise ValueError(f"pairs must be >= 1, got {pairs}")
-    check_positive(node_mtbf_s=node_mtbf_s)
-    ways: int = 4**pairs
-    return node_mtbf_s * ((1 + ways / math.comb(2 * pairs, pairs)) / (2 * pairs))
 
 
 def erlang_b(channels: int, load: float) -> float:

@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cprsim.closed_form.intervals import (
-    availability_interval_s,
     daly_higher_order_interval_s,
     daly_interval_s,
     exact_interval_s,
@@ -25,7 +24,6 @@ OPTIMA = [
     daly_interval_s,
     daly_higher_order_interval_s,
     exact_interval_s,
-    availability_interval_s,
 ]
 
 
@@ -137,7 +135,7 @@ def test_exact_interval_tends_to_the_mtbf_for_dear_saves():
     assert exact_interval_s(1e6, 100.0) == pytest.approx(100.0)
 
 
-@pytest.mark.parametrize("interval", [daly_interval_s, exact_interval_s, availability_interval_s])
+@pytest.mark.parametrize("interval", [daly_interval_s, exact_interval_s])
 def test_every_optimum_tends_to_young_for_cheap_saves(interval):
     assert interval(1e-6, 1e6) == pytest.approx(young_interval_s(1e-6, 1e6), rel=1e-5)
 
@@ -162,24 +160,6 @@ def test_pls_interval_of_the_calibrated_set(servers_hit, hours):
 def test_pls_interval_is_infinite_where_nothing_can_be_lost():
     assert pls_interval_s(0.1, math.inf, 8) == math.inf
     assert pls_interval_s(0.1, 28 * HOUR, 8, servers_hit=0) == math.inf
-
-
-@given(save_s=st.floats(1.0, 100.0), factor=st.floats(0.1, 10.0))
-def test_availability_interval_maximises_availability(save_s, factor):
-    mtbf_s, recovery_s = 1000.0, 50.0
-
-    def availability(work_s):
-        period_s = work_s + save_s
-        return work_s / period_s * mtbf_s / (mtbf_s + recovery_s + period_s / 2)
-
-    best_s = availability_interval_s(save_s, mtbf_s, recovery_s)
-    assert availability(best_s) >= availability(best_s * factor) * (1 - 1e-12)
-
-
-def test_availability_interval_is_the_printed_period_less_the_save():
-    # Tc = Ts + sqrt(2 (Tf + Tr) Ts + Ts**2) of arXiv 2410.18124
-    printed = 10 + math.sqrt(2 * (1000 + 50) * 10 + 10**2)
-    assert availability_interval_s(10.0, 1000.0, 50.0) == pytest.approx(printed - 10)
 
 
 @pytest.mark.parametrize("interval", OPTIMA)

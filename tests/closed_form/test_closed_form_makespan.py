@@ -18,7 +18,6 @@ from cprsim.closed_form.makespan import (
     async_makespan_s,
     blocking_makespan_s,
     blocking_segment_s,
-    blocking_segment_variance_s2,
     partial_makespan_s,
     segment_count,
 )
@@ -54,40 +53,10 @@ def test_daly_printed_makespan(work, tau, save, mtbf, recovery):
     assert found == pytest.approx(printed)
 
 
-def test_blocking_variance_of_the_table():
-    # 40329.7 is the variance of the whole makespan, 20 segments (Monte-Carlo: 40619)
-    assert 20 * blocking_segment_variance_s2(50, 5, 100, 10, 3) == pytest.approx(40329.7, abs=0.05)
-
-
-@pytest.mark.parametrize("length", [1e-3, 0.0199, 0.0201, 0.5, 3.0, 20.0])
-def test_blocking_variance_in_the_references_own_form(length):
-    mtbf, lost = 100.0, 13.0
-    segment = length * mtbf
-    q = math.exp(length)
-    mean = mtbf - segment / (q - 1)
-    square = 2 * mtbf**2 - (segment**2 + 2 * mtbf * segment) / (q - 1)
-    expected = (q - 1) * (square - mean**2) + q * (q - 1) * (mean + lost) ** 2
-    # This form cancels: its variance of the failure time loses two powers of the length.
-    assert blocking_segment_variance_s2(segment, 0.0, mtbf, lost) == pytest.approx(
-        expected, rel=1e-12 + 1e-15 / length**2
-    )
-
-
-def test_blocking_variance_keeps_its_digits_for_rare_failures():
-    # One failure at most: probability L/M, and then a uniform age with second moment L**2/3.
-    assert blocking_segment_variance_s2(1.0, 0.0, 1e12, 0.0) == pytest.approx(1e-12 / 3, rel=1e-9)
-
-
-def test_blocking_variance_without_failures():
-    assert blocking_segment_variance_s2(50, 5, math.inf, 10) == 0.0
-    assert blocking_segment_variance_s2(0, 0, 100, 10) == 0.0
-
-
 @pytest.mark.parametrize("mtbf", [0.01, 1e-4])
 def test_hopeless_segments_are_infinite_and_no_error(mtbf):
     assert blocking_segment_s(50, 5, mtbf, 10) == math.inf
     assert blocking_segment_s(50, 5, mtbf, 10, during_recovery=False) == math.inf
-    assert blocking_segment_variance_s2(50, 5, mtbf, 10) == math.inf
     assert async_cycle_s(50, 1, 5, mtbf, 10) == math.inf
 
 
@@ -264,7 +233,6 @@ MULTIPLE = "useful_time_s must be a multiple of interval_s"
         (lambda: blocking_segment_s(50, 5, 100, math.nan), "recovery_s must be >= 0, got nan"),
         (lambda: blocking_segment_s(50, 5, 100, 1, -2.0), "downtime_s must be >= 0, got -2.0"),
         (lambda: blocking_segment_s(math.inf, 5, 100, 1), "work_s must be finite, got inf"),
-        (lambda: blocking_segment_variance_s2(50, 5, -1.0, 1), "mtbf_s must be > 0, got -1.0"),
         (lambda: segment_count(0.0, 50), "useful_time_s must be > 0, got 0.0"),
         (lambda: segment_count(math.inf, 50), "useful_time_s must be finite, got inf"),
         (lambda: segment_count(100, -3.0), "interval_s must be > 0, got -3.0"),

@@ -10,7 +10,6 @@ from cprsim.closed_form.intervals import young_interval_s
 from cprsim.closed_form.makespan import blocking_segment_s
 from cprsim.closed_form.prediction import (
     announced_goodput,
-    least_lead_s,
     predicted_interval_s,
     predicted_waste,
 )
@@ -45,10 +44,6 @@ def test_what_is_rare_goes_as_the_first_order_says(recall, alarms_per_failure):
     exact = announced_goodput(interval_s, save_s, mtbf_s, recovery_s, recall, alarms)
     waste = predicted_waste(interval_s, save_s, mtbf_s, recovery_s, recall, alarms)
     assert 1 / exact - 1 == pytest.approx(waste, rel=1e-3)
-
-
-def test_the_least_lead():
-    assert least_lead_s(30.0, 0.5) == 30.5
 
 
 def test_a_recall_beyond_all_is_refused():

@@ -11,9 +11,7 @@ import pytest
 
 from cprsim.closed_form.redundancy import (
     erlang_b,
-    gemini_bound,
     group_survival,
-    mirrored_mtti_s,
     share_waited,
     stalled_share,
 )
@@ -39,7 +37,6 @@ def test_survival_by_enumeration(nodes, copies):
         hits = [set(hit) for hit in itertools.combinations(range(nodes), failed)]
         survived = sum(not any(group <= hit for group in groups) for hit in hits)
         assert group_survival(nodes, copies, failed) == pytest.approx(survived / len(hits))
-        assert gemini_bound(nodes, copies, failed) <= survived / len(hits) + 1e-12
 
 
 def test_many_nodes_lose_no_digits():
@@ -48,37 +45,6 @@ def test_many_nodes_lose_no_digits():
     for drawn in range(100):
         exact *= Fraction(2000 - 2 * drawn, 2000 - drawn)
     assert group_survival(2000, 2, 100) == pytest.approx(float(exact), rel=1e-12)
-
-
-def test_gemini_bound():
-    assert gemini_bound(16, 2, 4) == pytest.approx(0.6)  # printed, where the exact is 0.61538
-    assert gemini_bound(16, 2, 3) == pytest.approx(0.8)  # exact: two pairs need four failures
-    assert gemini_bound(16, 2, 1) == 1.0
-    assert gemini_bound(16, 2, 16) == 0.0
-    # Five nodes in a ring, say: 10 pairs fail, and 5/2 groups of 2 have one way each.
-    assert gemini_bound(5, 2, 2) == pytest.approx(0.75)
-
-
-@pytest.mark.parametrize(("pairs", "means"), [(1, 1.5), (2, 0.9167), (10, 0.3338), (100, 0.0937)])
-def test_printed_mtti(pairs, means):
-    assert mirrored_mtti_s(pairs, 1000.0) == pytest.approx(1000 * means, abs=0.05)
-
-
-@pytest.mark.parametrize("pairs", [1, 2, 3, 7, 40])
-def test_mtti_integrates_the_survival(pairs):
-    # A pair is up with 2 exp(-t) - exp(-2t); the power of b, term by term, over all t.
-    terms = (
-        Fraction(math.comb(pairs, j) * 2 ** (pairs - j) * (-1) ** j, pairs + j)
-        for j in range(pairs + 1)
-    )
-    assert mirrored_mtti_s(pairs, 1.0) == pytest.approx(float(sum(terms)), rel=1e-12)
-
-
-def test_mtti_of_very_many_pairs():
-    # 4^b / C(2b, b) tends to sqrt(pi b) (1 + 1/8b), far beyond what 4.0**b could hold.
-    b = 10_000
-    limit = (1 + math.sqrt(math.pi * b) * (1 + 1 / (8 * b))) / (2 * b)
-    assert mirrored_mtti_s(b, 1.0) == pytest.approx(limit, rel=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -140,9 +106,7 @@ def test_stalls_without_spares():
         (lambda: group_survival(4, 5, 1), "copies must be from 1 to nodes=4, got 5"),
         (lambda: group_survival(4, 3, 1), "copies must divide nodes=4, got 3"),
         (lambda: group_survival(4, 2, 5), "failed must be from 0 to nodes=4, got 5"),
-        (lambda: gemini_bound(4, 3, -1), "failed must be from 0 to nodes=4, got -1"),
-        (lambda: mirrored_mtti_s(0, 1.0), "pairs must be >= 1, got 0"),
-        (lambda: mirrored_mtti_s(1, 0.0), "node_mtbf_s must be > 0, got 0.0"),
+        (lambda: group_survival(4, 2, -1), "failed must be from 0 to nodes=4, got -1"),
         (lambda: erlang_b(-1, 1.0), "channels must be >= 0, got -1"),
         (lambda: erlang_b(1, math.nan), "load must be >= 0, got nan"),
         (lambda: stalled_share(0, 1, 1.0, 1.0), "nodes must be >= 1, got 0"),

@@ -25,10 +25,7 @@ needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
 HEADER = "# event_id component_id node_id platform_id node_name event_type "
 HEADER += "event_start_time event_stop_time event_end_reason\n"
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def outages_of(log: FailureLog) -> list[tuple[float, int, float | None]]:

@@ -55,9 +55,7 @@ def rows_in(path: Path, reader: str) -> tuple[str, int]:
     }[reader]
 
 
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture(scope="module")

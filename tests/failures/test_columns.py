@@ -17,10 +17,7 @@ START = 1_777_816_800  # 2026-05-03 14:00 UTC
 #: Seconds from the first failure in quarters, which binary fractions hold; node; end of the outage.
 ROWS = [(0.0, 7, 90.25), (12.25, 3, None), (12.25, 0, 3600.5), (86_400.75, 7, 86_401.0)]
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def write(text: str, name: str = "log.csv") -> str:

@@ -21,10 +21,7 @@ from cprsim.job.workload import Job
 HOUR_S, DAY_S = 3600.0, 86_400.0
 START = datetime(2025, 3, 1, 6, tzinfo=UTC).timestamp()
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def daily(days: int = 10, **more: object) -> FailureLog:

@@ -29,10 +29,7 @@ HOLDS = {
     "intervals": 3,
 }
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def section(reader: str) -> str:

@@ -14,10 +14,7 @@ from cprsim.failures.logs import xid
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import read_log
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def written(text: str, reader: str) -> FailureLog:

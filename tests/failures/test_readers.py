@@ -23,11 +23,7 @@ needs_lanl = pytest.mark.skipif(not LANL.exists(), reason=f"needs {LANL}")
 GOOD = "time_s,node,kind\n0.5,3,trainer\n2,0,ps\n2,7,parameter_server\n"
 LANL_HEADER = "System,machine type,nodes,nodenumz,Prob Started\n"
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    """Logs are written and named by their bare names, so that errors can be compared whole."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def write(text: str | bytes, name: str = "failures.csv") -> str:

@@ -55,10 +55,7 @@ FILES = {
     "one-interval": ("5", "intervals"),
 }
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def error_of(name: str) -> str:

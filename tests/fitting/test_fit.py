@@ -29,10 +29,7 @@ SCENARIO = {
     "policies": {"full": {"system": "full"}},
 }
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def gamma_log(failures: int = 400, seed: int = 0, **more) -> FailureLog:

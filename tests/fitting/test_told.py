@@ -21,10 +21,7 @@ MONDAY = datetime(2024, 4, 1, tzinfo=UTC).timestamp()
 STEPFUN = LANL.parents[1] / "stepfun_faults/fault_trace_dev.json.gz"
 needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def by_day(epoch: Epoch | None) -> FailureLog:

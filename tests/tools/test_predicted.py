@@ -1,7 +1,10 @@
 """The page of predictions, and the table that its picture is drawn of."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 
+from tools.pages import predicted
 from tools.pages.predicted import PAGE, TABLE, leanings
 from tools.paths import DOCS, SCENARIOS
 
@@ -25,4 +28,39 @@ def test_distances_are_means_over_what_took_long_enough():
     assert leanings(shown).splitlines()[2:] == [
         "| that choose rows | save | +30.0 % | 2 |",
         "| others | overhead | -50.0 % | 1 |",
+    ]
+
+
+def test_all_is_rehearsed_and_written_down_before_any_is_trained(tmp_path, monkeypatch):
+    done = []
+
+    class Asked:
+        def __init__(self, name):
+            self._name = name
+
+        def rehearse(self):
+            done.append(f"rehearse {self._name}")
+
+        def predict(self):
+            done.append(f"predict {self._name}")
+            return SimpleNamespace(content=self._name.encode, sha256="0" * 64)
+
+        def train(self):
+            written = sorted(each.name for each in tmp_path.iterdir())
+            assert written == ["base.json", "no-failures.json"]
+            done.append(f"train {self._name}")
+
+        def compare(self, predicted):
+            assert predicted.content() == self._name.encode()
+            return SimpleNamespace(verdicts=dict)
+
+    monkeypatch.setattr(predicted, "_WRITTEN", tmp_path)
+    monkeypatch.setattr(predicted, "_asked", lambda name, _: Asked(name))
+    predicted.measured(["base", "no failures"], 2)
+
+    in_turns = ["base", "no failures"]
+    assert done == [
+        *(f"rehearse {name}" for name in in_turns * 2),
+        *(f"predict {name}" for name in in_turns),
+        *(f"train {name}" for name in in_turns * 2),
     ]

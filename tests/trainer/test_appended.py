@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cprsim.basics.units import parse_duration
 from cprsim.contract import Tracking
 from cprsim.contract.ledger import CAUSES
 from cprsim.failures.hit import Hit
@@ -20,7 +21,7 @@ from cprsim.trainer.validation.appended import (
     of_scenario,
     whole_size,
 )
-from cprsim.trainer.validation.modelled import calibrated
+from cprsim.trainer.validation.modelled import _chosen, calibrated, period_of
 from cprsim.trainer.validation.pinned import Kill
 from cprsim.trainer.validation.predicted import predict
 from tools.pages.counted import CALIBRATION, Asked, read
@@ -148,6 +149,20 @@ def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
     assert 0.001 <= round(first_s, 6) <= 0.005  # of the saves that are the first after a loss
     assert more.pop("load") == pytest.approx(found.reading_s(10.0, 1.0, 0.01))
     assert not any(more.values())
+
+
+def test_a_written_scenario_charges_files_for_their_rows_and_for_being_there():
+    scenario, _, data = asked_for("cpr-mfu", "0.08 s")
+    plans = {"cpr-mfu": scenario.plan("cpr-mfu")}
+    costs = replace(CALIBRATION, append_s=0.1, append_row_s=1e-3, appended_s=0.5)
+
+    written = calibrated(scenario, plans, data, costs).mapping()
+
+    period = period_of(plans["cpr-mfu"], scenario.job.useful_time_s / data.steps)
+    chosen = _chosen(scenario, plans["cpr-mfu"], data, period)
+    assert chosen.merge_after == written["policies"]["cpr-mfu"]["merge_after"] > 2
+    append_s = 0.1 + 1e-3 * chosen.rows + 0.5 / (chosen.merge_after / 2)
+    assert parse_duration(written["costs"]["append"]) == pytest.approx(append_s)
 
 
 @pytest.mark.parametrize("interval", ["0.16 s", "3.2 s", "10 s"])

@@ -31,11 +31,12 @@ from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.ecrm import PARITIES, every_group_decodes
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario, load_scenario
+from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sim.engine import play, play_against
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.section import trainer_section
-from cprsim.trainer.validation import validated
-from cprsim.trainer.validation.calibration import Calibration, averaged, measured
+from cprsim.trainer.validation import calibration, validated
+from cprsim.trainer.validation.calibration import Calibration, averaged, measured, rehearse
 from cprsim.trainer.validation.modelled import (
     _resolved,
     check_predictable,
@@ -44,7 +45,6 @@ from cprsim.trainer.validation.modelled import (
     lost,
     period_of,
 )
-from cprsim.trainer.validation.pace import _scaled
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.rehearsal import (
     SHORT,
@@ -386,6 +386,10 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1):
     )
 
 
+def seconds_in(ran, plan, hit=1):
+    return SimpleNamespace(**RehearsalTimes(ran, plan, 0.5, 2, hit).seconds())
+
+
 def seconds_of(spans):
     seconds = dict.fromkeys(CAUSES, 0.0)
     for span in spans:
@@ -429,9 +433,15 @@ def test_a_calibrated_model_charges_what_was_measured():
     assert (found.appended_s, found.append_s) == pytest.approx((0.001, 0.004))
     assert found.append_row_s == pytest.approx(1e-5)
     assert measured([ran, ran], plan, scenario) == found
-    ran.replaced += 2
+
+
+def test_a_rehearsal_with_members_that_were_silent_is_spoilt(config, monkeypatch):
+    ran = SimpleNamespace(replaced=12, struck=10)
+    monkeypatch.setattr(calibration, "carry_out", lambda *_: ran)
+    mapping = load_mapping(config)
+    scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
     with pytest.raises(RunError) as error:
-        measured([ran], plan, scenario)
+        rehearse(scenario, section, rehearsal(None))
     assert str(error.value) == (
         "2 members were silent for too long in the rehearsal, which spoils it; try again on a "
         'quieter machine, or give them longer, e.g. answer = "10 s" in [trainer]'
@@ -442,9 +452,9 @@ def test_where_no_server_merges_it_takes_what_is_read_and_written():
     """Servers whose files of chosen rows are too short, and others."""
     plan = rehearsal(Tracking("mfu", 0.125))
     chosen = [each for each in plan.script if each.save.portion < 1]
-    one = RehearsalTimes([rehearsed(plan, (1, 1))], plan, 0.5, 2)
+    one = seconds_in([rehearsed(plan, (1, 1))], plan)
     costs = [Calibration(*(1.0,) * 6, merge_s=s, select_s={"mfu": 1.0}) for s in (0.5, 0.25)]
-    apart = RehearsalTimes([rehearsed(plan, (3500, 5000))], plan, 0.5, 2)  # and once together
+    apart = seconds_in([rehearsed(plan, (3500, 5000))], plan)  # and once together
     steps = chosen[-1].end - chosen[0].end + SHORT
 
     read_s = 0.021 + 0.004 * len(chosen) + 1e-5 * (140 * len(chosen) + 20 * steps)
@@ -466,29 +476,46 @@ def test_times_are_reduced_over_repeats_before_what_each_cause_adds_is_fitted():
             )
             shift += more_s
 
-    found, expected = (RehearsalTimes(each, plan, 0.5, 2) for each in (runs, [usual]))
+    found, expected = (seconds_in(each, plan) for each in (runs, [usual]))
     assert (found.save_s, found.chosen_s) == pytest.approx((expected.save_s, expected.chosen_s))
 
 
-def test_a_rehearsal_that_was_slower_at_all_is_no_other():
-    """Of three, one took three times as long, and one half as long."""
-    plan = rehearsal(Tracking("mfu", 0.125))
+def test_repeats_are_put_at_one_pace():
+    """A save that took longer in a run that was quick at all is not in the middle of three."""
+    plan = rehearsal(None)
     usual, slow, quick = (rehearsed(plan) for _ in range(3))
-    for ran, factor in ((slow, 3), (quick, 0.5)):
-        for name, times in _scaled(ran, factor)._asdict().items():
-            setattr(ran, name, times)
+    stretched(slow, 3.0)
+    stretched(quick, 0.5)
+    stretched(quick, 2.5, "save")  # 1.25 times as long as usual
 
-    three = [slow, quick, usual]
-    found, expected = (RehearsalTimes(each, plan, 0.5, 2) for each in (three, [usual]))
-    for name in ("step_s", "save_s", "chosen_s", "load_partial_s", "reschedule_s", "select_s"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name))
+    found, expected = (seconds_in(each, plan) for each in ([slow, quick, usual], [usual]))
+    assert found.save_s == pytest.approx(expected.save_s)
+
+
+def stretched(ran, factor, cause=None):
+    """All its spans, or those of one cause, take so many times as long."""
+    for place, span in enumerate(ran.spans):
+        if cause in (None, span.cause):
+            ran.spans[place] = span._replace(start_s=0.0, end_s=factor * span.lasted_s)
+    ran.seconds = seconds_of(ran.spans)
+
+
+def test_what_is_far_off_hardly_counts_where_nothing_is_repeated():
+    plan = rehearsal(None)
+    usual, ran = rehearsed(plan), rehearsed(plan)
+    for place in [i for i, span in enumerate(ran.spans) if span.cause in ("save", "detect")][4::11]:
+        span = ran.spans[place]
+        ran.spans[place] = span._replace(end_s=span.end_s + 0.2)
+
+    found, expected = (seconds_in([each], plan) for each in (ran, usual))
+    assert (found.save_s, found.detect_s) == pytest.approx((expected.save_s, expected.detect_s))
 
 
 @pytest.mark.parametrize("hit", [1, 2])
 def test_loads_read_what_was_appended_to_shards_that_were_lost(hit):
     """Of a server that merges each other save, and one that never does."""
     plan = rehearsal(Tracking("mfu", 0.125))
-    found = RehearsalTimes([rehearsed(plan, (21_000, 1), hit)], plan, 0.5, 2, hit)
+    found = seconds_in([rehearsed(plan, (21_000, 1), hit)], plan, hit)
 
     assert (found.load_full_s, found.load_partial_s) == pytest.approx((0.03, 0.02))
     assert (found.appended_s, found.append_s) == pytest.approx((0.001, 0.004))

@@ -16,7 +16,6 @@ from cprsim.trainer.members.trackers import (
     ShardTracker,
     TorchMFU,
     TorchSCAR,
-    TorchSSU,
     Unsettled,
 )
 from cprsim.trainer.members.trackers_lists import Lists
@@ -35,22 +34,6 @@ class TestTorchMFU(TrackerConformance):
 
     def tracker(self, table):
         return TorchMFU(len(table))
-
-
-class TestTorchSSU(TrackerConformance):
-    counts = False
-    memory_bytes = 4 * 125 + 1000 // 8
-
-    def tracker(self, table):
-        return TorchSSU(len(table), capacity=-(-len(table) // 8), seed=4)
-
-
-# Fuller than full: 64 ids a batch, and a list of 10.
-class TestTorchSSUThatEvicts(TrackerConformance):
-    counts = False
-
-    def tracker(self, table):
-        return TorchSSU(len(table), capacity=10, period=1, seed=8)
 
 
 class TestTorchSCAR(TrackerConformance):
@@ -105,11 +88,10 @@ class TestPartOfSCAR(TrackerConformance):
 def test_torch_trackers_select_what_numpys_do(
     history: list[tuple[list[list[int]], int]], given_as: str
 ) -> None:
-    """Step by step, in order, of the same history, with evictions of the same seed."""
+    """Step by step, in order, of the same history."""
     table = np.zeros((ROWS, 3), dtype=np.float32)
     pairs = [
         (MFU(ROWS), TorchMFU(ROWS)),
-        (SSU(ROWS, 4, 2, 7), TorchSSU(ROWS, 4, 2, 7)),
         (SCAR(table), TorchSCAR(torch.from_numpy(table))),
     ]
     for batches, k in history:

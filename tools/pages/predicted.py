@@ -1,9 +1,9 @@
 """Write docs/predicted.md: real runs, predicted and measured on this machine.
 
 Run `python -m tools.pages.predicted` on a quiet machine (40 minutes). Each configuration of
-scenarios/train-quick.toml is calibrated on its servers and tables, predicted, and then trained, its
-policies in turns and several times. Predictions are written into build/predicted/ before anything
-is trained with them, and the page has their hashes.
+scenarios/train-quick.toml is calibrated on its servers and tables, all of them in turns and several
+times, then all are predicted, and then trained, again in turns. Predictions are written into
+build/predicted/ before anything is trained, and the page has their hashes.
 """
 
 import argparse
@@ -150,10 +150,11 @@ configuration and {during:.1f} during one, which has what was trained in it.
   of those files.
 
 A cause is within bounds if it is off by at most 10 % or 50 ms, the sum (*overhead*) by at most
-5 %, and so are updates lost. Each policy is trained {repeats} times, all of a configuration in
-turns. Of three runs or more each save, load, ... counts with its lower quartile over the runs, and
-so does each in the calibration; *noise* is how far the sums of single runs are apart. PLS, failures
-and lost steps are counted, and have to agree exactly.
+5 %, and so are updates lost. All configurations are rehearsed {repeats} times, in turns, and then
+trained {repeats} times, in turns, so that each meets the machine at many times. Each save, load
+and so on counts with its lower quartile over the runs, all put at one pace, and so does each in the
+calibration; *noise* is how far the sums of single runs are apart. PLS, failures and lost steps are
+counted, and have to agree exactly.
 
 This machine is slower at one minute than at another, and then at everything. So seconds are
 compared at the rehearsal's pace: divided by what training itself took, of what was predicted of it
@@ -174,7 +175,8 @@ What came out of the first comparisons, and is in the simulator since:
 - **A store that appends.** A save of chosen rows is a file on top of the last whole one. A load
   reads all of them (`costs.append` for each), and every so many saves they are merged, which
   reads and writes everything (`merge_after` of CPR's policies, `costs.merge`). Before, loads of
-  CPR's policies were as short as others, and merging cost nothing.
+  CPR's policies were as short as others, and merging cost nothing. What a file adds to a load, and
+  what each of its rows does, is measured from many files of few rows and from files of more.
 - **Servers that merge at different saves.** Each has as many rows in its files as were used of its
   own, so it merges when its own are long enough, and each time training waits for it. When that is
   is counted beforehand, with the trainer's own trackers and the kills of the run
@@ -202,8 +204,6 @@ What came out of the first comparisons, and is in the simulator since:
   how much, without processes and seconds.
 - **Failures of several sizes** in one job are all charged like the largest: how long replacements
   take to start depends on how many start at once, and on the cores there are.
-- **Appended files** are longer in the rehearsal than in most runs, so that each is charged too much
-  when it is loaded.
 
 What predictions lean to, the mean distance of each cause that took 50 ms or more:
 

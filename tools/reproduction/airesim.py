@@ -15,8 +15,6 @@ SCENARIO: Final = SCENARIOS / "airesim.toml"
 DAYS: Final = 256.0
 SERVERS, POOL, MACHINES, BAD = 4096, 4160, 4360, 654
 A_DAY, TIMES_MORE = 0.01, 5.0
-#: Minutes that a failure stops the job for.
-STOP_MIN: Final = 20.0
 
 
 class Published(NamedTuple):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.errors import UsageError
-from cprsim.rows.trackers import MFU, SCAR, SSU, RowIds
+from cprsim.rows.trackers import MFU, SCAR, RowIds
 from cprsim.rows.trackers.contract import TrackerName, row_ids
 from cprsim.trainer.manner import MOST_TIMES
 from cprsim.trainer.members.trackers_lists import Lists
@@ -85,19 +85,6 @@ class TorchMFU(MFU):
         if len(self._ones) < count:
             self._ones = torch.ones(count, dtype=torch.int32)
         return self._ones[:count]
-
-
-class TorchSSU(SSU):
-    """`SSU`: which rows are listed, and their order, NumPy finds out sooner than torch does."""
-
-    def observe(
-        self,
-        rows: Ids,
-        values: object = None,  # noqa: ARG002  (for trackers that judge by values)
-        times: Ids | None = None,  # noqa: ARG002  (for trackers that count)
-    ) -> None:
-        """Put the rows on the list, if it is this batch's turn."""
-        super().observe(np.asarray(rows))
 
 
 class TorchSCAR(SCAR):

@@ -27,7 +27,7 @@ from cprsim.trainer.validation.rehearsed import RehearsalTimes
 
 #: What isn't of the block `[costs]`.
 _OF_TRAINING = (
-    *("step_s", "stretch_s", "struck_s", "resumed_s", "resaved_s"),
+    *("step_s", "stretch_s", "struck_s", "resumed_s", "warm_s", "resaved_s"),
     *("stall_s", "beside_s"),
 )
 #: Of each rehearsal, and of each with saves of chosen rows.
@@ -55,13 +55,13 @@ class Calibration:
     """What was measured, s: times at a quantile over the repeats, and what each cause adds to them.
 
     `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `struck_s` more if
-    it ends in a failure, `resumed_s` more if it follows a recovery; and the first save after one
-    `resaved_s` longer than others. `stall_s`: of a save in the background. `beside_s`: of a load
-    that training goes on beside, but for being pinned to steps. `chosen_s`: of a save of chosen
-    rows, and `row_s` more for each row; where servers merge what was appended it takes `merge_s`
-    longer, and `merging_s` for each of them. A load takes `appended_s` longer if it reads any
-    file of chosen rows, `append_s` for each, and `append_row_s` for each of their rows.
-    `select_s`: what each tracker takes to choose rows.
+    it ends in a failure, `resumed_s` more if it follows a recovery, `warm_s` more if it is the
+    first of all; and the first save after a recovery `resaved_s` longer than others. `stall_s`: of
+    a save in the background. `beside_s`: of a load that training goes on beside, but for being
+    pinned to steps. `chosen_s`: of a save of chosen rows, and `row_s` more for each row; where
+    servers merge what was appended it takes `merge_s` longer, and `merging_s` for each of them. A
+    load takes `appended_s` longer if it reads any file of chosen rows, `append_s` for each, and
+    `append_row_s` for each of their rows. `select_s`: what each tracker takes to choose rows.
 
     The others are those of a scenario's `[costs]`: `gather_s` for a million rows.
     """
@@ -83,6 +83,7 @@ class Calibration:
     stretch_s: float = 0.0
     struck_s: float = 0.0
     resumed_s: float = 0.0
+    warm_s: float = 0.0
     resaved_s: float = 0.0
     stall_s: float = 0.0
     beside_s: float = 0.0
@@ -126,10 +127,22 @@ def rehearse(
 
     Its policies, failures and costs are not looked at. `seed`, `progress`: as in `train`. `hit`:
     servers that fail at once.
+
+    Raises
+    ------
+    RunError
+        If members were lost that nobody had struck.
     """
     with owned_folder() as folder:
         rehearsed = Scenario(**_mapping(scenario, section, plan, folder, hit))
-        return carry_out(rehearsed, section, "rehearsal", plan, seed, progress)
+        ran = carry_out(rehearsed, section, "rehearsal", plan, seed, progress)
+    if silent := ran.replaced - ran.struck:
+        raise RunError(
+            f"{silent} members were silent for too long in the rehearsal, which "
+            'spoils it; try again on a quieter machine, or give them longer, e.g. answer = "10 s" '
+            "in [trainer]"
+        )
+    return ran
 
 
 def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, list[str]]]:
@@ -162,24 +175,12 @@ def measured(
         As they were carried out.
     level
         The quantile over the repeats that a time counts with; the median by default.
-
-    Raises
-    ------
-    RunError
-        If members were lost that nobody had struck.
     """
-    silent = sum(each.replaced - each.struck for each in ran)
-    if silent > 0:
-        raise RunError(
-            f"{silent} members were silent for too long in the rehearsal, which "
-            'spoils it; try again on a quieter machine, or give them longer, e.g. answer = "10 s" '
-            "in [trainer]"
-        )
-    found = RehearsalTimes(ran, plan, level, scenario.cluster.parameter_servers, hit)
-    tracking = plan.tracking
-    names = _OF_ALL if tracking is None else (*_OF_ALL, *_OF_ROWS)
-    select = {} if tracking is None else {tracking.tracker: found.select_s}
-    return Calibration(**{name: getattr(found, name) for name in names}, select_s=select)
+    servers, tracking = scenario.cluster.parameter_servers, plan.tracking
+    found: dict[str, Any] = dict(RehearsalTimes(ran, plan, level, servers, hit).seconds())
+    if tracking is not None:
+        found["select_s"] = {tracking.tracker: found["select_s"]}
+    return Calibration(**found)
 
 
 def averaged(calibrations: Sequence[Calibration]) -> Calibration:

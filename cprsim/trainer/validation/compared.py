@@ -15,7 +15,7 @@ from cprsim.basics.once import once
 from cprsim.basics.units import format_duration
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.pace import at_one_pace, training_s
+from cprsim.trainer.validation.pace import paces, training_s
 from cprsim.trainer.validation.predicted import Prediction
 from cprsim.trainer.validation.quantile import quantile
 
@@ -53,7 +53,7 @@ class Load(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """One quantity, predicted and measured: time at the rehearsal's pace, but training's own.
+    """One quantity, predicted and measured: time at the rehearsal's pace, but training at its own.
 
     `noise`: the largest less the least of the repeats. `bound`: what it may be off by; 0 if it has
     to agree.
@@ -205,10 +205,13 @@ class Compared:
     @once
     def _measured(self) -> dict[str, float]:
         """Seconds by cause: of each span its quantile over the runs, where all have as many."""
-        runs = at_one_pace(self._usual, self.level)
-        seconds = {}
+        runs = self._usual
+        at_pace, seconds = list(zip(runs, paces(runs, self.level), strict=True)), {}
         for cause in CAUSES:
-            spans = [[span.lasted_s for span in run.spans if span.cause == cause] for run in runs]
+            spans = [
+                [span.lasted_s / pace for span in run.spans if span.cause == cause]
+                for run, pace in at_pace
+            ]
             if len(set(map(len, spans))) > 1:
                 spans = [[math.fsum(each)] for each in spans]
             each_s = zip(*spans, strict=True)

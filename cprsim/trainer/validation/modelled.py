@@ -151,10 +151,13 @@ def calibrated(
     mapping["costs"] = calibration.costs
     if fixed_s:
         rows = fmean(each.rows for each in chosen.values() if each is not None)
+        files = fmean(each.merge_after for each in chosen.values() if each is not None) / 2
         merge_s = calibration.merge_s + calibration.merging_s * scenario.cluster.parameter_servers
         mapping["costs"]["save_fixed"] = format_exact(fmean(fixed_s), SECONDS)
         mapping["costs"]["merge"] = format_exact(merge_s, SECONDS)
+        # Each of the files that a load reads has its share of what it takes that there are any.
         append_s = calibration.append_s + calibration.append_row_s * rows
+        append_s += calibration.appended_s / max(files, 1.0)
         mapping["costs"]["append"] = format_exact(append_s, SECONDS)
     if all(map(trains_beside, plans.values())):  # pinned to steps, it has all landed by the next
         if not any(plan.schedules[0].save.blocking for plan in plans.values()):

@@ -3,8 +3,8 @@
 It is asked and told like any other, and servers are really killed in it. Saves of everything come
 first, then saves of chosen rows; between them servers are lost, and what is lost returns to the
 last save, alone and with the whole job in turn. Each other save comes with nothing lost before it:
-one that follows a recovery takes longer. Long stretches stand between the short ones, so that a
-machine that slows down meanwhile slows both.
+one that follows a recovery takes longer. Some stretches are short and some are long, in an order in
+which a machine that slows down meanwhile slows both.
 """
 
 import math
@@ -29,10 +29,9 @@ from cprsim.contract import (
 )
 from cprsim.job.costs import Rollback
 
-#: Steps between saves: those that the time of a step is taken from, and others.
+#: Steps between saves.
 LONG, SHORT = 15, 3
-#: Of a stretch with a failure: steps before it, and steps in all, without those trained again; of
-#: a long one, short ones have as many as those without.
+#: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
 #: Saves of everything after short stretches, each after a long one, and saves of chosen rows: as
 #: many as may take so many times what everything is, so that stores merge them.
@@ -68,8 +67,8 @@ def stretches(
 ) -> list[Stretch]:
     """What is rehearsed; saves of chosen rows only if they take less than everything.
 
-    Half of those follow short stretches, and then half long ones: so as many files are of fewer
-    rows and of more.
+    A quarter of those follows short stretches, then two follow long ones, and one short ones again:
+    as many files are of fewer rows and of more, and a machine that slows down meanwhile slows both.
     """
     found, end = [], 0
     saves = [whole] * _WHOLE
@@ -83,7 +82,7 @@ def stretches(
             found.append(Stretch(end, whole))
             longer = killed
         else:
-            longer = number >= (_WHOLE + len(saves)) // 2
+            longer = (number - _WHOLE) * 4 // (len(saves) - _WHOLE) in (1, 2)
         end += SHORT if not longer else STRUCK if killed else LONG
         found.append(Stretch(end, save, answers[turn % len(answers)] if killed else None))
     return found

@@ -1,7 +1,6 @@
 """What a rehearsal took, by what its script did when."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from statistics import fmean
 from typing import NamedTuple
@@ -13,33 +12,34 @@ from cprsim.job.costs import GATHERED, Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.training import Trained
 from cprsim.trainer.validation.appended import Chain, chains
-from cprsim.trainer.validation.pace import at_one_pace
+from cprsim.trainer.validation.pace import paces
 from cprsim.trainer.validation.quantile import quantile
-from cprsim.trainer.validation.rehearsal import (
-    BEFORE,
-    Rehearsal,
-    first_struck,
-    strikes,
-    struck,
-)
+from cprsim.trainer.validation.rehearsal import BEFORE, Rehearsal, first_struck, strikes, struck
+
+#: Times that are off by more than so many median distances count for less: Huber's (1964) 1.345
+#: standard deviations of a normal law, whose median distance is 0.6745 of them.
+_USUAL = 2.0
+#: Of the largest time: what is off by less is rounding. Rounds of weighing, which soon settle.
+_ROUNDING, _ROUNDS = 1e-9, 30
 
 
 class _Stretch(NamedTuple):
-    """What a stretch of training takes: each step, any, one before a failure, and one after it."""
+    """What a stretch of training takes: each step, any, before a failure, after one, the first."""
 
     step_s: float
     stretch_s: float
     struck_s: float
     resumed_s: float
+    warm_s: float
 
 
 class _Load(NamedTuple):
-    """What a load takes: whole files, any of chosen rows, each such file, and each of its rows."""
+    """What a load takes: whole files, each of chosen rows, each of its rows, and any such file."""
 
     whole_s: float = 0.0
-    any_s: float = 0.0
     file_s: float = 0.0
     row_s: float = 0.0
+    any_s: float = 0.0
 
 
 class _Save(NamedTuple):
@@ -48,8 +48,8 @@ class _Save(NamedTuple):
     `merge_s`: besides, where servers merge, and `merging_s` of each of them.
     """
 
-    save_s: float = 0.0
-    resaved_s: float = 0.0
+    any_s: float = 0.0
+    after_s: float = 0.0
     row_s: float = 0.0
     merge_s: float = 0.0
     merging_s: float = 0.0
@@ -59,118 +59,90 @@ class RehearsalTimes:
     """Seconds of each kind of thing that a rehearsal does, carried out once or again and again.
 
     Each time counts with its quantile at one level over all runs, all at one pace, as do those of
-    the runs that are predicted. What each of several causes adds is fitted by least squares.
+    the runs that are predicted. What each of several causes adds is fitted.
     """
 
     def __init__(
         self, ran: Sequence[Trained], plan: Rehearsal, level: float, servers: int, hit: int = 1
     ) -> None:
-        self._ran, self._script, self._level = at_one_pace(ran, level), plan.script, level
-        self._strikes, self._servers, self._hit = strikes(plan.script), servers, hit
+        self._ran, self._paces, self._level = ran, paces(ran, level), level
+        self._script, self._strikes = plan.script, strikes(plan.script)
+        self._servers, self._hit = servers, hit
+        # All runs have the same parts of saves where training waits for them.
         chooses = any(each.save.portion < 1 for each in plan.script)
-        self._parts = list(self._parts_of_saves()) if chooses else []
-        self._chains = _chains(self._parts)
+        self._parts = [_in_order(run.parts) if chooses else [] for run in ran]
+        self._chains = _chains(self._parts[0])
 
-    def _parts_of_saves(self) -> Iterator[ShardSave]:
-        """In order of steps and servers; all runs have the same where training waits for them."""
-        runs = [sorted(run.parts, key=attrgetter("step", "server")) for run in self._ran]
-        for same in zip(*runs, strict=True):
-            yield same[0]._replace(
-                select_s=self._counting(each.select_s for each in same),
-                gather_s=self._counting(each.gather_s for each in same),
-                write_s=self._counting(each.write_s for each in same),
-            )
+    def seconds(self) -> dict[str, float]:
+        """All there are, by their names in `Calibration`."""
+        whole, lost = self._save(chosen=False), self._load("lost")
+        found = {
+            **self._stretch()._asdict(),
+            "save_s": whole.any_s,
+            "resaved_s": whole.after_s,
+            "stall_s": self._stall_s(),
+            "load_full_s": self._load("all").whole_s,
+            "load_partial_s": lost.whole_s,
+            # What training would go on beside, were it not pinned to steps.
+            "beside_s": self._load("none").whole_s or lost.whole_s,
+            "reschedule_s": self._of_servers("reschedule"),
+            "detect_s": self._of_servers("detect"),
+        }
+        if not self._chains:
+            return found
+        chosen = self._save(chosen=True)
+        merge_s = chosen.merge_s
+        if not any(self._merging()):  # what they would have to read and to write
+            read = max(chain for of in self._chains.values() for chain in of)
+            appended_s = lost.any_s + read.files * lost.file_s + read.rows * lost.row_s
+            merge_s = lost.whole_s + appended_s + whole.any_s
+        return found | {
+            "chosen_s": chosen.any_s,
+            "resaved_s": chosen.after_s,
+            "row_s": chosen.row_s,
+            "merge_s": merge_s,
+            "merging_s": chosen.merging_s,
+            "appended_s": lost.any_s,
+            "append_s": lost.file_s,
+            "append_row_s": lost.row_s,
+            "select_s": _usual_s(self._slowest("select_s").values()),
+            "gather_s": self._gather_s(),
+        }
 
     def _seconds_of(self, cause: str) -> list[float]:
         """All times that went to one cause, in order."""
-        runs = [[span.lasted_s for span in run.spans if span.cause == cause] for run in self._ran]
-        return list(map(self._counting, zip(*runs, strict=True)))
+        return self._counting(
+            [span.lasted_s for span in run.spans if span.cause == cause] for run in self._ran
+        )
 
-    def _counting(self, values: Iterable[float]) -> float:
-        """What counts of the same in each run."""
-        return quantile(list(values), self._level)
+    def _counting(self, runs: Iterable[Sequence[float]]) -> list[float]:
+        """What counts of the same times in each run."""
+        at_pace = [
+            [took_s / pace for took_s in run] for run, pace in zip(runs, self._paces, strict=True)
+        ]
+        return [quantile(same, self._level) for same in zip(*at_pace, strict=True)]
 
-    # --- Training ---------------------------------------------------------------------------------
+    # --- Training and recovery --------------------------------------------------------------------
 
-    @property
-    def step_s(self) -> float:
-        """Of a step."""
-        return self._training.step_s
-
-    @property
-    def stretch_s(self) -> float:
-        """Of a stretch besides its steps."""
-        return self._training.stretch_s
-
-    @property
-    def struck_s(self) -> float:
-        """Of a stretch that ends in a failure besides."""
-        return self._training.struck_s
-
-    @property
-    def resumed_s(self) -> float:
-        """Of a stretch after a recovery besides."""
-        return self._training.resumed_s
-
-    @cached_property
-    def _training(self) -> _Stretch:
-        """What stretches take, but for the first, which warms up."""
-        causes, start = [], 0
+    def _stretch(self) -> _Stretch:
+        causes, start = list[tuple[float, ...]](), 0
         for each in self._script:
-            steps, start = each.end - start, each.end
+            steps, first = each.end - start, not start
             if each.returns is None:
-                causes.append((steps, 1, 0, 0))
+                causes.append((steps, 1, 0, 0, first))
             else:
                 again = BEFORE if each.returns == "all" else 0
-                causes += [(BEFORE, 1, 1, 0), (steps - BEFORE + again, 1, 0, 1)]
-        took_s = self._seconds_of("train")[
-            : len(causes)
-        ]  # the last step of the job is in no stretch
-        return _Stretch(*_each_s(took_s[1:], causes[1:]))
-
-    # --- Recovery ---------------------------------------------------------------------------------
-
-    @property
-    def reschedule_s(self) -> float:
-        """Until replacements are there."""
-        return self._of_servers("reschedule")
-
-    @property
-    def detect_s(self) -> float:
-        """Until a loss is noticed."""
-        return self._of_servers("detect")
+                causes += [(BEFORE, 1, 1, 0, first), (steps - BEFORE + again, 1, 0, 1, 0)]
+            start = each.end
+        # The last step of the job is in no stretch.
+        return _Stretch(*_each_s(self._seconds_of("train")[: len(causes)], causes))
 
     def _of_servers(self, cause: str) -> float:
         """The mean over the servers that were lost: who they are makes a difference."""
         by_server: dict[int, list[float]] = {}
         for number, took_s in enumerate(self._seconds_of(cause)):
             by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
-        return fmean(map(fmean, by_server.values()))
-
-    @property
-    def load_full_s(self) -> float:
-        """Of a load of everything, with nothing appended."""
-        return self._load("all").whole_s
-
-    @property
-    def load_partial_s(self) -> float:
-        """Of a load of the lost shards, with nothing appended."""
-        return self._load("lost").whole_s
-
-    @property
-    def appended_s(self) -> float:
-        """What loads of lost shards take longer that read any files of chosen rows."""
-        return self._load("lost").any_s
-
-    @property
-    def append_s(self) -> float:
-        """What each file of chosen rows adds to them, but for its rows."""
-        return self._load("lost").file_s
-
-    @property
-    def append_row_s(self) -> float:
-        """What each row in such files adds."""
-        return self._load("lost").row_s
+        return fmean(map(_usual_s, by_server.values()))
 
     def _load(self, returns: Rollback) -> _Load:
         """What loads after losses that were so answered take."""
@@ -181,87 +153,18 @@ class RehearsalTimes:
                 all_ = returns == "all"
                 whose = range(self._servers) if all_ else struck(number, self._servers, self._hit)
                 of_each = [self._chains[server][each.appended] for server in whose if self._chains]
-                longest = max(of_each, key=attrgetter("rows"), default=Chain(0, 0))
+                longest = max(of_each, default=Chain(0, 0))
                 took_s.append(load_s)
-                read.append((1, longest.files > 0, *longest))
+                read.append((1, *longest, longest.files > 0))
         return _Load(*_each_s(took_s, read))
 
     # --- Saves ------------------------------------------------------------------------------------
 
-    @property
-    def save_s(self) -> float:
-        """Of a save of everything that training waits for."""
-        return self._whole.save_s
-
-    @property
-    def stall_s(self) -> float:
-        """What a save in the background holds training up for: longer than before a failure."""
-        runs = [
-            sorted(span.lasted_s for span in run.spans if span.cause == "stall")
-            for run in self._ran
-        ]
-        longest = [run_s[-len(self._script) :] for run_s in runs]
-        return fmean(map(self._counting, zip(*longest, strict=True))) if all(longest) else 0.0
-
-    @property
-    def beside_s(self) -> float:
-        """Of a load that training would go on beside, were it not pinned to steps."""
-        return self._load("none").whole_s or self._load("lost").whole_s
-
-    @property
-    def chosen_s(self) -> float:
-        """Of a save of chosen rows, but for what each row takes, where no server merges."""
-        return self._chosen.save_s
-
-    @property
-    def row_s(self) -> float:
-        """What each row of the fullest server adds to a save of chosen rows."""
-        return self._chosen.row_s
-
-    @property
-    def resaved_s(self) -> float:
-        """What the first save after a recovery takes longer than others of as many rows."""
-        return self._chosen.resaved_s if self._chains else self._whole.resaved_s
-
-    @property
-    def merge_s(self) -> float:
-        """What a save takes longer at which servers merge, but for what each of them takes.
-
-        Where none has, it is what they would have to read and to write.
-        """
-        if not self._chains:
-            return 0.0
-        if any(self._merging):
-            return self._chosen.merge_s
-        read = max((chain for of in self._chains.values() for chain in of), key=attrgetter("rows"))
-        load = self._load("lost")
-        appended_s = load.any_s + read.files * load.file_s + read.rows * load.row_s
-        return load.whole_s + appended_s + self.save_s
-
-    @property
-    def merging_s(self) -> float:
-        """What each server that merges adds to a save: they share cores, and the disk."""
-        return self._chosen.merging_s
-
-    @cached_property
-    def _whole(self) -> _Save:
-        return self._saved(chosen=False)
-
-    @cached_property
-    def _chosen(self) -> _Save:
-        return self._saved(chosen=True)
-
-    @cached_property
-    def _merging(self) -> list[int]:
-        """Servers that merge at each save of chosen rows."""
-        of_saves = zip(*self._chains.values(), strict=True)
-        return [sum(not chain.files for chain in of_servers) for of_servers in of_saves][1:]
-
-    def _saved(self, *, chosen: bool) -> _Save:
-        """What saves of everything take, or of chosen rows, but for the first save of all."""
-        rows, merging = self._of_slowest(lambda part: part.rows or 0), iter(self._merging)
+    def _save(self, *, chosen: bool) -> _Save:
+        """What saves of everything take, or of chosen rows."""
+        merging, rows, saves_s = iter(self._merging()), self._rows(), self._seconds_of("save")
         took_s, causes = [], []
-        for save_s, each in zip(self._seconds_of("save"), self._script, strict=False):
+        for save_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
             if (each.save.portion < 1) == chosen:
                 servers = next(merging) if chosen else 0
                 after = each.returns is not None
@@ -269,38 +172,70 @@ class RehearsalTimes:
                 causes.append((1, after, rows.get(each.end, 0), servers > 0, servers))
         return _Save(*_each_s(took_s, causes))
 
-    @property
-    def select_s(self) -> float:
-        """What choosing the rows of a save takes."""
-        return fmean(self._of_slowest(lambda part: part.select_s).values())
+    def _rows(self) -> dict[int, int]:
+        """Of the fullest server, by the step of a save of chosen rows."""
+        rows: dict[int, int] = {}
+        for part in self._parts[0]:
+            if part.rows is not None:
+                rows[part.step] = max(part.rows, rows.get(part.step, 0))
+        return rows
 
-    @property
-    def gather_s(self) -> float:
+    def _merging(self) -> list[int]:
+        """Servers that merge at each save of chosen rows."""
+        of_saves = zip(*self._chains.values(), strict=True)
+        return [sum(not chain.files for chain in of_servers) for of_servers in of_saves][1:]
+
+    def _stall_s(self) -> float:
+        """What a save in the background holds training up for: longer than before a failure."""
+        runs = [
+            sorted(span.lasted_s for span in run.spans if span.cause == "stall")
+            for run in self._ran
+        ]
+        longest = [run_s[-len(self._script) :] for run_s in runs]
+        return _usual_s(self._counting(longest)) if all(longest) else 0.0
+
+    def _gather_s(self) -> float:
         """What collecting a million rows takes on one server."""
-        gathered_s = self._of_slowest(lambda part: part.gather_s)
-        rows = self._of_slowest(lambda part: part.rows or 0)
-        return fmean(gathered_s.values()) / fmean(rows.values()) * GATHERED
+        rows = fmean(self._rows().values())
+        return _usual_s(self._slowest("gather_s").values()) / rows * GATHERED
 
-    def _of_slowest(self, stage: Callable[[ShardSave], float]) -> dict[int, float]:
+    def _slowest(self, stage: str) -> dict[int, float]:
         """Of the slowest server's part of each save of chosen rows, by its step."""
         slowest: dict[int, float] = {}
-        for part in self._parts:
+        stages_s = self._counting([getattr(part, stage) for part in of] for of in self._parts)
+        for part, took_s in zip(self._parts[0], stages_s, strict=True):
             if part.rows is not None:
-                slowest[part.step] = max(stage(part), slowest.get(part.step, 0.0))
+                slowest[part.step] = max(took_s, slowest.get(part.step, 0.0))
         return slowest
 
 
 def _each_s(took_s: Sequence[float], causes: Sequence[tuple[float, ...]]) -> list[float]:
-    """What each cause adds, never less than nothing, by least squares (Lawson and Hanson 1974).
+    """What each cause adds, never less than nothing: by least squares, but for what is far off.
 
-    `causes`: how often each was there, of each time. Nothing of nothing.
+    Lawson and Hanson (1974), weighed as Huber (1964) does. `causes`: how often each was there, of
+    each time. Nothing of nothing.
     """
     if not took_s:
         return []
-    counts = np.array(causes, float)
+    counts, took = np.array(causes, float), np.array(took_s)
     largest = np.maximum(counts.max(axis=0), 1.0)
-    found, _ = nnls(counts / largest, np.array(took_s))
+    counts, root = counts / largest, np.ones(len(took))
+    for _ in range(_ROUNDS):
+        found, _ = nnls(counts * root[:, None], took * root)
+        off = np.abs(took - counts @ found)
+        bound = max(_USUAL * float(np.median(off)), _ROUNDING * float(took.max()), 1e-300)
+        root = np.sqrt(bound / np.maximum(off, bound))
     return [float(each) for each in found / largest]
+
+
+def _usual_s(times: Iterable[float]) -> float:
+    """The mean, but for what is far off."""
+    took_s = list(times)
+    return _each_s(took_s, [(1,)] * len(took_s))[0]
+
+
+def _in_order(parts: Sequence[ShardSave]) -> list[ShardSave]:
+    return sorted(parts, key=attrgetter("step", "server"))
 
 
 def _chains(parts: Iterable[ShardSave]) -> dict[int, list[Chain]]:

@@ -36,7 +36,7 @@ class StretchTimes(Observer):
     def __init__(self, calibration: Calibration) -> None:
         self._of = calibration
         self._trained: list[_Training] = []
-        self._done, self._training, self._resumed = 0, False, False
+        self._done, self._training, self._resumed, self._warm = 0, False, False, False
         self._recovered = False
         self.lost_s = self.resaved_s = 0.0
 
@@ -59,6 +59,8 @@ class StretchTimes(Observer):
         steps = round((end_s - start_s) / self._of.step_s)
         if not self._training:
             more_s = self._of.stretch_s + self._resumed * self._of.resumed_s
+            if not self._warm:
+                more_s, self._warm = more_s + self._of.warm_s, True
             self._trained.append(_Training(self._done, 0, more_s))
         self._trained[-1].steps += steps
         self._done += steps

@@ -149,11 +149,10 @@ class Validation:
         self._steps, self._progress, self._done = section.data(scenario, seed).steps, progress, 0
         once = sum(plan.steps for plan, *_ in self._rehearsed) + self._steps * len(plans)
         self._total = once * repeats
-        self._loads: list[float] = []
+        self._loads = [_load()]
 
     def rehearse(self) -> None:
         """Carry out all rehearsals once."""
-        self._loads = self._loads or [_load()]
         for plan, _, ran in self._rehearsed:
             asked = self._scenario, self._section, plan, self._seed
             ran.append(rehearse(*asked, self._tell, self._hit))
