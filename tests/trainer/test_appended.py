@@ -16,6 +16,7 @@ from cprsim.trainer.training import train
 from cprsim.trainer.validation.appended import (
     Appended,
     Chain,
+    Reading,
     chains,
     chosen_size,
     of_scenario,
@@ -80,18 +81,18 @@ def test_who_is_struck_saves_what_was_used_since_and_reads_what_was_appended():
     assert found.rows[24].tolist() == [10, 10]
     of_three = Chain(3, int(found.rows[:3, 1].sum()))
     assert found.read[:3] == [[Chain(0, 0)], [of_three], []]
-    assert [each.files for each in found.read[3]] == found.files[23].tolist()
-    assert found.reading_s(0.0, 1.0, 0.0) == 3 + found.files[23].max()
-    assert found.reading_s(0.0, 0.0, 1.0) == of_three.rows + max(
-        each.rows for each in found.read[3]
-    )
+    files, rows = zip(*found.read[3], strict=True)
+    assert found.reading_s(Reading(any_s=1.0)) == 2
+    assert found.reading_s(Reading(file_s=1.0)) == 3 + max(files)
+    assert found.reading_s(Reading(row_s=1.0)) == of_three.rows + max(rows)
 
 
 def test_a_server_merges_once_what_is_appended_is_more_than_twice_as_long_as_everything():
     saves = [(1, 5), (1, 5), (1, 5), (1, 7), (3, 9), (1, 2)]
-    found = [(0, 0), (1, 5), (2, 10), (0, 0), (1, 7), (0, 0), (1, 2)]
-    assert list(chains(saves, 1)) == found
-    assert list(chains([], 1)) == [(0, 0)]
+    left = [(1, 5), (2, 10), (0, 0), (1, 7), (0, 0), (1, 2)]
+    merged = [None, None, (3, 15), None, (2, 16), None]
+    assert list(chains(saves, 1)) == list(zip(left, merged, strict=True))
+    assert not list(chains([], 1))
 
 
 def test_files_are_as_long_as_the_store_writes_them(tmp_path):
@@ -105,14 +106,22 @@ def test_files_are_as_long_as_the_store_writes_them(tmp_path):
 
 def test_after_how_many_saves_a_server_merges_were_all_as_long():
     """Of 160 rows: three saves of 80 are twice as long as everything, and no longer."""
-    found = Appended(np.array([[79, 80], [80, 81]]), np.array([[1, 1], [0, 2]]), [], 4)
+    found = Appended(np.array([[79, 80], [80, 81]]), [[], [Chain(2, 159)]], [], 4)
 
     assert 3 * chosen_size(80, 4) == 2 * whole_size(160, 4)
     assert found.merges_after(160) == 4
     assert found.merges_after(10**9) == 100_000  # the most that a scenario may say
-    assert found.merging_s(1.0, 0.0) == 1
-    assert found._replace(files=np.array([[0, 0], [2, 0], [1, 1]])).merging_s(10.0, 1.0) == 23
     assert found.of_fullest == 80.5
+
+
+def test_each_server_that_merges_adds_to_a_save_and_the_slowest_reads():
+    merged = [[], [Chain(2, 159)], [Chain(3, 10), Chain(1, 500)]]
+    found = Appended(np.zeros((3, 2), np.int64), merged, [], 4)
+
+    assert found.merging_s(10.0, 1.0, Reading()) == 23
+    assert found.merging_s(0.0, 0.0, Reading(file_s=1.0)) == 2 + 3
+    assert found.merging_s(0.0, 0.0, Reading(row_s=1.0)) == 159 + 500
+    assert found.merging_s(0.0, 0.0, Reading(any_s=1.0)) == 2
 
 
 def asked_for(policy, interval="0.16 s"):
@@ -137,17 +146,20 @@ def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
         calibration = replace(CALIBRATION, **more_s)
         return predict(scenario, section, ["cpr-mfu"], {"cpr-mfu": calibration}, 4).of["cpr-mfu"]
 
-    reading = {"appended_s": 10.0, "append_s": 1.0, "append_row_s": 0.01}
-    plain, charged = told(), told(merge_s=1.0, merging_s=0.1, resaved_s=0.001, **reading)
+    more_s = {"merge_s": 1.0, "merging_s": 0.1, "resaved_s": 0.001}
+    reads_s = {"appended_s": 10.0, "append_s": 1.0, "append_row_s": 0.01}
+    plain, charged = told(), told(**more_s, **reads_s)
     found = counted(scenario, "cpr-mfu", data, plain)
-    assert found.merging_s(1.0, 0.1) >= 1.1
+    reading = Reading(10.0, 1.0, 0.01)
+    merging_s = found.merging_s(1.0, 0.1, reading)
+    assert merging_s >= 12.1
     assert len(found.read) == 5
     more = {
         cause: getattr(charged.ledger, cause) - getattr(plain.ledger, cause) for cause in CAUSES
     }
-    first_s = more.pop("save") - found.merging_s(1.0, 0.1)
+    first_s = more.pop("save") - merging_s
     assert 0.001 <= round(first_s, 6) <= 0.005  # of the saves that are the first after a loss
-    assert more.pop("load") == pytest.approx(found.reading_s(10.0, 1.0, 0.01))
+    assert more.pop("load") == pytest.approx(found.reading_s(reading))
     assert not any(more.values())
 
 
@@ -205,4 +217,4 @@ def test_real_runs_save_as_many_rows(policy):
     assert found.rows.tolist() == [[rows[step, each] for each in servers] for step in saves]
     sizes = [part.size for part in trained.parts]
     assert sizes == [chosen_size(part.rows, found.dim) for part in trained.parts]
-    assert (found.merging_s(1.0, 0.0) > 0) == (policy != "cpr-ssu")  # whose saves are short
+    assert any(found.merged) == (policy != "cpr-ssu")  # whose saves are short

@@ -163,10 +163,11 @@ training. Compared as they were, {as_they_were} of {configurations} sums are wit
 
 ![Predicted seconds against measured ones](figures/predicted-measured.svg)
 
-{within} of {all} causes are within bounds, {sums} of {configurations} sums, and {updates} of
-{lossy} counts of updates lost; of PLS, failures and lost steps {exact} of {counted} agree. How much
-of that is the machine's: of two runs of the same, one after the other, the sums are within 5 % of
-each other in {agreeing} of {pairs} pairs, each at its own pace.
+{within} of {all} causes are within bounds, and {sums} of {configurations} sums: {choosing} of
+policies that choose rows, {others} of others. So are {updates} of {lossy} counts of updates lost;
+of PLS, failures and lost steps {exact} of {counted} agree. How much of that is the machine's: of
+two runs of the same the sums are within 5 % of each other in {agreeing} of {pairs} pairs, each at
+its own pace.
 
 ## What the cost model lacked
 
@@ -306,6 +307,8 @@ def page(found: Mapping[str, Validated]) -> str:
         within=within,
         all=every,
         sums=sums,
+        choosing=_within(rows, chooses=True),
+        others=_within(rows, chooses=False),
         configurations=configurations,
         updates=updates,
         lossy=lossy,
@@ -325,6 +328,16 @@ def page(found: Mapping[str, Validated]) -> str:
         ),
     )
     return f"{text}{_hashes(found)}\n## All of it\n\n{table(rows)}"
+
+
+def _within(rows: Sequence[Found], *, chooses: bool) -> str:
+    """How many sums are within bounds, of policies that choose rows or of others."""
+    of = [
+        each.row.within
+        for each in rows
+        if each.row.what == OVERHEAD and (each.policy in _CHOOSING) == chooses
+    ]
+    return f"{sum(of)} of {len(of)}"
 
 
 def agreeing(compared: Iterable[Compared]) -> tuple[int, int]:

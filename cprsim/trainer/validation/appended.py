@@ -40,36 +40,46 @@ class Chain(NamedTuple):
     rows: int
 
 
+NOTHING = Chain(0, 0)
+
+
+class Reading(NamedTuple):
+    """What reading appended files takes, s: that there are any, each of them, each of its rows."""
+
+    any_s: float = 0.0
+    file_s: float = 0.0
+    row_s: float = 0.0
+
+    def of(self, read: Iterable[Chain]) -> float:
+        """By the slowest of those that read at once."""
+        return max(map(self._of_one, read), default=0.0)
+
+    def _of_one(self, chain: Chain) -> float:
+        return bool(chain.files) * self.any_s + chain.files * self.file_s + chain.rows * self.row_s
+
+
 class Appended(NamedTuple):
     """What saves of chosen rows come to.
 
-    `rows`: of each save and server, shape (saves, servers). `files`: how many a load reads beside a
-    whole one once these are stored, shape (saves, servers); 0 of who has merged. `read`: what each
-    of the lost servers reads, of each failure. `dim`: of a row.
+    `rows`: of each save and server, shape (saves, servers). `merged`: what each server merges that
+    does at a save, of each save. `read`: what each of the lost servers reads, of each failure.
+    `dim`: of a row.
     """
 
     rows: NDArray[np.int64]
-    files: NDArray[np.int64]
+    merged: Sequence[Sequence[Chain]]
     read: Sequence[Sequence[Chain]]
     dim: int
 
-    def reading_s(self, any_s: float, file_s: float, row_s: float) -> float:
-        """What reading takes in all, s: any files, each of them, each row; by the slowest."""
-        return sum(
-            max(
-                (
-                    bool(each.files) * any_s + each.files * file_s + each.rows * row_s
-                    for each in lost
-                ),
-                default=0.0,
-            )
-            for lost in self.read
-        )
+    def reading_s(self, reading: Reading) -> float:
+        """What lost servers take to read what was appended, in all, s."""
+        return sum(map(reading.of, self.read))
 
-    def merging_s(self, save_s: float, server_s: float) -> float:
-        """What merging takes in all, s, if each save with it takes so much, and so each server."""
-        merging = (self.files == 0).sum(axis=1)
-        return float(np.count_nonzero(merging) * save_s + merging.sum() * server_s)
+    def merging_s(self, save_s: float, server_s: float, reading: Reading) -> float:
+        """What merging takes in all, s: each save with it, each server, and what they read."""
+        return sum(
+            save_s + len(merged) * server_s + reading.of(merged) for merged in self.merged if merged
+        )
 
     @property
     def of_fullest(self) -> float:
@@ -80,8 +90,7 @@ class Appended(NamedTuple):
         """After how many saves a server of so many rows merges, were all saves as long."""
         size = chosen_size(max(round(self.rows.mean()), 1), self.dim)
         alike = chains(repeat((size, 0), MOST_APPENDED), whole_size(rows, self.dim))
-        merged = (number for number, chain in enumerate(alike) if number and not chain.files)
-        return next(merged, MOST_APPENDED)
+        return next((merged.files for _, merged in alike if merged), MOST_APPENDED)
 
 
 def of_scenario(
@@ -165,23 +174,32 @@ def _in_stores(
         list(chains(((chosen_size(each, dim), each) for each in of), whole_size(held, dim)))
         for held, of in zip(whole, rows.T.tolist(), strict=True)
     ]
-    read = [[of_servers[each][saves] for each in hit] for saves, hit in lost]
-    files = np.array([[each.files for each in of[1:]] for of in of_servers], np.int64)
-    return Appended(rows, files.T, read, dim)
+    at_saves = zip(*of_servers, strict=True)
+    merged = [[each.merged for each in at if each.merged] for at in at_saves]
+    read = [
+        [of_servers[each][saves - 1].left if saves else NOTHING for each in hit]
+        for saves, hit in lost
+    ]
+    return Appended(rows, merged, read, dim)
 
 
-def chains(saves: Iterable[tuple[int, int]], whole: int) -> Iterator[Chain]:
-    """What a load reads before any save and after each, of so many bytes and rows.
+class Stored(NamedTuple):
+    """After a save: what is left appended, and what was merged with it, if anything was."""
 
-    `whole`: bytes of a file of everything.
-    """
+    left: Chain
+    merged: Chain | None
+
+
+def chains(saves: Iterable[tuple[int, int]], whole: int) -> Iterator[Stored]:
+    """What each save comes to, of so many bytes and rows; `whole`: bytes of everything."""
     files, rows, size = 0, 0, 0
-    yield Chain(files, rows)
     for of_save, in_it in saves:
         files, rows, size = files + 1, rows + in_it, size + of_save
         if is_merged(size, whole):
+            yield Stored(NOTHING, Chain(files, rows))
             files, rows, size = 0, 0, 0
-        yield Chain(files, rows)
+        else:
+            yield Stored(Chain(files, rows), None)
 
 
 def whole_size(rows: int, dim: int) -> int:

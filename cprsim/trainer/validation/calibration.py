@@ -15,6 +15,7 @@ from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
+from cprsim.trainer.validation.appended import Reading
 from cprsim.trainer.validation.rehearsal import (
     Rehearsal,
     rehearsal,
@@ -58,10 +59,11 @@ class Calibration:
     it ends in a failure, `resumed_s` more if it follows a recovery, `warm_s` more if it is the
     first of all; and the first save after a recovery `resaved_s` longer than others. `stall_s`: of
     a save in the background. `beside_s`: of a load that training goes on beside, but for being
-    pinned to steps. `chosen_s`: of a save of chosen rows, and `row_s` more for each row; where
-    servers merge what was appended it takes `merge_s` longer, and `merging_s` for each of them. A
-    load takes `appended_s` longer if it reads any file of chosen rows, `append_s` for each, and
-    `append_row_s` for each of their rows. `select_s`: what each tracker takes to choose rows.
+    pinned to steps. `chosen_s`: of a save of chosen rows, and `row_s` more for each row. A load
+    takes `appended_s` longer if it reads any file of chosen rows, `append_s` for each, and
+    `append_row_s` for each of their rows. Where servers merge what was appended a save takes
+    `merge_s` longer, `merging_s` for each of them, and what they read of such files. `select_s`:
+    what each tracker takes to choose rows.
 
     The others are those of a scenario's `[costs]`: `gather_s` for a million rows.
     """
@@ -96,6 +98,11 @@ class Calibration:
         """
         others_s = self.select_s[tracker] + self.gather_s * rows / GATHERED + self.save_s * share
         return max(self.chosen_s + self.row_s * rows - others_s, 0.0)
+
+    @property
+    def reading(self) -> Reading:
+        """What appended files take to be read."""
+        return Reading(self.appended_s, self.append_s, self.append_row_s)
 
     @property
     def costs(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Loss, Plan, Policy, Redundancy
 from cprsim.errors import ScenarioError
+from cprsim.policies.priority import MOST_APPENDED
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.running_job import steps_to
 from cprsim.trainer.data import Data
@@ -18,7 +19,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
-from cprsim.trainer.validation.appended import of_scenario
+from cprsim.trainer.validation.appended import Chain, of_scenario
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.rehearsal import trains_beside
 
@@ -143,22 +144,9 @@ def calibrated(
             table["updates"] = np.maximum(of_table, 1.0).tolist()  # some have had none yet
     periods = {name: period_of(plan, nominal_s) for name, plan in plans.items()}
     chosen = {name: _chosen(scenario, plan, data, periods[name]) for name, plan in plans.items()}
-    fixed_s = [
-        calibration.save_fixed_s(plan.tracking.tracker, each.rows, each.share)
-        for plan, each in zip(plans.values(), chosen.values(), strict=True)
-        if plan.tracking is not None and each is not None
-    ]
-    mapping["costs"] = calibration.costs
-    if fixed_s:
-        rows = fmean(each.rows for each in chosen.values() if each is not None)
-        files = fmean(each.merge_after for each in chosen.values() if each is not None) / 2
-        merge_s = calibration.merge_s + calibration.merging_s * scenario.cluster.parameter_servers
-        mapping["costs"]["save_fixed"] = format_exact(fmean(fixed_s), SECONDS)
-        mapping["costs"]["merge"] = format_exact(merge_s, SECONDS)
-        # Each of the files that a load reads has its share of what it takes that there are any.
-        append_s = calibration.append_s + calibration.append_row_s * rows
-        append_s += calibration.appended_s / max(files, 1.0)
-        mapping["costs"]["append"] = format_exact(append_s, SECONDS)
+    mapping["costs"] = calibration.costs | _of_files(
+        calibration, plans, chosen, scenario.cluster.parameter_servers
+    )
     if all(map(trains_beside, plans.values())):  # pinned to steps, it has all landed by the next
         if not any(plan.schedules[0].save.blocking for plan in plans.values()):
             mapping["costs"] |= {"save": "0 s"}
@@ -219,6 +207,32 @@ def _chosen(scenario: Scenario, plan: Plan, data: Data, period: int | None) -> _
     each = sum(table.rows for table in data.tables) / scenario.cluster.parameter_servers
     share = min(saves.of_fullest / each, 1.0)
     return _Chosen(saves.of_fullest, share, saves.merges_after(round(each)))
+
+
+def _of_files(
+    calibration: Calibration,
+    plans: Mapping[str, Plan],
+    chosen: Mapping[str, _Chosen | None],
+    servers: int,
+) -> dict[str, str]:
+    """Costs of saves of chosen rows and of the files that they append, means of all such plans."""
+    of_plans = [
+        (plan.tracking.tracker, each)
+        for plan, each in zip(plans.values(), chosen.values(), strict=True)
+        if plan.tracking is not None and each is not None
+    ]
+    if not of_plans:
+        return {}
+    fixed_s = fmean(calibration.save_fixed_s(by, each.rows, each.share) for by, each in of_plans)
+    rows = fmean(each.rows for _, each in of_plans)
+    files = fmean(each.merge_after for _, each in of_plans)
+    merged = [Chain(round(files), round(files * rows))] if files < MOST_APPENDED else []
+    merge_s = calibration.merge_s + calibration.merging_s * servers + calibration.reading.of(merged)
+    # Each of the files that a load reads has its share of what it takes that there are any.
+    append_s = calibration.append_s + calibration.append_row_s * rows
+    append_s += calibration.appended_s / max(files / 2, 1.0)
+    costs_s = {"save_fixed": fixed_s, "merge": merge_s, "append": append_s}
+    return {name: format_exact(cost_s, SECONDS) for name, cost_s in costs_s.items()}
 
 
 def _of_tracking(

@@ -182,11 +182,9 @@ def _prediction(
         )
         told = replace(
             told,
-            save=told.save + found.merging_s(calibration.merge_s, calibration.merging_s),
-            load=told.load
-            + found.reading_s(
-                calibration.appended_s, calibration.append_s, calibration.append_row_s
-            ),
+            save=told.save
+            + found.merging_s(calibration.merge_s, calibration.merging_s, calibration.reading),
+            load=told.load + found.reading_s(calibration.reading),
         )
     if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same
         count = ledger.failures

@@ -11,10 +11,17 @@ from scipy.optimize import nnls
 from cprsim.job.costs import GATHERED, Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.appended import Chain, chains
+from cprsim.trainer.validation.appended import NOTHING, Chain, Reading, Stored, chains
 from cprsim.trainer.validation.pace import paces
 from cprsim.trainer.validation.quantile import quantile
-from cprsim.trainer.validation.rehearsal import BEFORE, Rehearsal, first_struck, strikes, struck
+from cprsim.trainer.validation.rehearsal import (
+    BEFORE,
+    Rehearsal,
+    Strike,
+    first_struck,
+    strikes,
+    struck,
+)
 
 #: Times that are off by more than so many median distances count for less: Huber's (1964) 1.345
 #: standard deviations of a normal law, whose median distance is 0.6745 of them.
@@ -41,11 +48,16 @@ class _Load(NamedTuple):
     row_s: float = 0.0
     any_s: float = 0.0
 
+    @property
+    def reading(self) -> Reading:
+        """What appended files add."""
+        return Reading(self.any_s, self.file_s, self.row_s)
+
 
 class _Save(NamedTuple):
     """What a save takes: any, one that follows a recovery besides, each row of the fullest server.
 
-    `merge_s`: besides, where servers merge, and `merging_s` of each of them.
+    `merge_s`: besides, where servers merge, and `merging_s` of each of them, but for reading.
     """
 
     any_s: float = 0.0
@@ -71,7 +83,7 @@ class RehearsalTimes:
         # All runs have the same parts of saves where training waits for them.
         chooses = any(each.save.portion < 1 for each in plan.script)
         self._parts = [_in_order(run.parts) if chooses else [] for run in ran]
-        self._chains = _chains(self._parts[0])
+        self._stored = _stored(self._parts[0])
 
     def seconds(self) -> dict[str, float]:
         """All there are, by their names in `Calibration`."""
@@ -88,14 +100,12 @@ class RehearsalTimes:
             "reschedule_s": self._of_servers("reschedule"),
             "detect_s": self._of_servers("detect"),
         }
-        if not self._chains:
+        if not self._stored:
             return found
-        chosen = self._save(chosen=True)
-        merge_s = chosen.merge_s
-        if not any(self._merging()):  # what they would have to read and to write
-            read = max(chain for of in self._chains.values() for chain in of)
-            appended_s = lost.any_s + read.files * lost.file_s + read.rows * lost.row_s
-            merge_s = lost.whole_s + appended_s + whole.any_s
+        chosen = self._save(chosen=True, reading=lost.reading)
+        merged = any(each.merged for of in self._stored.values() for each in of)
+        # Who never merged would have to read and to write everything.
+        merge_s = chosen.merge_s if merged else lost.whole_s + whole.any_s
         return found | {
             "chosen_s": chosen.any_s,
             "resaved_s": chosen.after_s,
@@ -152,24 +162,31 @@ class RehearsalTimes:
             if each.returns == returns:
                 all_ = returns == "all"
                 whose = range(self._servers) if all_ else struck(number, self._servers, self._hit)
-                of_each = [self._chains[server][each.appended] for server in whose if self._chains]
-                longest = max(of_each, default=Chain(0, 0))
+                longest = max((self._appended(server, each) for server in whose), default=NOTHING)
                 took_s.append(load_s)
                 read.append((1, *longest, longest.files > 0))
         return _Load(*_each_s(took_s, read))
 
+    def _appended(self, server: int, strike: Strike) -> Chain:
+        """What a load of a server reads that is struck then."""
+        if not self._stored or not strike.appended:
+            return NOTHING
+        return self._stored[server][strike.appended - 1].left
+
     # --- Saves ------------------------------------------------------------------------------------
 
-    def _save(self, *, chosen: bool) -> _Save:
-        """What saves of everything take, or of chosen rows."""
-        merging, rows, saves_s = iter(self._merging()), self._rows(), self._seconds_of("save")
+    def _save(self, *, chosen: bool, reading: Reading = Reading()) -> _Save:  # noqa: B008
+        """What saves of everything take, or of chosen rows, but for what is read to be merged."""
+        rows, saves_s = self._rows(), self._seconds_of("save")
+        stored = zip(*self._stored.values(), strict=True)
         took_s, causes = [], []
         for save_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
             if (each.save.portion < 1) == chosen:
-                servers = next(merging) if chosen else 0
+                of_servers = next(stored) if chosen else ()
+                merged = [one.merged for one in of_servers if one.merged]
                 after = each.returns is not None
-                took_s.append(save_s)
-                causes.append((1, after, rows.get(each.end, 0), servers > 0, servers))
+                took_s.append(save_s - reading.of(merged))
+                causes.append((1, after, rows.get(each.end, 0), bool(merged), len(merged)))
         return _Save(*_each_s(took_s, causes))
 
     def _rows(self) -> dict[int, int]:
@@ -179,11 +196,6 @@ class RehearsalTimes:
             if part.rows is not None:
                 rows[part.step] = max(part.rows, rows.get(part.step, 0))
         return rows
-
-    def _merging(self) -> list[int]:
-        """Servers that merge at each save of chosen rows."""
-        of_saves = zip(*self._chains.values(), strict=True)
-        return [sum(not chain.files for chain in of_servers) for of_servers in of_saves][1:]
 
     def _stall_s(self) -> float:
         """What a save in the background holds training up for: longer than before a failure."""
@@ -238,11 +250,8 @@ def _in_order(parts: Sequence[ShardSave]) -> list[ShardSave]:
     return sorted(parts, key=attrgetter("step", "server"))
 
 
-def _chains(parts: Iterable[ShardSave]) -> dict[int, list[Chain]]:
-    """What loads read beside a whole file before all saves of chosen rows, and after each.
-
-    By server; whole saves come before those.
-    """
+def _stored(parts: Iterable[ShardSave]) -> dict[int, list[Stored]]:
+    """What is stored after each save of chosen rows, by server; whole saves come before those."""
     whole: dict[int, int] = {}
     chosen: dict[int, list[tuple[int, int]]] = {}
     for part in parts:
