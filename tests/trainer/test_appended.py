@@ -16,7 +16,7 @@ from cprsim.trainer.training import train
 from cprsim.trainer.validation.appended import (
     Appended,
     Chain,
-    Reading,
+    ReadingTime,
     chains,
     chosen_size,
     of_scenario,
@@ -82,9 +82,9 @@ def test_who_is_struck_saves_what_was_used_since_and_reads_what_was_appended():
     of_three = Chain(3, int(found.rows[:3, 1].sum()))
     assert found.read[:3] == [[Chain(0, 0)], [of_three], []]
     files, rows = zip(*found.read[3], strict=True)
-    assert found.reading_s(Reading(any_s=1.0)) == 2
-    assert found.reading_s(Reading(file_s=1.0)) == 3 + max(files)
-    assert found.reading_s(Reading(row_s=1.0)) == of_three.rows + max(rows)
+    assert found.reading_s(ReadingTime(any_s=1.0)) == 2
+    assert found.reading_s(ReadingTime(file_s=1.0)) == 3 + max(files)
+    assert found.reading_s(ReadingTime(row_s=1.0)) == of_three.rows + max(rows)
 
 
 def test_a_server_merges_once_what_is_appended_is_more_than_twice_as_long_as_everything():
@@ -118,10 +118,10 @@ def test_each_server_that_merges_adds_to_a_save_and_the_slowest_reads():
     merged = [[], [Chain(2, 159)], [Chain(3, 10), Chain(1, 500)]]
     found = Appended(np.zeros((3, 2), np.int64), merged, [], 4)
 
-    assert found.merging_s(10.0, 1.0, Reading()) == 23
-    assert found.merging_s(0.0, 0.0, Reading(file_s=1.0)) == 2 + 3
-    assert found.merging_s(0.0, 0.0, Reading(row_s=1.0)) == 159 + 500
-    assert found.merging_s(0.0, 0.0, Reading(any_s=1.0)) == 2
+    assert found.merging_s(10.0, 1.0, ReadingTime()) == 23
+    assert found.merging_s(0.0, 0.0, ReadingTime(file_s=1.0)) == 2 + 3
+    assert found.merging_s(0.0, 0.0, ReadingTime(row_s=1.0)) == 159 + 500
+    assert found.merging_s(0.0, 0.0, ReadingTime(any_s=1.0)) == 2
 
 
 def asked_for(policy, interval="0.16 s"):
@@ -150,7 +150,7 @@ def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
     reads_s = {"appended_s": 10.0, "append_s": 1.0, "append_row_s": 0.01}
     plain, charged = told(), told(**more_s, **reads_s)
     found = counted(scenario, "cpr-mfu", data, plain)
-    reading = Reading(10.0, 1.0, 0.01)
+    reading = ReadingTime(10.0, 1.0, 0.01)
     merging_s = found.merging_s(1.0, 0.1, reading)
     assert merging_s >= 12.1
     assert len(found.read) == 5

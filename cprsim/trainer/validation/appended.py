@@ -43,7 +43,7 @@ class Chain(NamedTuple):
 NOTHING = Chain(0, 0)
 
 
-class Reading(NamedTuple):
+class ReadingTime(NamedTuple):
     """What reading appended files takes, s: that there are any, each of them, each of its rows."""
 
     any_s: float = 0.0
@@ -71,11 +71,11 @@ class Appended(NamedTuple):
     read: Sequence[Sequence[Chain]]
     dim: int
 
-    def reading_s(self, reading: Reading) -> float:
+    def reading_s(self, reading: ReadingTime) -> float:
         """What lost servers take to read what was appended, in all, s."""
         return sum(map(reading.of, self.read))
 
-    def merging_s(self, save_s: float, server_s: float, reading: Reading) -> float:
+    def merging_s(self, save_s: float, server_s: float, reading: ReadingTime) -> float:
         """What merging takes in all, s: each save with it, each server, and what they read."""
         return sum(
             save_s + len(merged) * server_s + reading.of(merged) for merged in self.merged if merged
@@ -183,23 +183,23 @@ def _in_stores(
     return Appended(rows, merged, read, dim)
 
 
-class Stored(NamedTuple):
+class AfterSave(NamedTuple):
     """After a save: what is left appended, and what was merged with it, if anything was."""
 
     left: Chain
     merged: Chain | None
 
 
-def chains(saves: Iterable[tuple[int, int]], whole: int) -> Iterator[Stored]:
+def chains(saves: Iterable[tuple[int, int]], whole: int) -> Iterator[AfterSave]:
     """What each save comes to, of so many bytes and rows; `whole`: bytes of everything."""
     files, rows, size = 0, 0, 0
     for of_save, in_it in saves:
         files, rows, size = files + 1, rows + in_it, size + of_save
         if is_merged(size, whole):
-            yield Stored(NOTHING, Chain(files, rows))
+            yield AfterSave(NOTHING, Chain(files, rows))
             files, rows, size = 0, 0, 0
         else:
-            yield Stored(Chain(files, rows), None)
+            yield AfterSave(Chain(files, rows), None)
 
 
 def whole_size(rows: int, dim: int) -> int:

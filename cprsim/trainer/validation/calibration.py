@@ -15,7 +15,7 @@ from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
-from cprsim.trainer.validation.appended import Reading
+from cprsim.trainer.validation.appended import ReadingTime
 from cprsim.trainer.validation.rehearsal import (
     Rehearsal,
     rehearsal,
@@ -100,9 +100,9 @@ class Calibration:
         return max(self.chosen_s + self.row_s * rows - others_s, 0.0)
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingTime:
         """What appended files take to be read."""
-        return Reading(self.appended_s, self.append_s, self.append_row_s)
+        return ReadingTime(self.appended_s, self.append_s, self.append_row_s)
 
     @property
     def costs(self) -> dict[str, str]:

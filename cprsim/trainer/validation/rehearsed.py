@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from cprsim.job.costs import GATHERED, Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.appended import NOTHING, Chain, Reading, Stored, chains
+from cprsim.trainer.validation.appended import NOTHING, AfterSave, Chain, ReadingTime, chains
 from cprsim.trainer.validation.pace import paces
 from cprsim.trainer.validation.quantile import quantile
 from cprsim.trainer.validation.rehearsal import (
@@ -49,9 +49,9 @@ class _Load(NamedTuple):
     any_s: float = 0.0
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingTime:
         """What appended files add."""
-        return Reading(self.any_s, self.file_s, self.row_s)
+        return ReadingTime(self.any_s, self.file_s, self.row_s)
 
 
 class _Save(NamedTuple):
@@ -175,7 +175,7 @@ class RehearsalTimes:
 
     # --- Saves ------------------------------------------------------------------------------------
 
-    def _save(self, *, chosen: bool, reading: Reading = Reading()) -> _Save:  # noqa: B008
+    def _save(self, *, chosen: bool, reading: ReadingTime = ReadingTime()) -> _Save:  # noqa: B008
         """What saves of everything take, or of chosen rows, but for what is read to be merged."""
         rows, saves_s = self._rows(), self._seconds_of("save")
         stored = zip(*self._stored.values(), strict=True)
@@ -250,7 +250,7 @@ def _in_order(parts: Sequence[ShardSave]) -> list[ShardSave]:
     return sorted(parts, key=attrgetter("step", "server"))
 
 
-def _stored(parts: Iterable[ShardSave]) -> dict[int, list[Stored]]:
+def _stored(parts: Iterable[ShardSave]) -> dict[int, list[AfterSave]]:
     """What is stored after each save of chosen rows, by server; whole saves come before those."""
     whole: dict[int, int] = {}
     chosen: dict[int, list[tuple[int, int]]] = {}
