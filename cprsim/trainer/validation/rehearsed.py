@@ -87,7 +87,8 @@ class RehearsalTimes:
 
     def seconds(self) -> dict[str, float]:
         """All there are, by their names in `Calibration`."""
-        whole, lost = self._save(chosen=False), self._load("lost")
+        lost = self._load("lost")
+        whole = self._save(lost.reading, chosen=False)
         found = {
             **self._stretch()._asdict(),
             "save_s": whole.any_s,
@@ -102,7 +103,7 @@ class RehearsalTimes:
         }
         if not self._stored:
             return found
-        chosen = self._save(chosen=True, reading=lost.reading)
+        chosen = self._save(lost.reading, chosen=True)
         merged = any(each.merged for of in self._stored.values() for each in of)
         # Who never merged would have to read and to write everything.
         merge_s = chosen.merge_s if merged else lost.whole_s + whole.any_s
@@ -162,7 +163,7 @@ class RehearsalTimes:
             if each.returns == returns:
                 all_ = returns == "all"
                 whose = range(self._servers) if all_ else struck(number, self._servers, self._hit)
-                longest = max((self._appended(server, each) for server in whose), default=NOTHING)
+                longest = max(self._appended(server, each) for server in whose)
                 took_s.append(load_s)
                 read.append((1, *longest, longest.files > 0))
         return _Load(*_each_s(took_s, read))
@@ -175,7 +176,7 @@ class RehearsalTimes:
 
     # --- Saves ------------------------------------------------------------------------------------
 
-    def _save(self, *, chosen: bool, reading: ReadingTime = ReadingTime()) -> _Save:  # noqa: B008
+    def _save(self, reading: ReadingTime, *, chosen: bool) -> _Save:
         """What saves of everything take, or of chosen rows, but for what is read to be merged."""
         rows, saves_s = self._rows(), self._seconds_of("save")
         stored = zip(*self._stored.values(), strict=True)

@@ -1,0 +1,218 @@
+"""What a rehearsal is, and what is measured in it; no test asserts seconds of a clock."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from cprsim.contract import (
+    Tracking,
+)
+from cprsim.contract.ledger import CAUSES
+from cprsim.scenario import Scenario
+from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
+from cprsim.trainer.validation.calibration import Calibration, averaged, measured
+from cprsim.trainer.validation.rehearsal import (
+    first_struck,
+    rehearsal,
+    strikes,
+)
+from cprsim.trainer.validation.rehearsed import RehearsalTimes
+
+
+def test_a_rehearsal_strikes_after_two_steps_of_a_stretch():
+    script = rehearsal(Tracking("mfu", 0.25)).script
+    progress, executed, found = 0, 0, []
+    for stretch in script:
+        executed += stretch.end - progress
+        if stretch.returns is not None:
+            found.append(executed - (stretch.end - progress) + 2)
+            executed += 2 if stretch.returns == "all" else 0
+        progress = stretch.end
+
+    assert [each.executed for each in strikes(script)] == found
+    assert {each.returns for each in strikes(script)} == {"all", "lost"}
+    # Each server is lost with either answer.
+    hit = {(first_struck(i, 3), each.returns) for i, each in enumerate(strikes(script))}
+    assert hit == {(server, returns) for server in range(3) for returns in ("all", "lost")}
+
+
+def rehearsed(plan, sizes=(2000, 2000), hit=1):
+    """Spans of a rehearsal in which all that is alike takes the same time each time.
+
+    `sizes`: of a save of chosen rows on each server, of which all are 20,000. `hit`: servers that
+    are lost at once.
+    """
+    now_s, spans, parts, done, number = 0.0, [], [], 0, 0
+    files, appended, in_files = [0, 0], [0, 0], [0, 0]
+
+    def take(cause, seconds):
+        nonlocal now_s
+        spans.append(MeasuredSpan(cause, now_s, now_s + seconds))
+        now_s += seconds
+
+    for place, stretch in enumerate(plan.script):
+        steps = stretch.end - done
+        if stretch.returns is None:
+            take("train", 0.01 * steps + 0.002 + (0 if place else 9.0))  # the first warms up
+        else:
+            take("train", 0.01 * 2 + 0.002 + 0.005)
+            take("detect", 0.002 + 0.004 * first_struck(number, 2))
+            take("reschedule", 0.05)
+            read = max(range(2), key=appended.__getitem__)
+            if stretch.returns == "lost" and hit == 1:
+                read = first_struck(number, 2)
+            of_one = 0.001 * bool(files[read]) + 0.004 * files[read] + 1e-5 * appended[read]
+            take("load", 0.03 + 2 * of_one if stretch.returns == "all" else 0.02 + of_one)
+            take("train", 0.01 * (steps - 2 * (stretch.returns == "lost")) + 0.002 + 0.007)
+            number += 1
+        done = stretch.end
+        chosen = stretch.save.portion < 1
+        late_s = 0.004 if stretch.returns else 0.0  # what follows a recovery takes longer
+        used = 140 + 20 * steps  # 200 in 3 steps, 380 in 12, 440 in 15
+        merging, read_s = [], 0.0
+        for server in range(2 * chosen):  # the store merges when twice as much is appended
+            in_files[server] += sizes[server]
+            merges = in_files[server] > 40_000
+            if merges:  # the slowest of those that do reads what it merges
+                of_files = 0.001 + 0.004 * (files[server] + 1)
+                read_s = max(read_s, of_files + 1e-5 * (appended[server] + used))
+            files[server] = 0 if merges else files[server] + 1
+            appended[server] = 0 if merges else appended[server] + used
+            in_files[server] *= not merges
+            merging.append(merges)
+        merging_s = 0.02 * any(merging) + 0.005 * sum(merging) + read_s
+        take("save", late_s + merging_s + (0.005 + 2e-5 * used if chosen else 0.016))
+        for server in (0, 1):
+            rows, size = (used, sizes[server]) if chosen else (None, 20_000)
+            took_s = (0.001 * server, 0.002, 0.003)
+            parts.append(ShardSave(done, server, size, rows, *took_s))
+    return SimpleNamespace(
+        spans=spans, parts=parts, seconds=seconds_of(spans), replaced=10, struck=10
+    )
+
+
+def seconds_in(ran, plan, hit=1):
+    return SimpleNamespace(**RehearsalTimes(ran, plan, 0.5, 2, hit).seconds())
+
+
+def seconds_of(spans):
+    seconds = dict.fromkeys(CAUSES, 0.0)
+    for span in spans:
+        seconds[span.cause] += span.lasted_s
+    return seconds
+
+
+def test_a_calibrated_model_charges_what_was_measured():
+    scenario = Scenario(
+        job={"useful_time": "1 s", "samples": 10_000},
+        model={"tables": [{"rows": 4000, "dim": 4}]},
+        cluster={"parameter_servers": 2, "trainers": 1},
+        costs={"save": "1 s", "load": "1 s"},
+        failures={"exactly": 0},
+        policies={"full": {"system": "full", "interval": "1 s"}},
+    )
+    plan = rehearsal(Tracking("mfu", 0.125))
+    ran = rehearsed(plan)
+
+    found = measured([ran], plan, scenario)
+    model = Scenario(**(scenario.mapping() | {"costs": found.costs})).cost_model
+    tier = plan.tier("remote")
+
+    trained = (found.step_s, found.stretch_s, found.struck_s, found.resumed_s)
+    assert trained == pytest.approx((0.01, 0.002, 0.005, 0.007))
+    assert found.resaved_s == pytest.approx(0.004)
+    assert found.merge_s + 2 * found.merging_s == pytest.approx(0.03)  # they merge at once
+    assert (found.chosen_s, found.row_s) == pytest.approx((0.005, 2e-5))
+    assert model.seconds(model.save(tier)) == pytest.approx(0.016)
+    # 200 of the 2000 rows of a server are a tenth; what that takes of a whole save, 1 ms to choose
+    # them, and to collect them, is a part of 9 ms.
+    collected_s = found.gather_s * 200 / 1e6
+    fixed_s = found.save_fixed_s("mfu", 200, 0.1)
+    assert fixed_s == pytest.approx(0.009 - 0.0016 - 0.001 - collected_s)
+    assert found.save_fixed_s("mfu", 200, 0.9) == 0
+    assert model.seconds(model.load(tier, "all", 1)) == pytest.approx(0.03)
+    assert model.seconds(model.load(tier, "lost", 1)) == pytest.approx(0.02)
+    assert model.reschedule_mean_s == pytest.approx(0.05)
+    assert found.detect_s == pytest.approx(0.004)  # of both servers, as often
+    assert found.select_s == {"mfu": pytest.approx(0.001)}  # of the slower server
+    assert (found.appended_s, found.append_s) == pytest.approx((0.001, 0.004))
+    assert found.append_row_s == pytest.approx(1e-5)
+    assert measured([ran, ran], plan, scenario) == found
+
+
+def test_where_no_server_merges_it_takes_what_is_read_and_written():
+    """Servers whose files of chosen rows are too short, and others."""
+    plan = rehearsal(Tracking("mfu", 0.125))
+    one = seconds_in([rehearsed(plan, (1, 1))], plan)
+    costs = [Calibration(*(1.0,) * 6, merge_s=s, select_s={"mfu": 1.0}) for s in (0.5, 0.25)]
+    apart = seconds_in([rehearsed(plan, (3500, 5000))], plan)  # and once together
+
+    assert one.merge_s == pytest.approx(0.02 + 0.016)  # but for what was appended
+    assert (apart.merge_s, apart.merging_s) == pytest.approx((0.02, 0.005))
+    assert averaged(costs).merge_s == 0.375
+
+
+def test_times_are_reduced_over_repeats_before_what_each_cause_adds_is_fitted():
+    """One run of three hiccups at each save, another one each time, which counts nowhere."""
+    plan = rehearsal(Tracking("mfu", 0.125))
+    usual, *runs = (rehearsed(plan) for _ in range(4))
+    for number, ran in enumerate(runs):
+        shift = 0.0
+        for place, span in enumerate(ran.spans):
+            more_s = 0.5 * (span.cause == "save" and place // 2 % 3 == number)
+            ran.spans[place] = span._replace(
+                start_s=span.start_s + shift, end_s=span.end_s + shift + more_s
+            )
+            shift += more_s
+
+    found, expected = (seconds_in(each, plan) for each in (runs, [usual]))
+    assert (found.save_s, found.chosen_s) == pytest.approx((expected.save_s, expected.chosen_s))
+
+
+def test_repeats_are_put_at_one_pace():
+    """A save that took longer in a run that was quick at all is not in the middle of three."""
+    plan = rehearsal(None)
+    usual, slow, quick = (rehearsed(plan) for _ in range(3))
+    stretched(slow, 3.0)
+    stretched(quick, 0.5)
+    stretched(quick, 2.5, "save")  # 1.25 times as long as usual
+
+    found, expected = (seconds_in(each, plan) for each in ([slow, quick, usual], [usual]))
+    assert found.save_s == pytest.approx(expected.save_s)
+
+
+def stretched(ran, factor, cause=None):
+    """All its spans, or those of one cause, take so many times as long."""
+    for place, span in enumerate(ran.spans):
+        if cause in (None, span.cause):
+            ran.spans[place] = span._replace(start_s=0.0, end_s=factor * span.lasted_s)
+    ran.seconds = seconds_of(ran.spans)
+
+
+def test_what_is_far_off_hardly_counts_where_nothing_is_repeated():
+    plan = rehearsal(None)
+    usual, ran = rehearsed(plan), rehearsed(plan)
+    for place in [i for i, span in enumerate(ran.spans) if span.cause in ("save", "detect")][4::11]:
+        span = ran.spans[place]
+        ran.spans[place] = span._replace(end_s=span.end_s + 0.2)
+
+    found, expected = (seconds_in([each], plan) for each in (ran, usual))
+    assert (found.save_s, found.detect_s) == pytest.approx((expected.save_s, expected.detect_s))
+
+
+@pytest.mark.parametrize("hit", [1, 2])
+def test_loads_read_what_was_appended_to_shards_that_were_lost(hit):
+    """Of a server that merges each other save, and one that never does."""
+    plan = rehearsal(Tracking("mfu", 0.125))
+    found = seconds_in([rehearsed(plan, (21_000, 1), hit)], plan, hit)
+
+    assert (found.load_full_s, found.load_partial_s) == pytest.approx((0.03, 0.02))
+    assert (found.appended_s, found.append_s) == pytest.approx((0.001, 0.004))
+    assert found.append_row_s == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize(("fraction", "saves"), [(0.5, 24), (0.125, 40), (0.01, 200), (1.0, 0)])
+def test_as_many_saves_of_chosen_rows_as_it_takes_for_servers_to_merge(fraction, saves):
+    script = rehearsal(Tracking("mfu", fraction)).script
+
+    assert sum(each.save.portion < 1 for each in script) == saves
