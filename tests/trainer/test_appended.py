@@ -13,6 +13,7 @@ from cprsim.failures.hit import Hit
 from cprsim.scenario import Scenario
 from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.training import train
+from cprsim.trainer.validation import appended
 from cprsim.trainer.validation.appended import (
     Appended,
     Chain,
@@ -114,14 +115,17 @@ def test_after_how_many_saves_a_server_merges_were_all_as_long():
     assert found.of_fullest == 80.5
 
 
-def test_each_server_that_merges_adds_to_a_save_and_the_slowest_reads():
+@pytest.mark.parametrize(("number", "shared"), [(1, 2), (2, 1), (8, 1)])
+def test_servers_that_merge_at_once_share_cores_and_the_slowest_reads(monkeypatch, number, shared):
     merged = [[], [Chain(2, 159)], [Chain(3, 10), Chain(1, 500)]]
     found = Appended(np.zeros((3, 2), np.int64), merged, [], 4)
 
-    assert found.merging_s(10.0, 1.0, ReadingTime()) == 23
-    assert found.merging_s(0.0, 0.0, ReadingTime(file_s=1.0)) == 2 + 3
-    assert found.merging_s(0.0, 0.0, ReadingTime(row_s=1.0)) == 159 + 500
-    assert found.merging_s(0.0, 0.0, ReadingTime(any_s=1.0)) == 2
+    monkeypatch.setattr(appended, "cores", lambda: number)
+
+    assert found.merging_s(10.0, ReadingTime()) == 10 + shared * 10
+    assert found.merging_s(0.0, ReadingTime(file_s=1.0)) == 2 + shared * 3
+    assert found.merging_s(0.0, ReadingTime(row_s=1.0)) == 159 + shared * 500
+    assert found.merging_s(0.0, ReadingTime(any_s=1.0)) == 1 + shared
 
 
 def asked_for(policy, interval="0.16 s"):
@@ -146,12 +150,12 @@ def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
         calibration = replace(CALIBRATION, **more_s)
         return predict(scenario, section, ["cpr-mfu"], {"cpr-mfu": calibration}, 4).of["cpr-mfu"]
 
-    more_s = {"merge_s": 1.0, "merging_s": 0.1, "resaved_s": 0.001}
+    more_s = {"merge_s": 1.1, "resaved_s": 0.001}
     reads_s = {"appended_s": 10.0, "append_s": 1.0, "append_row_s": 0.01}
     plain, charged = told(), told(**more_s, **reads_s)
     found = counted(scenario, "cpr-mfu", data, plain)
     reading = ReadingTime(10.0, 1.0, 0.01)
-    merging_s = found.merging_s(1.0, 0.1, reading)
+    merging_s = found.merging_s(1.1, reading)
     assert merging_s >= 12.1
     assert len(found.read) == 5
     more = {

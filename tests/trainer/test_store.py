@@ -69,6 +69,15 @@ def test_the_last_checkpoint_is_found(history, shares):
         history.check(at_most=99, step=number)
 
 
+def test_what_a_write_takes_does_not_go_by_the_files_that_are_there(history, monkeypatch):
+    history.save()
+    monkeypatch.setattr(type(history.store._folder), "iterdir", None)  # nobody looks through it
+    for _ in range(30):
+        history.save(0.1)  # and merges them once
+    monkeypatch.undo()
+    history.check(at_most=99, step=31)
+
+
 def test_earlier_ones_are_found_by_their_step_and_later_ones_forgotten(history):
     for share in (1.0, 0.1, 0.1):
         history.save(share)

@@ -183,7 +183,9 @@ What came out of the first comparisons, and is in the simulator since:
   is counted beforehand, with the trainer's own trackers and the kills of the run
   (`cprsim/trainer/validation/appended.py`): it can't be said by a number of saves, since servers
   that were struck save fewer rows for a while and merge later, and others at the same saves. Those
-  that merge at once share cores and the disk, so each of them makes it longer.
+  that merge at once share the cores: as many as there are take as long as one.
+- **Files that are there already** made each save longer: the store looked through its folder three
+  times for each. That was mended, not modelled; it knows what it wrote.
 - **Rows of a save.** A save of twice as many rows takes nowhere near twice as long: what each row
   adds is measured, from saves after few steps and after many.
 - **Shards that are not alike.** A few hot rows make one server's updates many times another's

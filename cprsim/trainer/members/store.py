@@ -7,8 +7,8 @@ and the checkpoint before it is used.
 """
 
 import math
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cprsim.basics.files import sync_folder
 from cprsim.contract.actions import Since
 from cprsim.trainer.members.array_files import read_chain, read_small
-from cprsim.trainer.members.atomic import written
+from cprsim.trainer.members.atomic import Hashing, written
 from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError, parsed
 from cprsim.trainer.members.parameters import Arrays
 
@@ -58,6 +58,7 @@ def _names_in(folder: Path) -> list[Name]:
 class CheckpointStore:
     """The checkpoints of one shard in a folder, which nobody else writes to.
 
+    So it is looked through once, and what a write takes doesn't go by how many files there are.
     Of its checkpoints the last is kept, the one of the step before, those that the job may still
     return to, and one with another base, should that be spoilt. Files whose names are not of the
     store's own are left alone.
@@ -65,7 +66,7 @@ class CheckpointStore:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+        self._folder, self._names = folder, set(_names_in(folder))
         # The newest first. Who writes goes by these and not by the folder: were a manifest spoilt
         # meanwhile, a delta would go on top of another checkpoint than the one it follows.
         self._checkpoints = checkpoints_in(folder)
@@ -73,7 +74,7 @@ class CheckpointStore:
     @property
     def empty(self) -> bool:
         """Whether nothing was ever stored."""
-        return not any(name.kind == "json" and not name.partial for name in self._names())
+        return not any(name.kind == "json" and not name.partial for name in self._names)
 
     @property
     def steps(self) -> list[int]:
@@ -126,9 +127,8 @@ class CheckpointStore:
 
     def clean(self) -> None:
         """Remove what a writer that was killed has left."""
-        for name in self._names():
-            if name.partial:
-                self._remove(name)
+        for name in [each for each in self._names if each.partial]:
+            self._remove(name)
 
     def _merge(self, chain: Manifest) -> None:
         """Write the same checkpoint as a base of its own, so that chains stay short."""
@@ -139,16 +139,25 @@ class CheckpointStore:
         self._write_manifest(Manifest(serial, chain.step, (base,)))
 
     def _write_arrays(self, serial: int, arrays: Sequence[NDArray[Any]]) -> File:
-        with written(self._folder / str(Name(serial, "npys"))) as file:
+        with self._written(Name(serial, "npys")) as file:
             for array in arrays:
                 np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
         return File(file.path.name, file.size, file.sha256.hexdigest())
 
     def _write_manifest(self, checkpoint: Manifest) -> None:
-        with written(self._folder / checkpoint.name) as file:
+        with self._written(Name(checkpoint.serial, "json")) as file:
             file.write(checkpoint.content())
         sync_folder(self._folder)
         self._checkpoints.insert(0, checkpoint)
+
+    @contextmanager
+    def _written(self, name: Name) -> Iterator[Hashing]:
+        partial = name._replace(partial=True)
+        self._names.add(partial)  # what is left of it, should it be cut short, is cleaned later
+        with written(self._folder / str(name)) as file:
+            yield file
+        self._names.remove(partial)
+        self._names.add(name)
 
     def _drop_void(self, returns_to: Collection[int]) -> None:
         first = min(returns_to, default=math.inf)
@@ -168,9 +177,9 @@ class CheckpointStore:
         needed = {each.name for each in kept}
         needed |= {file.name for each in kept for file in each.files}
         # Manifests first, for a checkpoint whose files are gone is none.
-        for name in sorted(self._names(), key=lambda name: name.kind):
-            if str(name) not in needed:
-                self._remove(name)
+        dropped = [name for name in self._names if str(name) not in needed]
+        for name in sorted(dropped, key=lambda name: name.kind):
+            self._remove(name)
 
     # --- Reading ---
 
@@ -180,6 +189,7 @@ class CheckpointStore:
         Those after it are dropped: the next delta goes on top of this one. Where there is none,
         all stay as they are until the next is written, which must be one of all rows.
         """
+        self._names = set(_names_in(self._folder))
         self.clean()
         older = checkpoints_in(self._folder)
         while older:
@@ -199,19 +209,16 @@ class CheckpointStore:
 
     def _return_to(self, checkpoint: Manifest, older: list[Manifest]) -> None:
         self._checkpoints = older
-        for name in self._names():
-            if name.kind == "json" and name.serial > checkpoint.serial:
-                self._remove(name)
-
-    def _names(self) -> list[Name]:
-        """Of the store's own files."""
-        return _names_in(self._folder)
+        later = [each for each in self._names if each.serial > checkpoint.serial]
+        for name in [each for each in later if each.kind == "json"]:
+            self._remove(name)
 
     def _remove(self, name: Name) -> None:
         path = self._folder / str(name)
         if path.is_symlink() or not path.is_dir():  # a folder is nothing of the store's
             path.unlink(missing_ok=True)
+            self._names.discard(name)
 
     def _next_serial(self) -> int:
         """Higher than that of any file here, spoilt ones too."""
-        return 1 + max((name.serial for name in self._names()), default=-1)
+        return 1 + max((name.serial for name in self._names), default=-1)

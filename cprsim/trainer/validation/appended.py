@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from cprsim.basics.machine import cores
 from cprsim.contract import Tracking
 from cprsim.policies.priority import MOST_APPENDED
 from cprsim.rows.trackers.contract import TrackerName
@@ -58,6 +59,11 @@ class ReadingTime(NamedTuple):
         return bool(chain.files) * self.any_s + chain.files * self.file_s + chain.rows * self.row_s
 
 
+def sharing(servers: int) -> float:
+    """How many times as long servers that merge at once take as one: they share cores."""
+    return max(servers / cores(), 1.0)
+
+
 class Appended(NamedTuple):
     """What saves of chosen rows come to.
 
@@ -75,11 +81,10 @@ class Appended(NamedTuple):
         """What lost servers take to read what was appended, in all, s."""
         return sum(map(reading.of, self.read))
 
-    def merging_s(self, save_s: float, server_s: float, reading: ReadingTime) -> float:
-        """What merging takes in all, s: each save with it, each server, and what they read."""
-        return sum(
-            save_s + len(merged) * server_s + reading.of(merged) for merged in self.merged if merged
-        )
+    def merging_s(self, merge_s: float, reading: ReadingTime) -> float:
+        """What merging takes in all, s: each, and what it reads."""
+        at_saves = filter(None, self.merged)
+        return sum(sharing(len(each)) * (merge_s + reading.of(each)) for each in at_saves)
 
     @property
     def of_fullest(self) -> float:

@@ -41,11 +41,10 @@ _TOLD = {
     "gather_s": "gather of a million rows",
     "row_s": "each row",
     "append_row_s": "each row that is read",
-    "merging_s": "each that merges",
 }
 #: What isn't of the block `[costs]` either: it says the same by other words.
 _OF_CHOSEN = (
-    *("chosen_s", "row_s", "merge_s", "merging_s"),
+    *("chosen_s", "row_s", "merge_s"),
     *("appended_s", "append_s", "append_row_s"),
 )
 _OF_ROWS = (*_OF_CHOSEN, "gather_s")
@@ -62,8 +61,8 @@ class Calibration:
     pinned to steps. `chosen_s`: of a save of chosen rows, and `row_s` more for each row. A load
     takes `appended_s` longer if it reads any file of chosen rows, `append_s` for each, and
     `append_row_s` for each of their rows. Where servers merge what was appended a save takes
-    `merge_s` longer, `merging_s` for each of them, and what they read of such files. `select_s`:
-    what each tracker takes to choose rows.
+    `merge_s` and what is read of such files longer, as often as those servers need all cores.
+    `select_s`: what each tracker takes to choose rows.
 
     The others are those of a scenario's `[costs]`: `gather_s` for a million rows.
     """
@@ -81,7 +80,6 @@ class Calibration:
     chosen_s: float = 0.0
     row_s: float = 0.0
     merge_s: float = 0.0
-    merging_s: float = 0.0
     stretch_s: float = 0.0
     struck_s: float = 0.0
     resumed_s: float = 0.0

@@ -19,7 +19,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
-from cprsim.trainer.validation.appended import Chain, of_scenario
+from cprsim.trainer.validation.appended import Chain, of_scenario, sharing
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.rehearsal import trains_beside
 
@@ -227,7 +227,7 @@ def _of_files(
     rows = fmean(each.rows for _, each in of_plans)
     files = fmean(each.merge_after for _, each in of_plans)
     merged = [Chain(round(files), round(files * rows))] if files < MOST_APPENDED else []
-    merge_s = calibration.merge_s + calibration.merging_s * servers + calibration.reading.of(merged)
+    merge_s = sharing(servers) * (calibration.merge_s + calibration.reading.of(merged))
     # Each of the files that a load reads has its share of what it takes that there are any.
     append_s = calibration.append_s + calibration.append_row_s * rows
     append_s += calibration.appended_s / max(files / 2, 1.0)

@@ -32,9 +32,7 @@ from cprsim.trainer.validation.rehearsal import trains_beside
 from cprsim.trainer.validation.stretches import StretchTimes
 
 #: What stores append and merge takes nothing in the simulation: it is counted beside.
-_COUNTED: dict[str, Any] = dict.fromkeys(
-    ("appended_s", "append_s", "append_row_s", "merge_s", "merging_s"), 0.0
-)
+_COUNTED: dict[str, Any] = dict.fromkeys(("appended_s", "append_s", "append_row_s", "merge_s"), 0.0)
 
 
 class Prediction(NamedTuple):
@@ -182,8 +180,7 @@ def _prediction(
         )
         told = replace(
             told,
-            save=told.save
-            + found.merging_s(calibration.merge_s, calibration.merging_s, calibration.reading),
+            save=told.save + found.merging_s(calibration.merge_s, calibration.reading),
             load=told.load + found.reading_s(calibration.reading),
         )
     if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same

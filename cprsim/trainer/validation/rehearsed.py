@@ -11,7 +11,14 @@ from scipy.optimize import nnls
 from cprsim.job.costs import GATHERED, Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.appended import NOTHING, AfterSave, Chain, ReadingTime, chains
+from cprsim.trainer.validation.appended import (
+    NOTHING,
+    AfterSave,
+    Chain,
+    ReadingTime,
+    chains,
+    sharing,
+)
 from cprsim.trainer.validation.pace import paces
 from cprsim.trainer.validation.quantile import quantile
 from cprsim.trainer.validation.rehearsal import (
@@ -57,14 +64,13 @@ class _Load(NamedTuple):
 class _Save(NamedTuple):
     """What a save takes: any, one that follows a recovery besides, each row of the fullest server.
 
-    `merge_s`: besides, where servers merge, and `merging_s` of each of them, but for reading.
+    `merge_s`: besides, where as many servers merge as there are cores, but for reading.
     """
 
     any_s: float = 0.0
     after_s: float = 0.0
     row_s: float = 0.0
     merge_s: float = 0.0
-    merging_s: float = 0.0
 
 
 class RehearsalTimes:
@@ -112,7 +118,6 @@ class RehearsalTimes:
             "resaved_s": chosen.after_s,
             "row_s": chosen.row_s,
             "merge_s": merge_s,
-            "merging_s": chosen.merging_s,
             "appended_s": lost.any_s,
             "append_s": lost.file_s,
             "append_row_s": lost.row_s,
@@ -186,8 +191,9 @@ class RehearsalTimes:
                 of_servers = next(stored) if chosen else ()
                 merged = [one.merged for one in of_servers if one.merged]
                 after = each.returns is not None
-                took_s.append(save_s - reading.of(merged))
-                causes.append((1, after, rows.get(each.end, 0), bool(merged), len(merged)))
+                share = sharing(len(merged)) if merged else 0.0
+                took_s.append(save_s - share * reading.of(merged))
+                causes.append((1, after, rows.get(each.end, 0), share))
         return _Save(*_each_s(took_s, causes))
 
     def _rows(self) -> dict[int, int]:
