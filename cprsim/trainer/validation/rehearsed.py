@@ -1,14 +1,14 @@
 """What a rehearsal took, by what its script did when."""
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
-from cprsim.job.costs import GATHERED, Rollback
+from cprsim.job.costs import GATHERED
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.training import Trained
 from cprsim.trainer.validation.appended import (
@@ -48,9 +48,14 @@ class _Stretch(NamedTuple):
 
 
 class _Load(NamedTuple):
-    """What a load takes: whole files, each of chosen rows, each of its rows, and any such file."""
+    """What a load takes: whole files, of lost servers, of all, or of none (filled beside training).
 
-    whole_s: float = 0.0
+    And, of a lost server, each file of chosen rows, each of its rows, and any such file.
+    """
+
+    lost_s: float = 0.0
+    all_s: float = 0.0
+    none_s: float = 0.0
     file_s: float = 0.0
     row_s: float = 0.0
     any_s: float = 0.0
@@ -93,34 +98,34 @@ class RehearsalTimes:
 
     def seconds(self) -> dict[str, float]:
         """All there are, by their names in `Calibration`."""
-        lost = self._load("lost")
-        whole = self._save(lost.reading, chosen=False)
+        load = self._load()
+        whole = self._save(load.reading, chosen=False)
         found = {
             **self._stretch()._asdict(),
             "save_s": whole.any_s,
             "resaved_s": whole.after_s,
             "stall_s": self._stall_s(),
-            "load_full_s": self._load("all").whole_s,
-            "load_partial_s": lost.whole_s,
+            "load_full_s": load.all_s,
+            "load_partial_s": load.lost_s,
             # What training would go on beside, were it not pinned to steps.
-            "beside_s": self._load("none").whole_s or lost.whole_s,
+            "beside_s": load.none_s or load.lost_s,
             "reschedule_s": self._of_servers("reschedule"),
             "detect_s": self._of_servers("detect"),
         }
         if not self._stored:
             return found
-        chosen = self._save(lost.reading, chosen=True)
+        chosen = self._save(load.reading, chosen=True)
         merged = any(each.merged for of in self._stored.values() for each in of)
         # Who never merged would have to read and to write everything.
-        merge_s = chosen.merge_s if merged else lost.whole_s + whole.any_s
+        merge_s = chosen.merge_s if merged else load.lost_s + whole.any_s
         return found | {
             "chosen_s": chosen.any_s,
             "resaved_s": chosen.after_s,
             "row_s": chosen.row_s,
             "merge_s": merge_s,
-            "appended_s": lost.any_s,
-            "append_s": lost.file_s,
-            "append_row_s": lost.row_s,
+            "appended_s": load.any_s,
+            "append_s": load.file_s,
+            "append_row_s": load.row_s,
             "select_s": _usual_s(self._slowest("select_s").values()),
             "gather_s": self._gather_s(),
         }
@@ -160,18 +165,24 @@ class RehearsalTimes:
             by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
         return fmean(map(_usual_s, by_server.values()))
 
-    def _load(self, returns: Rollback) -> _Load:
-        """What loads after losses that were so answered take."""
-        took_s, read = [], []
-        loads_s = zip(self._seconds_of("load"), self._strikes, strict=True)
-        for number, (load_s, each) in enumerate(loads_s):
-            if each.returns == returns:
-                all_ = returns == "all"
-                whose = range(self._servers) if all_ else struck(number, self._servers, self._hit)
-                longest = max(self._appended(server, each) for server in whose)
-                took_s.append(load_s)
-                read.append((1, *longest, longest.files > 0))
-        return _Load(*_each_s(took_s, read))
+    def _load(self) -> _Load:
+        """What loads take. All servers at once read for so many times as long as one does."""
+        loads_s = self._seconds_of("load")
+        fits = [self._fitted_load(loads_s, times) for times in np.linspace(1, self._servers, 21)]
+        return min(fits, key=itemgetter(0))[1]
+
+    def _fitted_load(self, loads_s: Sequence[float], times: float) -> tuple[float, _Load]:
+        """How far off it is, and what loads take, if all servers read for `times` as long."""
+        causes = []
+        for number, each in enumerate(self._strikes):
+            all_ = each.returns == "all"
+            whose = range(self._servers) if all_ else struck(number, self._servers, self._hit)
+            longest = max(self._appended(server, each) for server in whose)
+            answers = [each.returns == returns for returns in ("lost", "all", "none")]
+            read = (*longest, longest.files > 0)
+            causes.append((*answers, *((times if all_ else 1.0) * one for one in read)))
+        found = _Load(*_each_s(loads_s, causes))
+        return float(np.abs(np.array(causes) @ found - loads_s).sum()), found
 
     def _appended(self, server: int, strike: Strike) -> Chain:
         """What a load of a server reads that is struck then."""
