@@ -2,11 +2,35 @@
 
 import itertools
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from cprsim.figures.parts.style import SMALL_PT
+
+
+def rendered(figure: Figure) -> Figure:
+    """With everything where it comes to lie."""
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def texts_of(figure: Figure) -> list[Text]:
+    """All texts that can be seen; ticks that an axis doesn't label have some that can't."""
+    ticks = [
+        text
+        for axes in figure.axes
+        if not axes.yaxis.get_tick_params()["labelleft"]
+        for text in axes.get_yticklabels()
+    ]
+    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
+    return [text for text in found if text not in ticks]
+
+
+def words(figure: Figure) -> list[str]:
+    """What those say."""
+    return [text.get_text() for text in texts_of(figure)]
 
 
 def boxes_apart(figure: Figure, texts: list[Text]) -> dict[Text, Bbox]:

@@ -3,15 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
-from matplotlib.text import Text
 
 from cprsim.figures.parts.style import SYSTEM_COLOURS
 from cprsim.figures.pls_accuracy import pls_accuracy
 from cprsim.figures.policy_accuracy import policy_accuracy
 from cprsim.studies import findings
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of
 from tests.studies.made_up import study
 
 RUNS = findings.with_drops(study(seeds=6, noise=1e-3), "it")
@@ -36,10 +34,7 @@ def expected(rows: pd.DataFrame) -> set[tuple[float, float]]:
 
 
 def check_texts(figure) -> None:
-    FigureCanvasAgg(figure).draw()
-    boxes_apart(
-        figure, figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    )
+    boxes_apart(figure, texts_of(rendered(figure)))
 
 
 def test_points_and_lines_of_accuracy_against_pls() -> None:

@@ -6,31 +6,22 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.answer import answer, chosen
 from cprsim.figures.parts.layout import percent
 from cprsim.figures.parts.style import CAUSE_COLOURS
 from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of, words
 
 
 @cache
 def drawn(case: str) -> Figure:
     table, bounds = CASES[case]
     figure = answer(table, "overhead", bounds, "USD", "A title")
-    FigureCanvasAgg(figure).draw()
-    return figure
-
-
-def words(figure: Figure) -> list[str]:
-    hidden = {id(t) for axes in figure.axes for t in axes.get_yticklabels()}
-    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    return [text.get_text() for text in found if id(text) not in hidden]
+    return rendered(figure)
 
 
 def headed(figure: Figure) -> dict[str, Axes]:
@@ -48,9 +39,7 @@ def points(axes: Axes, marker: str) -> list[tuple[float, float]]:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    hidden = {id(t) for axes in figure.axes for t in axes.get_yticklabels()}
-    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    boxes_apart(figure, [text for text in found if id(text) not in hidden])
+    boxes_apart(figure, texts_of(figure))
 
 
 @pytest.mark.parametrize("case", CASES)

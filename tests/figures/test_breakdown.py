@@ -8,18 +8,16 @@ from typing import Any
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
 from cprsim.figures.parts.layout import percent, text_width_in, wrap
 from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WHITE_INK, ink_on
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of, words
 
 
 def policy(
@@ -120,18 +118,7 @@ CASES = {
 @cache
 def drawn(case: str) -> Figure:
     figure = draw("breakdown", *CASES[case])
-    FigureCanvasAgg(figure).draw()
-    return figure
-
-
-def texts_of(figure: Figure) -> list[Text]:
-    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    hidden = {id(t) for axes in figure.axes for t in axes.get_yticklabels()}
-    return [text for text in found if id(text) not in hidden]
-
-
-def words(figure: Figure) -> list[str]:
-    return [text.get_text() for text in texts_of(figure)]
+    return rendered(figure)
 
 
 def end_labels(axes: Axes) -> list[str]:

@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 
 from cprsim.figures.ecrm_overhead import ecrm_overhead
 from cprsim.figures.ecrm_recovery import ecrm_recovery
@@ -23,7 +21,7 @@ from cprsim.figures.scaling import MODELS, scaling
 from cprsim.figures.sensitivity import sensitivity
 from cprsim.figures.tradeoff import LOSSES, tradeoff
 from cprsim.policies.registry import systems
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of
 
 POLICIES = {"full": ("full", 0.08), "partial": ("partial", 0.04), "cpr": ("cpr-vanilla", 0.005)}
 HOUR = 3600.0
@@ -151,8 +149,7 @@ DRAWN: dict[str, tuple[Callable[..., Figure], pd.DataFrame, str]] = {
 def drawn(case: str) -> Figure:
     draw, table, title = DRAWN[case]
     figure = draw(table, title)
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 def lines(axes: Axes, system: str, marker: str | None = None) -> list[Line2D]:
@@ -174,8 +171,7 @@ def same(line: Line2D, x: pd.Series, y: pd.Series) -> None:
 @pytest.mark.parametrize("case", DRAWN)
 def test_no_text_is_cut_or_covers_another_or_lies_in_a_panel(case: str) -> None:
     figure = drawn(case)
-    texts = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    boxes = boxes_apart(figure, texts)
+    boxes = boxes_apart(figure, texts_of(figure))
     for axes in figure.axes:
         assert not any(box.overlaps(axes.bbox) for box in boxes.values())
 

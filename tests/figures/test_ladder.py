@@ -4,12 +4,11 @@ from functools import cache
 
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.figures.ladder import finding, ladder
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered
 
 LONG = "a lever whose name is made of many words, some of them rather long"
 
@@ -52,8 +51,7 @@ CASES = {
 @cache
 def drawn(name: str) -> Figure:
     figure = ladder(CASES[name], "A job")
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 @pytest.mark.parametrize("name", CASES)

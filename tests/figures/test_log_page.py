@@ -5,15 +5,13 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 import cprsim
 from cprsim.failures.logs.concentration import Concentration, concentration
 from cprsim.failures.logs.log import Epoch, FailureLog
 from cprsim.survival.kaplan_meier import KaplanMeier
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
 NAMES = ("GPU", "NIC", "A cause that nobody would ever write down in so many words", "Fan", None)
@@ -61,8 +59,7 @@ PANELS = {
 @cache
 def drawn(case: str) -> Figure:
     figure = cprsim.fit(log_of(**LOGS[case])).figure()
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 def panel(case: str, name: str) -> Axes:
@@ -75,10 +72,6 @@ def kind_of(axes: Axes) -> str:
     if axes.get_xlabel() in labels:
         return labels[axes.get_xlabel()]
     return "hours" if "12:00" in ticks else "days" if "Mon" in ticks else "causes"
-
-
-def texts_of(figure: Figure) -> list[Text]:
-    return figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
 
 
 @pytest.mark.parametrize("case", LOGS)

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -20,7 +19,7 @@ from cprsim.errors import UsageError
 from cprsim.figures.lost_rows import lost_rows
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of, words
 
 #: What the key calls each tracker.
 WORDS = {
@@ -96,16 +95,7 @@ CASES = {
 @cache
 def drawn(case: str) -> Figure:
     figure = lost_rows(*CASES[case])
-    FigureCanvasAgg(figure).draw()
-    return figure
-
-
-def texts_of(figure: Figure) -> list[Text]:
-    return figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-
-
-def words(figure: Figure) -> list[str]:
-    return [text.get_text() for text in texts_of(figure)]
+    return rendered(figure)
 
 
 def numbers(labels: list[Text]) -> list[str]:

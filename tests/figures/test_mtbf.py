@@ -1,19 +1,15 @@
 """Oracles: the table that is drawn, and the boxes that the renderer gives each text."""
 
-import itertools
 import math
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from cprsim.figures.mtbf import mtbf_by_nodes
-from cprsim.figures.parts.style import SMALL_PT
+from tests.figures.reading import boxes_apart, rendered, texts_of
 
 HOUR = 3600.0
 
@@ -58,8 +54,7 @@ CASES = {
 @cache
 def drawn(case: str) -> Figure:
     figure = mtbf_by_nodes(*CASES[case])
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -103,14 +98,7 @@ def test_an_open_whisker_leaves_the_picture() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    texts = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    boxes = {text: text.get_window_extent() for text in texts}
-    for text, box in boxes.items():
-        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text
-        assert 0 <= box.y0 < box.y1 <= figure.bbox.y1, text
-        assert text.get_fontsize() >= SMALL_PT, text
-    for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
-        assert Bbox.intersection(a, b) is None, (one, other)
+    boxes = boxes_apart(figure, texts_of(figure))
     (axes,) = figure.axes
     assert not any(box.overlaps(axes.bbox) for box in boxes.values())
 

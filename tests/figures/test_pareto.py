@@ -5,22 +5,19 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from cprsim.figures.pareto import front, pareto
 from tests.figures.answers import ALL, CASES, PRICED, answers, candidate
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of
 
 
 @cache
 def drawn(case: str) -> Figure:
     table, bounds = CASES[case]
     figure = pareto(table, "overhead", bounds, "USD", "A title")
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 def by_axis(figure: Figure) -> dict[str, Axes]:
@@ -41,14 +38,7 @@ def points(axes: Axes, *, hollow: bool) -> list[tuple[float, float]]:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    hidden = {
-        id(t)
-        for axes in figure.axes
-        for t in axes.get_yticklabels()
-        if not axes.yaxis.get_tick_params()["labelleft"]
-    }
-    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    boxes_apart(figure, [text for text in found if id(text) not in hidden])
+    boxes_apart(figure, texts_of(figure))
 
 
 def test_points_stand_where_they_are_those_over_a_bound_hollow() -> None:

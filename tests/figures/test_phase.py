@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from cprsim.errors import UsageError
 from cprsim.figures.parts.style import policy_colours
 from cprsim.figures.phase import phase
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered
 
 HOUR = 3600.0
 SYSTEMS = {"full": "full", "partial": "partial", "cpr": "cpr-vanilla"}
@@ -81,8 +81,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
 def drawn(case: str) -> Figure:
     table, axes, title, among = CASES[case]
     figure = phase(table, axes, SYSTEMS, title, among)
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 def cells(axes: Axes) -> np.ndarray:

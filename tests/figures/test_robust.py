@@ -4,17 +4,15 @@ from functools import cache
 
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 
 from cprsim.figures.parts.style import SYSTEM_COLOURS
 from cprsim.figures.parts.world_map import points
 from cprsim.figures.robust import robust
 from tests.figures.answers import GRID, LEVERS, WITHIN
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of
 
 SYSTEMS = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
 CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in SYSTEMS.values())
@@ -34,8 +32,7 @@ CASES: dict[str, tuple[pd.DataFrame, pd.DataFrame, tuple[str, str | None]]] = {
 def drawn(case: str) -> Figure:
     levers, grid, choices = CASES[case]
     figure = robust(levers, grid, choices, WITHIN, NAMES, SYSTEMS, "A title")
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 def colour(patch: Rectangle) -> str:
@@ -45,9 +42,7 @@ def colour(patch: Rectangle) -> str:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    hidden = {id(t) for axes in figure.axes for t in axes.get_yticklabels()}
-    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    boxes_apart(figure, [text for text in found if id(text) not in hidden])
+    boxes_apart(figure, texts_of(figure))
 
 
 def test_bars_end_at_what_is_lost_and_nothing_has_none() -> None:

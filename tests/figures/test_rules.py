@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
@@ -49,6 +48,7 @@ from tests.figures import (
     test_survival,
 )
 from tests.figures.answers import CASES as ANSWERS
+from tests.figures.reading import rendered
 
 FLEET = pd.DataFrame(
     [
@@ -106,8 +106,7 @@ UNIT = re.compile(
 @cache
 def drawn(name: str) -> Figure:
     figure = DRAWN[name]()
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 def anew(name: str) -> Figure:

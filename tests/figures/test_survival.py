@@ -6,11 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 from scipy import stats
 
 from cprsim.basics.distributions import Distribution
@@ -22,7 +20,7 @@ from cprsim.survival.hazard import hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered, texts_of, words
 from tests.survival.cases import BEARINGS, CONTROLS, HOUR, MIXED
 
 YEAR = 8766 * HOUR
@@ -70,8 +68,7 @@ def fits(case: str) -> list[Fit]:
 @cache
 def drawn(case: str) -> Figure:
     figure = survival(SAMPLES[case], fits(case), TITLES.get(case, ""))
-    FigureCanvasAgg(figure).draw()
-    return figure
+    return rendered(figure)
 
 
 def law_lines(axes: Axes) -> dict[str, Line2D]:
@@ -84,14 +81,6 @@ def law_lines(axes: Axes) -> dict[str, Line2D]:
 def data_line(axes: Axes) -> Line2D:
     (line,) = (line for line in axes.lines if to_hex(line.get_color()).upper() == INK)
     return line
-
-
-def words(figure: Figure) -> list[str]:
-    return [text.get_text() for text in texts_of(figure)]
-
-
-def texts_of(figure: Figure) -> list[Text]:
-    return figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
 
 
 @pytest.mark.parametrize("case", SAMPLES)
