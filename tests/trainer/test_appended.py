@@ -21,6 +21,7 @@ from cprsim.trainer.validation.appended import (
     chains,
     chosen_size,
     of_scenario,
+    sharing,
     whole_size,
 )
 from cprsim.trainer.validation.modelled import _chosen, calibrated, period_of
@@ -128,6 +129,12 @@ def test_servers_that_merge_at_once_share_cores_and_the_slowest_reads(monkeypatc
     assert found.merging_s(0.0, ReadingTime(any_s=1.0)) == 1 + shared
 
 
+def test_three_servers_on_two_cores_take_half_as_long_again(monkeypatch):
+    monkeypatch.setattr(appended, "cores", lambda: 2)
+
+    assert [sharing(servers) for servers in range(5)] == [0, 1, 1, 1.5, 2]
+
+
 def asked_for(policy, interval="0.16 s"):
     """Of 80 steps, with 5 failures: the scenario, its section and its samples."""
     changes = ["job.samples=40_960", 'job.useful_time="0.8 s"', "failures.exactly=5"]
@@ -170,7 +177,7 @@ def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
 def test_a_written_scenario_charges_files_for_their_rows_and_for_being_there():
     scenario, _, data = asked_for("cpr-mfu", "0.08 s")
     plans = {"cpr-mfu": scenario.plan("cpr-mfu")}
-    costs = replace(CALIBRATION, append_s=0.1, append_row_s=1e-3, appended_s=0.5)
+    costs = replace(CALIBRATION, append_s=0.1, append_row_s=1e-3, appended_s=0.5, merge_s=2.0)
 
     written = calibrated(scenario, plans, data, costs).mapping()
 
@@ -179,6 +186,11 @@ def test_a_written_scenario_charges_files_for_their_rows_and_for_being_there():
     assert chosen.merge_after == written["policies"]["cpr-mfu"]["merge_after"] > 2
     append_s = 0.1 + 1e-3 * chosen.rows + 0.5 / (chosen.merge_after / 2)
     assert parse_duration(written["costs"]["append"]) == pytest.approx(append_s)
+    # All servers merge at once, which read as many rows as the fullest.
+    read = [Chain(chosen.merge_after, round(chosen.merge_after * chosen.rows))]
+    servers = scenario.cluster.parameter_servers
+    merge_s = sharing(servers) * (2.0 + costs.reading.of(read))
+    assert parse_duration(written["costs"]["merge"]) == pytest.approx(merge_s)
 
 
 @pytest.mark.parametrize("interval", ["0.16 s", "3.2 s", "10 s"])

@@ -69,13 +69,39 @@ def test_the_last_checkpoint_is_found(history, shares):
         history.check(at_most=99, step=number)
 
 
-def test_what_a_write_takes_does_not_go_by_the_files_that_are_there(history, monkeypatch):
+def test_no_write_looks_through_the_folder(history, monkeypatch):
     history.save()
-    monkeypatch.setattr(type(history.store._folder), "iterdir", None)  # nobody looks through it
-    for _ in range(30):
-        history.save(0.1)  # and merges them once
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        for name in ("listdir", "scandir"):
+            patch.setattr(os, name, None)
+        for _ in range(30):
+            history.save(0.1)  # and merges them twice
     history.check(at_most=99, step=31)
+
+
+def test_what_was_cut_short_is_cleaned_by_the_next_write(history, tmp_path, monkeypatch):
+    """By the same store, which knows of it without looking."""
+    history.save()
+    rows, synced = (history.weights, history.squares), [None]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: synced.pop())  # the rows, and not the manifest
+        with pytest.raises(IndexError):
+            history.store.write(2, rows)
+    assert [path.name for path in tmp_path.glob(f"*{PARTIAL}")] == [f"00000001.json{PARTIAL}"]
+    history.store.write(2, rows)
+    assert not list(tmp_path.glob(f"*{PARTIAL}"))
+
+
+def test_what_others_wrote_meanwhile_is_found_by_who_returns(history, tmp_path):
+    history.save()
+    other = History(CheckpointStore(tmp_path))
+    other.step = 1
+    other.save()
+
+    found = history.store.restore(9)
+    assert found.step == 2
+    history.store.write(3, found.arrays)
+    assert CheckpointStore(tmp_path).steps == [3, 2]
 
 
 def test_earlier_ones_are_found_by_their_step_and_later_ones_forgotten(history):

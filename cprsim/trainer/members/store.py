@@ -7,8 +7,9 @@ and the checkpoint before it is used.
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,23 +43,30 @@ def is_merged(appended: int, base: int) -> bool:
 
 def checkpoints_in(folder: Path) -> list[Manifest]:
     """All in a store's folder with a sound manifest, newest first; their files may be spoilt."""
+    return _sound(folder, _names_in(folder))
+
+
+def _names_in(folder: Path) -> set[Name]:
+    found = (Name.of(path.name) for path in folder.iterdir())
+    return {name for name in found if name is not None}
+
+
+def _sound(folder: Path, names: Collection[Name]) -> list[Manifest]:
     found = []
-    for name in sorted(_names_in(folder), reverse=True):
-        if name.kind == "json" and not name.partial:
-            with suppress(SpoiltError):
-                found.append(parsed(name.serial, read_small(folder / str(name))))
+    for name in sorted(filter(_is_manifest, names), reverse=True):
+        with suppress(SpoiltError):
+            found.append(parsed(name.serial, read_small(folder / str(name))))
     return found
 
 
-def _names_in(folder: Path) -> list[Name]:
-    found = [Name.of(path.name) for path in folder.iterdir()]
-    return [name for name in found if name is not None]
+def _is_manifest(name: Name) -> bool:
+    return name.kind == "json" and not name.partial
 
 
 class CheckpointStore:
     """The checkpoints of one shard in a folder, which nobody else writes to.
 
-    So it is looked through once, and what a write takes doesn't go by how many files there are.
+    So it is looked through when it is opened or returned to, and by no write.
     Of its checkpoints the last is kept, the one of the step before, those that the job may still
     return to, and one with another base, should that be spoilt. Files whose names are not of the
     store's own are left alone.
@@ -66,15 +74,15 @@ class CheckpointStore:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._names = folder, set(_names_in(folder))
+        self._folder, self._names = folder, _names_in(folder)
         # The newest first. Who writes goes by these and not by the folder: were a manifest spoilt
         # meanwhile, a delta would go on top of another checkpoint than the one it follows.
-        self._checkpoints = checkpoints_in(folder)
+        self._checkpoints = _sound(folder, self._names)
 
     @property
     def empty(self) -> bool:
         """Whether nothing was ever stored."""
-        return not any(name.kind == "json" and not name.partial for name in self._names)
+        return not any(map(_is_manifest, self._names))
 
     @property
     def steps(self) -> list[int]:
@@ -127,8 +135,7 @@ class CheckpointStore:
 
     def clean(self) -> None:
         """Remove what a writer that was killed has left."""
-        for name in [each for each in self._names if each.partial]:
-            self._remove(name)
+        self._drop(lambda name: name.partial)
 
     def _merge(self, chain: Manifest) -> None:
         """Write the same checkpoint as a base of its own, so that chains stay short."""
@@ -176,10 +183,7 @@ class CheckpointStore:
         self._checkpoints = [each for each in self._checkpoints if each in kept]
         needed = {each.name for each in kept}
         needed |= {file.name for each in kept for file in each.files}
-        # Manifests first, for a checkpoint whose files are gone is none.
-        dropped = [name for name in self._names if str(name) not in needed]
-        for name in sorted(dropped, key=lambda name: name.kind):
-            self._remove(name)
+        self._drop(lambda name: str(name) not in needed)
 
     # --- Reading ---
 
@@ -189,9 +193,9 @@ class CheckpointStore:
         Those after it are dropped: the next delta goes on top of this one. Where there is none,
         all stay as they are until the next is written, which must be one of all rows.
         """
-        self._names = set(_names_in(self._folder))
+        self._names = _names_in(self._folder)
         self.clean()
-        older = checkpoints_in(self._folder)
+        older = _sound(self._folder, self._names)
         while older:
             checkpoint = older[0]
             if checkpoint.step <= at_most:
@@ -209,8 +213,11 @@ class CheckpointStore:
 
     def _return_to(self, checkpoint: Manifest, older: list[Manifest]) -> None:
         self._checkpoints = older
-        later = [each for each in self._names if each.serial > checkpoint.serial]
-        for name in [each for each in later if each.kind == "json"]:
+        self._drop(lambda name: _is_manifest(name) and name.serial > checkpoint.serial)
+
+    def _drop(self, which: Callable[[Name], bool]) -> None:
+        # Manifests first, for a checkpoint whose files are gone is none.
+        for name in sorted(filter(which, self._names), key=attrgetter("kind")):
             self._remove(name)
 
     def _remove(self, name: Name) -> None:
@@ -220,5 +227,5 @@ class CheckpointStore:
             self._names.discard(name)
 
     def _next_serial(self) -> int:
-        """Higher than that of any file here, spoilt ones too."""
+        """Higher than that of any file known here, spoilt ones too."""
         return 1 + max((name.serial for name in self._names), default=-1)

@@ -60,8 +60,8 @@ class ReadingTime(NamedTuple):
 
 
 def sharing(servers: int) -> float:
-    """How many times as long servers that merge at once take as one: they share cores."""
-    return max(servers / cores(), 1.0)
+    """How many times as long servers that work at once take as one: they share cores."""
+    return max(servers / cores(), min(servers, 1.0))
 
 
 class Appended(NamedTuple):
@@ -83,8 +83,7 @@ class Appended(NamedTuple):
 
     def merging_s(self, merge_s: float, reading: ReadingTime) -> float:
         """What merging takes in all, s: each, and what it reads."""
-        at_saves = filter(None, self.merged)
-        return sum(sharing(len(each)) * (merge_s + reading.of(each)) for each in at_saves)
+        return sum(sharing(len(each)) * (merge_s + reading.of(each)) for each in self.merged)
 
     @property
     def of_fullest(self) -> float:

@@ -43,10 +43,7 @@ _TOLD = {
     "append_row_s": "each row that is read",
 }
 #: What isn't of the block `[costs]` either: it says the same by other words.
-_OF_CHOSEN = (
-    *("chosen_s", "row_s", "merge_s"),
-    *("appended_s", "append_s", "append_row_s"),
-)
+_OF_CHOSEN = ("chosen_s", "row_s", "merge_s", "appended_s", "append_s", "append_row_s")
 _OF_ROWS = (*_OF_CHOSEN, "gather_s")
 
 
@@ -61,7 +58,7 @@ class Calibration:
     pinned to steps. `chosen_s`: of a save of chosen rows, and `row_s` more for each row. A load
     takes `appended_s` longer if it reads any file of chosen rows, `append_s` for each, and
     `append_row_s` for each of their rows. Where servers merge what was appended a save takes
-    `merge_s` and what is read of such files longer, as often as those servers need all cores.
+    `merge_s` and what is read of such files longer, more where they are more than there are cores.
     `select_s`: what each tracker takes to choose rows.
 
     The others are those of a scenario's `[costs]`: `gather_s` for a million rows.

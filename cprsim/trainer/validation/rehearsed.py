@@ -69,7 +69,7 @@ class _Load(NamedTuple):
 class _Save(NamedTuple):
     """What a save takes: any, one that follows a recovery besides, each row of the fullest server.
 
-    `merge_s`: besides, where as many servers merge as there are cores, but for reading.
+    `merge_s`: besides, where no more servers merge than there are cores, but for reading.
     """
 
     any_s: float = 0.0
@@ -116,8 +116,9 @@ class RehearsalTimes:
             return found
         chosen = self._save(load.reading, chosen=True)
         merged = any(each.merged for of in self._stored.values() for each in of)
-        # Who never merged would have to read and to write everything.
-        merge_s = chosen.merge_s if merged else load.lost_s + whole.any_s
+        # Who never merged would have to read and to write everything, as nobody beside it does.
+        alone_s = load.lost_s / sharing(self._hit) + whole.any_s / sharing(self._servers)
+        merge_s = chosen.merge_s if merged else alone_s
         return found | {
             "chosen_s": chosen.any_s,
             "resaved_s": chosen.after_s,
@@ -202,7 +203,7 @@ class RehearsalTimes:
                 of_servers = next(stored) if chosen else ()
                 merged = [one.merged for one in of_servers if one.merged]
                 after = each.returns is not None
-                share = sharing(len(merged)) if merged else 0.0
+                share = sharing(len(merged))
                 took_s.append(save_s - share * reading.of(merged))
                 causes.append((1, after, rows.get(each.end, 0), share))
         return _Save(*_each_s(took_s, causes))
