@@ -65,11 +65,12 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1):
             take("train", 0.01 * 2 + 0.002 + 0.005)
             take("detect", 0.002 + 0.004 * first_struck(number, 2))
             take("reschedule", 0.05)
-            read = max(range(2), key=appended.__getitem__)
+            read, at_once = max(range(2), key=appended.__getitem__), 2
             if stretch.returns == "lost" and hit == 1:
-                read = first_struck(number, 2)
+                read, at_once = first_struck(number, 2), 1
             of_one = 0.001 * bool(files[read]) + 0.004 * files[read] + 1e-5 * appended[read]
-            take("load", 0.03 + 2 * of_one if stretch.returns == "all" else 0.02 + of_one)
+            # One after the other on one core.
+            take("load", (0.03 if stretch.returns == "all" else 0.02) + at_once * of_one)
             take("train", 0.01 * (steps - 2 * (stretch.returns == "lost")) + 0.002 + 0.007)
             number += 1
         done = stretch.end

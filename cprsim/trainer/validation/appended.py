@@ -60,7 +60,7 @@ class ReadingTime(NamedTuple):
 
 
 def sharing(servers: int) -> float:
-    """How many times as long servers that work at once take as one: they share cores."""
+    """How many times as long servers that read or merge at once take as one: they share cores."""
     return max(servers / cores(), min(servers, 1.0))
 
 
@@ -79,7 +79,7 @@ class Appended(NamedTuple):
 
     def reading_s(self, reading: ReadingTime) -> float:
         """What lost servers take to read what was appended, in all, s."""
-        return sum(map(reading.of, self.read))
+        return sum(sharing(len(each)) * reading.of(each) for each in self.read)
 
     def merging_s(self, merge_s: float, reading: ReadingTime) -> float:
         """What merging takes in all, s: each, and what it reads."""

@@ -1,7 +1,7 @@
 """What a rehearsal took, by what its script did when."""
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from statistics import fmean
 from typing import NamedTuple
 
@@ -167,13 +167,6 @@ class RehearsalTimes:
         return fmean(map(_usual_s, by_server.values()))
 
     def _load(self) -> _Load:
-        """What loads take. All servers at once read for so many times as long as one does."""
-        loads_s = self._seconds_of("load")
-        fits = [self._fitted_load(loads_s, times) for times in np.linspace(1, self._servers, 21)]
-        return min(fits, key=itemgetter(0))[1]
-
-    def _fitted_load(self, loads_s: Sequence[float], times: float) -> tuple[float, _Load]:
-        """How far off it is, and what loads take, if all servers read for `times` as long."""
         causes = []
         for number, each in enumerate(self._strikes):
             all_ = each.returns == "all"
@@ -181,9 +174,8 @@ class RehearsalTimes:
             longest = max(self._appended(server, each) for server in whose)
             answers = [each.returns == returns for returns in ("lost", "all", "none")]
             read = (*longest, longest.files > 0)
-            causes.append((*answers, *((times if all_ else 1.0) * one for one in read)))
-        found = _Load(*_each_s(loads_s, causes))
-        return float(np.abs(np.array(causes) @ found - loads_s).sum()), found
+            causes.append((*answers, *(sharing(len(whose)) * one for one in read)))
+        return _Load(*_each_s(self._seconds_of("load"), causes))
 
     def _appended(self, server: int, strike: Strike) -> Chain:
         """What a load of a server reads that is struck then."""
