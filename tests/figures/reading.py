@@ -1,6 +1,7 @@
 """What the tests of all pictures look at."""
 
 import itertools
+from collections.abc import Sequence
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -33,9 +34,9 @@ def words(figure: Figure) -> list[str]:
     return [text.get_text() for text in texts_of(figure)]
 
 
-def boxes_apart(figure: Figure, texts: list[Text]) -> dict[Text, Bbox]:
-    """The extent of each text, none of which is cut, too small, or covers another."""
-    boxes = {text: text.get_window_extent() for text in texts}
+def boxes_apart(figure: Figure, texts: Sequence[Text] | None = None) -> dict[Text, Bbox]:
+    """The extent of each text (of all, by default): none is cut, too small, or covers another."""
+    boxes = {text: text.get_window_extent() for text in texts or texts_of(figure)}
     for text, box in boxes.items():
         assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text
         assert 0 <= box.y0 < box.y1 <= figure.bbox.y1, text

@@ -9,7 +9,7 @@ from cprsim.figures.parts.style import SYSTEM_COLOURS
 from cprsim.figures.pls_accuracy import pls_accuracy
 from cprsim.figures.policy_accuracy import policy_accuracy
 from cprsim.studies import findings
-from tests.figures.reading import boxes_apart, rendered, texts_of
+from tests.figures.reading import boxes_apart, rendered
 from tests.studies.made_up import study
 
 RUNS = findings.with_drops(study(seeds=6, noise=1e-3), "it")
@@ -34,7 +34,7 @@ def expected(rows: pd.DataFrame) -> set[tuple[float, float]]:
 
 
 def check_texts(figure) -> None:
-    boxes_apart(figure, texts_of(rendered(figure)))
+    boxes_apart(rendered(figure))
 
 
 def test_points_and_lines_of_accuracy_against_pls() -> None:

@@ -14,7 +14,7 @@ from cprsim.figures.answer import answer, chosen
 from cprsim.figures.parts.layout import percent
 from cprsim.figures.parts.style import CAUSE_COLOURS
 from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate
-from tests.figures.reading import boxes_apart, rendered, texts_of, words
+from tests.figures.reading import boxes_apart, rendered, words
 
 
 @cache
@@ -39,7 +39,7 @@ def points(axes: Axes, marker: str) -> list[tuple[float, float]]:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    boxes_apart(figure, texts_of(figure))
+    boxes_apart(figure)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -163,7 +163,7 @@ def test_slim_bars_end_where_lost_updates_are_trained_again(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    boxes_apart(figure, texts_of(figure))
+    boxes_apart(figure)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -21,7 +21,7 @@ from cprsim.figures.scaling import MODELS, scaling
 from cprsim.figures.sensitivity import sensitivity
 from cprsim.figures.tradeoff import LOSSES, tradeoff
 from cprsim.policies.registry import systems
-from tests.figures.reading import boxes_apart, rendered, texts_of
+from tests.figures.reading import boxes_apart, rendered
 
 POLICIES = {"full": ("full", 0.08), "partial": ("partial", 0.04), "cpr": ("cpr-vanilla", 0.005)}
 HOUR = 3600.0
@@ -171,7 +171,7 @@ def same(line: Line2D, x: pd.Series, y: pd.Series) -> None:
 @pytest.mark.parametrize("case", DRAWN)
 def test_no_text_is_cut_or_covers_another_or_lies_in_a_panel(case: str) -> None:
     figure = drawn(case)
-    boxes = boxes_apart(figure, texts_of(figure))
+    boxes = boxes_apart(figure)
     for axes in figure.axes:
         assert not any(box.overlaps(axes.bbox) for box in boxes.values())
 

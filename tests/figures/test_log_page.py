@@ -11,7 +11,7 @@ import cprsim
 from cprsim.failures.logs.concentration import Concentration, concentration
 from cprsim.failures.logs.log import Epoch, FailureLog
 from cprsim.survival.kaplan_meier import KaplanMeier
-from tests.figures.reading import boxes_apart, rendered, texts_of
+from tests.figures.reading import boxes_apart, rendered
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
 NAMES = ("GPU", "NIC", "A cause that nobody would ever write down in so many words", "Fan", None)
@@ -81,7 +81,7 @@ def test_a_page_has_the_panels_whose_data_the_log_has(case: str) -> None:
 
 @pytest.mark.parametrize("case", LOGS)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    boxes_apart(drawn(case), texts_of(drawn(case)))
+    boxes_apart(drawn(case))
 
 
 def test_hours_stand_beside_weekdays() -> None:

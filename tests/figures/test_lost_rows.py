@@ -19,7 +19,7 @@ from cprsim.errors import UsageError
 from cprsim.figures.lost_rows import lost_rows
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
-from tests.figures.reading import boxes_apart, rendered, texts_of, words
+from tests.figures.reading import boxes_apart, rendered, words
 
 #: What the key calls each tracker.
 WORDS = {
@@ -261,7 +261,7 @@ def test_the_figure_grows_with_its_rows_of_panels() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another_or_a_panel(case: str) -> None:
     figure = drawn(case)
-    boxes = boxes_apart(figure, texts_of(figure))
+    boxes = boxes_apart(figure)
     for text, box in boxes.items():
         assert not any(box.overlaps(axes.bbox) for axes in figure.axes), text
     for one, other in itertools.combinations(figure.axes, 2):

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from cprsim.figures.mtbf import mtbf_by_nodes
-from tests.figures.reading import boxes_apart, rendered, texts_of
+from tests.figures.reading import boxes_apart, rendered
 
 HOUR = 3600.0
 
@@ -98,7 +98,7 @@ def test_an_open_whisker_leaves_the_picture() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    boxes = boxes_apart(figure, texts_of(figure))
+    boxes = boxes_apart(figure)
     (axes,) = figure.axes
     assert not any(box.overlaps(axes.bbox) for box in boxes.values())
 

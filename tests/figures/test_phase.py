@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -239,8 +238,8 @@ def test_no_text_is_cut_or_covers_another(case: str) -> None:
 
 def test_a_long_name_of_a_policy_stays_in_the_picture() -> None:
     name = "a-policy-with-a-very-long-name-" * 3
-    figure = phase(pd.DataFrame([row(name) | {"x": 1.0}]), {"x": "x"}, {name: "full"})
-    FigureCanvasAgg(figure).draw()
+    table = pd.DataFrame([row(name) | {"x": 1.0}])
+    figure = rendered(phase(table, {"x": "x"}, {name: "full"}))
 
     boxes_apart(figure, figure.texts)
 

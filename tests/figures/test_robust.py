@@ -12,7 +12,7 @@ from cprsim.figures.parts.style import SYSTEM_COLOURS
 from cprsim.figures.parts.world_map import points
 from cprsim.figures.robust import robust
 from tests.figures.answers import GRID, LEVERS, WITHIN
-from tests.figures.reading import boxes_apart, rendered, texts_of
+from tests.figures.reading import boxes_apart, rendered
 
 SYSTEMS = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
 CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in SYSTEMS.values())
@@ -42,7 +42,7 @@ def colour(patch: Rectangle) -> str:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    boxes_apart(figure, texts_of(figure))
+    boxes_apart(figure)
 
 
 def test_bars_end_at_what_is_lost_and_nothing_has_none() -> None:

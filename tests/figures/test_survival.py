@@ -20,7 +20,7 @@ from cprsim.survival.hazard import hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
-from tests.figures.reading import boxes_apart, rendered, texts_of, words
+from tests.figures.reading import boxes_apart, rendered, words
 from tests.survival.cases import BEARINGS, CONTROLS, HOUR, MIXED
 
 YEAR = 8766 * HOUR
@@ -269,7 +269,7 @@ def test_axes_are_log_where_durations_span_decades() -> None:
 @pytest.mark.parametrize("case", SAMPLES)
 def test_no_text_is_cut_or_covers_another_or_a_panel(case: str) -> None:
     figure = drawn(case)
-    boxes = boxes_apart(figure, texts_of(figure))
+    boxes = boxes_apart(figure)
     for text, box in boxes.items():
         if text.get_text() not in ("nothing failed", "no law fitted"):
             assert not any(box.overlaps(axes.bbox) for axes in figure.axes), text

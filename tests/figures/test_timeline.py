@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
@@ -25,7 +24,7 @@ from cprsim.figures.parts.ticks import duration
 from cprsim.figures.timeline import timeline, timelines
 from cprsim.history.recorder import History, record
 from cprsim.scenario import Scenario
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played
 
 POLICIES: dict[str, Any] = {
@@ -49,8 +48,7 @@ def job(failures: int) -> Scenario:
 
 def drawn(figure: Figure) -> tuple[Axes, list[Text]]:
     """The axes, and all texts that can be seen, none of which touches another."""
-    FigureCanvasAgg(figure).draw()
-    (axes,) = figure.axes
+    (axes,) = rendered(figure).axes
     texts = [*figure.texts, *axes.texts, axes.xaxis.label, *axes.get_xticklabels()]
     texts = [text for text in texts if text.get_text()]
     boxes_apart(figure, texts)

@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
 from cprsim.cli.command import _main
@@ -18,7 +17,7 @@ from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.play import run_fleet
 from cprsim.report.tables import FleetTable, fleet_notes, given_up_line
 from cprsim.sim.engine import COLUMNS, simulate
-from tests.figures.reading import boxes_apart
+from tests.figures.reading import boxes_apart, rendered
 from tests.fleets.test_fleet import DELAY, SERVERS, TIME, mapping
 
 #: Once in four jobs an MTBF so short that a rollback of all that was trained never ends.
@@ -209,8 +208,7 @@ def test_the_table_has_a_row_or_a_column_a_policy(result, width):
 def test_the_picture_stacks_the_causes_of_each_percentile(result, policies):
     shown = result.percentiles[result.percentiles["policy"] == "full"]
     table = pd.concat([shown.assign(policy=f"policy {i}") for i in range(policies)])
-    figure = draw("fleet-breakdown", table, "A fleet")
-    FigureCanvasAgg(figure).draw()
+    figure = rendered(draw("fleet-breakdown", table, "A fleet"))
 
     assert len(figure.axes) == policies
     tops = [max(bar.get_y() + bar.get_height() for bar in bars) for bars in _bars(figure.axes[-1])]

@@ -129,10 +129,13 @@ def test_servers_that_merge_at_once_share_cores_and_the_slowest_reads(monkeypatc
     assert found.merging_s(0.0, ReadingTime(any_s=1.0)) == 1 + shared
 
 
-def test_three_servers_on_two_cores_take_half_as_long_again(monkeypatch):
+def test_three_servers_take_half_as_long_again_on_two_cores(monkeypatch):
     monkeypatch.setattr(appended, "cores", lambda: 2)
 
     assert [sharing(servers) for servers in range(5)] == [0, 1, 1, 1.5, 2]
+    read = [[Chain(2, 0), Chain(1, 0), Chain(3, 0)], [Chain(5, 0)]]
+    found = Appended(np.zeros((0, 3), np.int64), [], read, 4)
+    assert found.reading_s(ReadingTime(file_s=1.0)) == 1.5 * 3 + 5
 
 
 def asked_for(policy, interval="0.16 s"):

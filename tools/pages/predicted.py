@@ -1,9 +1,9 @@
 """Write docs/predicted.md: real runs, predicted and measured on this machine.
 
-Run `python -m tools.pages.predicted` on a quiet machine (40 minutes). Each configuration of
-scenarios/train-quick.toml is calibrated on its servers and tables, all of them in turns and several
-times, then all are predicted, and then trained, again in turns. Predictions are written into
-build/predicted/ before anything is trained, and the page has their hashes.
+Run `python -m tools.pages.predicted` on a quiet machine (6 to 10 minutes a repeat). Each
+configuration of scenarios/train-quick.toml is calibrated on its servers and tables, all of them in
+turns and several times, then all are predicted, and then trained, again in turns. Predictions are
+written into build/predicted/ before anything is trained, and the page has their hashes.
 """
 
 import argparse
