@@ -5,7 +5,7 @@ trackers say how many rows each save takes of each server, and the store's own r
 them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
@@ -51,9 +51,9 @@ class ReadingTime(NamedTuple):
     file_s: float = 0.0
     row_s: float = 0.0
 
-    def of(self, read: Iterable[Chain]) -> float:
-        """By the slowest of those that read at once."""
-        return max(map(self._of_one, read), default=0.0)
+    def of(self, read: Collection[Chain]) -> float:
+        """By the slowest of those that read at once, and share cores."""
+        return sharing(len(read)) * max(map(self._of_one, read), default=0.0)
 
     def _of_one(self, chain: Chain) -> float:
         return bool(chain.files) * self.any_s + chain.files * self.file_s + chain.rows * self.row_s
@@ -79,11 +79,11 @@ class Appended(NamedTuple):
 
     def reading_s(self, reading: ReadingTime) -> float:
         """What lost servers take to read what was appended, in all, s."""
-        return sum(sharing(len(each)) * reading.of(each) for each in self.read)
+        return sum(map(reading.of, self.read))
 
     def merging_s(self, merge_s: float, reading: ReadingTime) -> float:
         """What merging takes in all, s: each, and what it reads."""
-        return sum(sharing(len(each)) * (merge_s + reading.of(each)) for each in self.merged)
+        return sum(sharing(len(each)) * merge_s + reading.of(each) for each in self.merged)
 
     @property
     def of_fullest(self) -> float:

@@ -226,8 +226,9 @@ def _of_files(
     fixed_s = fmean(calibration.save_fixed_s(by, each.rows, each.share) for by, each in of_plans)
     rows = fmean(each.rows for _, each in of_plans)
     files = fmean(each.merge_after for _, each in of_plans)
-    merged = [Chain(round(files), round(files * rows))] if files < MOST_APPENDED else []
-    merge_s = sharing(servers) * (calibration.merge_s + calibration.reading.of(merged))
+    chain = Chain(round(files), round(files * rows))
+    read = servers * [chain] if files < MOST_APPENDED else []
+    merge_s = sharing(servers) * calibration.merge_s + calibration.reading.of(read)
     # Each of the files that a load reads has its share of what it takes that there are any.
     append_s = calibration.append_s + calibration.append_row_s * rows
     append_s += calibration.appended_s / max(files / 2, 1.0)

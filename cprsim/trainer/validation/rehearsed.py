@@ -195,9 +195,8 @@ class RehearsalTimes:
                 of_servers = next(stored) if chosen else ()
                 merged = [one.merged for one in of_servers if one.merged]
                 after = each.returns is not None
-                share = sharing(len(merged))
-                took_s.append(save_s - share * reading.of(merged))
-                causes.append((1, after, rows.get(each.end, 0), share))
+                took_s.append(save_s - reading.of(merged))
+                causes.append((1, after, rows.get(each.end, 0), sharing(len(merged))))
         return _Save(*_each_s(took_s, causes))
 
     def _rows(self) -> dict[int, int]:
