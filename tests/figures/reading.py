@@ -18,15 +18,8 @@ def rendered(figure: Figure) -> Figure:
 
 
 def texts_of(figure: Figure) -> list[Text]:
-    """All texts that can be seen; ticks that an axis doesn't label have some that can't."""
-    ticks = [
-        text
-        for axes in figure.axes
-        if not axes.yaxis.get_tick_params()["labelleft"]
-        for text in axes.get_yticklabels()
-    ]
-    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
-    return [text for text in found if text not in ticks]
+    """All texts that can be seen."""
+    return figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
 
 
 def words(figure: Figure) -> list[str]:
