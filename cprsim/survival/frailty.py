@@ -12,7 +12,7 @@ import numpy as np
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws import AGEING
-from cprsim.survival.alike import BOUNDS, Histories, fits_alike
+from cprsim.survival.alike import BOUNDS, SLOPE, Histories, agreed, fits_alike
 from cprsim.survival.fitted_laws import law_of, log_interval
 from cprsim.survival.sample import Floats
 
@@ -25,8 +25,10 @@ _START = math.log(0.3)
 _SURE = 9.0
 #: Of an integral over factors: steps in standard deviations of what is told of a node, share of
 #: all factors beyond its ends, hazard below which a life has surely not ended, standard deviations
-#: beyond the largest factor that is told, least and most steps, points by which they are counted.
-_STEP, _BEYOND, _NOTHING, _MARGIN, _LEAST, _STEPS, _FINE = 0.5, 1e-10, 1e-6, 8.0, 40, 600, 2000
+#: beyond the largest factor that is told, least and most steps; points, and steps of
+#: Newton's method, by which they are placed.
+_STEP, _BEYOND, _NOTHING, _MARGIN, _LEAST, _STEPS = 0.5, 1e-10, 1e-6, 8.0, 40, 600
+_KNOWN, _NEWTON = 200, 2
 #: Of a numeric second derivative, in logarithms of what is estimated.
 _APART = 1e-2
 
@@ -75,15 +77,16 @@ def fit_frailty(data: Histories) -> Frail:
     without = fits_alike(data)
     bounds = (*BOUNDS, _VARIANCES)
     found = {
-        name: minimize(lacking, (*each.at, _START), (name,), bounds=bounds)
+        name: minimize(lacking, (*each.at, _START), (name,), bounds=bounds, jac=SLOPE)
         for name, each in without.items()
     }
     name, best = min(found.items(), key=lambda each: float(each[1].fun))
     alike = max(without.values(), key=lambda each: each.log_likelihood)
-    mean, spread, variance = np.exp(best.x).tolist()
+    mean, spread, variance = best.x.tolist()
     error = _error(lambda at: lacking(at, name), best.x)
+    variance = agreed(variance)
     return Frail(
-        law=law_of(name, data.unit_s * mean, spread),
+        law=law_of(name, agreed(mean + math.log(data.unit_s)), agreed(spread)),
         variance=variance,
         interval=log_interval(variance, variance * error),
         alike=alike.law,
@@ -131,7 +134,9 @@ def log_likelihood(
     each = logsumexp(inside, axis=1)
     # Below the least factor of the grid nothing fails: of nodes that never did, that is seen, too.
     never = ~data.failed & (data.watched_s == data.first_s)
-    below = gammainc(prior, prior * z[0])
+    # As steps as wide as the first one would have it, not the integral: the sum goes on.
+    half = prior * weight[0]
+    below = gammainc(prior, prior * z[0]) * half / math.tanh(half)
     each[never] = np.logaddexp(each[never], math.log(below) if below > 0 else -math.inf)
     return float(each.sum())
 
@@ -155,14 +160,23 @@ def _grid(
     low = math.log(max(least, nothing / longest))
     high = math.log(max(most, seen)) + _MARGIN / math.sqrt(prior + float(ended.max()) * told)
 
-    def per_step(u: Floats) -> Floats:
+    def per_unit(u: Floats | float) -> Floats:
+        """Steps by unit of u."""
         return np.sqrt(1 + prior + told * longest * np.exp(u)) / _STEP
 
-    fine = np.linspace(low, high, _FINE)
-    between = (per_step(fine[1:]) + per_step(fine[:-1])) / 2
-    steps = np.concatenate([[0.0], np.cumsum(between * np.diff(fine))])
-    count = min(max(math.ceil(steps[-1]), _LEAST), _STEPS)
-    u = np.interp(np.linspace(0, steps[-1], count + 1), steps, fine)
-    weight = steps[-1] / count / per_step(u)
+    least_per_unit = math.sqrt(1 + prior) / _STEP
+
+    def steps(u: Floats | float) -> Floats:
+        """The integral of `per_unit`."""
+        each = per_unit(u)
+        return 2 * each + least_per_unit * (u - 2 * np.log(each + least_per_unit))
+
+    first, last = steps(low), steps(high)
+    count = min(max(math.ceil(last - first), _LEAST), _STEPS)
+    wanted, known = np.linspace(first, last, count + 1), np.linspace(low, high, _KNOWN)
+    u = np.interp(wanted, steps(known), known)
+    for _ in range(_NEWTON):  # on to rounding errors: a rough likelihood has many tops
+        u = u - (steps(u) - wanted) / per_unit(u)
+    weight = (last - first) / count / per_unit(u)
     weight[[0, -1]] /= 2
     return u, weight

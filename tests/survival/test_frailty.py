@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln
 
 from cprsim.basics.distributions import Distribution
-from cprsim.survival import alike
+from cprsim.survival import alike, frailty
 from cprsim.survival.alike import Histories
 from cprsim.survival.fitted_laws import law_of
 from cprsim.survival.frailty import Frail, fit_frailty, log_likelihood
@@ -61,7 +61,7 @@ def test_the_likelihood_of_exponential_lives_is_the_closed_form(
 
     found = of_seconds(data, name, mean_s, 1.0, variance)
 
-    assert found == pytest.approx(exponential_likelihood(data, mean_s, variance), abs=1e-3)
+    assert found == pytest.approx(exponential_likelihood(data, mean_s, variance), abs=2e-6)
 
 
 def _scipy_law(name: str, mean: float, spread: float):
@@ -101,7 +101,7 @@ def test_the_likelihood_of_one_node_is_the_integral(name: str, spread: float):
 
     exact = math.log(quad(integrand, 0, 40, epsabs=1e-14, limit=500)[0])
 
-    assert of_seconds(data, name, mean, spread, variance) == pytest.approx(exact, abs=1e-4)
+    assert of_seconds(data, name, mean, spread, variance) == pytest.approx(exact, abs=1e-8)
 
 
 @pytest.mark.parametrize(("name", "spread"), LAWS)
@@ -207,7 +207,7 @@ def test_a_gain_is_measured_against_the_best_law_without():
     law, other = found.law, found.alike
     best = of_seconds(data, law.distribution, law.mean_s, law.shape, found.variance)
     gain = 2 * (best - of_seconds(data, other.distribution, other.mean_s, other.shape, 0.0))
-    assert found.gain == pytest.approx(gain, rel=1e-3)
+    assert found.gain == pytest.approx(gain, abs=1e-5)
     assert found.alike.shape < found.law.shape  # who differ look like early failures
 
 
@@ -218,4 +218,22 @@ def test_the_unit_of_time_changes_nothing():
     one, other = fit_frailty(data), fit_frailty(year)
 
     assert other.law.mean_s == pytest.approx(one.law.mean_s * 3e7, rel=1e-3)
-    assert other.variance == pytest.approx(one.variance, rel=1e-2)
+    assert other.variance == pytest.approx(one.variance, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_another_last_bit_of_a_likelihood_changes_no_fit(monkeypatch, seed: int):
+    """As processors differ by in a logarithm: one seed means the same simulated logs on all."""
+    data = watched(law_of("weibull", 5.0, 0.7), 1.0, 50, 20.0, seed=5)
+    one, rng = fit_frailty(data), np.random.default_rng(seed)
+    for module in (alike, frailty):
+        exact = module.log_likelihood
+        monkeypatch.setattr(
+            module,
+            "log_likelihood",
+            lambda *of, exact=exact: exact(*of) * (1 + np.finfo(float).eps * rng.normal()),
+        )
+
+    other = fit_frailty(data)
+
+    assert (other.law, other.variance, other.alike) == (one.law, one.variance, one.alike)
