@@ -1,5 +1,6 @@
 """What a rehearsal is, and what is measured in it; no test asserts seconds of a clock."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -201,12 +202,12 @@ def stretched(ran, factor, cause=None):
 def test_what_is_far_off_hardly_counts_where_nothing_is_repeated():
     plan = rehearsal(None)
     usual, ran = rehearsed(plan), rehearsed(plan)
-    for place in [i for i, span in enumerate(ran.spans) if span.cause in ("save", "detect")][4::11]:
+    for place in [i for i, span in enumerate(ran.spans) if span.cause == "save"][4::11]:
         span = ran.spans[place]
         ran.spans[place] = span._replace(end_s=span.end_s + 0.2)
 
     found, expected = (seconds_in([each], plan) for each in (ran, usual))
-    assert (found.save_s, found.detect_s) == pytest.approx((expected.save_s, expected.detect_s))
+    assert found.save_s == pytest.approx(expected.save_s)
 
 
 @pytest.mark.parametrize("hit", [1, 2])
@@ -220,8 +221,18 @@ def test_loads_read_what_was_appended_to_shards_that_were_lost(hit):
     assert found.append_row_s == pytest.approx(1e-5)
 
 
-@pytest.mark.parametrize(("fraction", "saves"), [(0.5, 24), (0.125, 40), (0.01, 200), (1.0, 0)])
+@pytest.mark.parametrize(("fraction", "saves"), [(0.5, 36), (0.125, 64), (0.01, 200), (1.0, 0)])
 def test_as_many_saves_of_chosen_rows_as_it_takes_for_servers_to_merge(fraction, saves):
     script = rehearsal(Tracking("mfu", fraction)).script
 
     assert sum(each.save.portion < 1 for each in script) == saves
+
+
+@pytest.mark.parametrize("fraction", [1.0, 0.5, 0.125, 0.01])
+def test_most_of_what_is_rehearsed_is_far_from_a_failure(fraction):
+    """New members are slow for some saves: in runs, few saves are as near to a failure."""
+    script = rehearsal(Tracking("mfu", fraction)).script
+    failed = [number for number, each in enumerate(script) if each.returns is not None]
+
+    assert failed[0] == 5
+    assert {later - one for one, later in pairwise(failed)} == {6}

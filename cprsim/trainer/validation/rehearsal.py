@@ -2,9 +2,10 @@
 
 It is asked and told like any other, and servers are really killed in it. Saves of everything come
 first, then saves of chosen rows; between them servers are lost, and what is lost returns to the
-last save, alone and with the whole job in turn. Each other save comes with nothing lost before it:
-one that follows a recovery takes longer. Some stretches are short and some are long, in an order in
-which a machine that slows down meanwhile slows both.
+last save, alone and with the whole job in turn. Most saves come with nothing lost before them: one
+that follows a recovery takes longer, and the next few do, too, and what is trained between them,
+while new members warm up. Some stretches are short and some are long, in an order in which a
+machine that slows down meanwhile slows both.
 """
 
 import math
@@ -33,11 +34,11 @@ from cprsim.job.costs import Rollback
 LONG, SHORT = 15, 3
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
-#: Saves of everything after short stretches, each after a long one, and saves of chosen rows: as
-#: many as may take so many times what everything is, so that stores merge them.
-_WHOLE, _FEWEST, _MOST, _TIMES = 12, 24, 200, 5
-#: Of so many stretches the last has a failure.
-_KILLED = 2
+#: Saves of everything, after long stretches and after short ones in turn, and saves of chosen rows:
+#: as many as may take so many times what everything is, so that stores merge them.
+_WHOLE, _FEWEST, _MOST, _TIMES = 36, 36, 200, 8
+#: Of so many stretches the last has a failure: in a run that long, about one in ten has.
+_KILLED = 6
 
 
 _WAITED_FOR = Save()
@@ -67,24 +68,23 @@ def stretches(
 ) -> list[Stretch]:
     """What is rehearsed; saves of chosen rows only if they take less than everything.
 
-    A quarter of those follows short stretches, then two follow long ones, and one short ones again:
-    as many files are of fewer rows and of more, and a machine that slows down meanwhile slows both.
+    A quarter of those follows short stretches, each other one of a single step, then two follow
+    long ones, and one short ones again: as many files are of fewer rows and of more, and a machine
+    that slows down meanwhile slows both.
     """
+    chosen = min(max(math.ceil(_TIMES / portion), _FEWEST), _MOST) if portion < 1 else 0
+    longer = [(LONG, STRUCK)] * _WHOLE
+    longer[1::2] = [(SHORT, STRUCK)] * (_WHOLE // 2)
+    for number in range(chosen):
+        in_middle = number * 4 // chosen in (1, 2)
+        longer.append((LONG, STRUCK) if in_middle else (SHORT if number % 2 else 1, SHORT))
     found, end = [], 0
-    saves = [whole] * _WHOLE
-    if portion < 1:
-        saves += [Save(portion=portion)] * min(max(math.ceil(_TIMES / portion), _FEWEST), _MOST)
-    for number, save in enumerate(saves):
+    for number, (quiet, killed) in enumerate(longer):
         turn, place = divmod(number, _KILLED)
-        killed = place == _KILLED - 1
-        if number < _WHOLE:
-            end += LONG
-            found.append(Stretch(end, whole))
-            longer = killed
-        else:
-            longer = (number - _WHOLE) * 4 // (len(saves) - _WHOLE) in (1, 2)
-        end += SHORT if not longer else STRUCK if killed else LONG
-        found.append(Stretch(end, save, answers[turn % len(answers)] if killed else None))
+        is_killed = place == _KILLED - 1
+        end += killed if is_killed else quiet
+        save = whole if number < _WHOLE else Save(portion=portion)
+        found.append(Stretch(end, save, answers[turn % len(answers)] if is_killed else None))
     return found
 
 
