@@ -44,6 +44,8 @@ WITH_TORCH = {
     "train": ["train", str(SCENARIOS / "train-quick.toml"), "--out", "{}/out"],
     "validate": ["validate", str(SCENARIOS / "train-quick.toml"), "--out", "{}/out"],
 }
+#: Each signal once, and one that comes alone.
+TIMES = len(INTERRUPTS) + 1
 _NEVER = -1  # a call that never comes
 
 
@@ -90,7 +92,7 @@ def interrupt_now_and_then(
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_two_interrupts_end_a_command(name: str, library: Path, tmp_path: Path, counted) -> None:
-    interrupt_now_and_then(library, tmp_path, COMMANDS[name], 6, counted)
+    interrupt_now_and_then(library, tmp_path, COMMANDS[name], TIMES, counted)
 
 
 @pytest.mark.slow
@@ -98,7 +100,7 @@ def test_two_interrupts_end_a_command(name: str, library: Path, tmp_path: Path, 
 @pytest.mark.parametrize("name", WITH_TORCH)
 def test_two_interrupts_end_members_too(name: str, library: Path, tmp_path: Path, counted) -> None:
     pytest.importorskip("torch")
-    interrupt_now_and_then(library, tmp_path, WITH_TORCH[name], 6, counted)
+    interrupt_now_and_then(library, tmp_path, WITH_TORCH[name], TIMES, counted)
 
 
 def python(script: str) -> "subprocess.CompletedProcess[str]":

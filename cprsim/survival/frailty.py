@@ -27,7 +27,7 @@ _SURE = 9.0
 #: all factors beyond its ends, hazard below which a life has surely not ended, standard deviations
 #: beyond the largest factor that is told, least and most steps; points, and steps of
 #: Newton's method, by which they are placed.
-_STEP, _BEYOND, _NOTHING, _MARGIN, _LEAST, _STEPS = 0.5, 1e-10, 1e-6, 8.0, 40, 600
+_STEP, _BEYOND, _NOTHING, _MARGIN, _LEAST, _STEPS = 0.75, 1e-10, 1e-6, 8.0, 24, 600
 _KNOWN, _NEWTON = 200, 2
 #: Of a numeric second derivative, in logarithms of what is estimated.
 _APART = 1e-2

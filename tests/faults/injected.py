@@ -54,11 +54,15 @@ class Case(Protocol):
 
 
 def play(case: Case, folder: Path, every: int, faults: Iterable[Fault]) -> dict[str, int]:
-    """How many calls went wrong in each of these ways; each `every`-th does."""
+    """How many calls went wrong in each of these ways; each `every`-th does.
+
+    One fault begins at the first call, the next at the second, and so on: as many faults as
+    `every` is have each call go wrong once.
+    """
     calls = ctypes.CDLL(os.environ["LD_PRELOAD"])
     counts = {}
     for fault in faults:
-        at, tried = 1, 0
+        at, tried = 1 + (fault - 1) % every, 0
         while True:
             place = folder / "place"
             case.prepare(place)
