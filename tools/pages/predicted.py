@@ -199,6 +199,9 @@ What came out of the first comparisons, and is in the simulator since:
 - **Stretches of training** take more than their steps: members start and stop, and are slower just
   after a recovery. Where that is rolled back it is lost. The first save after a
   recovery takes longer, too.
+- **New members are slow** for more than one save, and so is what is trained between those. While
+  every other save of a rehearsal came after a failure, nearly all of it was slower than a run is.
+  One in six does now.
 
 ## What falls short
 
