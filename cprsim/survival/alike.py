@@ -107,8 +107,13 @@ def _fit(data: Histories, name: str) -> Alike:
 
     best = minimize(lacking, (0.0, 0.0), bounds=BOUNDS, jac=SLOPE)
     log_mean, log_spread = best.x.tolist()
-    law = law_of(name, agreed(log_mean + math.log(data.unit_s)), agreed(log_spread))
+    law = agreed_law(data, name, log_mean, log_spread)
     return Alike(law, (log_mean, log_spread), -float(best.fun))
+
+
+def agreed_law(data: Histories, name: str, log_mean: float, log_spread: float) -> Distribution:
+    """The law of these logarithms of its mean, in units, and of its shape or cv, as agreed."""
+    return law_of(name, agreed(log_mean + math.log(data.unit_s)), agreed(log_spread))
 
 
 def agreed(log: float) -> float:

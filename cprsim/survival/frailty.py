@@ -12,8 +12,8 @@ import numpy as np
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws import AGEING
-from cprsim.survival.alike import BOUNDS, SLOPE, Histories, agreed, fits_alike
-from cprsim.survival.fitted_laws import law_of, log_interval
+from cprsim.survival.alike import BOUNDS, SLOPE, Histories, agreed, agreed_law, fits_alike
+from cprsim.survival.fitted_laws import log_interval
 from cprsim.survival.sample import Floats
 
 #: Logarithms of variances looked for: nodes of the least differ by 3 %, of the most one in a
@@ -82,11 +82,10 @@ def fit_frailty(data: Histories) -> Frail:
     }
     name, best = min(found.items(), key=lambda each: float(each[1].fun))
     alike = max(without.values(), key=lambda each: each.log_likelihood)
-    mean, spread, variance = best.x.tolist()
-    error = _error(lambda at: lacking(at, name), best.x)
-    variance = agreed(variance)
+    mean, spread, log_variance = best.x.tolist()
+    variance, error = agreed(log_variance), _error(lambda at: lacking(at, name), best.x)
     return Frail(
-        law=law_of(name, agreed(mean + math.log(data.unit_s)), agreed(spread)),
+        law=agreed_law(data, name, mean, spread),
         variance=variance,
         interval=log_interval(variance, variance * error),
         alike=alike.law,

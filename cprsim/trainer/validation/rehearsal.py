@@ -37,7 +37,7 @@ BEFORE, STRUCK = 2, 12
 #: Saves of everything, after long stretches and after short ones in turn, and saves of chosen rows:
 #: as many as may take so many times what everything is, so that stores merge them.
 _WHOLE, _FEWEST, _MOST, _TIMES = 36, 36, 200, 8
-#: Of so many stretches the last has a failure: in a run that long, about one in ten has.
+#: Of so many stretches the last has a failure: most of a run is as far from one as the others are.
 _KILLED = 6
 
 
@@ -73,18 +73,19 @@ def stretches(
     that slows down meanwhile slows both.
     """
     chosen = min(max(math.ceil(_TIMES / portion), _FEWEST), _MOST) if portion < 1 else 0
-    longer = [(LONG, STRUCK)] * _WHOLE
-    longer[1::2] = [(SHORT, STRUCK)] * (_WHOLE // 2)
-    for number in range(chosen):
-        in_middle = number * 4 // chosen in (1, 2)
-        longer.append((LONG, STRUCK) if in_middle else (SHORT if number % 2 else 1, SHORT))
+    # Steps of each stretch, and where servers are lost in it.
+    steps = [(SHORT if number % 2 else LONG, STRUCK) for number in range(_WHOLE)]
+    steps += [
+        (LONG, STRUCK) if number * 4 // chosen in (1, 2) else (SHORT if number % 2 else 1, SHORT)
+        for number in range(chosen)
+    ]
     found, end = [], 0
-    for number, (quiet, killed) in enumerate(longer):
+    for number, (quiet, with_failure) in enumerate(steps):
         turn, place = divmod(number, _KILLED)
-        is_killed = place == _KILLED - 1
-        end += killed if is_killed else quiet
+        killed = place == _KILLED - 1
+        end += with_failure if killed else quiet
         save = whole if number < _WHOLE else Save(portion=portion)
-        found.append(Stretch(end, save, answers[turn % len(answers)] if is_killed else None))
+        found.append(Stretch(end, save, answers[turn % len(answers)] if killed else None))
     return found
 
 
