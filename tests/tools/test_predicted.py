@@ -41,7 +41,8 @@ def test_all_is_rehearsed_and_written_down_before_any_is_trained(tmp_path, monke
         def rehearse(self):
             done.append(f"rehearse {self._name}")
 
-        def predict(self):
+        def predict(self, others):
+            assert self in others
             done.append(f"predict {self._name}")
             return SimpleNamespace(content=self._name.encode, sha256="0" * 64)
 

@@ -51,6 +51,7 @@ from cprsim.trainer.validation.rehearsal import (
     strikes,
 )
 from cprsim.trainer.validation.stretches import StretchTimes
+from cprsim.trainer.validation.validated import Validation
 from tests.trainer.parities import checked_at_the_end
 from tests.trainer.test_compared import USUAL, run_of
 from tests.trainer.test_rehearsed import seconds_of
@@ -314,6 +315,46 @@ def test_a_job_that_ends_before_a_failure_does_not_meet_it(modelled):
     assert list(met.timeline.times_s) == []
 
 
+def test_what_is_rehearsed_alike_counts_for_all(config, monkeypatch):
+    """Intervals, failures, seeds and lengths of jobs don't matter to it; servers and tables do."""
+
+    def rehearsed(name, seed=0, **sections):
+        monkeypatch.setattr(validated, "rehearse", lambda *_: name)
+        mapping = load_mapping(config)
+        for section, keys in sections.items():
+            mapping[section] |= keys
+        section = trainer_section(mapping["trainer"])
+        found = Validation(Scenario(**scenario_tables(mapping)), section, ["full"], seed)
+        found.rehearse()
+        return found
+
+    alike = [
+        rehearsed("one"),
+        rehearsed(
+            "other",
+            1,
+            job={"samples": 1920},
+            policies={"full": {"system": "full", "interval": "50 ms"}},
+        ),
+    ]
+    others = [
+        rehearsed("of four servers", cluster={"parameter_servers": 4}),
+        rehearsed("of smaller batches", trainer={"batch": 32}),
+    ]
+    counted = []
+    monkeypatch.setattr(validated, "measured", lambda ran, *_: counted.append(ran))
+    monkeypatch.setattr(validated, "predict", lambda *_: None)
+    for each in alike + others:
+        each.predict(alike + others)
+
+    assert counted == [
+        ["one", "other"],
+        ["other", "one"],
+        ["of four servers"],
+        ["of smaller batches"],
+    ]
+
+
 def test_a_rehearsal_with_members_that_were_silent_is_spoilt(config, monkeypatch):
     ran = SimpleNamespace(replaced=12, struck=10)
     monkeypatch.setattr(calibration, "carry_out", lambda *_: ran)
@@ -350,7 +391,7 @@ def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
     assert {each.returns for each in strikes(plan.script)} == {"lost"}
     assert (found.stall_s, found.beside_s) == pytest.approx((0.003, 0.02))
     assert (found.save_s, found.reschedule_s) == pytest.approx((0.0, 0.01))
-    assert plan.start().ask(Clock(0.0, 0.0)) == Train(15)
+    assert plan.start().ask(Clock(0.0, 0.0)) == Train(13)
     asked = plan.start()
     asked.tell(Failed(Clock(1.0, 1.0), lost(1)))
     assert asked.ask(Clock(1.0, 1.0)).keep_training

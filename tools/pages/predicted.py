@@ -151,7 +151,8 @@ configuration and {during:.1f} during one, which has what was trained in it.
 
 A cause is within bounds if it is off by at most 10 % or 50 ms, the sum (*overhead*) by at most
 5 %, and so are updates lost. All configurations are rehearsed {repeats} times, in turns, and then
-trained {repeats} times, in turns, so that each meets the machine at many times. Each save, load
+trained {repeats} times, in turns, so that each meets the machine at many times; rehearsals on the
+same servers, tables and batches count for all of them. Each save, load
 and so on counts with its lower quartile over the runs, all put at one pace, and so does each in the
 calibration; *noise* is how far the sums of single runs are apart. PLS, failures and lost steps are
 counted, and have to agree exactly.
@@ -374,7 +375,7 @@ def measured(names: Sequence[str], repeats: int) -> dict[str, Validated]:
         sys.stderr.write(f"rehearsal {number + 1} of {repeats}\n")
         for each in asked.values():
             each.rehearse()
-    predicted = {name: each.predict() for name, each in asked.items()}
+    predicted = {name: each.predict(asked.values()) for name, each in asked.items()}
     for name, told in predicted.items():
         file = f"{name.replace(' ', '-').replace(',', '')}.json"
         write_all(_WRITTEN, {file: told.content()})

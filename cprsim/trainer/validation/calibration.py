@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -121,14 +120,14 @@ def rehearse(
     scenario: Scenario,
     section: TrainerSection,
     plan: Rehearsal,
-    seed: int = 0,
     progress: Progress | None = None,
     hit: int = 1,
 ) -> Trained:
-    """Carry out one of `rehearsals` once, on the scenario's model, servers and samples.
+    """Carry out one of `rehearsals` once, on the scenario's model and servers.
 
-    Its policies, failures and costs are not looked at. `seed`, `progress`: as in `train`. `hit`:
-    servers that fail at once.
+    Its policies, failures and costs are not looked at, and the samples are those of seed 0: so what
+    is `rehearsed_of` is the same in several scenarios. `progress`: as in `train`. `hit`: servers
+    that fail at once.
 
     Raises
     ------
@@ -136,8 +135,11 @@ def rehearse(
         If members were lost that nobody had struck.
     """
     with owned_folder() as folder:
-        rehearsed = Scenario(**_mapping(scenario, section, plan, folder, hit))
-        ran = carry_out(rehearsed, section, "rehearsal", plan, seed, progress)
+        log = folder / "strikes.csv"
+        log.write_text(_strikes(plan, scenario.cluster.parameter_servers, hit))
+        failures = {"trace": str(log), "while_waiting": False}
+        rehearsed = Scenario(**rehearsed_of(scenario, section, plan), failures=failures)
+        ran = carry_out(rehearsed, section, "rehearsal", plan, 0, progress)
     if silent := ran.replaced - ran.struck:
         raise RunError(
             f"{silent} members were silent for too long in the rehearsal, which "
@@ -195,23 +197,23 @@ def averaged(calibrations: Sequence[Calibration]) -> Calibration:
     )
 
 
-def _mapping(
-    scenario: Scenario, section: TrainerSection, plan: Rehearsal, folder: Path, hit: int
-) -> dict[str, Any]:
-    """A scenario of as many steps of a second as the script has, and of its failures."""
-    steps, servers = plan.steps, scenario.cluster.parameter_servers
-    log = folder / "strikes.csv"
+def rehearsed_of(scenario: Scenario, section: TrainerSection, plan: Rehearsal) -> dict[str, Any]:
+    """All but the failures of a scenario of as many steps of a second as the script has."""
+    mapping, steps = scenario.mapping(), plan.steps
+    mapping["job"] |= {"useful_time": f"{steps} s", "samples": steps * section.batch}
+    mapping["job"]["final_save"] = False
+    del mapping["failures"]
+    return mapping | {
+        "costs": {"save": "0 s", "load": "0 s"},
+        "policies": {"full": {"system": "full", "interval": "1 s"}},
+    }
+
+
+def _strikes(plan: Rehearsal, servers: int, hit: int) -> str:
+    """Its failures, as a log."""
     rows = [
         f"{strike.executed + 0.5},{server}"
         for number, strike in enumerate(strikes(plan.script))
         for server in struck(number, servers, hit)
     ]
-    log.write_text("\n".join(["time_s,node", *rows, ""]))
-    mapping = scenario.mapping()
-    mapping["job"] |= {"useful_time": f"{steps} s", "samples": steps * section.batch}
-    mapping["job"]["final_save"] = False
-    return mapping | {
-        "costs": {"save": "0 s", "load": "0 s"},
-        "failures": {"trace": str(log), "while_waiting": False},
-        "policies": {"full": {"system": "full", "interval": "1 s"}},
-    }
+    return "\n".join(["time_s,node", *rows, ""])

@@ -30,8 +30,9 @@ from cprsim.contract import (
 )
 from cprsim.job.costs import Rollback
 
-#: Steps between saves.
-LONG, SHORT = 15, 3
+#: Steps between saves. Long stretches differ: after as many steps each time, trackers of SSU, which
+#: look at some batches at a time, would have as many left to look at when they choose.
+LONG, SHORT = (13, 17), 3
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
 #: Saves of everything, after long stretches and after short ones in turn, and saves of chosen rows:
@@ -74,9 +75,11 @@ def stretches(
     """
     chosen = min(max(math.ceil(_TIMES / portion), _FEWEST), _MOST) if portion < 1 else 0
     # Steps of each stretch, and where servers are lost in it.
-    steps = [(SHORT if number % 2 else LONG, STRUCK) for number in range(_WHOLE)]
+    steps = [(SHORT if number % 2 else LONG[number // 2 % 2], STRUCK) for number in range(_WHOLE)]
     steps += [
-        (LONG, STRUCK) if number * 4 // chosen in (1, 2) else (SHORT if number % 2 else 1, SHORT)
+        (LONG[number % 2], STRUCK)
+        if number * 4 // chosen in (1, 2)
+        else (SHORT if number % 2 else 1, SHORT)
         for number in range(chosen)
     ]
     found, end = [], 0

@@ -7,8 +7,9 @@ The predictions are made, and can be written down by whoever asks, before anythi
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from cprsim.basics.machine import cores
@@ -16,7 +17,13 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
-from cprsim.trainer.validation.calibration import Calibration, measured, rehearsals, rehearse
+from cprsim.trainer.validation.calibration import (
+    Calibration,
+    measured,
+    rehearsals,
+    rehearse,
+    rehearsed_of,
+)
 from cprsim.trainer.validation.compared import Compared, Load
 from cprsim.trainer.validation.modelled import (
     check_predictable,
@@ -25,6 +32,7 @@ from cprsim.trainer.validation.modelled import (
     lost,
 )
 from cprsim.trainer.validation.predicted import Predicted, predict
+from cprsim.trainer.validation.rehearsal import Rehearsal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -154,17 +162,29 @@ class Validation:
     def rehearse(self) -> None:
         """Carry out all rehearsals once."""
         for plan, _, ran in self._rehearsed:
-            asked = self._scenario, self._section, plan, self._seed
-            ran.append(rehearse(*asked, self._tell, self._hit))
+            ran.append(rehearse(self._scenario, self._section, plan, self._tell, self._hit))
             self._done += plan.steps
 
-    def predict(self) -> Predicted:
-        """What is to come, by all that was rehearsed."""
+    def predict(self, others: Iterable["Validation"] = ()) -> Predicted:
+        """What is to come, by all that was rehearsed; by `others`, too, where they did the same."""
         calibrations: dict[str, Calibration] = {}
-        for plan, names, ran in self._rehearsed:
+        for plan, names, own in self._rehearsed:
+            of_others = (
+                ran
+                for other in others
+                if other is not self
+                for theirs, _, ran in other._rehearsed
+                if other._asked(theirs) == self._asked(plan)
+            )
+            ran = [*own, *chain.from_iterable(of_others)]
             found = measured(ran, plan, self._scenario, self._level, self._hit)
             calibrations |= dict.fromkeys(names, found)
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
+
+    def _asked(self, plan: Rehearsal) -> tuple[Any, ...]:
+        """All that is rehearsed by."""
+        of_scenario = rehearsed_of(self._scenario, self._section, plan)
+        return of_scenario, self._section, plan, self._hit
 
     def train(self) -> None:
         """Train under each policy once."""
