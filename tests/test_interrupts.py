@@ -24,7 +24,7 @@ QUICKSTART = str(SCENARIOS / "quickstart.toml")
 COMMANDS = {
     "run": ["run", QUICKSTART, "--replications", "300", "--out", "{}/out"],
     "run in workers": [
-        *("run", QUICKSTART, "--replications", "300", "--workers", "2"),
+        *("run", QUICKSTART, "--replications", "100", "--workers", "2"),
         *("--engine", "sim", "--out", "{}/out"),
     ],
     "sweep": [
@@ -35,7 +35,7 @@ COMMANDS = {
         *("sweep", QUICKSTART, "--vary", "failures.mean=10 h,20 h", "--replications", "300"),
         *("--workers", "2", "--engine", "sim", "--out", "{}/out"),
     ],
-    "advise": ["advise", QUICKSTART],
+    "advise": ["advise", QUICKSTART, "--system", "full", "--system", "partial"],
     "fit": ["fit", str(SCENARIOS / "failures.csv"), "--plot", "{}/out/fit.png"],
     "figure": ["figure", "policy-breakdown", "--out", "{}/out/figure.png"],
     "timeline": ["timeline", QUICKSTART, "--policy", "full", "--out", "{}/out/it.png"],

@@ -203,6 +203,9 @@ What came out of the first comparisons, and is in the simulator since:
 - **New members are slow** for more than one save, and so is what is trained between those. While
   every other save of a rehearsal came after a failure, nearly all of it was slower than a run is.
   One in six does now.
+- **Batches that are left over.** SSU's trackers put batches on their lists some at a time, and the
+  rest when they choose. As all long stretches of a rehearsal were as long, hardly any rest was left
+  after them, and saves of many rows looked cheap. Now long stretches differ.
 
 ## What falls short
 
@@ -263,7 +266,8 @@ def leanings(shown: pd.DataFrame) -> str:
         for cause in (*OVERHEAD_CAUSES, OVERHEAD):
             if (cause, kind) in of_causes.index:
                 mean, size = of_causes.loc[(cause, kind)]
-                lines.append(f"| {kind} | {cause} | {mean:+.1f} % | {size:.0f} |")
+                off = round(mean, 1) + 0.0  # never -0.0
+                lines.append(f"| {kind} | {cause} | {off:+.1f} % | {size:.0f} |")
     return "\n".join(lines) + "\n"
 
 

@@ -59,6 +59,11 @@ class ReadingTime(NamedTuple):
         return bool(chain.files) * self.any_s + chain.files * self.file_s + chain.rows * self.row_s
 
 
+def merging_s(merge_s: float, reading: ReadingTime, merged: Collection[Chain]) -> float:
+    """What servers that merge these at once take, s: each so long, and what is read."""
+    return sharing(len(merged)) * merge_s + reading.of(merged)
+
+
 def sharing(servers: int) -> float:
     """How many times as long servers that read or merge at once take as one: they share cores."""
     return max(servers / cores(), min(servers, 1.0))
@@ -82,8 +87,8 @@ class Appended(NamedTuple):
         return sum(map(reading.of, self.read))
 
     def merging_s(self, merge_s: float, reading: ReadingTime) -> float:
-        """What merging takes in all, s: each, and what it reads."""
-        return sum(sharing(len(each)) * merge_s + reading.of(each) for each in self.merged)
+        """What merging takes in all, s."""
+        return sum(merging_s(merge_s, reading, each) for each in self.merged)
 
     @property
     def of_fullest(self) -> float:

@@ -19,7 +19,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
-from cprsim.trainer.validation.appended import Chain, of_scenario, sharing
+from cprsim.trainer.validation.appended import NOTHING, Chain, merging_s, of_scenario
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.rehearsal import trains_beside
 
@@ -226,9 +226,9 @@ def _of_files(
     fixed_s = fmean(calibration.save_fixed_s(by, each.rows, each.share) for by, each in of_plans)
     rows = fmean(each.rows for _, each in of_plans)
     files = fmean(each.merge_after for _, each in of_plans)
-    chain = Chain(round(files), round(files * rows))
-    read = servers * [chain] if files < MOST_APPENDED else []
-    merge_s = sharing(servers) * calibration.merge_s + calibration.reading.of(read)
+    appended = files < MOST_APPENDED
+    chain = Chain(round(files), round(files * rows)) if appended else NOTHING
+    merge_s = merging_s(calibration.merge_s, calibration.reading, servers * [chain])
     # Each of the files that a load reads has its share of what it takes that there are any.
     append_s = calibration.append_s + calibration.append_row_s * rows
     append_s += calibration.appended_s / max(files / 2, 1.0)

@@ -168,23 +168,22 @@ class Validation:
     def predict(self, others: Iterable["Validation"] = ()) -> Predicted:
         """What is to come, by all that was rehearsed; by `others`, too, where they did the same."""
         calibrations: dict[str, Calibration] = {}
-        for plan, names, own in self._rehearsed:
-            of_others = (
-                ran
-                for other in others
-                if other is not self
-                for theirs, _, ran in other._rehearsed
-                if other._asked(theirs) == self._asked(plan)
-            )
-            ran = [*own, *chain.from_iterable(of_others)]
+        for plan, names, _ in self._rehearsed:
+            asked, of = self._asked(plan), dict.fromkeys((self, *others))
+            ran = list(chain.from_iterable(each._ran(asked) for each in of))
             found = measured(ran, plan, self._scenario, self._level, self._hit)
             calibrations |= dict.fromkeys(names, found)
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
 
     def _asked(self, plan: Rehearsal) -> tuple[Any, ...]:
-        """All that is rehearsed by."""
+        """All that what a rehearsal takes hangs on."""
         of_scenario = rehearsed_of(self._scenario, self._section, plan)
         return of_scenario, self._section, plan, self._hit
+
+    def _ran(self, asked: tuple[Any, ...]) -> list[Trained]:
+        """What was rehearsed of that."""
+        same = (ran for plan, _, ran in self._rehearsed if self._asked(plan) == asked)
+        return list(chain.from_iterable(same))
 
     def train(self) -> None:
         """Train under each policy once."""
