@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from cprsim.errors import CprsimError, UsageError
-from cprsim.trainer.data import DataError, read_criteo, read_movielens
+from cprsim.trainer.data import Cycled, DataError, read_criteo, read_movielens
 from tests.trainer.sources import GENRES, criteo, criteo_lines, movielens_files
 
 # --- Criteo --------------------------------------------------------------------------------------
+
+ALIKE = ("tables", "dense", "batch_size", "test_steps")
 
 
 def write(path: Path, lines: list[str], end: str = "\n") -> Path:
@@ -73,6 +75,20 @@ def test_every_line_is_drawn_once_and_the_last_are_held_out_in_order(tmp_path: P
     assert sorted(trained) == list(range(80))
     assert trained != list(range(80))
     assert list(chain.from_iterable(seen[10:])) == list(range(80, 96))
+
+
+def test_samples_come_again_where_there_are_more_steps(tmp_path: Path) -> None:
+    data = criteo(tmp_path, tmp_path / "out", batch_size=64)
+    again = Cycled(data, 10)
+    steps = [*range(data.steps), *range(data.steps), *range(10 - 2 * data.steps)]
+
+    assert (data.steps, data.test_steps, again.test_steps) == (4, 1, 1)
+    for step, same in enumerate([*steps, data.steps]):
+        for a, b in zip(again.batch(step), data.batch(same), strict=True):
+            assert a.tobytes() == b.tobytes()
+    assert [getattr(again, each) == getattr(data, each) for each in ALIKE] == [True] * len(ALIKE)
+    with pytest.raises(IndexError):
+        again.batch(11)
 
 
 def test_so_many_lines_are_read_as_asked(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ from cprsim.trainer.validation.rehearsal import (
 from cprsim.trainer.validation.stretches import StretchTimes
 from cprsim.trainer.validation.validated import Validation
 from tests.trainer.parities import checked_at_the_end
+from tests.trainer.sources import criteo_lines
 from tests.trainer.test_compared import USUAL, run_of
 from tests.trainer.test_rehearsed import seconds_of
 
@@ -164,6 +165,45 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     assert set(found["calibrations"]) == set(found["policies"])
     assert modelled.policies["full"].interval == pytest.approx(7 * step_s, rel=1e-12)
     assert play(modelled, "full", 0, 0).failures > 0
+
+
+#: The tables are those of the files.
+OF_FILES = """
+title = "on files"
+[job]
+useful_time = "0.4 s"
+samples = 1280
+[cluster]
+trainers = 1
+parameter_servers = 2
+[costs]
+save = "0 s"
+load = "0 s"
+[failures]
+exactly = 3
+while_waiting = false
+[trainer]
+data = { criteo = "train.txt", most_rows = 100 }
+batch = 32
+test_samples = 128
+answer = "60 s"
+[policies.full]
+system = "full"
+interval = "65 ms"
+"""
+
+
+@pytest.mark.slow
+def test_a_job_on_files_rehearses_on_their_samples_as_often_as_it_takes(tmp_path, capsys):
+    (tmp_path / "train.txt").write_text("\n".join([*criteo_lines(1408), ""]))
+    config = tmp_path / "of-files.toml"
+    config.write_text(OF_FILES)
+
+    assert run("validate", config, "--json") == 0
+    of = json.loads(capsys.readouterr().out)["policies"]["full"]
+    for what in ("pls", "failures", "lost_steps"):
+        assert of[what]["predicted"] == of[what]["measured"]
+    assert of["failures"]["measured"] == 3
 
 
 @pytest.mark.slow
@@ -316,11 +356,11 @@ def test_a_job_that_ends_before_a_failure_does_not_meet_it(modelled):
 
 
 def test_what_is_rehearsed_alike_counts_for_all(config, monkeypatch):
-    """Intervals, failures, seeds and lengths of jobs don't matter to it; servers and tables do."""
+    """Titles, intervals, seeds and lengths of jobs don't matter; servers, batches and hits do."""
 
     def rehearsed(name, seed=0, **sections):
         monkeypatch.setattr(validated, "rehearse", lambda *_: name)
-        mapping = load_mapping(config)
+        mapping = load_mapping(config) | {"title": name}
         for section, keys in sections.items():
             mapping[section] |= keys
         section = trainer_section(mapping["trainer"])
@@ -340,6 +380,7 @@ def test_what_is_rehearsed_alike_counts_for_all(config, monkeypatch):
     others = [
         rehearsed("of four servers", cluster={"parameter_servers": 4}),
         rehearsed("of smaller batches", trainer={"batch": 32}),
+        rehearsed("of one server at a time", failures={"exactly": 1, "trace": None}),
     ]
     counted = []
     monkeypatch.setattr(validated, "measured", lambda ran, *_: counted.append(ran))
@@ -352,6 +393,7 @@ def test_what_is_rehearsed_alike_counts_for_all(config, monkeypatch):
         ["other", "one"],
         ["of four servers"],
         ["of smaller batches"],
+        ["of one server at a time"],
     ]
 
 

@@ -151,8 +151,8 @@ configuration and {during:.1f} during one, which has what was trained in it.
 
 A cause is within bounds if it is off by at most 10 % or 50 ms, the sum (*overhead*) by at most
 5 %, and so are updates lost. All configurations are rehearsed {repeats} times, in turns, and then
-trained {repeats} times, in turns, so that each meets the machine at many times; rehearsals on the
-same servers, tables and batches count for all of them. Each save, load
+trained {repeats} times, in turns, so that each meets the machine at many times; those that rehearse
+the same, whatever their intervals and failures, count for each other. Each save, load
 and so on counts with its lower quartile over the runs, all put at one pace, and so does each in the
 calibration; *noise* is how far the sums of single runs are apart. PLS, failures and lost steps are
 counted, and have to agree exactly.
@@ -203,9 +203,6 @@ What came out of the first comparisons, and is in the simulator since:
 - **New members are slow** for more than one save, and so is what is trained between those. While
   every other save of a rehearsal came after a failure, nearly all of it was slower than a run is.
   One in six does now.
-- **Batches that are left over.** SSU's trackers put batches on their lists some at a time, and the
-  rest when they choose. As all long stretches of a rehearsal were as long, hardly any rest was left
-  after them, and saves of many rows looked cheap. Now long stretches differ.
 
 ## What falls short
 

@@ -59,7 +59,7 @@ class ReadingTime(NamedTuple):
         return bool(chain.files) * self.any_s + chain.files * self.file_s + chain.rows * self.row_s
 
 
-def merging_s(merge_s: float, reading: ReadingTime, merged: Collection[Chain]) -> float:
+def merging_at_once_s(merge_s: float, reading: ReadingTime, merged: Collection[Chain]) -> float:
     """What servers that merge these at once take, s: each so long, and what is read."""
     return sharing(len(merged)) * merge_s + reading.of(merged)
 
@@ -88,7 +88,7 @@ class Appended(NamedTuple):
 
     def merging_s(self, merge_s: float, reading: ReadingTime) -> float:
         """What merging takes in all, s."""
-        return sum(merging_s(merge_s, reading, each) for each in self.merged)
+        return sum(merging_at_once_s(merge_s, reading, each) for each in self.merged)
 
     @property
     def of_fullest(self) -> float:

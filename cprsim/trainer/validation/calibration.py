@@ -152,13 +152,20 @@ def rehearse(
 def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, list[str]]]:
     """What is rehearsed, and for whom: those that wait for saves share one if their trackers do.
 
+    Those that train on share one if theirs would be the same.
+
     `loss`: what is lost at once.
     """
     waiting: dict[str | None, tuple[Rehearsal, list[str]]] = {}
-    beside = []
+    beside: list[tuple[Rehearsal, list[str]]] = []
     for name, plan in plans.items():
         if trains_beside(plan):
-            beside.append((rehearsal_of(plan, loss), [name]))
+            own = rehearsal_of(plan, loss)
+            alike = next((names for other, names in beside if other == own), None)
+            if alike is None:
+                beside.append((own, [name]))
+            else:
+                alike.append(name)
             continue
         tracker = None if plan.tracking is None else plan.tracking.tracker
         _, names = waiting.setdefault(tracker, (rehearsal(plan.tracking), []))
@@ -202,8 +209,10 @@ def rehearsed_of(scenario: Scenario, section: TrainerSection, plan: Rehearsal) -
     mapping, steps = scenario.mapping(), plan.steps
     mapping["job"] |= {"useful_time": f"{steps} s", "samples": steps * section.batch}
     mapping["job"]["final_save"] = False
-    del mapping["failures"]
+    for unused in ("failures", "accuracy", "prices"):
+        mapping.pop(unused, None)
     return mapping | {
+        "title": "rehearsal",
         "costs": {"save": "0 s", "load": "0 s"},
         "policies": {"full": {"system": "full", "interval": "1 s"}},
     }

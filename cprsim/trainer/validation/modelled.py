@@ -19,7 +19,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
-from cprsim.trainer.validation.appended import NOTHING, Chain, merging_s, of_scenario
+from cprsim.trainer.validation.appended import NOTHING, Chain, merging_at_once_s, of_scenario
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.rehearsal import trains_beside
 
@@ -228,7 +228,7 @@ def _of_files(
     files = fmean(each.merge_after for _, each in of_plans)
     appended = files < MOST_APPENDED
     chain = Chain(round(files), round(files * rows)) if appended else NOTHING
-    merge_s = merging_s(calibration.merge_s, calibration.reading, servers * [chain])
+    merge_s = merging_at_once_s(calibration.merge_s, calibration.reading, servers * [chain])
     # Each of the files that a load reads has its share of what it takes that there are any.
     append_s = calibration.append_s + calibration.append_row_s * rows
     append_s += calibration.appended_s / max(files / 2, 1.0)

@@ -30,8 +30,7 @@ from cprsim.contract import (
 )
 from cprsim.job.costs import Rollback
 
-#: Steps between saves. Long stretches differ: after as many steps each time, trackers of SSU, which
-#: look at some batches at a time, would have as many left to look at when they choose.
+#: Steps between saves; long stretches have either number, in turn.
 LONG, SHORT = (13, 17), 3
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
@@ -167,6 +166,8 @@ class _Controller:
 def rehearsal(tracking: Tracking | None) -> Rehearsal:
     """The plan; without a tracker it leaves saves of chosen rows out."""
     portion = 1.0 if tracking is None else tracking.fraction
+    if tracking is not None:
+        tracking = tracking._replace(left=None)  # of other intervals; no tracker looks at it
     return Rehearsal(
         "partial",
         every(math.inf),

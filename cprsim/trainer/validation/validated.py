@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cprsim.basics.machine import cores
 from cprsim.scenario import Scenario
@@ -120,6 +120,15 @@ class Validated:
         }
 
 
+class _Rehearsed(NamedTuple):
+    """A rehearsal, whose policies it is for, all that its times depend on, what came of it."""
+
+    plan: Rehearsal
+    names: Sequence[str]
+    depends_on: tuple[Any, ...]
+    ran: list[Trained]
+
+
 class Validation:
     """Real runs of a scenario, predicted first: by steps, for who does those of several in turns.
 
@@ -151,39 +160,32 @@ class Validation:
         self._left_out, self._hit = left_out, hit
         self._level = 0.5 if repeats < _QUARTILE_OF else 0.25
         self._rehearsed = [
-            (plan, names, list[Trained]()) for plan, names in rehearsals(plans, lost(hit))
+            _Rehearsed(plan, names, (rehearsed_of(scenario, section, plan), section, plan, hit), [])
+            for plan, names in rehearsals(plans, lost(hit))
         ]
         self._runs = {name: list[Trained]() for name in plans}
         self._steps, self._progress, self._done = section.data(scenario, seed).steps, progress, 0
-        once = sum(plan.steps for plan, *_ in self._rehearsed) + self._steps * len(plans)
+        once = sum(each.plan.steps for each in self._rehearsed) + self._steps * len(plans)
         self._total = once * repeats
         self._loads = [_load()]
 
     def rehearse(self) -> None:
         """Carry out all rehearsals once."""
-        for plan, _, ran in self._rehearsed:
-            ran.append(rehearse(self._scenario, self._section, plan, self._tell, self._hit))
-            self._done += plan.steps
+        for each in self._rehearsed:
+            asked = self._scenario, self._section, each.plan
+            each.ran.append(rehearse(*asked, self._tell, self._hit))
+            self._done += each.plan.steps
 
     def predict(self, others: Iterable["Validation"] = ()) -> Predicted:
         """What is to come, by all that was rehearsed; by `others`, too, where they did the same."""
         calibrations: dict[str, Calibration] = {}
-        for plan, names, _ in self._rehearsed:
-            asked, of = self._asked(plan), dict.fromkeys((self, *others))
-            ran = list(chain.from_iterable(each._ran(asked) for each in of))
-            found = measured(ran, plan, self._scenario, self._level, self._hit)
-            calibrations |= dict.fromkeys(names, found)
+        of_others = [each for other in others if other is not self for each in other._rehearsed]
+        for own in self._rehearsed:
+            alike = (each.ran for each in of_others if each.depends_on == own.depends_on)
+            ran = [*own.ran, *chain.from_iterable(alike)]
+            found = measured(ran, own.plan, self._scenario, self._level, self._hit)
+            calibrations |= dict.fromkeys(own.names, found)
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
-
-    def _asked(self, plan: Rehearsal) -> tuple[Any, ...]:
-        """All that what a rehearsal takes hangs on."""
-        of_scenario = rehearsed_of(self._scenario, self._section, plan)
-        return of_scenario, self._section, plan, self._hit
-
-    def _ran(self, asked: tuple[Any, ...]) -> list[Trained]:
-        """What was rehearsed of that."""
-        same = (ran for plan, _, ran in self._rehearsed if self._asked(plan) == asked)
-        return list(chain.from_iterable(same))
 
     def train(self) -> None:
         """Train under each policy once."""
@@ -229,7 +231,8 @@ def validate(
     policies
         Names of the scenario's policies; by default all that can be predicted.
     seed, progress
-        As for `train`; steps are those of all runs, those that calibrate included.
+        As for `train`, the seed of what is trained (rehearsed is on samples of seed 0); steps are
+        those of all runs, those that calibrate included.
     repeats
         How often all is rehearsed, and then each policy trained, in turns. Of three or more, each
         span counts with its lower quartile: what else the machine does makes some of them longer,
