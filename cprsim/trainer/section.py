@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 from cprsim.basics.schema import Part, PositiveSeconds, Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.trainer.data import Cycled, Data, Files, Planted, Recorded
+from cprsim.trainer.data import Data, Files, Planted, Recorded
 from cprsim.trainer.manner import MOST_TIMES, Deadlines, InjectionMode
 
 Share = Annotated[float, Field(ge=0, le=1), Part]
@@ -98,8 +98,7 @@ class TrainerSection(Section):
         if found or tables is None or samples is None:
             raise ScenarioError(*found)
         if self._recorded is not None:
-            recorded, steps = replace(self._recorded, seed=seed), samples // self.batch
-            return recorded if recorded.steps == steps else Cycled(recorded, steps)
+            return replace(self._recorded, seed=seed, cycled=samples // self.batch)
         return Planted(
             samples,
             self.test_samples,

@@ -35,6 +35,9 @@ class Recorded:
         Samples of a batch.
     seed
         Of the order of those to train on.
+    cycled
+        Batches to train on: where they are more than the samples make, the same come again and
+        again. By default each comes once.
     """
 
     folder: Path
@@ -44,11 +47,12 @@ class Recorded:
     tables: tuple[DataTable, ...]
     batch_size: int = 512
     seed: int = 0
+    cycled: int | None = None
 
     @property
     def steps(self) -> int:
         """Batches to train on."""
-        return self.samples // self.batch_size
+        return self._once if self.cycled is None else self.cycled
 
     @property
     def test_steps(self) -> int:
@@ -58,11 +62,11 @@ class Recorded:
     def batch(self, step: int) -> Batch:
         """The batch of that step."""
         check_step(self, step)
-        first = step * self.batch_size
         if step < self.steps:
+            first = step % self._once * self.batch_size
             chosen = self._order[first : first + self.batch_size]
         else:
-            first += self.samples - self.steps * self.batch_size
+            first = self.samples + (step - self.steps) * self.batch_size
             chosen = np.arange(first, first + self.batch_size)
         dense, sparse, labels = self._arrays
         return Batch(dense[chosen], sparse[chosen], labels[chosen])
@@ -75,6 +79,10 @@ class Recorded:
             with (self.folder / name).open("rb") as file:
                 found.update(hashlib.file_digest(file, "sha256").digest())
         return found.hexdigest()
+
+    @property
+    def _once(self) -> int:
+        return self.samples // self.batch_size
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:

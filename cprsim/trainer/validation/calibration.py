@@ -152,20 +152,13 @@ def rehearse(
 def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, list[str]]]:
     """What is rehearsed, and for whom: those that wait for saves share one if their trackers do.
 
-    Those that train on share one if theirs would be the same.
-
     `loss`: what is lost at once.
     """
     waiting: dict[str | None, tuple[Rehearsal, list[str]]] = {}
-    beside: list[tuple[Rehearsal, list[str]]] = []
+    beside = []
     for name, plan in plans.items():
         if trains_beside(plan):
-            own = rehearsal_of(plan, loss)
-            alike = next((names for other, names in beside if other == own), None)
-            if alike is None:
-                beside.append((own, [name]))
-            else:
-                alike.append(name)
+            beside.append((rehearsal_of(plan, loss), [name]))
             continue
         tracker = None if plan.tracking is None else plan.tracking.tracker
         _, names = waiting.setdefault(tracker, (rehearsal(plan.tracking), []))
