@@ -75,10 +75,23 @@ def _soak(kills, seed, folder):
         replaced += found.replaced
         assert not [pid for pid in found.pids if psutil.pid_exists(pid)]
         assert not list(folder.glob(".cprsim-*"))
-        # Members' parent lets go of them a moment after they have gone.
-        wait_until(lambda: _there() == there, "handles or processes are left")
+        there = _gone_but(there)
         _check_stores(folder / str(runs - 1))
     return Soaked(runs, failures, struck, replaced)
+
+
+def _gone_but(there):
+    """Wait until no handle and no process is left but those that were there; what there is then.
+
+    Members' parent lets go of them a moment after they have gone: what was there may have had some
+    that were going, and there are fewer then.
+    """
+
+    def none_left():
+        now = _there()
+        return now if all(there.get(pid, 0) >= handles for pid, handles in now.items()) else None
+
+    return wait_until(none_left, f"more handles or processes are left than {there}")
 
 
 def _there():
