@@ -9,6 +9,8 @@ import pytest
 from cprsim.contract import Save, Tracking, every
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
+from cprsim.trainer.coordinator.accounts import Stopwatch
+from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.manner import InjectionMode
 from tests.trainer.runs import IMPATIENT, PATIENT, STEPS, ran, servers_hit, trainer_hit
 
@@ -72,6 +74,27 @@ def test_full_recovery_predicts_what_a_run_without_failures_does(
         assert recovered.replaced == recovered.struck
     else:
         assert recovered.replaced >= recovered.struck
+
+
+def test_the_time_that_who_is_killed_takes_to_die_is_that_of_detection(tmp_path, monkeypatch):
+    """Whatever the job was at: it has trained, and twice it has just recovered."""
+    causes, at = [], []
+    switch, strike = Stopwatch.switch, LocalCluster.strike
+
+    def switched(watch, cause):
+        causes.append(cause)
+        switch(watch, cause)
+
+    def struck(cluster, *victim):
+        at.append(tuple(causes[-2:]))
+        return strike(cluster, *victim)
+
+    monkeypatch.setattr(Stopwatch, "switch", switched)
+    monkeypatch.setattr(LocalCluster, "strike", struck)
+    one, other = servers_hit(0), servers_hit(1)
+    ran(partial_plan(INTERVAL), [(14.0, one), (14.0, other), (14.0, one)], tmp_path)
+
+    assert at == [(before, "detect") for before in ("train", "load", "load")]
 
 
 def test_full_recovery_does_again_what_was_lost(tmp_path):

@@ -442,15 +442,13 @@ def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
 def test_stretches_take_more_than_their_steps(modelled):
     """Those of `test_failures_strike_where_so_many_steps_have_been_trained`."""
     timeline = AbsoluteTimeline([4.5, 7.875, 9.25, 13.625], [Hit((0,), ())] * 4)
-    costs = Calibration(
-        *(1.0, 0, 0, 0, 0, 0), stretch_s=0.1, struck_s=0.01, resumed_s=0.001, resaved_s=0.2
-    )
+    costs = Calibration(*(1.0, 0, 0, 0, 0, 0), stretch_s=0.1, resumed_s=0.001, resaved_s=0.2)
     times = StretchTimes(costs)
     play_against(modelled, "full", timeline, times)
 
     # Struck are stretches of 1, 2 and 3 steps, the last two of which follow a recovery; none is
     # under way when the third failure strikes. Kept are 3, 3 after a recovery, 3, and 1.
-    assert times.lost_s == pytest.approx(1 + 2 + 3 + 0.11 + 0.111 + 0.111)
+    assert times.lost_s == pytest.approx(1 + 2 + 3 + 3 * 0.1 + 2 * 0.001)
     assert times.kept_s == pytest.approx(10 + 4 * 0.1 + 0.001)
     assert times.resaved_s == pytest.approx(0.2)
 

@@ -14,7 +14,10 @@ from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.validation import appended
 from cprsim.trainer.validation.calibration import Calibration, averaged, measured
 from cprsim.trainer.validation.rehearsal import (
+    LONG,
+    SHORT,
     first_struck,
+    longness,
     rehearsal,
     strikes,
 )
@@ -63,7 +66,7 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1):
         if stretch.returns is None:
             take("train", 0.01 * steps + 0.002 + (0 if place else 9.0))  # the first warms up
         else:
-            take("train", 0.01 * 2 + 0.002 + 0.005)
+            take("train", 0.01 * 2 + 0.002)
             take("detect", 0.002 + 0.004 * first_struck(number, 2))
             take("reschedule", 0.05)
             read, at_once = max(range(2), key=appended.__getitem__), 2
@@ -77,7 +80,8 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1):
         done = stretch.end
         chosen = stretch.save.portion < 1
         late_s = 0.004 if stretch.returns else 0.0  # what follows a recovery takes longer
-        used = 140 + 20 * steps  # 200 in 3 steps, 380 in 12, 440 in 15
+        used = 120 + 20 * steps  # 200 in 4 steps, 360 in 12, 460 in 17
+        long_s = 0.003 * longness(steps)
         merging, read_s = [], 0.0
         for server in range(2 * chosen):  # the store merges when twice as much is appended
             in_files[server] += sizes[server]
@@ -90,7 +94,7 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1):
             in_files[server] *= not merges
             merging.append(merges)
         merging_s = sum(merging) * (0.02 + read_s)  # one after the other on one core
-        take("save", late_s + merging_s + (0.005 + 2e-5 * used if chosen else 0.016))
+        take("save", late_s + merging_s + (0.005 + 2e-5 * used + long_s if chosen else 0.016))
         for server in (0, 1):
             rows, size = (used, sizes[server]) if chosen else (None, 20_000)
             took_s = (0.001 * server, 0.002, 0.003)
@@ -127,18 +131,19 @@ def test_a_calibrated_model_charges_what_was_measured():
     model = Scenario(**(scenario.mapping() | {"costs": found.costs})).cost_model
     tier = plan.tier("remote")
 
-    trained = (found.step_s, found.stretch_s, found.struck_s, found.resumed_s)
-    assert trained == pytest.approx((0.01, 0.002, 0.005, 0.007))
+    trained = (found.step_s, found.stretch_s, found.resumed_s)
+    assert trained == pytest.approx((0.01, 0.002, 0.007))
     assert found.resaved_s == pytest.approx(0.004)
     assert found.merge_s == pytest.approx(0.02)
-    assert (found.chosen_s, found.row_s) == pytest.approx((0.005, 2e-5))
+    assert (found.chosen_s, found.row_s, found.long_s) == pytest.approx((0.005, 2e-5, 0.003))
     assert model.seconds(model.save(tier)) == pytest.approx(0.016)
     # 200 of the 2000 rows of a server are a tenth; what that takes of a whole save, 1 ms to choose
     # them, and to collect them, is a part of 9 ms.
     collected_s = found.gather_s * 200 / 1e6
-    fixed_s = found.save_fixed_s("mfu", 200, 0.1)
+    fixed_s = found.save_fixed_s("mfu", 200, 0.1, steps=SHORT)
     assert fixed_s == pytest.approx(0.009 - 0.0016 - 0.001 - collected_s)
-    assert found.save_fixed_s("mfu", 200, 0.9) == 0
+    assert found.save_fixed_s("mfu", 200, 0.1, min(LONG)) == pytest.approx(fixed_s + 0.003)
+    assert found.save_fixed_s("mfu", 200, 0.9, SHORT) == 0
     assert model.seconds(model.load(tier, "all", 1)) == pytest.approx(0.03)
     assert model.seconds(model.load(tier, "lost", 1)) == pytest.approx(0.02)
     assert model.reschedule_mean_s == pytest.approx(0.05)

@@ -69,6 +69,7 @@ class Execution:
             elif strikes.pinned and self._land_by_now:
                 self._saving.land("stall")
             elif strikes.due:
+                job.watch.switch("detect")  # who is killed takes a while to be gone
                 strikes.strike()
             elif self.recovery.unnoticed:
                 self._notice()

@@ -17,6 +17,7 @@ from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.trainer.validation.appended import ReadingTime
 from cprsim.trainer.validation.rehearsal import (
     Rehearsal,
+    longness,
     rehearsal,
     rehearsal_of,
     strikes,
@@ -27,8 +28,7 @@ from cprsim.trainer.validation.rehearsed import RehearsalTimes
 
 #: What isn't of the block `[costs]`.
 _OF_TRAINING = (
-    *("step_s", "stretch_s", "struck_s", "resumed_s", "warm_s", "resaved_s"),
-    *("stall_s", "beside_s"),
+    *("step_s", "stretch_s", "resumed_s", "warm_s", "resaved_s", "stall_s", "beside_s"),
 )
 #: Of each rehearsal, and of each with saves of chosen rows.
 _OF_ALL = (
@@ -39,10 +39,11 @@ _OF_ALL = (
 _TOLD = {
     "gather_s": "gather of a million rows",
     "row_s": "each row",
+    "long_s": "chosen after a long stretch",
     "append_row_s": "each row that is read",
 }
 #: What isn't of the block `[costs]` either: it says the same by other words.
-_OF_CHOSEN = ("chosen_s", "row_s", "merge_s", "appended_s", "append_s", "append_row_s")
+_OF_CHOSEN = ("chosen_s", "row_s", "long_s", "merge_s", "appended_s", "append_s", "append_row_s")
 _OF_ROWS = (*_OF_CHOSEN, "gather_s")
 
 
@@ -50,15 +51,17 @@ _OF_ROWS = (*_OF_CHOSEN, "gather_s")
 class Calibration:
     """What was measured, s: times at a quantile over the repeats, and what each cause adds to them.
 
-    `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `struck_s` more if
-    it ends in a failure, `resumed_s` more if it follows a recovery, `warm_s` more if it is the
-    first of all; and the first save after a recovery `resaved_s` longer than others. `stall_s`: of
-    a save in the background. `beside_s`: of a load that training goes on beside, but for being
-    pinned to steps. `chosen_s`: of a save of chosen rows, and `row_s` more for each row. A load
-    takes `appended_s` longer if it reads any file of chosen rows, `append_s` for each, and
-    `append_row_s` for each of their rows. Where servers merge what was appended a save takes
-    `merge_s` and what is read of such files longer, more where they are more than there are cores.
-    `select_s`: what each tracker takes to choose rows.
+    `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `resumed_s` more
+    if it follows a recovery, `warm_s` more if it is the first of all; and the first save after a
+    recovery `resaved_s` longer than others. `stall_s`: of a save in the background. `beside_s`: of
+    a load that training goes on beside, but for being pinned to steps.
+
+    `chosen_s`: of a save of chosen rows, `row_s` more for each row, and `long_s` more after a long
+    stretch: trackers have more to choose from then, and caches are cold. `select_s`: what each
+    tracker takes to choose rows. A load takes `appended_s` longer if it reads any file of chosen
+    rows, `append_s` for each, and `append_row_s` for each of their rows. Where servers merge what
+    was appended a save takes `merge_s` and what is read of such files longer, more where they are
+    more than there are cores.
 
     The others are those of a scenario's `[costs]`: `gather_s` for a million rows.
     """
@@ -75,9 +78,9 @@ class Calibration:
     append_row_s: float = 0.0
     chosen_s: float = 0.0
     row_s: float = 0.0
+    long_s: float = 0.0
     merge_s: float = 0.0
     stretch_s: float = 0.0
-    struck_s: float = 0.0
     resumed_s: float = 0.0
     warm_s: float = 0.0
     resaved_s: float = 0.0
@@ -85,13 +88,15 @@ class Calibration:
     beside_s: float = 0.0
     select_s: dict[TrackerName, float] = field(default_factory=dict)
 
-    def save_fixed_s(self, tracker: TrackerName, rows: float, share: float) -> float:
+    def save_fixed_s(self, tracker: TrackerName, rows: float, share: float, steps: int) -> float:
         """What a save of so many rows takes beside choosing and collecting them and their bytes.
 
         `share`: of all rows of a server, whose bytes are charged as those of a save of everything.
+        `steps`: since the save before.
         """
         others_s = self.select_s[tracker] + self.gather_s * rows / GATHERED + self.save_s * share
-        return max(self.chosen_s + self.row_s * rows - others_s, 0.0)
+        takes_s = self.chosen_s + self.row_s * rows + self.long_s * longness(steps)
+        return max(takes_s - others_s, 0.0)
 
     @property
     def reading(self) -> ReadingTime:

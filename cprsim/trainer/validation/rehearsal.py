@@ -30,8 +30,9 @@ from cprsim.contract import (
 )
 from cprsim.job.costs import Rollback
 
-#: Steps between saves; long stretches have either number, in turn.
-LONG, SHORT = (13, 17), 3
+#: Steps between saves; long stretches have either number, in turn. Where SSU looks at one of two or
+#: four batches, stretches of one step and of `SHORT` in turn have its turn anywhere.
+LONG, SHORT = (13, 17), 4
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
 #: Saves of everything, after long stretches and after short ones in turn, and saves of chosen rows:
@@ -61,6 +62,11 @@ class Strike(NamedTuple):
     executed: int
     returns: Rollback
     appended: int
+
+
+def longness(steps: int) -> float:
+    """Where so many steps lie between a short stretch, 0, and a long one, 1."""
+    return min(max((steps - SHORT) / (min(LONG) - SHORT), 0.0), 1.0)
 
 
 def stretches(

@@ -26,6 +26,7 @@ from cprsim.trainer.validation.rehearsal import (
     Rehearsal,
     Strike,
     first_struck,
+    longness,
     strikes,
     struck,
 )
@@ -38,11 +39,10 @@ _ROUNDING, _ROUNDS = 1e-9, 30
 
 
 class _Stretch(NamedTuple):
-    """What a stretch of training takes: each step, any, before a failure, after one, the first."""
+    """What a stretch of training takes: each step, any, after a failure, the first of all."""
 
     step_s: float
     stretch_s: float
-    struck_s: float
     resumed_s: float
     warm_s: float
 
@@ -70,12 +70,14 @@ class _Save(NamedTuple):
     """What a save takes: any, one that follows a recovery besides, each row of the fullest server.
 
     `merge_s`: besides, where no more servers merge than there are cores, but for reading.
+    `long_s`: besides, of chosen rows after a long stretch.
     """
 
     any_s: float = 0.0
     after_s: float = 0.0
     row_s: float = 0.0
     merge_s: float = 0.0
+    long_s: float = 0.0
 
 
 class RehearsalTimes:
@@ -123,6 +125,7 @@ class RehearsalTimes:
             "chosen_s": chosen.any_s,
             "resaved_s": chosen.after_s,
             "row_s": chosen.row_s,
+            "long_s": chosen.long_s,
             "merge_s": merge_s,
             "appended_s": load.any_s,
             "append_s": load.file_s,
@@ -151,10 +154,10 @@ class RehearsalTimes:
         for each in self._script:
             steps, first = each.end - start, not start
             if each.returns is None:
-                causes.append((steps, 1, 0, 0, first))
+                causes.append((steps, 1, 0, first))
             else:
                 again = BEFORE if each.returns == "all" else 0
-                causes += [(BEFORE, 1, 1, 0, first), (steps - BEFORE + again, 1, 0, 1, 0)]
+                causes += [(BEFORE, 1, 0, first), (steps - BEFORE + again, 1, 1, 0)]
             start = each.end
         # The last step of the job is in no stretch.
         return _Stretch(*_each_s(self._seconds_of("train")[: len(causes)], causes))
@@ -189,14 +192,16 @@ class RehearsalTimes:
         """What saves of everything take, or of chosen rows, but for what is read to be merged."""
         rows, saves_s = self._rows(), self._seconds_of("save")
         stored = zip(*self._stored.values(), strict=True)
-        took_s, causes = [], []
+        took_s, causes, start = [], [], 0
         for save_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
+            steps, start = each.end - start, each.end
             if (each.save.portion < 1) == chosen:
                 of_servers = next(stored) if chosen else ()
                 merged = [one.merged for one in of_servers if one.merged]
                 after = each.returns is not None
                 took_s.append(save_s - reading.of(merged))
-                causes.append((1, after, rows.get(each.end, 0), sharing(len(merged))))
+                of_rows = rows.get(each.end, 0), sharing(len(merged)), chosen * longness(steps)
+                causes.append((1, after, *of_rows))
         return _Save(*_each_s(took_s, causes))
 
     def _rows(self) -> dict[int, int]:

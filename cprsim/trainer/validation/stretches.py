@@ -1,13 +1,12 @@
 """What stretches of training take that a simulation of whole steps doesn't know of.
 
-Members start and stop between two saves, caches are cold after a recovery, and who is struck ends
-its step first. All of it is training, and where it is rolled back it is lost.
+Members start and stop between two saves, and caches are cold after a recovery. All of it is
+training, and where it is rolled back it is lost.
 """
 
 from dataclasses import dataclass
 
 from cprsim.contract import Recover
-from cprsim.failures.hit import Hit
 from cprsim.sim.observer import Observer
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.pinned import RECOVERY
@@ -65,11 +64,6 @@ class StretchTimes(Observer):
         self._trained[-1].steps += steps
         self._done += steps
         self._training, self._resumed = True, False
-
-    def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002
-        """What was under way is stopped."""
-        if self._training:
-            self._trained[-1].more_s += self._of.struck_s
 
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:  # noqa: ARG002
         """The job may have been rolled back: what it trained since is lost."""
