@@ -89,7 +89,8 @@ def _gone_but(there):
 
     def none_left():
         now = _there()
-        return now if all(there.get(pid, 0) >= handles for pid, handles in now.items()) else None
+        left = {pid for pid, handles in now.items() if handles > there.get(pid, -1)}
+        return None if left else now
 
     return wait_until(none_left, f"more handles or processes are left than {there}")
 

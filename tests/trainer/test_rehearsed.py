@@ -1,5 +1,6 @@
 """What a rehearsal is, and what is measured in it; no test asserts seconds of a clock."""
 
+from collections import Counter
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -231,6 +232,20 @@ def test_as_many_saves_of_chosen_rows_as_it_takes_for_servers_to_merge(fraction,
     script = rehearsal(Tracking("mfu", fraction)).script
 
     assert sum(each.save.portion < 1 for each in script) == saves
+
+
+@pytest.mark.parametrize("looked_at", [2, 4])
+def test_ssu_looks_at_a_batch_in_any_of_the_short_stretches(looked_at):
+    """And not always in those of one step, or never: of each kind as many begin at any place."""
+    script = rehearsal(Tracking("ssu", 0.125)).script
+    begins = Counter(
+        (after.end - one.end, one.end % looked_at)
+        for one, after in pairwise(script)
+        if after.save.portion < 1 and after.end - one.end <= SHORT
+    )
+
+    kinds = [(steps, place) for steps in (1, SHORT) for place in range(looked_at)]
+    assert min(begins[each] for each in kinds) >= 2
 
 
 @pytest.mark.parametrize("fraction", [1.0, 0.5, 0.125, 0.01])

@@ -188,8 +188,8 @@ What came out of the first comparisons, and is in the simulator since:
 - **Files that are there already** made each save longer: the store looked through its folder three
   times for each. That was mended, not modelled; it knows what it wrote.
 - **Rows of a save.** A save of twice as many rows takes nowhere near twice as long: what each row
-  adds is measured, from saves after few steps and after many; and so is what many steps add, since
-  a tracker has more to choose from then, and all of it has left the caches.
+  adds is measured, from saves after few steps and after many, and so is what many steps add beside
+  their rows. After numbers of steps between those it is taken to be as much of that as they are.
 - **Shards that are not alike.** A few hot rows make one server's updates many times another's
   (`cluster.updates`), so a failure of that one loses as much more. `updates_lost` of whole saves
   follows.
@@ -204,7 +204,6 @@ What came out of the first comparisons, and is in the simulator since:
 - **New members are slow** for more than one save, and so is what is trained between those. While
   every other save of a rehearsal came after a failure, nearly all of it was slower than a run is.
   One in six does now.
-
 - **Who is killed takes a while to die**, milliseconds in which nothing else goes on. They went to
   what the job had been at: training, but loading where a second failure strikes at the same step,
   and a stall where a save in the background had to land first. They are detection now.

@@ -69,8 +69,7 @@ class Execution:
             elif strikes.pinned and self._land_by_now:
                 self._saving.land("stall")
             elif strikes.due:
-                job.watch.switch("detect")  # who is killed takes a while to be gone
-                strikes.strike()
+                self._strike()
             elif self.recovery.unnoticed:
                 self._notice()
             else:
@@ -112,6 +111,11 @@ class Execution:
             return True
         return False
 
+    def _strike(self) -> None:
+        """Let the next failure strike: who is killed takes a while to be gone."""
+        self._job.watch.switch("detect")
+        self._strikes.strike()
+
     def _notice(self) -> None:
         """Find out who has been hit, before anything more is trained: they can't answer."""
         self._job.watch.switch("detect")
@@ -142,9 +146,9 @@ class Execution:
                 self._mailbox.news = False
                 self._halt(training)
             if event is None:
-                strikes.strike()
-                if self.recovery.unnoticed:
-                    job.watch.switch("detect")
+                self._strike()
+                if not self.recovery.unnoticed:
+                    job.watch.switch("train")
             elif isinstance(event, Reply) and event.message.op == Op.STEPPED:
                 self._stepped(event.name)
             elif isinstance(event, Death) or event.message.op == Op.LOST:

@@ -57,7 +57,7 @@ class Calibration:
     a load that training goes on beside, but for being pinned to steps.
 
     `chosen_s`: of a save of chosen rows, `row_s` more for each row, and `long_s` more after a long
-    stretch: trackers have more to choose from then, and caches are cold. `select_s`: what each
+    stretch (`longness`). `select_s`: what each
     tracker takes to choose rows. A load takes `appended_s` longer if it reads any file of chosen
     rows, `append_s` for each, and `append_row_s` for each of their rows. Where servers merge what
     was appended a save takes `merge_s` and what is read of such files longer, more where they are

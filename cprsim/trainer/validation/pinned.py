@@ -1,9 +1,9 @@
 """A failure timeline pinned to steps, on the wall clock that a simulated job has when it meets it.
 
 The real trainer strikes before the step that an instant falls into, on a clock on which only
-training takes time (`strikes.AtStep`). A simulator strikes on the wall clock, on which saves, loads
-and replacements take time too, other times under each policy. So each failure is put at the instant
-at which the simulated job has trained as many steps.
+training takes time (`strikes.StepClock`). A simulator strikes on the wall clock, on which saves,
+loads and replacements take time too, other times under each policy. So each failure is put at the
+instant at which the simulated job has trained as many steps.
 """
 
 import math

@@ -30,8 +30,8 @@ from cprsim.contract import (
 )
 from cprsim.job.costs import Rollback
 
-#: Steps between saves; long stretches have either number, in turn. Where SSU looks at one of two or
-#: four batches, stretches of one step and of `SHORT` in turn have its turn anywhere.
+#: Steps between saves; long stretches have either number, in turn. Stretches of one step and of
+#: `SHORT` in turn begin at each place among two or four batches, of which SSU looks at the first.
 LONG, SHORT = (13, 17), 4
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12

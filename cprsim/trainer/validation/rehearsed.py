@@ -200,8 +200,8 @@ class RehearsalTimes:
                 merged = [one.merged for one in of_servers if one.merged]
                 after = each.returns is not None
                 took_s.append(save_s - reading.of(merged))
-                of_rows = rows.get(each.end, 0), sharing(len(merged)), chosen * longness(steps)
-                causes.append((1, after, *of_rows))
+                of_merging, long = sharing(len(merged)), chosen * longness(steps)
+                causes.append((1, after, rows.get(each.end, 0), of_merging, long))
         return _Save(*_each_s(took_s, causes))
 
     def _rows(self) -> dict[int, int]:
