@@ -12,6 +12,7 @@ from cprsim.contract import (
 from cprsim.contract.ledger import CAUSES
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
+from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.validation import appended
 from cprsim.trainer.validation.calibration import Calibration, averaged, measured
 from cprsim.trainer.validation.rehearsal import (
@@ -48,11 +49,12 @@ def test_a_rehearsal_strikes_after_two_steps_of_a_stretch():
     assert hit == {(server, returns) for server in range(3) for returns in ("all", "lost")}
 
 
-def rehearsed(plan, sizes=(2000, 2000), hit=1):
+def rehearsed(plan, sizes=(2000, 2000), hit=1, rows_after=lambda steps: 80 + 20 * steps):
     """Spans of a rehearsal in which all that is alike takes the same time each time.
 
     `sizes`: of a save of chosen rows on each server, of which all are 20,000. `hit`: servers that
-    are lost at once.
+    are lost at once. `rows_after`: of a save after so many steps, e.g. 200
+    after 6 of them, 340 after 13.
     """
     now_s, spans, parts, done, number = 0.0, [], [], 0, 0
     files, appended, in_files = [0, 0], [0, 0], [0, 0]
@@ -81,7 +83,7 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1):
         done = stretch.end
         chosen = stretch.save.portion < 1
         late_s = 0.004 if stretch.returns else 0.0  # what follows a recovery takes longer
-        used = 120 + 20 * steps  # 200 in 4 steps, 360 in 12, 460 in 17
+        used = rows_after(steps)
         long_s = 0.003 * longness(steps)
         merging, read_s = [], 0.0
         for server in range(2 * chosen):  # the store merges when twice as much is appended
@@ -168,6 +170,15 @@ def test_where_no_server_merges_it_takes_what_is_read_and_written():
     assert averaged(costs).merge_s == 0.375
 
 
+def test_rows_that_hardly_vary_say_nothing_of_what_one_takes():
+    """All saves have 200 but those after one step."""
+    plan = rehearsal(Tracking("mfu", 0.125))
+    found = seconds_in([rehearsed(plan, rows_after=lambda steps: 200 - 10 * (steps == 1))], plan)
+
+    assert found.row_s == 0
+    assert found.chosen_s == pytest.approx(0.005 + 2e-5 * 200, rel=0.01)
+
+
 def test_times_are_reduced_over_repeats_before_what_each_cause_adds_is_fitted():
     """One run of three hiccups at each save, another one each time, which counts nowhere."""
     plan = rehearsal(Tracking("mfu", 0.125))
@@ -244,8 +255,20 @@ def test_ssu_looks_at_a_batch_in_any_of_the_short_stretches(looked_at):
         if after.save.portion < 1 and after.end - one.end <= SHORT
     )
 
-    kinds = [(steps, place) for steps in (1, SHORT) for place in range(looked_at)]
-    assert min(begins[each] for each in kinds) >= 2
+    kinds = [(steps, place) for steps in (1, 2, SHORT) for place in range(looked_at)]
+    assert min(begins[each] for each in kinds) >= 1
+
+
+@pytest.mark.parametrize(("looked_at", "most"), [(1, 10), (2, 10), (4, 20)])
+def test_few_saves_find_nothing_left_to_put_on_the_lists(looked_at, most):
+    """Those that do take less time: four batches are put there at once (`TOGETHER`). Of 64."""
+    script = rehearsal(Tracking("ssu", 0.125)).script
+    left = []
+    for one, after in pairwise(script):
+        seen = sum(step % looked_at == 0 for step in range(one.end, after.end))
+        left.append(seen % TOGETHER)
+
+    assert left[35:].count(0) <= most
 
 
 @pytest.mark.parametrize("fraction", [1.0, 0.5, 0.125, 0.01])

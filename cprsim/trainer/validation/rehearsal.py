@@ -30,9 +30,12 @@ from cprsim.contract import (
 )
 from cprsim.job.costs import Rollback
 
-#: Steps between saves; long stretches have either number, in turn. Stretches of one step and of
-#: `SHORT` in turn begin at each place among two or four batches, of which SSU looks at the first.
-LONG, SHORT = (13, 17), 4
+#: Steps between saves: after long stretches either number, after short ones of whole saves `SHORT`,
+#: of chosen rows these, all in turn. So trackers that look at some batches at a time mostly have
+#: some left to look at when a save is due, as they have in most runs. SSU puts four on its lists at
+#: once, of all, of every other one or of every fourth; nine steps have its turn anywhere.
+LONG, SHORT = (13, 14), 6
+_SHORT = (2, SHORT, 1)
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
 #: Saves of everything, after long stretches and after short ones in turn, and saves of chosen rows:
@@ -74,9 +77,8 @@ def stretches(
 ) -> list[Stretch]:
     """What is rehearsed; saves of chosen rows only if they take less than everything.
 
-    A quarter of those follows short stretches, each other one of a single step, then two follow
-    long ones, and one short ones again: as many files are of fewer rows and of more, and a machine
-    that slows down meanwhile slows both.
+    A quarter of those follows short stretches, then two follow long ones, and one short ones again:
+    as many files are of fewer rows and of more, and a machine that slows down meanwhile slows both.
     """
     chosen = min(max(math.ceil(_TIMES / portion), _FEWEST), _MOST) if portion < 1 else 0
     # Steps of each stretch, and where servers are lost in it.
@@ -84,7 +86,7 @@ def stretches(
     steps += [
         (LONG[number % 2], STRUCK)
         if number * 4 // chosen in (1, 2)
-        else (SHORT if number % 2 else 1, SHORT)
+        else (_SHORT[number % len(_SHORT)], SHORT)
         for number in range(chosen)
     ]
     found, end = [], 0

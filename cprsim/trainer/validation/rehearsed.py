@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from statistics import fmean
+from statistics import fmean, pstdev
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,9 @@ from cprsim.trainer.validation.rehearsal import (
 _USUAL = 2.0
 #: Of the largest time: what is off by less is rounding. Rounds of weighing, which soon settle.
 _ROUNDING, _ROUNDS = 1e-9, 30
+#: Of the mean: where rows of saves vary less, nothing tells what one takes. From the few saves that
+#: had fewer rows than all others, what such saves take was predicted far too short.
+_VARYING = 0.05
 
 
 class _Stretch(NamedTuple):
@@ -190,7 +193,7 @@ class RehearsalTimes:
 
     def _save(self, reading: ReadingTime, *, chosen: bool) -> _Save:
         """What saves of everything take, or of chosen rows, but for what is read to be merged."""
-        rows, saves_s = self._rows(), self._seconds_of("save")
+        rows, saves_s = self._rows() if self._rows_vary else {}, self._seconds_of("save")
         stored = zip(*self._stored.values(), strict=True)
         took_s, causes, start = [], [], 0
         for save_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
@@ -203,6 +206,12 @@ class RehearsalTimes:
                 of_merging, long = sharing(len(merged)), chosen * longness(steps)
                 causes.append((1, after, rows.get(each.end, 0), of_merging, long))
         return _Save(*_each_s(took_s, causes))
+
+    @property
+    def _rows_vary(self) -> bool:
+        """Whether anything tells what a row takes from what a save does."""
+        rows = list(self._rows().values())
+        return bool(rows) and pstdev(rows) > _VARYING * fmean(rows)
 
     def _rows(self) -> dict[int, int]:
         """Of the fullest server, by the step of a save of chosen rows."""
