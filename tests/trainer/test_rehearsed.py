@@ -53,8 +53,8 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1, rows_after=lambda steps: 80 + 20 
     """Spans of a rehearsal in which all that is alike takes the same time each time.
 
     `sizes`: of a save of chosen rows on each server, of which all are 20,000. `hit`: servers that
-    are lost at once. `rows_after`: of a save after so many steps, e.g. 200
-    after 6 of them, 340 after 13.
+    are lost at once. `rows_after`: of a save after so many steps, 200 after 6 and
+    340 after 13.
     """
     now_s, spans, parts, done, number = 0.0, [], [], 0, 0
     files, appended, in_files = [0, 0], [0, 0], [0, 0]
@@ -247,7 +247,7 @@ def test_as_many_saves_of_chosen_rows_as_it_takes_for_servers_to_merge(fraction,
 
 @pytest.mark.parametrize("looked_at", [2, 4])
 def test_ssu_looks_at_a_batch_in_any_of_the_short_stretches(looked_at):
-    """And not always in those of one step, or never: of each kind as many begin at any place."""
+    """And not always in those of one step, or never: of each kind some begin at each place."""
     script = rehearsal(Tracking("ssu", 0.125)).script
     begins = Counter(
         (after.end - one.end, one.end % looked_at)

@@ -27,9 +27,7 @@ from cprsim.trainer.validation.rehearsal import (
 from cprsim.trainer.validation.rehearsed import RehearsalTimes
 
 #: What isn't of the block `[costs]`.
-_OF_TRAINING = (
-    *("step_s", "stretch_s", "resumed_s", "warm_s", "resaved_s", "stall_s", "beside_s"),
-)
+_OF_TRAINING = ("step_s", "stretch_s", "resumed_s", "warm_s", "resaved_s", "stall_s", "beside_s")
 #: Of each rehearsal, and of each with saves of chosen rows.
 _OF_ALL = (
     *_OF_TRAINING,
@@ -57,11 +55,10 @@ class Calibration:
     a load that training goes on beside, but for being pinned to steps.
 
     `chosen_s`: of a save of chosen rows, `row_s` more for each row, and `long_s` more after a long
-    stretch (`longness`). `select_s`: what each
-    tracker takes to choose rows. A load takes `appended_s` longer if it reads any file of chosen
-    rows, `append_s` for each, and `append_row_s` for each of their rows. Where servers merge what
-    was appended a save takes `merge_s` and what is read of such files longer, more where they are
-    more than there are cores.
+    stretch (`longness`). `select_s`: what each tracker takes to choose rows. A load takes
+    `appended_s` longer if it reads any file of chosen rows, `append_s` for each, and `append_row_s`
+    for each of their rows. Where servers merge what was appended a save takes `merge_s` and what is
+    read of such files longer, more where they are more than there are cores.
 
     The others are those of a scenario's `[costs]`: `gather_s` for a million rows.
     """

@@ -35,7 +35,7 @@ from cprsim.job.costs import Rollback
 #: some left to look at when a save is due, as they have in most runs. SSU puts four on its lists at
 #: once, of all, of every other one or of every fourth; nine steps have its turn anywhere.
 LONG, SHORT = (13, 14), 6
-_SHORT = (2, SHORT, 1)
+_SHORT_OF_CHOSEN = (2, SHORT, 1)
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
 #: Saves of everything, after long stretches and after short ones in turn, and saves of chosen rows:
@@ -86,7 +86,7 @@ def stretches(
     steps += [
         (LONG[number % 2], STRUCK)
         if number * 4 // chosen in (1, 2)
-        else (_SHORT[number % len(_SHORT)], SHORT)
+        else (_SHORT_OF_CHOSEN[number % len(_SHORT_OF_CHOSEN)], SHORT)
         for number in range(chosen)
     ]
     found, end = [], 0

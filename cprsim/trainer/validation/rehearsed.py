@@ -1,6 +1,6 @@
 """What a rehearsal took, by what its script did when."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
 from statistics import fmean, pstdev
 from typing import NamedTuple
@@ -193,7 +193,9 @@ class RehearsalTimes:
 
     def _save(self, reading: ReadingTime, *, chosen: bool) -> _Save:
         """What saves of everything take, or of chosen rows, but for what is read to be merged."""
-        rows, saves_s = self._rows() if self._rows_vary else {}, self._seconds_of("save")
+        rows, saves_s = self._rows(), self._seconds_of("save")
+        if not _vary(rows.values()):
+            rows = {}
         stored = zip(*self._stored.values(), strict=True)
         took_s, causes, start = [], [], 0
         for save_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
@@ -206,12 +208,6 @@ class RehearsalTimes:
                 of_merging, long = sharing(len(merged)), chosen * longness(steps)
                 causes.append((1, after, rows.get(each.end, 0), of_merging, long))
         return _Save(*_each_s(took_s, causes))
-
-    @property
-    def _rows_vary(self) -> bool:
-        """Whether anything tells what a row takes from what a save does."""
-        rows = list(self._rows().values())
-        return bool(rows) and pstdev(rows) > _VARYING * fmean(rows)
 
     def _rows(self) -> dict[int, int]:
         """Of the fullest server, by the step of a save of chosen rows."""
@@ -262,6 +258,11 @@ def _each_s(took_s: Sequence[float], causes: Sequence[tuple[float, ...]]) -> lis
         bound = max(_USUAL * float(np.median(off)), _ROUNDING * float(took.max()), 1e-300)
         root = np.sqrt(bound / np.maximum(off, bound))
     return [float(each) for each in found / largest]
+
+
+def _vary(rows: Collection[int]) -> bool:
+    """Whether anything tells what a row takes from what a save does."""
+    return bool(rows) and pstdev(rows) > _VARYING * fmean(rows)
 
 
 def _usual_s(times: Iterable[float]) -> float:
