@@ -27,7 +27,6 @@ from cprsim.trainer.validation.appended import (
 from cprsim.trainer.validation.modelled import _chosen, calibrated, period_of
 from cprsim.trainer.validation.pinned import Kill
 from cprsim.trainer.validation.predicted import predict
-from cprsim.trainer.validation.rehearsal import longness
 from tools.pages.counted import CALIBRATION, Asked, read
 
 SCENARIO = Scenario(
@@ -201,7 +200,7 @@ def test_a_written_scenario_charges_files_for_their_rows_and_for_being_there():
 def test_a_save_takes_what_was_measured_of_as_many_rows(interval):
     """However rarely they come, and also where the job ends before the first."""
     scenario, section, data = asked_for("cpr-mfu", interval)
-    of_chosen = {"chosen_s": 0.1, "row_s": 1e-4, "long_s": 0.05, "select_s": {"mfu": 0.01}}
+    of_chosen = {"chosen_s": 0.1, "row_s": 1e-4, "select_s": {"mfu": 0.01}}
     costs = replace(CALIBRATION, save_s=0.05, gather_s=5.0, **of_chosen)
     plan = scenario.plan("cpr-mfu")
     model = calibrated(scenario, {"cpr-mfu": plan}, data, costs)
@@ -217,8 +216,7 @@ def test_a_save_takes_what_was_measured_of_as_many_rows(interval):
     )
     it = predict(scenario, section, ["cpr-mfu"], {"cpr-mfu": costs}, 4).of["cpr-mfu"]
     rows = counted(scenario, "cpr-mfu", data, it._replace(kills=())).of_fullest
-    takes_s = 0.1 + 1e-4 * rows + 0.05 * longness(it.period)
-    assert model.cost_model.seconds(transfer) == pytest.approx(takes_s, rel=0.02)
+    assert model.cost_model.seconds(transfer) == pytest.approx(0.1 + 1e-4 * rows, rel=0.02)
 
 
 @pytest.mark.slow

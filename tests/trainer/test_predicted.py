@@ -46,6 +46,7 @@ from cprsim.trainer.validation.modelled import (
 )
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.rehearsal import (
+    longness,
     rehearsal,
     rehearsal_of,
     strikes,
@@ -450,7 +451,26 @@ def test_stretches_take_more_than_their_steps(modelled):
     # under way when the third failure strikes. Kept are 3, 3 after a recovery, 3, and 1.
     assert times.lost_s == pytest.approx(1 + 2 + 3 + 3 * 0.1 + 2 * 0.001)
     assert times.kept_s == pytest.approx(10 + 4 * 0.1 + 0.001)
-    assert times.resaved_s == pytest.approx(0.2)
+    assert times.saved_s == pytest.approx(0.2)
+
+
+def test_a_save_takes_less_the_fewer_steps_are_trained_since_the_one_before():
+    """Those that are trained again don't count twice."""
+    times = StretchTimes(Calibration(*(1.0, 0, 0, 0, 0, 0), long_s=0.7))
+    times.span("train", 0, 20)
+    times.span("save", 20, 21)
+    assert times.saved_s == 0
+    times.span("train", 21, 26)
+    times.span("save", 26, 27)
+    times.span("save", 27, 28)  # the same goes on
+    assert times.saved_s == pytest.approx(-0.7)
+    times.span("train", 28, 36)
+    times.answered(Recover("all"), 25, 0)
+    times.span("reschedule", 36, 37)
+    times.span("train", 37, 46)
+    times.span("save", 46, 47)
+    assert times.saved_s == pytest.approx(-0.7 - 0.7 * (1 - longness(9)))
+    assert 0 < longness(9) < 1
 
 
 def test_the_largest_hit_is_rehearsed():

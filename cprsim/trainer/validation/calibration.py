@@ -17,7 +17,6 @@ from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.trainer.validation.appended import ReadingTime
 from cprsim.trainer.validation.rehearsal import (
     Rehearsal,
-    longness,
     rehearsal,
     rehearsal_of,
     strikes,
@@ -27,7 +26,10 @@ from cprsim.trainer.validation.rehearsal import (
 from cprsim.trainer.validation.rehearsed import RehearsalTimes
 
 #: What isn't of the block `[costs]`.
-_OF_TRAINING = ("step_s", "stretch_s", "resumed_s", "warm_s", "resaved_s", "stall_s", "beside_s")
+_OF_TRAINING = (
+    *("step_s", "stretch_s", "resumed_s", "warm_s"),
+    *("resaved_s", "long_s", "stall_s", "beside_s"),
+)
 #: Of each rehearsal, and of each with saves of chosen rows.
 _OF_ALL = (
     *_OF_TRAINING,
@@ -37,11 +39,11 @@ _OF_ALL = (
 _TOLD = {
     "gather_s": "gather of a million rows",
     "row_s": "each row",
-    "long_s": "chosen after a long stretch",
+    "long_s": "save after a long stretch",
     "append_row_s": "each row that is read",
 }
 #: What isn't of the block `[costs]` either: it says the same by other words.
-_OF_CHOSEN = ("chosen_s", "row_s", "long_s", "merge_s", "appended_s", "append_s", "append_row_s")
+_OF_CHOSEN = ("chosen_s", "row_s", "merge_s", "appended_s", "append_s", "append_row_s")
 _OF_ROWS = (*_OF_CHOSEN, "gather_s")
 
 
@@ -51,14 +53,15 @@ class Calibration:
 
     `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `resumed_s` more
     if it follows a recovery, `warm_s` more if it is the first of all; and the first save after a
-    recovery `resaved_s` longer than others. `stall_s`: of a save in the background. `beside_s`: of
+    recovery `resaved_s` longer than others. Saves follow long stretches; after a short one each
+    takes `long_s` less (`longness`). `stall_s`: of a save in the background. `beside_s`: of
     a load that training goes on beside, but for being pinned to steps.
 
-    `chosen_s`: of a save of chosen rows, `row_s` more for each row, and `long_s` more after a long
-    stretch (`longness`). `select_s`: what each tracker takes to choose rows. A load takes
-    `appended_s` longer if it reads any file of chosen rows, `append_s` for each, and `append_row_s`
-    for each of their rows. Where servers merge what was appended a save takes `merge_s` and what is
-    read of such files longer, more where they are more than there are cores.
+    `chosen_s`: of a save of chosen rows, `row_s` more for each row. `select_s`: what each tracker
+    takes to choose rows. A load takes `appended_s` longer if it reads any file of chosen rows,
+    `append_s` for each, and `append_row_s` for each of their rows. Where servers merge what was
+    appended a save takes `merge_s` and what is read of such files longer, more where they are more
+    than there are cores.
 
     The others are those of a scenario's `[costs]`: `gather_s` for a million rows.
     """
@@ -75,25 +78,23 @@ class Calibration:
     append_row_s: float = 0.0
     chosen_s: float = 0.0
     row_s: float = 0.0
-    long_s: float = 0.0
     merge_s: float = 0.0
     stretch_s: float = 0.0
     resumed_s: float = 0.0
     warm_s: float = 0.0
     resaved_s: float = 0.0
+    long_s: float = 0.0
     stall_s: float = 0.0
     beside_s: float = 0.0
     select_s: dict[TrackerName, float] = field(default_factory=dict)
 
-    def save_fixed_s(self, tracker: TrackerName, rows: float, share: float, steps: int) -> float:
+    def save_fixed_s(self, tracker: TrackerName, rows: float, share: float) -> float:
         """What a save of so many rows takes beside choosing and collecting them and their bytes.
 
         `share`: of all rows of a server, whose bytes are charged as those of a save of everything.
-        `steps`: since the save before.
         """
         others_s = self.select_s[tracker] + self.gather_s * rows / GATHERED + self.save_s * share
-        takes_s = self.chosen_s + self.row_s * rows + self.long_s * longness(steps)
-        return max(takes_s - others_s, 0.0)
+        return max(self.chosen_s + self.row_s * rows - others_s, 0.0)
 
     @property
     def reading(self) -> ReadingTime:

@@ -188,14 +188,12 @@ def _coded(policy: Mapping[str, Any], redundancy: Redundancy) -> dict[str, Any]:
 class _Chosen(NamedTuple):
     """Saves of chosen rows of one plan, as the first samples have them.
 
-    `rows`: of the fullest server. `share`: of its rows. `merge_after`: saves. `steps`: from one to
-    the next.
+    `rows`: of the fullest server. `share`: of its rows. `merge_after`: saves.
     """
 
     rows: float
     share: float
     merge_after: int
-    steps: int
 
 
 def _chosen(scenario: Scenario, plan: Plan, data: Data, period: int | None) -> _Chosen | None:
@@ -208,7 +206,7 @@ def _chosen(scenario: Scenario, plan: Plan, data: Data, period: int | None) -> _
         return None
     each = sum(table.rows for table in data.tables) / scenario.cluster.parameter_servers
     share = min(saves.of_fullest / each, 1.0)
-    return _Chosen(saves.of_fullest, share, saves.merges_after(round(each)), period)
+    return _Chosen(saves.of_fullest, share, saves.merges_after(round(each)))
 
 
 def _of_files(
@@ -225,9 +223,7 @@ def _of_files(
     ]
     if not of_plans:
         return {}
-    fixed_s = fmean(
-        calibration.save_fixed_s(by, each.rows, each.share, each.steps) for by, each in of_plans
-    )
+    fixed_s = fmean(calibration.save_fixed_s(by, each.rows, each.share) for by, each in of_plans)
     rows = fmean(each.rows for _, each in of_plans)
     files = fmean(each.merge_after for _, each in of_plans)
     appended = files < MOST_APPENDED

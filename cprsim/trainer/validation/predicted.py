@@ -171,9 +171,7 @@ def _prediction(
     met = pinned(modelled, name, step_s, cursor, nominal_s)
     times = StretchTimes(calibration)
     ledger = play_against(modelled, name, met.timeline, times)
-    told = replace(
-        ledger, train=times.kept_s, lost=times.lost_s, save=ledger.save + times.resaved_s
-    )
+    told = replace(ledger, train=times.kept_s, lost=times.lost_s, save=ledger.save + times.saved_s)
     if plan.tracking is not None and period is not None:
         found = of_scenario(
             scenario, plan.tracking, data, period, data.steps, kills=met.kills, seed=seed

@@ -70,17 +70,22 @@ class _Load(NamedTuple):
 
 
 class _Save(NamedTuple):
-    """What a save takes: any, one that follows a recovery besides, each row of the fullest server.
+    """What a save takes: after a short stretch, and besides, after a recovery or a long stretch.
 
-    `merge_s`: besides, where no more servers merge than there are cores, but for reading.
-    `long_s`: besides, of chosen rows after a long stretch.
+    `row_s`: besides, for each row of the fullest server. `merge_s`: besides, where no more servers
+    merge than there are cores, but for reading.
     """
 
-    any_s: float = 0.0
+    short_s: float = 0.0
     after_s: float = 0.0
     row_s: float = 0.0
     merge_s: float = 0.0
     long_s: float = 0.0
+
+    @property
+    def usual_s(self) -> float:
+        """Of one after a long stretch, as most are."""
+        return self.short_s + self.long_s
 
 
 class RehearsalTimes:
@@ -107,8 +112,9 @@ class RehearsalTimes:
         whole = self._save(load.reading, chosen=False)
         found = {
             **self._stretch()._asdict(),
-            "save_s": whole.any_s,
+            "save_s": whole.usual_s,
             "resaved_s": whole.after_s,
+            "long_s": whole.long_s,
             "stall_s": self._stall_s(),
             "load_full_s": load.all_s,
             "load_partial_s": load.lost_s,
@@ -122,13 +128,13 @@ class RehearsalTimes:
         chosen = self._save(load.reading, chosen=True)
         merged = any(each.merged for of in self._stored.values() for each in of)
         # Who never merged would have to read and to write everything, as nobody beside it does.
-        alone_s = load.lost_s / sharing(self._hit) + whole.any_s / sharing(self._servers)
+        alone_s = load.lost_s / sharing(self._hit) + whole.usual_s / sharing(self._servers)
         merge_s = chosen.merge_s if merged else alone_s
         return found | {
-            "chosen_s": chosen.any_s,
+            "chosen_s": chosen.usual_s,
             "resaved_s": chosen.after_s,
-            "row_s": chosen.row_s,
             "long_s": chosen.long_s,
+            "row_s": chosen.row_s,
             "merge_s": merge_s,
             "appended_s": load.any_s,
             "append_s": load.file_s,
@@ -205,8 +211,8 @@ class RehearsalTimes:
                 merged = [one.merged for one in of_servers if one.merged]
                 after = each.returns is not None
                 took_s.append(save_s - reading.of(merged))
-                of_merging, long = sharing(len(merged)), chosen * longness(steps)
-                causes.append((1, after, rows.get(each.end, 0), of_merging, long))
+                of_merging = sharing(len(merged))
+                causes.append((1, after, rows.get(each.end, 0), of_merging, longness(steps)))
         return _Save(*_each_s(took_s, causes))
 
     def _rows(self) -> dict[int, int]:

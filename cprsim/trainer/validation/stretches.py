@@ -10,6 +10,7 @@ from cprsim.contract import Recover
 from cprsim.sim.observer import Observer
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.pinned import RECOVERY
+from cprsim.trainer.validation.rehearsal import longness
 
 
 @dataclass
@@ -28,16 +29,17 @@ class StretchTimes(Observer):
     ----------
     lost_s
         Of those that were rolled back.
-    resaved_s
-        What the first saves after recoveries take longer.
+    saved_s
+        What saves take longer that are the first after a recovery, less what those do that follow
+        no long stretch.
     """
 
     def __init__(self, calibration: Calibration) -> None:
         self._of = calibration
         self._trained: list[_Training] = []
         self._done, self._training, self._resumed, self._warm = 0, False, False, False
-        self._recovered = False
-        self.lost_s = self.resaved_s = 0.0
+        self._recovered, self._saved = False, 0
+        self.lost_s = self.saved_s = 0.0
 
     @property
     def kept_s(self) -> float:
@@ -51,9 +53,8 @@ class StretchTimes(Observer):
             self._training = False
             if cause in RECOVERY:
                 self._resumed = self._recovered = True
-            if cause == "save" and self._recovered:
-                self.resaved_s += self._of.resaved_s
-                self._recovered = False
+            if cause == "save":
+                self._save()
             return
         steps = round((end_s - start_s) / self._of.step_s)
         if not self._training:
@@ -64,6 +65,13 @@ class StretchTimes(Observer):
         self._trained[-1].steps += steps
         self._done += steps
         self._training, self._resumed = True, False
+
+    def _save(self) -> None:
+        steps, self._saved = self._done - self._saved, self._done
+        if steps:  # or it goes on with the same save
+            self.saved_s -= self._of.long_s * (1 - longness(steps))
+        self.saved_s += self._recovered * self._of.resaved_s
+        self._recovered = False
 
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:  # noqa: ARG002
         """The job may have been rolled back: what it trained since is lost."""
