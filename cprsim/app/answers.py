@@ -1,6 +1,5 @@
 """Answers to one question, the quickest first: equations, few runs, more runs, the advisor."""
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +15,7 @@ from cprsim.app.lanes import lane
 from cprsim.app.subject import Subject, faults_at
 from cprsim.app.turns import Turn
 from cprsim.app.whatif import MovesError, WhatIf
+from cprsim.basics.machine import cores
 from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError
 from cprsim.estimates.decision import decide
@@ -194,7 +194,7 @@ def _engines(scenario: Scenario) -> dict[str, Any]:
 def _run(scenario: Scenario, replications: int, seed: int, turn: Turn) -> Result:
     compiled = set(_engines(scenario).values()) == {"batch"}
     # Threads of the compiled engine cost nothing to start, processes of the other seconds.
-    workers = min(2, os.cpu_count() or 1) if compiled else 1
+    workers = min(2, cores()) if compiled else 1
     engine = "batch" if compiled else "auto"
     return run(scenario, None, replications, seed, engine, workers, turn.check)
 

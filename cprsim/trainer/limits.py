@@ -4,7 +4,6 @@ Estimates are of what there will be at least: what they let pass may still be to
 """
 
 import math
-import os
 import resource
 import shutil
 import tempfile
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from cprsim.basics.machine import memory
+from cprsim.basics.machine import cores, memory
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.contract import Plan
 from cprsim.errors import ScenarioError
@@ -90,11 +89,11 @@ def _members(scenario: Scenario, at_once: int) -> Iterator[str]:
     """Too many processes."""
     servers, trainers = scenario.cluster.parameter_servers, scenario.cluster.trainers
     members = servers + trainers
-    together = _MEMBERS_PER_CORE * (os.cpu_count() or 1)
+    together = _MEMBERS_PER_CORE * cores()
     most = together // at_once
     handles = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     by_handles = (handles - _OTHER_HANDLES) // _HANDLES
-    why = f"{os.cpu_count()} cores"
+    why = f"{cores()} cores"
     if handles != resource.RLIM_INFINITY and by_handles < most:
         most, why = by_handles, f"{handles} open files (ulimit -n)"
     if together // at_once < members <= together:

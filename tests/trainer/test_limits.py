@@ -1,6 +1,5 @@
 """What this machine has no room for is refused in one line, before anything is begun."""
 
-import os
 import resource
 import shutil
 import tempfile
@@ -38,9 +37,8 @@ def fault(*overrides: str, at_once: int = 1) -> str:
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two cores, 16 GiB of memory, 50 GB of disk."""
-    pages = {"SC_PHYS_PAGES": 16 * GIB // 4096, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr(os, "sysconf", lambda name: pages[name])
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(limits, "memory", lambda: 16.0 * GIB)
+    monkeypatch.setattr(limits, "cores", lambda: 2)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=50e9))
     monkeypatch.setattr(resource, "getrlimit", lambda _: (20_000, 20_000))
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
