@@ -23,7 +23,7 @@ from tools.paths import SCENARIOS
 CONFIG = SCENARIOS / "train-quick.toml"
 #: Keys of a policy that are measured or counted.
 _OF_POLICY = ("writes", "select", "merge_after")
-_REHEARSED, _LEVEL = 3, 0.25
+_REHEARSED = 3
 
 
 def rewritten(text: str, modelled: Mapping[str, Any], how: str) -> str:
@@ -69,13 +69,13 @@ def main() -> None:
     rounds = [[rehearse(scenario, section, each) for each in asked] for _ in range(_REHEARSED)]
     found = averaged(
         [
-            measured(ran, each, scenario, _LEVEL)
+            measured(ran, each, scenario)
             for ran, each in zip(zip(*rounds, strict=True), asked, strict=True)
         ]
     )
     load = max(before, os.getloadavg()[0])
     how = (
-        f"Measured by `python -m tools.calibrated`: lower quartiles, {_REHEARSED} rehearsals of "
+        f"Measured by `python -m tools.calibrated`: medians, {_REHEARSED} rehearsals of "
         f"each tracker,\n# {cores()} cores, load at most {load:.1f}."
     )
     modelled = calibrated(scenario, plans, section.data(scenario, 0), found).mapping()

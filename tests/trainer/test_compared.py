@@ -46,9 +46,9 @@ def run_of(*spans, lost=0.0, **counts):
     return SimpleNamespace(spans=told, seconds=seconds, **(usual | heard | counts))
 
 
-def compared(*runs, level=0.25, lost_steps=9, **predicted):
+def compared(*runs, lost_steps=9, **predicted):
     ledger = SimpleNamespace(**(LEDGER | predicted))
-    return Compared("full", Prediction("full", 3, [], ledger, lost_steps), runs, level)
+    return Compared("full", Prediction("full", 3, [], ledger, lost_steps), runs)
 
 
 USUAL = (("train", 0.5), ("save", 0.5), ("train", 0.1), ("load", 0.06), ("save", 0.5))
@@ -64,8 +64,7 @@ def test_of_a_run_alone_seconds_are_as_they_were():
     assert not any(row.noise for row in (train, lost, save, load, overhead))
 
 
-def test_of_repeats_each_span_counts_with_its_lower_quartile():
-    """Of three values that is the least: Weibull's rank of a quarter is 1."""
+def test_of_repeats_each_span_counts_with_its_median():
     late = [list(USUAL) for _ in range(3)]
     late[0][1] = ("save", 0.8)
     late[1][4] = ("save", 0.9)
@@ -86,9 +85,9 @@ def test_a_slower_machine_is_slower_at_everything():
     """Training took a quarter longer in one run, twice as long in another, and so did the rest."""
     runs = [
         run_of(*((cause, pace * each) for cause, each in USUAL), lost=pace * 0.1)
-        for pace in (1.25, 2.0)
+        for pace in (1.0, 1.25, 2.0)
     ]
-    found = compared(*runs, level=0.0)
+    found = compared(*runs)
 
     (train, lost, save, load, overhead) = found.seconds()
 
@@ -97,7 +96,7 @@ def test_a_slower_machine_is_slower_at_everything():
     assert [row.measured for row in (lost, save, load)] == pytest.approx([0.1, 1.0, 0.06])
     assert overhead.measured == pytest.approx(1.16)
     assert overhead.noise == pytest.approx(0.0)
-    assert agreeing([found]) == (1, 1)
+    assert agreeing([found]) == (3, 3)
     told = found.document()
     assert told["measured"]["save"] == pytest.approx(1.25)
     assert told["overhead_s"] == pytest.approx(
@@ -118,7 +117,7 @@ def test_repeats_are_put_at_one_pace_before_a_span_of_them_is_chosen():
         for name, pace in paces.items()
     ]
 
-    *_, save, _, _ = compared(*runs, level=0.5).seconds()
+    *_, save, _, _ = compared(*runs).seconds()
     assert save.measured == pytest.approx(1.0)
 
 
@@ -180,7 +179,7 @@ def test_what_is_predicted_is_hashed_as_canonical_json():
 def test_the_page_tells_what_is_within_bounds():
     late = (0.0, 0.03, 9.0)
     runs = [run_of(*USUAL[:3], ("load", 0.06 + each), *USUAL[4:]) for each in late]
-    each = compared(*runs, level=0.5, load=0.1)
+    each = compared(*runs, load=0.1)
     rows = rows_of("here", Validated(None, [each], QUIET, []))
 
     assert agreeing([each]) == (1, 3)  # 1.16, 1.19 and 10.16 s

@@ -77,7 +77,7 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1, rows_after=lambda steps: 80 + 20 
             of_one = 0.001 * bool(files[read]) + 0.004 * files[read] + 1e-5 * appended[read]
             # One after the other on one core.
             take("load", (0.03 if stretch.returns == "all" else 0.02) + at_once * of_one)
-            take("train", 0.01 * (steps - 2 * (stretch.returns == "lost")) + 0.002 + 0.007)
+            take("train", 0.01 * (steps - 2 * (stretch.returns == "lost")) + 0.001)
             number += 1
         done = stretch.end
         chosen = stretch.save.portion < 1
@@ -108,7 +108,7 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1, rows_after=lambda steps: 80 + 20 
 
 
 def seconds_in(ran, plan, hit=1):
-    return SimpleNamespace(**RehearsalTimes(ran, plan, 0.5, 2, hit).seconds())
+    return SimpleNamespace(**RehearsalTimes(ran, plan, 2, hit).seconds())
 
 
 def seconds_of(spans):
@@ -135,7 +135,7 @@ def test_a_calibrated_model_charges_what_was_measured():
     tier = plan.tier("remote")
 
     trained = (found.step_s, found.stretch_s, found.resumed_s)
-    assert trained == pytest.approx((0.01, 0.002, 0.007))
+    assert trained == pytest.approx((0.01, 0.002, 0.001))
     assert found.resaved_s == pytest.approx(0.004)
     assert found.merge_s == pytest.approx(0.02)
     # After a long stretch.

@@ -153,7 +153,7 @@ A cause is within bounds if it is off by at most 10 % or 50 ms, the sum (*overhe
 5 %, and so are updates lost. All configurations are rehearsed {repeats} times, in turns, and then
 trained {repeats} times, in turns, so that each meets the machine at many times; those that rehearse
 the same, whatever their intervals and failures, count for each other. Each save, load
-and so on counts with its lower quartile over the runs, all put at one pace, and so does each in the
+and so on counts with its median over the runs, all put at one pace, and so does each in the
 calibration; *noise* is how far the sums of single runs are apart. PLS, failures and lost steps are
 counted, and have to agree exactly.
 

@@ -49,13 +49,13 @@ _OF_ROWS = (*_OF_CHOSEN, "gather_s")
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured, s: times at a quantile over the repeats, and what each cause adds to them.
+    """What was measured, s: medians over the repeats, and what each cause adds to them.
 
-    `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `resumed_s` more
-    if it follows a recovery, `warm_s` more if it is the first of all; and the first save after a
+    `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, or `resumed_s` if
+    it follows a recovery, and `warm_s` more if it is the first of all; and the first save after a
     recovery `resaved_s` longer than others. Saves follow long stretches; after a short one each
-    takes `long_s` less (`longness`). `stall_s`: of a save in the background. `beside_s`: of
-    a load that training goes on beside, but for being pinned to steps.
+    takes `long_s` less (`longness`). `stall_s`: of a save in the background. `beside_s`: of a load
+    that training goes on beside, but for being pinned to steps.
 
     `chosen_s`: of a save of chosen rows, `row_s` more for each row. `select_s`: what each tracker
     takes to choose rows. A load takes `appended_s` longer if it reads any file of chosen rows,
@@ -170,7 +170,7 @@ def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, l
 
 
 def measured(
-    ran: Sequence[Trained], plan: Rehearsal, scenario: Scenario, level: float = 0.5, hit: int = 1
+    ran: Sequence[Trained], plan: Rehearsal, scenario: Scenario, hit: int = 1
 ) -> Calibration:
     """What a rehearsal on the scenario's model and servers has measured.
 
@@ -180,11 +180,9 @@ def measured(
         All repeats of it.
     plan, scenario, hit
         As they were carried out.
-    level
-        The quantile over the repeats that a time counts with; the median by default.
     """
     servers, tracking = scenario.cluster.parameter_servers, plan.tracking
-    found: dict[str, Any] = dict(RehearsalTimes(ran, plan, level, servers, hit).seconds())
+    found: dict[str, Any] = dict(RehearsalTimes(ran, plan, servers, hit).seconds())
     if tracking is not None:
         found["select_s"] = {tracking.tracker: found["select_s"]}
     return Calibration(**found)

@@ -17,7 +17,6 @@ from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.trainer.training import Trained
 from cprsim.trainer.validation.pace import paces, training_s
 from cprsim.trainer.validation.predicted import Prediction
-from cprsim.trainer.validation.quantile import quantile
 
 OVERHEAD = "overhead"
 #: What the sum of overhead, and updates lost, may be off by.
@@ -90,15 +89,11 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """One policy's run, as predicted and as it came, once or again and again.
-
-    `level`: the quantile of what took the same each time that counts.
-    """
+    """One policy's run, as predicted and as it came, once or again and again."""
 
     policy: str
     prediction: Prediction
     runs: Sequence[Trained]
-    level: float = 0.5
 
     @property
     def silent(self) -> int:
@@ -204,9 +199,9 @@ class Compared:
 
     @once
     def _measured(self) -> dict[str, float]:
-        """Seconds by cause: of each span its quantile over the runs, where all have as many."""
+        """Seconds by cause: of each span its median over the runs, where all have as many."""
         runs = self._usual
-        at_pace, seconds = list(zip(runs, paces(runs, self.level), strict=True)), {}
+        at_pace, seconds = list(zip(runs, paces(runs), strict=True)), {}
         for cause in CAUSES:
             spans = [
                 [span.lasted_s / pace for span in run.spans if span.cause == cause]
@@ -215,7 +210,7 @@ class Compared:
             if len(set(map(len, spans))) > 1:
                 spans = [[math.fsum(each)] for each in spans]
             each_s = zip(*spans, strict=True)
-            seconds[cause] = math.fsum(quantile(span_s, self.level) for span_s in each_s)
+            seconds[cause] = math.fsum(median(span_s) for span_s in each_s)
         # Spans don't say what of their training was rolled back later.
         trained = [(run.seconds["lost"], run.seconds["train"]) for run in runs]
         share = median(lost_s / (lost_s + kept_s) for lost_s, kept_s in trained)

@@ -4,9 +4,9 @@ So what a run took is told in the time that training took meanwhile.
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.quantile import quantile
 
 
 def training_s(seconds: Mapping[str, float]) -> float:
@@ -14,8 +14,8 @@ def training_s(seconds: Mapping[str, float]) -> float:
     return seconds["train"] + seconds["lost"]
 
 
-def paces(runs: Sequence[Trained], level: float) -> list[float]:
-    """How many times as long each has trained as the quantile at `level` of all."""
+def paces(runs: Sequence[Trained]) -> list[float]:
+    """How many times as long each has trained as the one in the middle."""
     each_s = [training_s(run.seconds) for run in runs]
-    usual_s = quantile(each_s, level)
+    usual_s = median(each_s)
     return [own_s / usual_s for own_s in each_s]

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
-from statistics import fmean, pstdev
+from statistics import fmean, median, pstdev
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from cprsim.trainer.validation.appended import (
     sharing,
 )
 from cprsim.trainer.validation.pace import paces
-from cprsim.trainer.validation.quantile import quantile
 from cprsim.trainer.validation.rehearsal import (
     BEFORE,
     Rehearsal,
@@ -42,7 +41,7 @@ _VARYING = 0.05
 
 
 class _Stretch(NamedTuple):
-    """What a stretch of training takes: each step, any, after a failure, the first of all."""
+    """What a stretch of training takes: each step; after a save or a recovery; the first of all."""
 
     step_s: float
     stretch_s: float
@@ -91,14 +90,12 @@ class _Save(NamedTuple):
 class RehearsalTimes:
     """Seconds of each kind of thing that a rehearsal does, carried out once or again and again.
 
-    Each time counts with its quantile at one level over all runs, all at one pace, as do those of
-    the runs that are predicted. What each of several causes adds is fitted.
+    Each time counts with its median over all runs, all at one pace, as do those of the runs that
+    are predicted. What each of several causes adds is fitted.
     """
 
-    def __init__(
-        self, ran: Sequence[Trained], plan: Rehearsal, level: float, servers: int, hit: int = 1
-    ) -> None:
-        self._ran, self._paces, self._level = ran, paces(ran, level), level
+    def __init__(self, ran: Sequence[Trained], plan: Rehearsal, servers: int, hit: int = 1) -> None:
+        self._ran, self._paces = ran, paces(ran)
         self._script, self._strikes = plan.script, strikes(plan.script)
         self._servers, self._hit = servers, hit
         # All runs have the same parts of saves where training waits for them.
@@ -154,7 +151,7 @@ class RehearsalTimes:
         at_pace = [
             [took_s / pace for took_s in run] for run, pace in zip(runs, self._paces, strict=True)
         ]
-        return [quantile(same, self._level) for same in zip(*at_pace, strict=True)]
+        return [median(same) for same in zip(*at_pace, strict=True)]
 
     # --- Training and recovery --------------------------------------------------------------------
 
@@ -166,7 +163,7 @@ class RehearsalTimes:
                 causes.append((steps, 1, 0, first))
             else:
                 again = BEFORE if each.returns == "all" else 0
-                causes += [(BEFORE, 1, 0, first), (steps - BEFORE + again, 1, 1, 0)]
+                causes += [(BEFORE, 1, 0, first), (steps - BEFORE + again, 0, 1, 0)]
             start = each.end
         # The last step of the job is in no stretch.
         return _Stretch(*_each_s(self._seconds_of("train")[: len(causes)], causes))

@@ -58,7 +58,7 @@ class StretchTimes(Observer):
             return
         steps = round((end_s - start_s) / self._of.step_s)
         if not self._training:
-            more_s = self._of.stretch_s + self._resumed * self._of.resumed_s
+            more_s = self._of.resumed_s if self._resumed else self._of.stretch_s
             if not self._warm:
                 more_s, self._warm = more_s + self._of.warm_s, True
             self._trained.append(_Training(self._done, 0, more_s))

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 #: Called with what was predicted, before anything is trained.
 Announce = Callable[[Predicted], None]
-#: So many repeats have a lower quartile; with fewer, medians are compared.
-_QUARTILE_OF = 3
 #: Stands above the scenario that is written.
 _ON_ANOTHER_CLOCK = """\
 # Costs as measured. failures.csv says when failures strike on a clock on which only training takes
@@ -158,7 +156,6 @@ class Validation:
         check_fits(scenario, section, plans=plans.values())
         self._scenario, self._section, self._seed = scenario, section, seed
         self._left_out, self._hit = left_out, hit
-        self._level = 0.5 if repeats < _QUARTILE_OF else 0.25
         self._rehearsed = [
             _Rehearsed(plan, names, (rehearsed_of(scenario, section, plan), section, plan, hit), [])
             for plan, names in rehearsals(plans, lost(hit))
@@ -183,7 +180,7 @@ class Validation:
         for own in self._rehearsed:
             alike = (each.ran for each in of_others if each.depends_on == own.depends_on)
             ran = [*own.ran, *chain.from_iterable(alike)]
-            found = measured(ran, own.plan, self._scenario, self._level, self._hit)
+            found = measured(ran, own.plan, self._scenario, self._hit)
             calibrations |= dict.fromkeys(own.names, found)
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
 
@@ -200,10 +197,7 @@ class Validation:
         members = cluster.parameter_servers + cluster.trainers + 1  # who leads them
         return Validated(
             predicted,
-            [
-                Compared(name, of, self._runs[name], self._level)
-                for name, of in predicted.of.items()
-            ],
+            [Compared(name, of, self._runs[name]) for name, of in predicted.of.items()],
             Load(before, max(meanwhile), cores(), members),
             self._left_out,
         )
@@ -234,9 +228,8 @@ def validate(
         As for `train`, the seed of what is trained (rehearsed is on samples of seed 0); steps are
         those of all runs, those that calibrate included.
     repeats
-        How often all is rehearsed, and then each policy trained, in turns. Of three or more, each
-        span counts with its lower quartile: what else the machine does makes some of them longer,
-        and none shorter.
+        How often all is rehearsed, and then each policy trained, in turns. Each span counts
+        with its median.
     announce
         Told of the predictions before anything is trained.
 
