@@ -28,8 +28,8 @@ GROUPS = {
     "of the first kind, seen from within": (
         "5:memory:/docker/0123\n3:cpu,cpuacct:/docker/0123\n1:name=systemd:/docker/0123\n0::/\n",
         {
-            "cpu,cpuacct/cpu.cfs_quota_us": "50000",
-            "cpu,cpuacct/cpu.cfs_period_us": "100000",
+            "cpu/cpu.cfs_quota_us": "50000",  # a link to cpu,cpuacct, or cpuacct,cpu
+            "cpu/cpu.cfs_period_us": "100000",
             "memory/memory.limit_in_bytes": "1000000000",
         },
         (1, 1e9),
@@ -48,6 +48,11 @@ GROUPS = {
     "of more than there is": (
         "0::/\n",
         {"cpu.max": "900000 100000", "memory.max": "20000000000"},
+        (8, 16e9),
+    ),
+    "of which one file is not there": (
+        "3:cpu:/\n",
+        {"cpu/cpu.cfs_quota_us": "50000"},
         (8, 16e9),
     ),
     "that are nowhere": (None, {}, (8, 16e9)),

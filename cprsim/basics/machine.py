@@ -19,7 +19,7 @@ def memory() -> float:
     except (AttributeError, ValueError, OSError):  # Windows
         machine = math.inf
     limits = (*_limits("memory.max"), *_limits("memory.limit_in_bytes"))
-    return min([machine, *(float(limit) for limit in limits if limit.isdecimal())])
+    return min([machine, *(float(word) for limit in limits for word in limit if word.isdecimal())])
 
 
 def check_memory(needed: float, what: str) -> None:
@@ -31,36 +31,36 @@ def check_memory(needed: float, what: str) -> None:
         )
 
 
+def processors() -> int:
+    """Cores that this process may be on, whatever others are on them."""
+    if hasattr(os, "sched_getaffinity"):  # not everywhere
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def cores() -> int:
     """Cores that this process may use; of a part of one, all of it."""
-    if hasattr(os, "sched_getaffinity"):  # not everywhere
-        usable = len(os.sched_getaffinity(0))
-    else:
-        usable = os.cpu_count() or 1
-    return min([usable, *map(math.ceil, _quotas())])
+    limits = (*_limits("cpu.max"), *_limits("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+    quotas = [int(quota) / int(period) for quota, period in limits if quota.isdecimal()]
+    return max(min([processors(), *map(math.ceil, quotas)]), 1)  # of others "max", or -1
 
 
-def _quotas() -> Iterator[float]:
-    """Cores that control groups may use, of those that may not use all."""
-    of_first = zip(_limits("cpu.cfs_quota_us"), _limits("cpu.cfs_period_us"), strict=True)
-    for quota, period in (*of_first, *map(str.split, _limits("cpu.max"))):
-        if quota.isdecimal():  # or "max", or -1
-            yield int(quota) / int(period)
-
-
-def _limits(name: str) -> Iterator[str]:
-    """What a file of this name says in each control group that this process is in.
+def _limits(*names: str) -> Iterator[list[str]]:
+    """The words of files of these names in each control group that this process is in.
 
     In a container, those that are seen may start with the container's.
     """
     try:
-        own = _OWN.read_text().splitlines()
+        own = os.fsdecode(_OWN.read_bytes()).splitlines()
     except OSError:  # no Linux
         return
     for line in own:
         _, controllers, group = line.split(":", 2)
         inner = Path(group.lstrip("/"))
-        for each in (inner, *inner.parents):
-            file = _GROUPS / controllers / each / name
-            if file.is_file():
-                yield file.read_text().strip()
+        for controller in controllers.split(","):
+            for each in (inner, *inner.parents):
+                folder = _GROUPS / controller / each
+                try:
+                    yield [word for name in names for word in (folder / name).read_text().split()]
+                except OSError:  # there is none, or others may not look
+                    continue

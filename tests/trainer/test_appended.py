@@ -27,6 +27,7 @@ from cprsim.trainer.validation.appended import (
 from cprsim.trainer.validation.modelled import _chosen, calibrated, period_of
 from cprsim.trainer.validation.pinned import Kill
 from cprsim.trainer.validation.predicted import predict
+from cprsim.trainer.validation.rehearsal import longness
 from tools.pages.counted import CALIBRATION, Asked, read
 
 SCENARIO = Scenario(
@@ -175,6 +176,19 @@ def test_merging_and_what_is_read_is_charged_as_often_as_it_is_counted():
     assert 0.001 <= round(first_s, 6) <= 0.005  # of the saves that are the first after a loss
     assert more.pop("load") == pytest.approx(found.reading_s(reading))
     assert not any(more.values())
+
+
+def test_saves_after_short_stretches_take_less():
+    scenario, section, data = asked_for("cpr-mfu", "0.08 s")
+    plain, less = (
+        predict(scenario, section, ["cpr-mfu"], {"cpr-mfu": each}, 4).of["cpr-mfu"]
+        for each in (CALIBRATION, replace(CALIBRATION, long_s=0.001))
+    )
+    saves, period = len(counted(scenario, "cpr-mfu", data, plain).rows), plain.period
+
+    less_s = saves * 0.001 * (1 - longness(period))
+    assert plain.ledger.save - less.ledger.save == pytest.approx(less_s, abs=1e-9)
+    assert less_s > 0.01
 
 
 def test_a_written_scenario_charges_files_for_their_rows_and_for_being_there():

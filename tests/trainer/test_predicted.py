@@ -471,6 +471,11 @@ def test_a_save_takes_less_the_fewer_steps_are_trained_since_the_one_before():
     times.span("save", 46, 47)
     assert times.saved_s == pytest.approx(-0.7 - 0.7 * (1 - longness(9)))
     assert 0 < longness(9) < 1
+    times.answered(Recover("all"), 10, 0)
+    times.span("reschedule", 47, 48)
+    times.span("train", 48, 68)
+    times.span("save", 68, 69)
+    assert times.saved_s == pytest.approx(-0.7 - 0.7 * (1 - longness(9)))
 
 
 def test_the_largest_hit_is_rehearsed():

@@ -66,7 +66,7 @@ def merging_at_once_s(merge_s: float, reading: ReadingTime, merged: Collection[C
 
 def sharing(servers: int) -> float:
     """How many times as long servers that read or merge at once take as one: they share cores."""
-    return max(servers / cores(), min(servers, 1.0))
+    return float(servers) if servers <= 1 else max(servers / cores(), 1.0)
 
 
 class Appended(NamedTuple):

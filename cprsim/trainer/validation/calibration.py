@@ -39,7 +39,7 @@ _OF_ALL = (
 _TOLD = {
     "gather_s": "gather of a million rows",
     "row_s": "each row",
-    "long_s": "save after a long stretch",
+    "long_s": "less after a short stretch",
     "append_row_s": "each row that is read",
 }
 #: What isn't of the block `[costs]` either: it says the same by other words.

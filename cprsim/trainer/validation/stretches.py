@@ -76,6 +76,7 @@ class StretchTimes(Observer):
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:  # noqa: ARG002
         """The job may have been rolled back: what it trained since is lost."""
         self._done = round(progress_s / self._of.step_s)
+        self._saved = min(self._saved, self._done)
         while self._trained and self._trained[-1].since + self._trained[-1].steps > self._done:
             last = self._trained.pop()
             kept = max(self._done - last.since, 0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cprsim.basics.machine import cores
+from cprsim.basics.machine import processors
 from cprsim.scenario import Scenario
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
@@ -198,7 +198,7 @@ class Validation:
         return Validated(
             predicted,
             [Compared(name, of, self._runs[name]) for name, of in predicted.of.items()],
-            Load(before, max(meanwhile), cores(), members),
+            Load(before, max(meanwhile), processors(), members),
             self._left_out,
         )
 
