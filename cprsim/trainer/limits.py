@@ -89,11 +89,12 @@ def _members(scenario: Scenario, at_once: int) -> Iterator[str]:
     """Too many processes."""
     servers, trainers = scenario.cluster.parameter_servers, scenario.cluster.trainers
     members = servers + trainers
-    together = _MEMBERS_PER_CORE * cores()
+    usable = cores()
+    together = _MEMBERS_PER_CORE * usable
     most = together // at_once
     handles = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     by_handles = (handles - _OTHER_HANDLES) // _HANDLES
-    why = f"{cores()} cores"
+    why = f"{usable} cores"
     if handles != resource.RLIM_INFINITY and by_handles < most:
         most, why = by_handles, f"{handles} open files (ulimit -n)"
     if together // at_once < members <= together:

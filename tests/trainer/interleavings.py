@@ -9,7 +9,6 @@ scheduling", POPL 2011), with one fault before any action.
 
 import argparse
 import gc
-import os
 import random
 import sys
 import time
@@ -21,6 +20,7 @@ from multiprocessing import get_context
 
 import torch
 
+from cprsim.basics.machine import cores
 from tests.trainer.modelled import Case, check
 
 #: Servers, and entries that share a parity, where there are parities.
@@ -162,7 +162,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m tests.trainer.interleavings")
     parser.add_argument("--schedules", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0, help="the first")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--workers", type=int, default=cores())
     given = parser.parse_args(arguments)
     end = given.seed + given.schedules
     chunks = [

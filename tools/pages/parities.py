@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cprsim.basics.files import write_all
+from cprsim.basics.machine import cores
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
@@ -157,7 +158,7 @@ def page(found: dict[str, Measured], repeats: int, load: float) -> str:
         steps=_SAMPLES // _BATCH,
         batch=_BATCH,
         repeats=repeats,
-        cores=os.cpu_count(),
+        cores=cores(),
         load=load,
         table="\n".join(f"| {' | '.join(each)} |" for each in lines),
     )

@@ -82,8 +82,8 @@ class _Save(NamedTuple):
     long_s: float = 0.0
 
     @property
-    def usual_s(self) -> float:
-        """Of one after a long stretch, as most are."""
+    def after_long_s(self) -> float:
+        """Of one after a long stretch of training, as most are."""
         return self.short_s + self.long_s
 
 
@@ -109,7 +109,7 @@ class RehearsalTimes:
         whole = self._save(load.reading, chosen=False)
         found = {
             **self._stretch()._asdict(),
-            "save_s": whole.usual_s,
+            "save_s": whole.after_long_s,
             "resaved_s": whole.after_s,
             "long_s": whole.long_s,
             "stall_s": self._stall_s(),
@@ -125,10 +125,10 @@ class RehearsalTimes:
         chosen = self._save(load.reading, chosen=True)
         merged = any(each.merged for of in self._stored.values() for each in of)
         # Who never merged would have to read and to write everything, as nobody beside it does.
-        alone_s = load.lost_s / sharing(self._hit) + whole.usual_s / sharing(self._servers)
+        alone_s = load.lost_s / sharing(self._hit) + whole.after_long_s / sharing(self._servers)
         merge_s = chosen.merge_s if merged else alone_s
         return found | {
-            "chosen_s": chosen.usual_s,
+            "chosen_s": chosen.after_long_s,
             "resaved_s": chosen.after_s,
             "long_s": chosen.long_s,
             "row_s": chosen.row_s,
