@@ -17,7 +17,7 @@ from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.calibration import averaged, measured, rehearsals, rehearse
-from cprsim.trainer.validation.modelled import calibrated, lost
+from cprsim.trainer.validation.modelled import calibrated
 from tools.paths import SCENARIOS
 
 CONFIG = SCENARIOS / "train-quick.toml"
@@ -65,7 +65,7 @@ def main() -> None:
     tracked = [name for name, plan in scenario.plans_of(None).items() if plan.tracking is not None]
     plans = scenario.plans_of(tracked)
     before = os.getloadavg()[0]
-    asked = [each for each, _ in rehearsals(plans, lost(1))]
+    asked = [each for each, _ in rehearsals(plans)]
     rounds = [[rehearse(scenario, section, each) for each in asked] for _ in range(_REHEARSED)]
     found = averaged(
         [

@@ -39,14 +39,15 @@ from cprsim.trainer.validation.calibration import Calibration, measured, rehears
 from cprsim.trainer.validation.modelled import (
     _resolved,
     check_predictable,
+    hits_of,
     is_predictable,
-    largest_hit,
-    lost,
     period_of,
 )
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.rehearsal import (
+    kinds,
     longness,
+    lost,
     rehearsal,
     rehearsal_of,
     strikes,
@@ -261,7 +262,9 @@ def test_parities_of_a_policy_of_ones_own_are_modelled_by_what_its_plan_says():
     assert scenario.policies["mine"].keep == 4
     answer = played.recover(lost(1))
     assert (answer.degraded, answer.pause_s) == (0.0, 0.0)
-    assert is_predictable(plan)
+    assert is_predictable(plan, [Hit((1,), ()), Hit((2,), ())])
+    # Which no group decodes: it is answered otherwise.
+    assert not is_predictable(plan, [Hit((1,), ()), Hit((1, 2), ())])
     waits = Answers((Case(Recover("none", source=PARITIES)),))
     assert not is_predictable(replace(plan, recover=waits))
 
@@ -414,7 +417,7 @@ def test_a_rehearsal_with_members_that_were_silent_is_spoilt(config, monkeypatch
 def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
     """A save holds training up for 3 ms; one that has to land before a failure for less."""
     own = Plan("partial", every(9.0, Save(blocking=False)), nobody_waits(2, 1))
-    plan = rehearsal_of(own, lost(1))
+    plan = rehearsal_of(own)
     spans, struck, now_s = [], 0, 0.0
     for stretch in plan.script:
         after = [("train", 0.1), ("stall", 0.003)]
@@ -478,7 +481,7 @@ def test_a_save_takes_less_the_fewer_steps_are_trained_since_the_one_before():
     assert times.saved_s == pytest.approx(-0.7 - 0.7 * (1 - longness(9)))
 
 
-def test_the_largest_hit_is_rehearsed():
+def test_who_fails_at_once_in_the_job(tmp_path):
     def of(**failures):
         return Scenario(
             job={"useful_time": "10 s"},
@@ -488,8 +491,12 @@ def test_the_largest_hit_is_rehearsed():
             policies={"full": {"system": "full", "interval": "1 s"}},
         )
 
-    assert largest_hit(of(exactly=0), 0) == 1
-    assert largest_hit(of(exactly=3, hits={"parameter_servers": 3}), 0) == 3
+    log = tmp_path / "failures.csv"
+    log.write_text("time_s,node\n1,0\n2,3\n2,1\n2,4\n90,0\n90,1\n90,2\n")
+    assert kinds(hits_of(of(exactly=0), 0)) == [(1, 0)]
+    assert kinds(hits_of(of(exactly=3, hits={"parameter_servers": 3}), 0)) == [(3, 0)]
+    found = hits_of(of(trace=str(log), while_waiting=False), 0)
+    assert [(each.servers, each.trainers) for each in found] == [((0,), ()), ((1, 3), (0,))]
 
 
 def test_a_period_is_whole_steps():

@@ -10,6 +10,7 @@ from cprsim.contract import (
     Tracking,
 )
 from cprsim.contract.ledger import CAUSES
+from cprsim.failures.hit import Hit
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.members.trackers_lists import TOGETHER
@@ -17,12 +18,14 @@ from cprsim.trainer.validation import appended
 from cprsim.trainer.validation.calibration import Calibration, averaged, measured
 from cprsim.trainer.validation.rehearsal import (
     SHORT,
-    first_struck,
     longness,
     rehearsal,
     strikes,
+    struck,
 )
 from cprsim.trainer.validation.rehearsed import RehearsalTimes
+
+ONE, TWO, TRAINER = Hit((0,), ()), Hit((0, 1), ()), Hit((), (0,))
 
 
 @pytest.fixture(autouse=True)
@@ -44,16 +47,40 @@ def test_a_rehearsal_strikes_after_two_steps_of_a_stretch():
     assert [each.executed for each in strikes(script)] == found
     assert {each.returns for each in strikes(script)} == {"all", "lost"}
     # Each server is lost with either answer.
-    hit = {(first_struck(i, 3), each.returns) for i, each in enumerate(strikes(script))}
-    assert hit == {(server, returns) for server in range(3) for returns in ("all", "lost")}
+    hit = {(struck(i, 3).servers, each.returns) for i, each in enumerate(strikes(script))}
+    assert hit == {((server,), returns) for server in range(3) for returns in ("all", "lost")}
 
 
-def rehearsed(plan, sizes=(2000, 2000), hit=1, rows_after=lambda steps: 80 + 20 * steps):
+@pytest.mark.parametrize("servers", [2, 3, 5])
+@pytest.mark.parametrize("hits", [(ONE, TWO), (TWO, ONE, ONE, Hit((0, 1, 2), (0,)))])
+def test_each_kind_of_failure_strikes_each_server_first(servers, hits):
+    """For either answer: numbers of strikes that follow each other have both."""
+    turns = servers * len(set(hits))
+    found = [struck(number, servers, hits) for number in range(2 * turns)]
+
+    assert found[::2] == found[1::2]
+    assert Counter((hit.servers[0], len(hit.servers), hit.trainers) for hit in found[::2]) == (
+        Counter(
+            (first, min(len(hit.servers), servers), hit.trainers)
+            for first in range(servers)
+            for hit in set(hits)
+        )
+    )
+
+
+def test_a_trainer_is_struck_as_often_as_servers_where_both_are():
+    found = [struck(number, 2, (ONE, TRAINER, ONE)) for number in range(8)]
+
+    assert found[::2] == [TRAINER, Hit((1,), ()), Hit((0,), ()), TRAINER]
+    assert {struck(number, 2, (TRAINER,)) for number in range(8)} == {TRAINER}
+
+
+def rehearsed(plan, sizes=(2000, 2000), hits=(ONE,), rows_after=lambda steps: 80 + 20 * steps):
     """Spans of a rehearsal in which all that is alike takes the same time each time.
 
-    `sizes`: of a save of chosen rows on each server, of which all are 20,000. `hit`: servers that
-    are lost at once. `rows_after`: of a save after so many steps, 200 after 6 and
-    340 after 13.
+    `sizes`: of a save of chosen rows on each server, of which all are 20,000. `hits`: who fails
+    at once. `rows_after`: of a save after so many steps, 200 after 6 and 340 after
+    13.
     """
     now_s, spans, parts, done, number = 0.0, [], [], 0, 0
     files, appended, in_files = [0, 0], [0, 0], [0, 0]
@@ -69,19 +96,25 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1, rows_after=lambda steps: 80 + 20 
             take("train", 0.01 * steps + 0.002 + (0 if place else 9.0))  # the first warms up
         else:
             take("train", 0.01 * 2 + 0.002)
-            take("detect", 0.002 + 0.004 * first_struck(number, 2))
-            take("reschedule", 0.05)
+            hit = struck(number, 2, hits)
+            lost, both = hit.servers, len(hit.servers) == 2
+            of_first_s = 0.002 + 0.004 * lost[0] if lost else 0.007
+            take("detect", of_first_s + 0.001 * both)
+            take("reschedule", 0.05 + 0.02 * both if lost else 0.03)
             read, at_once = max(range(2), key=appended.__getitem__), 2
-            if stretch.returns == "lost" and hit == 1:
-                read, at_once = first_struck(number, 2), 1
+            if stretch.returns == "lost" and not both:
+                read, at_once = (*lost, 1) if lost else (0, 0)
             of_one = 0.001 * bool(files[read]) + 0.004 * files[read] + 1e-5 * appended[read]
             # One after the other on one core.
-            take("load", (0.03 if stretch.returns == "all" else 0.02) + at_once * of_one)
-            take("train", 0.01 * (steps - 2 * (stretch.returns == "lost")) + 0.001)
+            of_lost_s = 0.02 + 0.006 * both if lost else 0.004
+            take("load", (0.03 if stretch.returns == "all" else of_lost_s) + at_once * of_one)
+            resumed_s = 0.001 + 0.008 * bool(hit.trainers)
+            take("train", 0.01 * (steps - 2 * (stretch.returns == "lost")) + resumed_s)
             number += 1
         done = stretch.end
         chosen = stretch.save.portion < 1
-        late_s = 0.004 if stretch.returns else 0.0  # what follows a recovery takes longer
+        # What follows a recovery of servers takes longer.
+        late_s = 0.004 if stretch.returns and lost else 0.0
         used = rows_after(steps)
         long_s = 0.003 * longness(steps)
         merging, read_s = [], 0.0
@@ -107,8 +140,8 @@ def rehearsed(plan, sizes=(2000, 2000), hit=1, rows_after=lambda steps: 80 + 20 
     )
 
 
-def seconds_in(ran, plan, hit=1):
-    return SimpleNamespace(**RehearsalTimes(ran, plan, 2, hit).seconds())
+def seconds_in(ran, plan, hits=(ONE,)):
+    return SimpleNamespace(**RehearsalTimes(ran, plan, 2, hits).seconds())
 
 
 def seconds_of(spans):
@@ -235,15 +268,33 @@ def test_what_is_far_off_hardly_counts_where_nothing_is_repeated():
     assert (found.save_s, found.detect_s) == pytest.approx((expected.save_s, expected.detect_s))
 
 
-@pytest.mark.parametrize("hit", [1, 2])
-def test_loads_read_what_was_appended_to_shards_that_were_lost(hit):
+@pytest.mark.parametrize(("hits", "more"), [([ONE], 0), ([TWO], 1), ([ONE, TWO, ONE, ONE], 0.25)])
+def test_recoveries_take_what_they_do_of_as_many_servers_as_fail_at_once_in_the_mean(hits, more):
     """Of a server that merges each other save, and one that never does."""
     plan = rehearsal(Tracking("mfu", 0.125))
-    found = seconds_in([rehearsed(plan, (21_000, 1), hit)], plan, hit)
+    found = seconds_in([rehearsed(plan, (21_000, 1), hits)], plan, hits)
 
-    assert (found.load_full_s, found.load_partial_s) == pytest.approx((0.03, 0.02))
+    assert found.detect_s == pytest.approx(0.004 + 0.001 * more)
+    assert found.reschedule_s == pytest.approx(0.05 + 0.02 * more)
+    assert (found.load_full_s, found.load_partial_s) == pytest.approx((0.03, 0.02 + 0.006 * more))
     assert (found.appended_s, found.append_s) == pytest.approx((0.001, 0.004))
     assert found.append_row_s == pytest.approx(1e-5)
+
+
+def test_failures_of_the_trainer_are_no_servers():
+    """A quarter of them here: it starts and dies in other times, and loads its dense part alone."""
+    plan, hits = rehearsal(Tracking("mfu", 0.125)), [ONE, TRAINER, ONE, ONE]
+    found = seconds_in([rehearsed(plan, (21_000, 1), hits)], plan, hits)
+    alone = seconds_in([rehearsed(plan, hits=[TRAINER])], plan, [TRAINER])
+
+    assert found.detect_s == pytest.approx(0.75 * 0.004 + 0.25 * 0.007)
+    assert found.reschedule_s == pytest.approx(0.75 * 0.05 + 0.25 * 0.03)
+    assert (found.load_full_s, found.load_partial_s) == pytest.approx((0.03, 0.02))
+    assert (found.load_trainer_s, found.resaved_s) == pytest.approx((0.004, 0.004))
+    assert found.resumed_s == pytest.approx(0.75 * 0.001 + 0.25 * 0.009)
+    assert (alone.reschedule_s, alone.detect_s) == pytest.approx((0.03, 0.007))
+    assert (alone.load_trainer_s, alone.resaved_s) == pytest.approx((0.004, 0.0))
+    assert alone.load_partial_s == alone.load_full_s  # of servers alone nothing is known
 
 
 @pytest.mark.parametrize(("fraction", "saves"), [(0.5, 36), (0.125, 64), (0.01, 200), (1.0, 0)])

@@ -218,8 +218,6 @@ What came out of the first comparisons, and is in the simulator since:
 - **SCAR** saves the rows that moved most, which is a matter of single gradients, and **SSU's**
   lists evict at random: what one run loses is a matter of chance. [counted.md](counted.md) has by
   how much, without processes and seconds.
-- **Failures of several sizes** in one job are all charged like the largest: how long replacements
-  take to start depends on how many start at once, and on the cores there are.
 
 What predictions lean to, the mean distance of each cause that took 50 ms or more:
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from cprsim.basics.owned import owned_folder
 from cprsim.basics.units import SECONDS, format_exact
-from cprsim.contract import Loss, Plan
+from cprsim.contract import Plan
 from cprsim.errors import RunError
+from cprsim.failures.hit import Hit
 from cprsim.job.costs import GATHERED
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
@@ -16,6 +17,7 @@ from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.trainer.validation.appended import ReadingTime
 from cprsim.trainer.validation.rehearsal import (
+    ONE_SERVER,
     Rehearsal,
     rehearsal,
     rehearsal_of,
@@ -28,7 +30,7 @@ from cprsim.trainer.validation.rehearsed import RehearsalTimes
 #: What isn't of the block `[costs]`.
 _OF_TRAINING = (
     *("step_s", "stretch_s", "resumed_s", "warm_s"),
-    *("resaved_s", "long_s", "stall_s", "beside_s"),
+    *("resaved_s", "long_s", "stall_s", "beside_s", "load_trainer_s"),
 )
 #: Of each rehearsal, and of each with saves of chosen rows.
 _OF_ALL = (
@@ -55,7 +57,8 @@ class Calibration:
     it follows a recovery, and `warm_s` more if it is the first of all; and the first save after a
     recovery `resaved_s` longer than others. Saves follow long stretches; after a short one each
     takes `long_s` less (`longness`). `stall_s`: of a save in the background. `beside_s`: of a load
-    that training goes on beside, but for being pinned to steps.
+    that training goes on beside, but for being pinned to steps. `load_trainer_s`: of a load by the
+    trainer alone, of its dense part.
 
     `chosen_s`: of a save of chosen rows, `row_s` more for each row. `select_s`: what each tracker
     takes to choose rows. A load takes `appended_s` longer if it reads any file of chosen rows,
@@ -86,6 +89,7 @@ class Calibration:
     long_s: float = 0.0
     stall_s: float = 0.0
     beside_s: float = 0.0
+    load_trainer_s: float = 0.0
     select_s: dict[TrackerName, float] = field(default_factory=dict)
 
     def save_fixed_s(self, tracker: TrackerName, rows: float, share: float) -> float:
@@ -124,13 +128,13 @@ def rehearse(
     section: TrainerSection,
     plan: Rehearsal,
     progress: Progress | None = None,
-    hit: int = 1,
+    hits: Sequence[Hit] = (ONE_SERVER,),
 ) -> Trained:
     """Carry out one of `rehearsals` once, on the scenario's model and servers.
 
     Its policies, failures and costs are not looked at, and the samples are those of seed 0: so what
-    is `rehearsed_of` is the same in several scenarios. `progress`: as in `train`. `hit`: servers
-    that fail at once.
+    is `rehearsed_of` is the same in several scenarios. `progress`: as in `train`. `hits`: who
+    fails at once in the job; each kind is rehearsed.
 
     Raises
     ------
@@ -139,7 +143,7 @@ def rehearse(
     """
     with owned_folder() as folder:
         log = folder / "strikes.csv"
-        log.write_text(_strikes(plan, scenario.cluster.parameter_servers, hit))
+        log.write_text(_strikes(plan, scenario.cluster.parameter_servers, hits))
         failures = {"trace": str(log), "while_waiting": False}
         rehearsed = Scenario(**rehearsed_of(scenario, section, plan), failures=failures)
         ran = carry_out(rehearsed, section, "rehearsal", plan, 0, progress)
@@ -152,16 +156,13 @@ def rehearse(
     return ran
 
 
-def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, list[str]]]:
-    """What is rehearsed, and for whom: those that wait for saves share one if their trackers do.
-
-    `loss`: what is lost at once.
-    """
+def rehearsals(plans: Mapping[str, Plan]) -> list[tuple[Rehearsal, list[str]]]:
+    """What is rehearsed, and for whom: those that wait for saves share one if their trackers do."""
     waiting: dict[str | None, tuple[Rehearsal, list[str]]] = {}
     beside = []
     for name, plan in plans.items():
         if trains_beside(plan):
-            beside.append((rehearsal_of(plan, loss), [name]))
+            beside.append((rehearsal_of(plan), [name]))
             continue
         tracker = None if plan.tracking is None else plan.tracking.tracker
         _, names = waiting.setdefault(tracker, (rehearsal(plan.tracking), []))
@@ -170,19 +171,21 @@ def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, l
 
 
 def measured(
-    ran: Sequence[Trained], plan: Rehearsal, scenario: Scenario, hit: int = 1
+    ran: Sequence[Trained], plan: Rehearsal, scenario: Scenario, hits: Sequence[Hit] = (ONE_SERVER,)
 ) -> Calibration:
     """What a rehearsal on the scenario's model and servers has measured.
+
+    Recoveries are those of failures like the job's, in the mean.
 
     Parameters
     ----------
     ran
         All repeats of it.
-    plan, scenario, hit
+    plan, scenario, hits
         As they were carried out.
     """
     servers, tracking = scenario.cluster.parameter_servers, plan.tracking
-    found: dict[str, Any] = dict(RehearsalTimes(ran, plan, servers, hit).seconds())
+    found: dict[str, Any] = dict(RehearsalTimes(ran, plan, servers, hits).seconds())
     if tracking is not None:
         found["select_s"] = {tracking.tracker: found["select_s"]}
     return Calibration(**found)
@@ -212,11 +215,16 @@ def rehearsed_of(scenario: Scenario, section: TrainerSection, plan: Rehearsal) -
     }
 
 
-def _strikes(plan: Rehearsal, servers: int, hit: int) -> str:
+def _strikes(plan: Rehearsal, servers: int, hits: Sequence[Hit]) -> str:
     """Its failures, as a log."""
     rows = [
-        f"{strike.executed + 0.5},{server}"
+        f"{strike.executed + 0.5},{node}"
         for number, strike in enumerate(strikes(plan.script))
-        for server in struck(number, servers, hit)
+        for node in _nodes(struck(number, servers, hits), servers)
     ]
     return "\n".join(["time_s,node", *rows, ""])
+
+
+def _nodes(hit: Hit, servers: int) -> list[int]:
+    """Numbers in a log: servers come first."""
+    return [*hit.servers, *(servers + trainer for trainer in hit.trainers)]

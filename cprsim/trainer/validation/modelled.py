@@ -1,7 +1,7 @@
 """The scenario that predicts a real run: this machine's costs, and saves where that has them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.units import SECONDS, format_exact
-from cprsim.contract import Loss, Plan, Policy, Redundancy
+from cprsim.contract import Plan, Policy, Redundancy
 from cprsim.errors import ScenarioError
+from cprsim.failures.hit import Hit
 from cprsim.policies.priority import MOST_APPENDED
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.running_job import steps_to
@@ -21,7 +22,7 @@ from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.validation.appended import NOTHING, Chain, merging_at_once_s, of_scenario
 from cprsim.trainer.validation.calibration import Calibration
-from cprsim.trainer.validation.rehearsal import trains_beside
+from cprsim.trainer.validation.rehearsal import ONE_SERVER, kinds, lost, trains_beside
 
 #: Batches in which it is counted where updates go, and how many rows are saved.
 _LOOKED_AT = 100
@@ -33,20 +34,22 @@ _OF_PARITIES = {
 }
 
 
-def is_predictable(plan: Plan, hit: int = 1) -> bool:
+def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
     """Whether what a rehearsal measures is all that the runs of this plan cost.
 
-    `hit`: servers that fail at once, at most.
+    `hits`: who fails at once.
     """
     if len(plan.schedules) != 1:
         return False
     if plan.schedules[0].save.blocking and plan.redundancy is None:
         return True
-    one, several = plan.recover(lost(1)), plan.recover(lost(hit))
-    answered_alike = (one.rollback, one.keep_training) == (several.rollback, several.keep_training)
+    one, *others = [plan.recover(lost(*kind)) for kind in ((1, 0), *kinds(hits))]
+    alike = {(each.rollback, each.keep_training) for each in others} <= {
+        (one.rollback, one.keep_training)
+    }
     if plan.recovery == "parity" and not one.keep_training:  # as no model of parities does
         return False
-    return plan.sequence is None and plan.schedules[0].max_pending == 1 and answered_alike
+    return plan.sequence is None and plan.schedules[0].max_pending == 1 and alike
 
 
 def waits_for(plan: Plan, servers: int) -> bool:
@@ -54,13 +57,11 @@ def waits_for(plan: Plan, servers: int) -> bool:
     return not plan.recover(lost(servers)).keep_training
 
 
-def lost(servers: int) -> Loss:
-    """The first of them are."""
-    return Loss(frozenset(range(servers)), frozenset())
-
-
 def check_predictable(
-    section: TrainerSection, trainers: int, plans: Mapping[str, Plan], hit: int = 1
+    section: TrainerSection,
+    trainers: int,
+    plans: Mapping[str, Plan],
+    hits: Sequence[Hit] = (ONE_SERVER,),
 ) -> None:
     """Raise `ScenarioError` with all that stands against predicting real runs of these plans."""
     found = []
@@ -77,7 +78,7 @@ def check_predictable(
         found.append(f"cluster.trainers: {trainers} can't be validated yet; give 1")
     for name, plan in plans.items():
         TRAINER.check_plan(name, plan, lambda: plans)
-        if not is_predictable(plan, hit):
+        if not is_predictable(plan, hits):
             found.append(
                 f"policies.{name}: can't be validated yet; choose a policy with one schedule, all "
                 "of whose saves are alike, at most one under way at a time, and with one answer to "
@@ -87,15 +88,15 @@ def check_predictable(
         raise ScenarioError(*found)
 
 
-def largest_hit(scenario: Scenario, seed: int) -> int:
-    """Most servers that fail at once in the job, were there nothing but training in it."""
-    cursor, largest = scenario.failure_model.timeline(seed, 0).cursor(), 1
+def hits_of(scenario: Scenario, seed: int) -> list[Hit]:
+    """Who fails at once in the job, were there nothing but training in it; a server, if nobody."""
+    cursor, found = scenario.failure_model.timeline(seed, 0).cursor(), []
     while cursor.next_s < scenario.job.useful_time_s:
         now_s, hit = cursor.next_s, cursor.strike()
-        largest = max(largest, len(hit.servers))
+        found.append(hit)
         cursor.replace(hit, now_s)
         cursor.resume(now_s)
-    return largest
+    return found or [ONE_SERVER]
 
 
 def period_of(plan: Plan, nominal_step_s: float) -> int | None:

@@ -23,12 +23,12 @@ from cprsim.trainer.validation.directions import gradient_directions
 from cprsim.trainer.validation.modelled import (
     calibrated,
     check_predictable,
-    largest_hit,
+    hits_of,
     period_of,
     waits_for,
 )
 from cprsim.trainer.validation.pinned import Kill, pinned
-from cprsim.trainer.validation.rehearsal import trains_beside
+from cprsim.trainer.validation.rehearsal import lost, trains_beside
 from cprsim.trainer.validation.stretches import StretchTimes
 
 #: What stores append and merge takes nothing in the simulation: it is counted beside.
@@ -127,7 +127,7 @@ def predict(
         Where a policy can't be predicted.
     """
     plans = scenario.plans_of(policies)
-    check_predictable(section, scenario.cluster.trainers, plans, largest_hit(scenario, seed))
+    check_predictable(section, scenario.cluster.trainers, plans, hits_of(scenario, seed))
     data = section.data(scenario, seed)
     by_change = any(plan.tracking and plan.tracking.tracker == "scar" for plan in plans.values())
     directions = gradient_directions(data, section) if by_change else None
@@ -172,6 +172,9 @@ def _prediction(
     times = StretchTimes(calibration)
     ledger = play_against(modelled, name, met.timeline, times)
     told = replace(ledger, train=times.kept_s, lost=times.lost_s, save=ledger.save + times.saved_s)
+    if plan.recover(lost(0, 1)).rollback != "all":  # then only the trainer loads, its dense part
+        alone = sum(not kill.hit.servers for kill in met.kills)
+        told = replace(told, load=told.load + alone * calibration.load_trainer_s)
     if plan.tracking is not None and period is not None:
         found = of_scenario(
             scenario, plan.tracking, data, period, data.steps, kills=met.kills, seed=seed

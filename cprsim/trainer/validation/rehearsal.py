@@ -1,6 +1,6 @@
 """A rehearsal: a plan that tries out, again and again, what costs are to be known of.
 
-It is asked and told like any other, and servers are really killed in it. Saves of everything come
+It is asked and told like any other, and members are really killed in it. Saves of everything come
 first, then saves of chosen rows; between them servers are lost, and what is lost returns to the
 last save, alone and with the whole job in turn. Most saves come with nothing lost before them: one
 that follows a recovery takes longer, and the next few do, too, and what is trained between them,
@@ -9,7 +9,7 @@ machine that slows down meanwhile slows both.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from cprsim.contract import (
     Train,
     every,
 )
+from cprsim.failures.hit import Hit
 from cprsim.job.costs import Rollback
 
 #: Steps between saves: after long stretches either number, after short ones of whole saves `SHORT`,
@@ -46,6 +47,8 @@ _KILLED = 6
 
 
 _WAITED_FOR = Save()
+#: What fails where nothing else is said.
+ONE_SERVER = Hit((0,), ())
 
 
 class Stretch(NamedTuple):
@@ -112,18 +115,21 @@ def strikes(script: Sequence[Stretch]) -> list[Strike]:
     return found
 
 
-def first_struck(number: int, servers: int) -> int:
-    """The first of the servers that a strike of that number kills: each in turn, for each answer.
+def kinds(hits: Iterable[Hit]) -> list[tuple[int, int]]:
+    """How many servers and trainers fail at once, each kind once."""
+    return sorted({(len(hit.servers), len(hit.trainers)) for hit in hits})
 
-    Answers alternate, so two strikes follow each other on the same server.
+
+def struck(number: int, servers: int, hits: Iterable[Hit] = (ONE_SERVER,)) -> Hit:
+    """Who is killed by a strike of that number: each kind of `hits` with each server as the first.
+
+    Answers alternate, so two strikes follow each other that kill the same.
     """
-    return number // 2 % servers
-
-
-def struck(number: int, servers: int, hit: int) -> list[int]:
-    """All that a strike of that number kills, `hit` of them."""
-    first = first_struck(number, servers)
-    return [(first + other) % servers for other in range(min(hit, servers))]
+    each, turn = kinds(hits), number // 2
+    shifted = turn + turn // math.lcm(servers, len(each))
+    of_servers, of_trainers = each[shifted % len(each)]
+    at_once = range(turn, turn + min(of_servers, servers))
+    return Hit(tuple(server % servers for server in at_once), tuple(range(of_trainers)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +191,21 @@ def rehearsal(tracking: Tracking | None) -> Rehearsal:
     )
 
 
+def lost(servers: int, trainers: int = 0) -> Loss:
+    """The first of them are."""
+    return Loss(frozenset(range(servers)), frozenset(range(trainers)))
+
+
 def trains_beside(plan: Plan) -> bool:
     """Whether it has a rehearsal of its own: training goes on beside saves, copies or losses."""
     return not plan.schedules[0].save.blocking or plan.redundancy is not None
 
 
-def rehearsal_of(plan: Plan, loss: Loss) -> Rehearsal:
-    """Of a plan that trains on beside saves or losses: with its own saves, copies and answers."""
+def rehearsal_of(plan: Plan) -> Rehearsal:
+    """Of a plan that trains on beside saves or losses: with its own saves, copies and answers.
+
+    It answers all failures alike, else it couldn't be predicted.
+    """
     schedule = plan.schedules[0]
     whole = Save() if schedule.save.blocking else schedule.save
     return Rehearsal(
@@ -200,6 +214,6 @@ def rehearsal_of(plan: Plan, loss: Loss) -> Rehearsal:
         plan.recover,
         tiers=plan.tiers,
         redundancy=plan.redundancy,
-        script=tuple(stretches(1.0, whole, [plan.recover(loss).rollback])),
+        script=tuple(stretches(1.0, whole, [plan.recover(lost(1)).rollback])),
         own=True,
     )

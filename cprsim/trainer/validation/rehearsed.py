@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
+from cprsim.failures.hit import Hit
 from cprsim.job.costs import GATHERED
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.training import Trained
@@ -22,17 +23,18 @@ from cprsim.trainer.validation.appended import (
 from cprsim.trainer.validation.pace import paces
 from cprsim.trainer.validation.rehearsal import (
     BEFORE,
+    ONE_SERVER,
     Rehearsal,
     Strike,
-    first_struck,
     longness,
     strikes,
     struck,
 )
 
-#: Times that are off by more than so many median distances count for less: Huber's (1964) 1.345
-#: standard deviations of a normal law, whose median distance is 0.6745 of them.
-_USUAL = 2.0
+#: Times that are off by more than so many median distances, 3.4 standard deviations of a normal
+#: law, count for less. Huber's (1964) bound is 1.345 of those; but sums of runs have all times, and
+#: what is long each time a rehearsal is repeated is so in runs, too.
+_USUAL = 5.0
 #: Of the largest time: what is off by less is rounding. Rounds of weighing, which soon settle.
 _ROUNDING, _ROUNDS = 1e-9, 30
 #: Of the mean: where rows of saves vary less, nothing tells what one takes. From the few saves that
@@ -52,15 +54,19 @@ class _Stretch(NamedTuple):
 class _Load(NamedTuple):
     """What a load takes: whole files, of lost servers, of all, or of none (filled beside training).
 
-    And, of a lost server, each file of chosen rows, each of its rows, and any such file.
+    Or, of a lost trainer alone, its dense part. And, of a lost server, each file of chosen rows,
+    each of its rows, and any such file; and what is lost with it beyond the mean (`_beyond`).
     """
 
     lost_s: float = 0.0
     all_s: float = 0.0
     none_s: float = 0.0
+    trainer_s: float = 0.0
     file_s: float = 0.0
     row_s: float = 0.0
     any_s: float = 0.0
+    further_s: float = 0.0
+    too_s: float = 0.0
 
     @property
     def reading(self) -> ReadingTime:
@@ -71,8 +77,9 @@ class _Load(NamedTuple):
 class _Save(NamedTuple):
     """What a save takes: after a short stretch, and besides, after a recovery or a long stretch.
 
-    `row_s`: besides, for each row of the fullest server. `merge_s`: besides, where no more servers
-    merge than there are cores, but for reading.
+    A recovery of servers: a trainer's leaves their saves as they are. `row_s`: besides, for each
+    row of the fullest server. `merge_s`: besides, where no more servers merge than there are cores,
+    but for reading.
     """
 
     short_s: float = 0.0
@@ -94,10 +101,23 @@ class RehearsalTimes:
     are predicted. What each of several causes adds is fitted.
     """
 
-    def __init__(self, ran: Sequence[Trained], plan: Rehearsal, servers: int, hit: int = 1) -> None:
+    def __init__(
+        self,
+        ran: Sequence[Trained],
+        plan: Rehearsal,
+        servers: int,
+        hits: Sequence[Hit] = (ONE_SERVER,),
+    ) -> None:
         self._ran, self._paces = ran, paces(ran)
         self._script, self._strikes = plan.script, strikes(plan.script)
-        self._servers, self._hit = servers, hit
+        # Of the job's failures: shares with a trainer, and of one alone; of those of any servers,
+        # how many these are, and the share with a trainer, too.
+        of_servers = [hit for hit in hits if hit.servers]
+        self._new = _mean(bool(hit.trainers) for hit in hits)
+        self._servers, self._alone = servers, 1 - len(of_servers) / len(hits)
+        self._hit = _mean(min(len(hit.servers), servers) for hit in of_servers)
+        self._too = _mean(bool(hit.trainers) for hit in of_servers)
+        self._struck = [struck(number, servers, hits) for number in range(len(self._strikes))]
         # All runs have the same parts of saves where training waits for them.
         chooses = any(each.save.portion < 1 for each in plan.script)
         self._parts = [_in_order(run.parts) if chooses else [] for run in ran]
@@ -114,18 +134,20 @@ class RehearsalTimes:
             "long_s": whole.long_s,
             "stall_s": self._stall_s(),
             "load_full_s": load.all_s,
-            "load_partial_s": load.lost_s,
+            "load_partial_s": load.lost_s or load.all_s,
+            "load_trainer_s": load.trainer_s,
             # What training would go on beside, were it not pinned to steps.
             "beside_s": load.none_s or load.lost_s,
-            "reschedule_s": self._of_servers("reschedule"),
-            "detect_s": self._of_servers("detect"),
+            "reschedule_s": self._of_failures("reschedule"),
+            "detect_s": self._of_failures("detect"),
         }
         if not self._stored:
             return found
         chosen = self._save(load.reading, chosen=True)
         merged = any(each.merged for of in self._stored.values() for each in of)
         # Who never merged would have to read and to write everything, as nobody beside it does.
-        alone_s = load.lost_s / sharing(self._hit) + whole.after_long_s / sharing(self._servers)
+        of_one_s = load.lost_s / sharing(self._hit) if self._hit else load.all_s
+        alone_s = of_one_s + whole.after_long_s / sharing(self._servers)
         merge_s = chosen.merge_s if merged else alone_s
         return found | {
             "chosen_s": chosen.after_long_s,
@@ -156,34 +178,49 @@ class RehearsalTimes:
     # --- Training and recovery --------------------------------------------------------------------
 
     def _stretch(self) -> _Stretch:
-        causes, start = list[tuple[float, ...]](), 0
+        causes, start, hits = list[tuple[float, ...]](), 0, iter(self._struck)
         for each in self._script:
             steps, first = each.end - start, not start
             if each.returns is None:
-                causes.append((steps, 1, 0, first))
+                causes.append((steps, 1, 0, 0, first))
             else:
                 again = BEFORE if each.returns == "all" else 0
-                causes += [(BEFORE, 1, 0, first), (steps - BEFORE + again, 0, 1, 0)]
+                new = bool(next(hits).trainers)  # its caches are cold, too
+                causes.append((BEFORE, 1, 0, 0, first))
+                causes.append((steps - BEFORE + again, 0, not new, new, 0))
             start = each.end
         # The last step of the job is in no stretch.
-        return _Stretch(*_each_s(self._seconds_of("train")[: len(causes)], causes))
+        found = _each_s(self._seconds_of("train")[: len(causes)], causes)
+        step_s, stretch_s, of_servers_s, of_trainers_s, warm_s = found
+        resumed_s = self._new * of_trainers_s + (1 - self._new) * of_servers_s
+        return _Stretch(step_s, stretch_s, resumed_s, warm_s)
 
-    def _of_servers(self, cause: str) -> float:
-        """The mean over the servers that were lost: who they are makes a difference."""
-        by_server: dict[int, list[float]] = {}
-        for number, took_s in enumerate(self._seconds_of(cause)):
-            by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
-        return fmean(map(_usual_s, by_server.values()))
+    def _of_failures(self, cause: str) -> float:
+        """The mean over failures like the job's: who is lost makes a difference, and how many."""
+        firsts = sorted({hit.servers[:1] for hit in self._struck} - {()})
+        causes = [
+            (not hit.servers, *self._beyond(hit), *(hit.servers[:1] == one for one in firsts))
+            for hit in self._struck
+        ]
+        trainers_s, _, _, *of_servers_s = _each_s(self._seconds_of(cause), causes)
+        return self._alone * trainers_s + (1 - self._alone) * _mean(of_servers_s)
+
+    def _beyond(self, hit: Hit) -> tuple[float, float]:
+        """By how many servers it is more than the mean of those with any; and by a trainer, too."""
+        if not hit.servers:
+            return 0.0, 0.0
+        return len(hit.servers) - self._hit, bool(hit.trainers) - self._too
 
     def _load(self) -> _Load:
         causes = []
-        for number, each in enumerate(self._strikes):
+        for hit, each in zip(self._struck, self._strikes, strict=True):
             all_ = each.returns == "all"
-            whose = range(self._servers) if all_ else struck(number, self._servers, self._hit)
-            longest = max(self._appended(server, each) for server in whose)
-            answers = [each.returns == returns for returns in ("lost", "all", "none")]
-            read = (*longest, longest.files > 0)
-            causes.append((*answers, *(sharing(len(whose)) * one for one in read)))
+            whose = range(self._servers) if all_ else hit.servers
+            longest = max((self._appended(server, each) for server in whose), default=NOTHING)
+            answers = [bool(whose) and each.returns == one for one in ("lost", "all", "none")]
+            read = [sharing(len(whose)) * one for one in (*longest, longest.files > 0)]
+            beyond = (0.0, 0.0) if all_ else self._beyond(hit)
+            causes.append((*answers, not whose, *read, *beyond))
         return _Load(*_each_s(self._seconds_of("load"), causes))
 
     def _appended(self, server: int, strike: Strike) -> Chain:
@@ -200,13 +237,13 @@ class RehearsalTimes:
         if not _vary(rows.values()):
             rows = {}
         stored = zip(*self._stored.values(), strict=True)
-        took_s, causes, start = [], [], 0
+        took_s, causes, start, hits = [], [], 0, iter(self._struck)
         for save_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
             steps, start = each.end - start, each.end
+            after = each.returns is not None and bool(next(hits).servers)
             if (each.save.portion < 1) == chosen:
                 of_servers = next(stored) if chosen else ()
                 merged = [one.merged for one in of_servers if one.merged]
-                after = each.returns is not None
                 took_s.append(save_s - reading.of(merged))
                 of_merging = sharing(len(merged))
                 causes.append((1, after, rows.get(each.end, 0), of_merging, longness(steps)))
@@ -266,6 +303,12 @@ def _each_s(took_s: Sequence[float], causes: Sequence[tuple[float, ...]]) -> lis
 def _vary(rows: Collection[int]) -> bool:
     """Whether anything tells what a row takes from what a save does."""
     return bool(rows) and pstdev(rows) > _VARYING * fmean(rows)
+
+
+def _mean(values: Iterable[float]) -> float:
+    """Nothing of nothing."""
+    found = list(values)
+    return fmean(found) if found else 0.0
 
 
 def _usual_s(times: Iterable[float]) -> float:

@@ -7,6 +7,7 @@ training, and where it is rolled back it is lost.
 from dataclasses import dataclass
 
 from cprsim.contract import Recover
+from cprsim.failures.hit import Hit
 from cprsim.sim.observer import Observer
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.pinned import RECOVERY
@@ -51,8 +52,7 @@ class StretchTimes(Observer):
         """Training goes on, begins, or has ended."""
         if cause != "train":
             self._training = False
-            if cause in RECOVERY:
-                self._resumed = self._recovered = True
+            self._resumed |= cause in RECOVERY
             if cause == "save":
                 self._save()
             return
@@ -72,6 +72,10 @@ class StretchTimes(Observer):
             self.saved_s -= self._of.long_s * (1 - longness(steps))
         self.saved_s += self._recovered * self._of.resaved_s
         self._recovered = False
+
+    def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002
+        """A save is longer where servers are new; a trainer alone leaves theirs as they are."""
+        self._recovered |= bool(hit.servers)
 
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:  # noqa: ARG002
         """The job may have been rolled back: what it trained since is lost."""

@@ -27,12 +27,11 @@ from cprsim.trainer.validation.calibration import (
 from cprsim.trainer.validation.compared import Compared, Load
 from cprsim.trainer.validation.modelled import (
     check_predictable,
+    hits_of,
     is_predictable,
-    largest_hit,
-    lost,
 )
 from cprsim.trainer.validation.predicted import Predicted, predict
-from cprsim.trainer.validation.rehearsal import Rehearsal
+from cprsim.trainer.validation.rehearsal import Rehearsal, kinds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,17 +147,20 @@ class Validation:
         progress: Progress | None = None,
         repeats: int = 1,
     ) -> None:
-        plans, hit = scenario.plans_of(policies), largest_hit(scenario, seed)
-        left_out = [name for name, plan in plans.items() if not is_predictable(plan, hit)]
+        plans, hits = scenario.plans_of(policies), hits_of(scenario, seed)
+        left_out = [name for name, plan in plans.items() if not is_predictable(plan, hits)]
         if policies is None and len(left_out) < len(plans):
             plans = {name: plan for name, plan in plans.items() if name not in left_out}
-        check_predictable(section, scenario.cluster.trainers, plans, hit)
+        check_predictable(section, scenario.cluster.trainers, plans, hits)
         check_fits(scenario, section, plans=plans.values())
         self._scenario, self._section, self._seed = scenario, section, seed
-        self._left_out, self._hit = left_out, hit
+        self._left_out, self._hits = left_out, hits
+        at_once = kinds(hits)
         self._rehearsed = [
-            _Rehearsed(plan, names, (rehearsed_of(scenario, section, plan), section, plan, hit), [])
-            for plan, names in rehearsals(plans, lost(hit))
+            _Rehearsed(
+                plan, names, (rehearsed_of(scenario, section, plan), section, plan, at_once), []
+            )
+            for plan, names in rehearsals(plans)
         ]
         self._runs = {name: list[Trained]() for name in plans}
         self._steps, self._progress, self._done = section.data(scenario, seed).steps, progress, 0
@@ -170,7 +172,7 @@ class Validation:
         """Carry out all rehearsals once."""
         for each in self._rehearsed:
             asked = self._scenario, self._section, each.plan
-            each.ran.append(rehearse(*asked, self._tell, self._hit))
+            each.ran.append(rehearse(*asked, self._tell, self._hits))
             self._done += each.plan.steps
 
     def predict(self, others: Iterable["Validation"] = ()) -> Predicted:
@@ -180,7 +182,7 @@ class Validation:
         for own in self._rehearsed:
             alike = (each.ran for each in of_others if each.depends_on == own.depends_on)
             ran = [*own.ran, *chain.from_iterable(alike)]
-            found = measured(ran, own.plan, self._scenario, self._hit)
+            found = measured(ran, own.plan, self._scenario, self._hits)
             calibrations |= dict.fromkeys(own.names, found)
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
 
