@@ -44,6 +44,7 @@ from cprsim.trainer.validation.modelled import (
     period_of,
 )
 from cprsim.trainer.validation.pinned import pinned
+from cprsim.trainer.validation.predicted import predict
 from cprsim.trainer.validation.rehearsal import (
     kinds,
     longness,
@@ -457,6 +458,17 @@ def test_stretches_take_more_than_their_steps(modelled):
     assert times.saved_s == pytest.approx(0.2)
 
 
+def test_a_save_takes_longer_after_a_failure_of_servers():
+    """And not of the trainer, whose failure leaves them as they are."""
+    times = StretchTimes(Calibration(*(1.0, 0, 0, 0, 0, 0), resaved_s=0.2))
+    for number, hit in enumerate([Hit((), (0,)), Hit((1,), ())]):
+        times.failure(number, hit)
+        times.span("reschedule", number, number + 0.1)
+        times.span("save", number + 0.1, number + 0.2)
+        times.span("save", number + 0.2, number + 0.3)
+        assert times.saved_s == pytest.approx(0.2 * number)
+
+
 def test_a_save_takes_less_the_fewer_steps_are_trained_since_the_one_before():
     """Those that are trained again don't count twice."""
     times = StretchTimes(Calibration(*(1.0, 0, 0, 0, 0, 0), long_s=0.7))
@@ -493,10 +505,27 @@ def test_who_fails_at_once_in_the_job(tmp_path):
 
     log = tmp_path / "failures.csv"
     log.write_text("time_s,node\n1,0\n2,3\n2,1\n2,4\n90,0\n90,1\n90,2\n")
-    assert kinds(hits_of(of(exactly=0), 0)) == [(1, 0)]
-    assert kinds(hits_of(of(exactly=3, hits={"parameter_servers": 3}), 0)) == [(3, 0)]
+    assert kinds(hits_of(of(exactly=0), 0)) == [1]
+    assert kinds(hits_of(of(exactly=3, hits={"parameter_servers": 3}), 0)) == [3]
     found = hits_of(of(trace=str(log), while_waiting=False), 0)
     assert [(each.servers, each.trainers) for each in found] == [((0,), ()), ((1, 3), (0,))]
+
+
+@pytest.mark.parametrize(
+    ("policy", "load_s"), [("full", 10.0), ("partial", 4.0), ("triplets", 13.0)]
+)
+def test_a_trainer_that_fails_alone_loads_its_dense_part(config, policy, load_s):
+    """Of five failures two are its: all return in 2 s, shards in 1 s or 4, the trainer in 0.5."""
+    (config.parent / "kills.csv").write_text("time_s,node\n0.03,0\n0.1,3\n0.2,1\n0.3,2\n0.4,3\n")
+    mapping = load_mapping(config)
+    scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
+    costs = {"load_full_s": 2.0, "load_partial_s": 1.0, "beside_s": 4.0, "load_trainer_s": 0.5}
+    costs |= {"step_s": 0.01, "save_s": 0.0, "reschedule_s": 7.0, "detect_s": 0.0}
+    found = predict(scenario, section, [policy], {policy: Calibration(**costs)}).of[policy]
+
+    assert [kill.hit.servers for kill in found.kills][:5] == [(0,), (), (1,), (2,), ()]
+    assert found.ledger.load == pytest.approx(load_s)
+    assert found.ledger.reschedule == pytest.approx(7.0 * len(found.kills))
 
 
 def test_a_period_is_whole_steps():
@@ -536,7 +565,8 @@ def test_a_plan_that_can_not_be_predicted_is_refused():
 
     assert str(error.value) == (
         "policies.mine: can't be validated yet; choose a policy with one schedule, all of whose "
-        "saves are alike, at most one under way at a time, and with one answer to all failures"
+        "saves are alike, at most one under way at a time, and with one answer to all failures of "
+        "servers"
     )
 
 

@@ -144,8 +144,9 @@ configuration and {during:.1f} during one, which has what was trained in it.
 - **Inputs**: the scenario (rows, samples, servers, intervals), the steps at which failures
   strike, and where the updates of the first samples go. All configurations have {base} set.
 - **Calibrated**, on the servers and tables of the configuration, in a short run that knows nothing
-  of its policies' intervals or failures (`cprsim/trainer/validation/rehearsal.py`: {whole} saves of
-  everything, {portions} of chosen rows where a save takes an eighth of them, {kills} kills).
+  of its policies' intervals, and of its failures who fails at once alone
+  (`cprsim/trainer/validation/rehearsal.py`: {whole} saves of everything, {portions} of chosen rows
+  where a save takes an eighth of them, {kills} kills).
 - **Predicted**: everything else, and written down before anything was trained: the hashes below are
   of those files.
 

@@ -64,7 +64,7 @@ def merging_at_once_s(merge_s: float, reading: ReadingTime, merged: Collection[C
     return sharing(len(merged)) * merge_s + reading.of(merged)
 
 
-def sharing(servers: float) -> float:
+def sharing(servers: int) -> float:
     """How many times as long servers that read or merge at once take as one: they share cores."""
     return float(servers) if servers <= 1 else max(servers / cores(), 1.0)
 

@@ -133,8 +133,8 @@ def rehearse(
     """Carry out one of `rehearsals` once, on the scenario's model and servers.
 
     Its policies, failures and costs are not looked at, and the samples are those of seed 0: so what
-    is `rehearsed_of` is the same in several scenarios. `progress`: as in `train`. `hits`: who
-    fails at once in the job; each kind is rehearsed.
+    is `rehearsed_of` is the same in several scenarios. `progress`: as in `train`. `hits`: who fails
+    at once in the job; each of their `kinds` is rehearsed.
 
     Raises
     ------

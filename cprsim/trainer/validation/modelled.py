@@ -43,7 +43,8 @@ def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
         return False
     if plan.schedules[0].save.blocking and plan.redundancy is None:
         return True
-    one, *others = [plan.recover(lost(*kind)) for kind in ((1, 0), *kinds(hits))]
+    # A lost trainer is always waited for.
+    one, *others = [plan.recover(lost(servers)) for servers in (1, *filter(None, kinds(hits)))]
     alike = {(each.rollback, each.keep_training) for each in others} <= {
         (one.rollback, one.keep_training)
     }
@@ -82,7 +83,7 @@ def check_predictable(
             found.append(
                 f"policies.{name}: can't be validated yet; choose a policy with one schedule, all "
                 "of whose saves are alike, at most one under way at a time, and with one answer to "
-                "all failures"
+                "all failures of servers"
             )
     if found:
         raise ScenarioError(*found)

@@ -172,9 +172,6 @@ def _prediction(
     times = StretchTimes(calibration)
     ledger = play_against(modelled, name, met.timeline, times)
     told = replace(ledger, train=times.kept_s, lost=times.lost_s, save=ledger.save + times.saved_s)
-    if plan.recover(lost(0, 1)).rollback != "all":  # then only the trainer loads, its dense part
-        alone = sum(not kill.hit.servers for kill in met.kills)
-        told = replace(told, load=told.load + alone * calibration.load_trainer_s)
     if plan.tracking is not None and period is not None:
         found = of_scenario(
             scenario, plan.tracking, data, period, data.steps, kills=met.kills, seed=seed
@@ -184,11 +181,13 @@ def _prediction(
             save=told.save + found.merging_s(calibration.merge_s, calibration.reading),
             load=told.load + found.reading_s(calibration.reading),
         )
+    alone = sum(not kill.hit.servers for kill in met.kills)
     if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same
         count = ledger.failures
-        told = replace(
-            told, reschedule=count * calibration.reschedule_s, load=count * calibration.beside_s
-        )
+        load_s = (count - alone) * calibration.beside_s
+        told = replace(told, reschedule=count * calibration.reschedule_s, load=load_s)
+    if plan.recover(lost(0, 1)).rollback != "all":  # then only the trainer loads, its dense part
+        told = replace(told, load=told.load + alone * calibration.load_trainer_s)
     return Prediction(
         system=modelled.policies[name].system,
         period=period,

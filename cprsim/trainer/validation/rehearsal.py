@@ -115,21 +115,21 @@ def strikes(script: Sequence[Stretch]) -> list[Strike]:
     return found
 
 
-def kinds(hits: Iterable[Hit]) -> list[tuple[int, int]]:
-    """How many servers and trainers fail at once, each kind once."""
-    return sorted({(len(hit.servers), len(hit.trainers)) for hit in hits})
+def kinds(hits: Iterable[Hit]) -> list[int]:
+    """How many servers fail at once, each number once; none where the trainer does alone."""
+    return sorted({len(hit.servers) for hit in hits})
 
 
 def struck(number: int, servers: int, hits: Iterable[Hit] = (ONE_SERVER,)) -> Hit:
-    """Who is killed by a strike of that number: each kind of `hits` with each server as the first.
+    """Who is killed by a strike of that number: each kind of `hits`, then with the next server.
 
-    Answers alternate, so two strikes follow each other that kill the same.
+    Answers alternate, so two strikes follow each other that kill the same. A trainer that fails
+    together with servers is left alone.
     """
-    each, turn = kinds(hits), number // 2
-    shifted = turn + turn // math.lcm(servers, len(each))
-    of_servers, of_trainers = each[shifted % len(each)]
-    at_once = range(turn, turn + min(of_servers, servers))
-    return Hit(tuple(server % servers for server in at_once), tuple(range(of_trainers)))
+    each = kinds(hits)
+    first, kind = divmod(number // 2, len(each))
+    at_once = range(first, first + min(each[kind], servers))
+    return Hit(tuple(server % servers for server in at_once), () if each[kind] else (0,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def trains_beside(plan: Plan) -> bool:
 def rehearsal_of(plan: Plan) -> Rehearsal:
     """Of a plan that trains on beside saves or losses: with its own saves, copies and answers.
 
-    It answers all failures alike, else it couldn't be predicted.
+    It answers all failures of servers alike, else it couldn't be predicted.
     """
     schedule = plan.schedules[0]
     whole = Save() if schedule.save.blocking else schedule.save

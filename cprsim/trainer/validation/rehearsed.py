@@ -55,7 +55,7 @@ class _Load(NamedTuple):
     """What a load takes: whole files, of lost servers, of all, or of none (filled beside training).
 
     Or, of a lost trainer alone, its dense part. And, of a lost server, each file of chosen rows,
-    each of its rows, and any such file; and what is lost with it beyond the mean (`_beyond`).
+    each of its rows, and any such file; and each server beyond the mean number that is lost.
     """
 
     lost_s: float = 0.0
@@ -66,7 +66,6 @@ class _Load(NamedTuple):
     row_s: float = 0.0
     any_s: float = 0.0
     further_s: float = 0.0
-    too_s: float = 0.0
 
     @property
     def reading(self) -> ReadingTime:
@@ -110,13 +109,10 @@ class RehearsalTimes:
     ) -> None:
         self._ran, self._paces = ran, paces(ran)
         self._script, self._strikes = plan.script, strikes(plan.script)
-        # Of the job's failures: shares with a trainer, and of one alone; of those of any servers,
-        # how many these are, and the share with a trainer, too.
-        of_servers = [hit for hit in hits if hit.servers]
-        self._new = _mean(bool(hit.trainers) for hit in hits)
-        self._servers, self._alone = servers, 1 - len(of_servers) / len(hits)
-        self._hit = _mean(min(len(hit.servers), servers) for hit in of_servers)
-        self._too = _mean(bool(hit.trainers) for hit in of_servers)
+        self._servers = servers
+        # Of the job's failures: the share of the trainer's; how many servers the others have.
+        self._of_trainer = _mean(not hit.servers for hit in hits)
+        self._hit = _mean(min(len(hit.servers), servers) for hit in hits if hit.servers)
         self._struck = [struck(number, servers, hits) for number in range(len(self._strikes))]
         # All runs have the same parts of saves where training waits for them.
         chooses = any(each.save.portion < 1 for each in plan.script)
@@ -134,7 +130,7 @@ class RehearsalTimes:
             "long_s": whole.long_s,
             "stall_s": self._stall_s(),
             "load_full_s": load.all_s,
-            "load_partial_s": load.lost_s or load.all_s,
+            "load_partial_s": load.lost_s if self._hit else load.all_s,
             "load_trainer_s": load.trainer_s,
             # What training would go on beside, were it not pinned to steps.
             "beside_s": load.none_s or load.lost_s,
@@ -146,7 +142,9 @@ class RehearsalTimes:
         chosen = self._save(load.reading, chosen=True)
         merged = any(each.merged for of in self._stored.values() for each in of)
         # Who never merged would have to read and to write everything, as nobody beside it does.
-        of_one_s = load.lost_s / sharing(self._hit) if self._hit else load.all_s
+        of_one_s = load.lost_s - load.further_s * (self._hit - 1)
+        if not self._hit:
+            of_one_s = load.all_s / sharing(self._servers)
         alone_s = of_one_s + whole.after_long_s / sharing(self._servers)
         merge_s = chosen.merge_s if merged else alone_s
         return found | {
@@ -191,25 +189,23 @@ class RehearsalTimes:
             start = each.end
         # The last step of the job is in no stretch.
         found = _each_s(self._seconds_of("train")[: len(causes)], causes)
-        step_s, stretch_s, of_servers_s, of_trainers_s, warm_s = found
-        resumed_s = self._new * of_trainers_s + (1 - self._new) * of_servers_s
+        step_s, stretch_s, of_servers_s, of_trainer_s, warm_s = found
+        resumed_s = self._of_trainer * of_trainer_s + (1 - self._of_trainer) * of_servers_s
         return _Stretch(step_s, stretch_s, resumed_s, warm_s)
 
     def _of_failures(self, cause: str) -> float:
         """The mean over failures like the job's: who is lost makes a difference, and how many."""
         firsts = sorted({hit.servers[:1] for hit in self._struck} - {()})
         causes = [
-            (not hit.servers, *self._beyond(hit), *(hit.servers[:1] == one for one in firsts))
+            (not hit.servers, self._further(hit), *(hit.servers[:1] == one for one in firsts))
             for hit in self._struck
         ]
-        trainers_s, _, _, *of_servers_s = _each_s(self._seconds_of(cause), causes)
-        return self._alone * trainers_s + (1 - self._alone) * _mean(of_servers_s)
+        trainer_s, _, *of_servers_s = _each_s(self._seconds_of(cause), causes)
+        return self._of_trainer * trainer_s + (1 - self._of_trainer) * _mean(of_servers_s)
 
-    def _beyond(self, hit: Hit) -> tuple[float, float]:
-        """By how many servers it is more than the mean of those with any; and by a trainer, too."""
-        if not hit.servers:
-            return 0.0, 0.0
-        return len(hit.servers) - self._hit, bool(hit.trainers) - self._too
+    def _further(self, hit: Hit) -> float:
+        """How many servers it has beyond the mean of those with any."""
+        return len(hit.servers) - self._hit if hit.servers else 0.0
 
     def _load(self) -> _Load:
         causes = []
@@ -219,8 +215,7 @@ class RehearsalTimes:
             longest = max((self._appended(server, each) for server in whose), default=NOTHING)
             answers = [bool(whose) and each.returns == one for one in ("lost", "all", "none")]
             read = [sharing(len(whose)) * one for one in (*longest, longest.files > 0)]
-            beyond = (0.0, 0.0) if all_ else self._beyond(hit)
-            causes.append((*answers, not whose, *read, *beyond))
+            causes.append((*answers, not whose, *read, 0.0 if all_ else self._further(hit)))
         return _Load(*_each_s(self._seconds_of("load"), causes))
 
     def _appended(self, server: int, strike: Strike) -> Chain:
