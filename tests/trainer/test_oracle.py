@@ -97,6 +97,17 @@ def test_the_time_that_who_is_killed_takes_to_die_is_that_of_detection(tmp_path,
     assert at == [(before, "detect") for before in ("train", "load", "load")]
 
 
+@pytest.mark.parametrize(
+    "plan", [full_plan(INTERVAL), partial_plan(INTERVAL)], ids=["full", "partial"]
+)
+def test_a_server_and_the_trainer_that_die_together_are_replaced_together(tmp_path, plan):
+    recovered = ran(plan, [(14.0, trainer_hit(0)), (27.0, trainer_hit(1))], tmp_path)
+    causes = [span.cause for span in recovered.job.watch.spans]
+
+    assert (recovered.struck, recovered.replaced) == (4, 4)
+    assert [causes.count(each) for each in ("detect", "reschedule", "load")] == [2, 2, 2]
+
+
 def test_full_recovery_does_again_what_was_lost(tmp_path):
     recovered = ran(full_plan(INTERVAL), KILLS, tmp_path)
 

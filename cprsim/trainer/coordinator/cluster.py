@@ -165,6 +165,7 @@ class LocalCluster:
             self._roster.tell(name, op, step, facts)
         except PeerLostError:
             self._declare_dead(name)
+            self._listen(0.0)  # who has died with it has gone as well, and is replaced with it
 
     def connect(self, epoch: int, holders: Sequence[Sequence[int]], again: bool) -> None:
         """Ask all trainers to connect to servers.
@@ -189,13 +190,17 @@ class LocalCluster:
         end_s = self._roster.now_s() + timeout_s
         while not self._news:
             limit_s = min(end_s, self._owed.next_s)
-            for name, message in self._roster.hear(max(limit_s - self._roster.now_s(), 0.0)):
-                if self._alive[name]:
-                    self._hear(name, message)
+            self._listen(max(limit_s - self._roster.now_s(), 0.0))
             self.end(self._owed.late)
             if not self._news and self._roster.now_s() >= end_s:
                 return None
         return self._news.popleft()
+
+    def _listen(self, timeout_s: float) -> None:
+        """Hear all that there is, or what comes first within that time."""
+        for name, message in self._roster.hear(timeout_s):
+            if self._alive[name]:
+                self._hear(name, message)
 
     def _hear(self, name: Name, message: Message | None) -> None:
         if message is None:
