@@ -295,7 +295,7 @@ def _logs(gathered: Gathered, cohort: ReplayCohort, rows: list[int], servers: in
 
 def _told(hit: Hit, servers: int) -> list[int]:
     """How many nodes, how severe, and which; trainers after the servers."""
-    nodes = [*hit.servers, *(servers + trainer for trainer in hit.trainers)]
+    nodes = hit.nodes(servers)
     return [len(nodes), SEVERITIES.index(hit.severity), *nodes]
 
 

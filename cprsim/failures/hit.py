@@ -26,6 +26,10 @@ class Hit(NamedTuple):
             tuple([node - servers for node in nodes if node >= servers]),
         )
 
+    def nodes(self, servers: int) -> list[int]:
+        """Their numbers, where there are so many servers; as `of` takes them."""
+        return [*self.servers, *(servers + trainer for trainer in self.trainers)]
+
 
 class MeanHit(NamedTuple):
     """Mean numbers of servers and of trainers that a failure takes down.

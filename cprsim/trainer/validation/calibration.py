@@ -220,11 +220,6 @@ def _strikes(plan: Rehearsal, servers: int, hits: Sequence[Hit]) -> str:
     rows = [
         f"{strike.executed + 0.5},{node}"
         for number, strike in enumerate(strikes(plan.script))
-        for node in _nodes(struck(number, servers, hits), servers)
+        for node in struck(number, servers, hits).nodes(servers)
     ]
     return "\n".join(["time_s,node", *rows, ""])
-
-
-def _nodes(hit: Hit, servers: int) -> list[int]:
-    """Numbers in a log: servers come first."""
-    return [*hit.servers, *(servers + trainer for trainer in hit.trainers)]

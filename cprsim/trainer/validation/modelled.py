@@ -44,18 +44,16 @@ def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
     if plan.schedules[0].save.blocking and plan.redundancy is None:
         return True
     # A lost trainer is always waited for.
-    one, *others = [plan.recover(lost(servers)) for servers in (1, *filter(None, kinds(hits)))]
-    alike = {(each.rollback, each.keep_training) for each in others} <= {
-        (one.rollback, one.keep_training)
-    }
-    if plan.recovery == "parity" and not one.keep_training:  # as no model of parities does
+    answers = [plan.recover(lost(servers)) for servers in (1, *filter(None, kinds(hits)))]
+    alike = len({(each.rollback, each.keep_training) for each in answers}) == 1
+    if plan.recovery == "parity" and waits(plan):  # as no model of parities does
         return False
     return plan.sequence is None and plan.schedules[0].max_pending == 1 and alike
 
 
-def waits_for(plan: Plan, servers: int) -> bool:
-    """Whether training waits until so many servers are filled again."""
-    return not plan.recover(lost(servers)).keep_training
+def waits(plan: Plan) -> bool:
+    """Whether training waits until a lost server is filled again."""
+    return not plan.recover(lost(1)).keep_training
 
 
 def check_predictable(
@@ -152,7 +150,7 @@ def calibrated(
     if all(map(trains_beside, plans.values())):  # pinned to steps, it has all landed by the next
         if not any(plan.schedules[0].save.blocking for plan in plans.values()):
             mapping["costs"] |= {"save": "0 s"}
-        if not any(waits_for(plan, 1) for plan in plans.values()):
+        if not any(waits(plan) for plan in plans.values()):
             mapping["costs"] |= {"load_full": "0 s", "load_partial": "0 s", "reschedule": "0 s"}
     mapping["failures"] = {"exactly": 0, "while_waiting": False}
     given = mapping["policies"]

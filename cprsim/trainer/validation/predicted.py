@@ -25,7 +25,7 @@ from cprsim.trainer.validation.modelled import (
     check_predictable,
     hits_of,
     period_of,
-    waits_for,
+    waits,
 )
 from cprsim.trainer.validation.pinned import Kill, pinned
 from cprsim.trainer.validation.rehearsal import lost, trains_beside
@@ -182,7 +182,7 @@ def _prediction(
             load=told.load + found.reading_s(calibration.reading),
         )
     alone = sum(not kill.hit.servers for kill in met.kills)
-    if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same
+    if trains_beside(plan) and not waits(plan):  # pinned to steps, it waits all the same
         count = ledger.failures
         load_s = (count - alone) * calibration.beside_s
         told = replace(told, reschedule=count * calibration.reschedule_s, load=load_s)

@@ -142,9 +142,8 @@ class RehearsalTimes:
         chosen = self._save(load.reading, chosen=True)
         merged = any(each.merged for of in self._stored.values() for each in of)
         # Who never merged would have to read and to write everything, as nobody beside it does.
-        of_one_s = load.lost_s - load.further_s * (self._hit - 1)
-        if not self._hit:
-            of_one_s = load.all_s / sharing(self._servers)
+        of_all_s = load.all_s / sharing(self._servers)
+        of_one_s = load.lost_s - load.further_s * (self._hit - 1) if self._hit else of_all_s
         alone_s = of_one_s + whole.after_long_s / sharing(self._servers)
         merge_s = chosen.merge_s if merged else alone_s
         return found | {
@@ -190,8 +189,7 @@ class RehearsalTimes:
         # The last step of the job is in no stretch.
         found = _each_s(self._seconds_of("train")[: len(causes)], causes)
         step_s, stretch_s, of_servers_s, of_trainer_s, warm_s = found
-        resumed_s = self._of_trainer * of_trainer_s + (1 - self._of_trainer) * of_servers_s
-        return _Stretch(step_s, stretch_s, resumed_s, warm_s)
+        return _Stretch(step_s, stretch_s, self._of_any(of_trainer_s, of_servers_s), warm_s)
 
     def _of_failures(self, cause: str) -> float:
         """The mean over failures like the job's: who is lost makes a difference, and how many."""
@@ -201,7 +199,11 @@ class RehearsalTimes:
             for hit in self._struck
         ]
         trainer_s, _, *of_servers_s = _each_s(self._seconds_of(cause), causes)
-        return self._of_trainer * trainer_s + (1 - self._of_trainer) * _mean(of_servers_s)
+        return self._of_any(trainer_s, _mean(of_servers_s))
+
+    def _of_any(self, trainer_s: float, servers_s: float) -> float:
+        """The mean over the job's failures, those of the trainer and those of servers."""
+        return self._of_trainer * trainer_s + (1 - self._of_trainer) * servers_s
 
     def _further(self, hit: Hit) -> float:
         """How many servers it has beyond the mean of those with any."""
