@@ -83,6 +83,9 @@ def _parities(entries: int) -> str:
     return f'policies.ecrm={{ system = "ecrm", parity = {entries} }}'
 
 
+#: The trainer alone, one server or two at once, on a law; `exactly` has failures of one size.
+_BURSTS = """failures={ distribution = "exponential", per = "node", mean = "1 h", \
+while_waiting = false, bursts = { mean = "0.6 s", rack = 3, sizes = { 1 = 1, 2 = 1 } } }"""
 _MFU, _SSU = "policies.cpr-mfu", "policies.cpr-ssu"
 #: Policies whose saves are of chosen rows.
 _CHOOSING = ("cpr-mfu", "cpr-ssu", "cpr-scar")
@@ -128,6 +131,14 @@ CONFIGURATIONS = {
     "2 of 3 servers at once": Configuration(("full", "cpr-mfu"), _servers(3, 2), 15),
     "5 servers": Configuration(("full", "cpr-ssu"), _servers(5), 2),
     "3 of 5 servers at once": Configuration(("full", "partial"), _servers(5, 3), 2),
+    "the trainer fails, too": Configuration(
+        ("full", "partial", "cpr-mfu"),
+        ["failures.hits={ weights = { parameter_servers = 1, trainers = 1 } }"],
+        21,
+    ),
+    "bursts on 3 servers": Configuration(
+        ("full", "partial", "cpr-mfu"), [*_servers(3), _BURSTS], 22
+    ),
 }
 
 _INTRO = """\
