@@ -447,50 +447,66 @@ def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
 def test_stretches_take_more_than_their_steps(modelled):
     """Those of `test_failures_strike_where_so_many_steps_have_been_trained`."""
     timeline = AbsoluteTimeline([4.5, 7.875, 9.25, 13.625], [Hit((0,), ())] * 4)
-    costs = Calibration(*(1.0, 0, 0, 0, 0, 0), stretch_s=0.1, resumed_s=0.001, resaved_s=0.2)
-    times = StretchTimes(costs)
+    costs = Calibration(*(1.0, 0, 0, 0, 0, 0), stretch_s=0.1, resumed_s=0.001, slow_s=0.01)
+    times = StretchTimes(costs, 2)
     play_against(modelled, "full", timeline, times)
 
     # Struck are stretches of 1, 2 and 3 steps, the last two of which follow a recovery; none is
     # under way when the third failure strikes. Kept are 3, 3 after a recovery, 3, and 1.
-    assert times.lost_s == pytest.approx(1 + 2 + 3 + 0.1 + 2 * 0.001)
-    assert times.kept_s == pytest.approx(10 + 3 * 0.1 + 0.001)
-    assert times.saved_s == pytest.approx(0.2)
+    lost_s, kept_s = (0.01 * sum(map(longness, steps)) for steps in ((1, 2, 3), (3, 3, 3, 1)))
+    assert times.lost_s == pytest.approx(1 + 2 + 3 + 0.1 + 2 * 0.001 + lost_s)
+    assert times.kept_s == pytest.approx(10 + 3 * 0.1 + 0.001 + kept_s)
 
 
-def test_a_save_takes_longer_after_a_failure_of_servers():
-    """And not of the trainer, whose failure leaves them as they are."""
-    times = StretchTimes(Calibration(*(1.0, 0, 0, 0, 0, 0), resaved_s=0.2))
-    for number, hit in enumerate([Hit((), (0,)), Hit((1,), ())]):
-        times.failure(number, hit)
-        times.span("reschedule", number, number + 0.1)
-        times.span("save", number + 0.1, number + 0.2)
-        times.span("save", number + 0.2, number + 0.3)
-        assert times.saved_s == pytest.approx(0.2 * number)
+def test_what_is_kept_of_a_stretch_was_slow_at_its_start():
+    times = StretchTimes(Calibration(*(1.0, 0, 0, 0, 0, 0), slow_s=0.5, resumed_s=0.2), 2)
+    times.span("load", 0, 1)
+    times.span("train", 1, 21)
+    times.answered(Recover("all"), 7, 0)
+
+    assert times.kept_s == pytest.approx(7 + 0.2 + 0.5 * longness(7))
+    assert times.lost_s == pytest.approx(13 + 0.5 * (longness(20) - longness(7)))
 
 
-def test_a_save_takes_less_the_fewer_steps_are_trained_since_the_one_before():
-    """Those that are trained again don't count twice."""
-    times = StretchTimes(Calibration(*(1.0, 0, 0, 0, 0, 0), long_s=0.7))
-    times.span("train", 0, 20)
-    times.span("save", 20, 21)
+def test_a_save_takes_longer_by_new_servers():
+    """All of them are when the job starts; a trainer that fails leaves them as they are."""
+    times = StretchTimes(Calibration(*(1.0, 0, 0, 0, 0, 0), new_s=0.9), 2)
+
+    def saved_s(at_s):
+        before_s = times.saved_s
+        times.span("train", at_s, at_s + 16)
+        times.span("save", at_s + 16, at_s + 17)
+        times.span("save", at_s + 17, at_s + 18)  # the same goes on
+        return times.saved_s - before_s
+
+    assert [saved_s(0), saved_s(20)] == pytest.approx([1.8, 0.6])
+    times.failure(40, Hit((), (0,)))
+    assert saved_s(40) == pytest.approx(0.2)
+    times.failure(60, Hit((1,), ()))
+    assert saved_s(60) == pytest.approx(0.9 + 0.1 / 3)
+
+
+def test_a_save_takes_longer_the_more_steps_were_trained_since_the_one_before():
+    """Those that are trained again count twice."""
+    times = StretchTimes(Calibration(*(1.0, 0, 0, 0, 0, 0), long_s=0.7), 2)
+    times.span("train", 0, 16)
+    times.span("save", 16, 17)
     assert times.saved_s == 0
-    times.span("train", 21, 26)
-    times.span("save", 26, 27)
-    times.span("save", 27, 28)  # the same goes on
-    assert times.saved_s == pytest.approx(-0.7)
-    times.span("train", 28, 36)
-    times.answered(Recover("all"), 25, 0)
-    times.span("reschedule", 36, 37)
-    times.span("train", 37, 46)
-    times.span("save", 46, 47)
-    assert times.saved_s == pytest.approx(-0.7 - 0.7 * (1 - longness(9)))
-    assert 0 < longness(9) < 1
-    times.answered(Recover("all"), 10, 0)
-    times.span("reschedule", 47, 48)
-    times.span("train", 48, 68)
-    times.span("save", 68, 69)
-    assert times.saved_s == pytest.approx(-0.7 - 0.7 * (1 - longness(9)))
+    times.span("train", 17, 20)
+    times.span("save", 20, 21)
+    times.span("save", 21, 22)  # the same goes on
+    less_s = 0.7 * (longness(16) - longness(3))
+    assert times.saved_s == pytest.approx(-less_s)
+    times.span("train", 22, 30)
+    times.answered(Recover("all"), 19, 0)
+    times.span("reschedule", 30, 31)
+    times.span("train", 31, 45)
+    times.span("save", 45, 46)
+    assert times.saved_s == pytest.approx(0.7 * (longness(22) - longness(16)) - less_s)
+
+
+def test_how_long_a_stretch_is_grows_ever_more_slowly():
+    assert [longness(steps) for steps in (0, 6, 18, 42)] == [0, 1, 2, 3]
 
 
 def test_who_fails_at_once_in_the_job(tmp_path):

@@ -18,6 +18,8 @@ from cprsim.trainer.validation import appended
 from cprsim.trainer.validation.calibration import Calibration, averaged, measured
 from cprsim.trainer.validation.rehearsal import (
     SHORT,
+    USUAL,
+    Newness,
     longness,
     rehearsal,
     strikes,
@@ -80,6 +82,7 @@ def rehearsed(plan, sizes=(2000, 2000), hits=(ONE,), rows_after=lambda steps: 80
     at once. `rows_after`: of a save after so many steps, 200 after 6 and 340 after 13.
     """
     now_s, spans, parts, done, number = 0.0, [], [], 0, 0
+    newness = Newness(2)
     files, appended, in_files = [0, 0], [0, 0], [0, 0]
 
     def take(cause, seconds):
@@ -89,10 +92,12 @@ def rehearsed(plan, sizes=(2000, 2000), hits=(ONE,), rows_after=lambda steps: 80
 
     for place, stretch in enumerate(plan.script):
         steps = stretch.end - done
+        trained = steps + 2 * (stretch.returns == "all")
         if stretch.returns is None:
-            take("train", 0.01 * steps + 0.002 + (0 if place else 9.0))  # the first warms up
+            warm_s = 0 if place else 9.0  # the first warms up
+            take("train", 0.01 * steps + 0.003 * longness(steps) + 0.002 + warm_s)
         else:
-            take("train", 0.01 * 2 + 0.002)
+            take("train", 0.01 * 2 + 0.003 * longness(2) + 0.002)
             hit = struck(number, 2, hits)
             lost, both = hit.servers, len(hit.servers) == 2
             of_first_s = 0.002 + 0.004 * lost[0] if lost else 0.007
@@ -106,14 +111,14 @@ def rehearsed(plan, sizes=(2000, 2000), hits=(ONE,), rows_after=lambda steps: 80
             of_lost_s = 0.02 + 0.006 * both if lost else 0.004
             take("load", (0.03 if stretch.returns == "all" else of_lost_s) + at_once * of_one)
             resumed_s = 0.001 + 0.008 * bool(hit.trainers)
-            take("train", 0.01 * (steps - 2 * (stretch.returns == "lost")) + resumed_s)
+            take("train", 0.01 * (trained - 2) + 0.003 * longness(trained - 2) + resumed_s)
+            newness.failed(hit)
             number += 1
         done = stretch.end
         chosen = stretch.save.portion < 1
-        # What follows a recovery of servers takes longer.
-        late_s = 0.004 if stretch.returns and lost else 0.0
+        late_s = 0.004 * newness.saved()
         used = rows_after(steps)
-        long_s = 0.003 * longness(steps)
+        long_s = 0.003 * longness(trained)
         merging, read_s = [], 0.0
         for server in range(2 * chosen):  # the store merges when twice as much is appended
             in_files[server] += sizes[server]
@@ -128,10 +133,13 @@ def rehearsed(plan, sizes=(2000, 2000), hits=(ONE,), rows_after=lambda steps: 80
         merging_s = sum(merging) * (0.02 + read_s)  # one after the other on one core
         of_rows_s = 0.005 + 2e-5 * used + long_s if chosen else 0.016 + 2 * long_s
         take("save", late_s + merging_s + of_rows_s)
-        for server in (0, 1):
-            rows, size = (used, sizes[server]) if chosen else (None, 20_000)
-            took_s = (0.001 * server, 0.002, 0.003)
-            parts.append(ShardSave(done, server, size, rows, *took_s))
+        parts += [
+            ShardSave(
+                *(done, server, *((sizes[server], used) if chosen else (20_000, None))),
+                *(0.001 * server, 0.002, 0.003),
+            )
+            for server in (0, 1)
+        ]
     return SimpleNamespace(
         spans=spans, parts=parts, seconds=seconds_of(spans), replaced=10, struck=10
     )
@@ -164,18 +172,21 @@ def test_a_calibrated_model_charges_what_was_measured():
     model = Scenario(**(scenario.mapping() | {"costs": found.costs})).cost_model
     tier = plan.tier("remote")
 
-    trained = (found.step_s, found.stretch_s, found.resumed_s)
-    assert trained == pytest.approx((0.01, 0.002, 0.001))
-    assert found.resaved_s == pytest.approx(0.004)
+    trained = (found.step_s, found.slow_s, found.stretch_s, found.resumed_s)
+    assert trained == pytest.approx((0.01, 0.003, 0.002, 0.001))
+    assert found.new_s == pytest.approx(0.004)
     assert found.merge_s == pytest.approx(0.02)
-    # After a long stretch.
-    assert (found.chosen_s, found.row_s, found.long_s) == pytest.approx((0.008, 2e-5, 0.003))
-    assert model.seconds(model.save(tier)) == pytest.approx(0.022)
+    long_s = 0.003 * longness(USUAL)
+    of_chosen = (found.chosen_s, found.row_s, found.long_s)
+    assert of_chosen == pytest.approx((0.005 + long_s, 2e-5, 0.003))
+    assert model.seconds(model.save(tier)) == pytest.approx(0.016 + 2 * long_s)
     # 200 of the 2000 rows of a server are a tenth; what that takes of a whole save, 1 ms to choose
-    # them, and to collect them, is a part of 12 ms.
+    # them, and to collect them, is a part of 4 ms and that of a save.
     collected_s = found.gather_s * 200 / 1e6
     fixed_s = found.save_fixed_s("mfu", 200, 0.1)
-    assert fixed_s == pytest.approx(0.012 - 0.0022 - 0.001 - collected_s)
+    assert fixed_s == pytest.approx(
+        found.chosen_s + 0.004 - found.save_s / 10 - 0.001 - collected_s
+    )
     assert found.save_fixed_s("mfu", 200, 0.9) == 0
     assert model.seconds(model.load(tier, "all", 1)) == pytest.approx(0.03)
     assert model.seconds(model.load(tier, "lost", 1)) == pytest.approx(0.02)
@@ -197,8 +208,9 @@ def test_where_no_server_merges_it_takes_what_is_read_and_written():
     apart = seconds_in([rehearsed(plan, (3500, 5000))], plan)  # and once together
 
     # But for what was appended; both save at once.
-    assert (one.merge_s, several.merge_s) == pytest.approx((0.031, 0.031))  # 20 and half of 22 ms
-    assert trainers.merge_s == pytest.approx(0.03 / 2 + 0.022 / 2)  # of servers alone none loads
+    both_save_s = 0.016 + 0.006 * longness(USUAL)
+    assert (one.merge_s, several.merge_s) == pytest.approx((0.02 + both_save_s / 2,) * 2)
+    assert trainers.merge_s == pytest.approx((0.03 + both_save_s) / 2)  # of servers none loads
     assert apart.merge_s == pytest.approx(0.02)
     assert averaged(costs).merge_s == 0.375
 
@@ -209,7 +221,8 @@ def test_rows_that_hardly_vary_say_nothing_of_what_one_takes():
     found = seconds_in([rehearsed(plan, rows_after=lambda steps: 200 - 10 * (steps == 1))], plan)
 
     assert found.row_s == 0
-    assert found.chosen_s == pytest.approx(0.008 + 2e-5 * 200, rel=0.01)
+    usual_s = 0.005 + 0.003 * longness(USUAL) + 2e-5 * 200
+    assert found.chosen_s == pytest.approx(usual_s, rel=0.01)
 
 
 def test_times_are_reduced_over_repeats_before_what_each_cause_adds_is_fitted():
@@ -230,11 +243,23 @@ def test_times_are_reduced_over_repeats_before_what_each_cause_adds_is_fitted():
     assert (found.save_s, found.chosen_s) == pytest.approx((expected.save_s, expected.chosen_s))
 
 
-def test_whole_saves_are_those_after_long_stretches():
+def test_whole_saves_are_those_after_usual_stretches_by_servers_that_are_not_new():
     plan = rehearsal(None)
     found = seconds_in([rehearsed(plan)], plan)
 
-    assert (found.save_s, found.long_s) == pytest.approx((0.022, 0.006))
+    assert (found.long_s, found.new_s) == pytest.approx((0.006, 0.004))
+    assert found.save_s == pytest.approx(0.016 + 0.006 * longness(USUAL))
+
+
+def test_a_server_is_less_new_with_each_save():
+    newness = Newness(2)
+
+    assert [newness.saved() for _ in range(5)] == pytest.approx([2, 2 / 3, 2 / 9, 2 / 27, 0])
+    newness.failed(TRAINER)
+    newness.failed(ONE)
+    assert [newness.saved(), newness.saved()] == pytest.approx([1, 1 / 3])
+    newness.failed(TWO)
+    assert newness.saved() == 2
 
 
 def test_repeats_are_put_at_one_pace():
@@ -308,10 +333,10 @@ def test_failures_of_the_trainer_are_no_servers():
     assert found.detect_s == pytest.approx(0.75 * 0.004 + 0.25 * 0.007)
     assert found.reschedule_s == pytest.approx(0.75 * 0.05 + 0.25 * 0.03)
     assert (found.load_full_s, found.load_partial_s) == pytest.approx((0.03, 0.02))
-    assert (found.load_trainer_s, found.resaved_s) == pytest.approx((0.004, 0.004))
+    assert (found.load_trainer_s, found.new_s) == pytest.approx((0.004, 0.004))
     assert found.resumed_s == pytest.approx(0.75 * 0.001 + 0.25 * 0.009)
     assert (alone.reschedule_s, alone.detect_s) == pytest.approx((0.03, 0.007))
-    assert (alone.load_trainer_s, alone.resaved_s) == pytest.approx((0.004, 0.0))
+    assert (alone.load_trainer_s, alone.new_s) == pytest.approx((0.004, 0.0))
     assert alone.load_partial_s == alone.load_full_s  # of servers alone nothing is known
 
 

@@ -153,7 +153,8 @@ configuration and {during:.1f} during one, which has what was trained in it.
 ## What is an input, what is calibrated, what is a prediction
 
 - **Inputs**: the scenario (rows, samples, servers, intervals), the steps at which failures
-  strike, and where the updates of the first samples go. All configurations have {base} set.
+  strike, and where the updates of the first samples go. All configurations have {base} set, but
+  for failures that they set themselves.
 - **Calibrated**, on the servers and tables of the configuration, in a short run that knows nothing
   of its policies' intervals, and of its failures who fails at once alone
   (`cprsim/trainer/validation/rehearsal.py`: {whole} saves of everything, {portions} of chosen rows

@@ -29,8 +29,8 @@ from cprsim.trainer.validation.rehearsed import RehearsalTimes
 
 #: What isn't of the block `[costs]`.
 _OF_TRAINING = (
-    *("step_s", "stretch_s", "resumed_s", "warm_s"),
-    *("resaved_s", "long_s", "stall_s", "beside_s", "load_trainer_s"),
+    *("step_s", "slow_s", "stretch_s", "resumed_s", "warm_s"),
+    *("new_s", "long_s", "stall_s", "beside_s", "load_trainer_s"),
 )
 #: Of each rehearsal, and of each with saves of chosen rows.
 _OF_ALL = (
@@ -41,7 +41,8 @@ _OF_ALL = (
 _TOLD = {
     "gather_s": "gather of a million rows",
     "row_s": "each row",
-    "long_s": "less after a short stretch",
+    "new_s": "each new server's first save",
+    "long_s": "save after a longer stretch",
     "append_row_s": "each row that is read",
 }
 #: What isn't of the block `[costs]` either: it says the same by other words.
@@ -53,12 +54,13 @@ _OF_ROWS = (*_OF_CHOSEN, "gather_s")
 class Calibration:
     """What was measured, s: medians over the repeats, and what each cause adds to them.
 
-    `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, or `resumed_s` if
-    it follows a recovery, and `warm_s` more if it is the first of all; and the first save after a
-    recovery `resaved_s` longer than others. Saves follow long stretches; after a short one each
-    takes `long_s` less (`longness`). `stall_s`: of a save in the background. `beside_s`: of a load
-    that training goes on beside, but for being pinned to steps. `load_trainer_s`: of a load by the
-    trainer alone, of its dense part.
+    `step_s`: of a step of training, late in a stretch. A stretch takes `stretch_s` longer, or
+    `resumed_s` if it follows a recovery, and `warm_s` more if it is the first of all, and `slow_s`
+    times its `longness`. Saves are of servers that aren't new, after `USUAL` steps; they take
+    `long_s` longer for each 1 of `longness`, and `new_s` for each new server, a third as much in
+    its next save, and so on (`Newness`). `stall_s`: of a save in the background. `beside_s`: of a
+    load that training goes on beside, but for being pinned to steps. `load_trainer_s`: of a load
+    by the trainer alone, of its dense part.
 
     `chosen_s`: of a save of chosen rows, `row_s` more for each row. `select_s`: what each tracker
     takes to choose rows. A load takes `appended_s` longer if it reads any file of chosen rows,
@@ -82,10 +84,11 @@ class Calibration:
     chosen_s: float = 0.0
     row_s: float = 0.0
     merge_s: float = 0.0
+    slow_s: float = 0.0
     stretch_s: float = 0.0
     resumed_s: float = 0.0
     warm_s: float = 0.0
-    resaved_s: float = 0.0
+    new_s: float = 0.0
     long_s: float = 0.0
     stall_s: float = 0.0
     beside_s: float = 0.0

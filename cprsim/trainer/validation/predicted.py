@@ -169,7 +169,7 @@ def _prediction(
     period = period_of(plan, nominal_s)
     cursor = scenario.failure_model.timeline(seed, 0).cursor()
     met = pinned(modelled, name, step_s, cursor, nominal_s)
-    times = StretchTimes(calibration)
+    times = StretchTimes(calibration, scenario.cluster.parameter_servers)
     ledger = play_against(modelled, name, met.timeline, times)
     told = replace(ledger, train=times.kept_s, lost=times.lost_s, save=ledger.save + times.saved_s)
     if plan.tracking is not None and period is not None:

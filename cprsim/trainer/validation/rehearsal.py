@@ -31,21 +31,27 @@ from cprsim.contract import (
 from cprsim.failures.hit import Hit
 from cprsim.job.costs import Rollback
 
-#: Steps between saves: after long stretches either number, after short ones of whole saves `SHORT`,
-#: of chosen rows these, all in turn. So trackers that look at some batches at a time mostly have
+#: Steps between saves, of chosen rows: long stretches have either number, short ones these, all in
+#: turn. So trackers that look at some batches at a time mostly have
 #: some left to look at when a save is due, as they have in most runs. SSU puts four on its lists at
 #: once, of all, of every other one or of every fourth; nine steps have its turn anywhere.
 LONG, SHORT = (13, 14), 6
 _SHORT_OF_CHOSEN = (2, SHORT, 1)
+#: Steps between saves of everything, in turn: as many as there are until one is of a failure.
+_OF_WHOLE = (LONG[0], SHORT, 27, SHORT, LONG[1])
+#: Steps before a save whose time is told: of those that are rehearsed, and of most jobs.
+USUAL = 16
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
-#: Saves of everything, after long stretches and after short ones in turn, and saves of chosen rows:
-#: as many as may take so many times what everything is, so that stores merge them.
+#: Saves of everything, and saves of chosen rows: as many as may take so many times what everything
+#: is, so that stores merge them.
 _WHOLE, _FEWEST, _MOST, _TIMES = 36, 36, 200, 8
 #: Of so many stretches the last has a failure: most of a run is as far from one as the others are.
 _KILLED = 6
 
 
+#: Of what a server has that has just started.
+_LITTLE = 0.1
 _WAITED_FOR = Save()
 #: What fails where nothing else is said.
 ONE_SERVER = Hit((0,), ())
@@ -71,8 +77,32 @@ class Strike(NamedTuple):
 
 
 def longness(steps: int) -> float:
-    """Where so many steps lie between a short stretch, 0, and a long one, 1."""
-    return min(max((steps - SHORT) / (min(LONG) - SHORT), 0.0), 1.0)
+    """How long a stretch is: 1 for `SHORT` steps, with twice as many less than twice that.
+
+    What a longer one adds to its steps, or to the save after it, grows ever more slowly.
+    """
+    return math.log2(1 + steps / SHORT)
+
+
+class Newness:
+    """How new servers are: of each 1 when it starts, a third as much after each save, added up.
+
+    The first saves of a new process take longer, each by about a third as much as the one before.
+    What is little tells nothing, and is none.
+    """
+
+    def __init__(self, servers: int) -> None:
+        self._of = dict.fromkeys(range(servers), 1.0)
+
+    def failed(self, hit: Hit) -> None:
+        """Others start in the place of these servers; a trainer's loss leaves them as they are."""
+        self._of |= dict.fromkeys(hit.servers, 1.0)
+
+    def saved(self) -> float:
+        """What it is of a save that is made now."""
+        found = math.fsum(self._of.values())
+        self._of = {server: each / 3 for server, each in self._of.items() if each > _LITTLE}
+        return found
 
 
 def stretches(
@@ -85,7 +115,7 @@ def stretches(
     """
     chosen = min(max(math.ceil(_TIMES / portion), _FEWEST), _MOST) if portion < 1 else 0
     # Steps of each stretch, and where servers are lost in it.
-    steps = [(SHORT if number % 2 else LONG[number // 2 % 2], STRUCK) for number in range(_WHOLE)]
+    steps = [(_OF_WHOLE[number % _KILLED % len(_OF_WHOLE)], STRUCK) for number in range(_WHOLE)]
     steps += [
         (LONG[number % 2], STRUCK)
         if number * 4 // chosen in (1, 2)

@@ -24,6 +24,8 @@ from cprsim.trainer.validation.pace import paces
 from cprsim.trainer.validation.rehearsal import (
     BEFORE,
     ONE_SERVER,
+    USUAL,
+    Newness,
     Rehearsal,
     Strike,
     longness,
@@ -43,9 +45,13 @@ _VARYING = 0.05
 
 
 class _Stretch(NamedTuple):
-    """What a stretch of training takes: each step; after a save or a recovery; the first of all."""
+    """What a stretch of training takes: each step; after a save or a recovery; the first of all.
+
+    `slow_s`: beside its steps, times its `longness`.
+    """
 
     step_s: float
+    slow_s: float
     stretch_s: float
     resumed_s: float
     warm_s: float
@@ -74,23 +80,22 @@ class _Load(NamedTuple):
 
 
 class _Save(NamedTuple):
-    """What a save takes: after a short stretch, and besides, after a recovery or a long stretch.
+    """What a save takes: after one step, and besides, each doubling of those, and of new servers.
 
-    A recovery of servers: a trainer's leaves their saves as they are. `row_s`: besides, for each
-    row of the fullest server. `merge_s`: besides, where no more servers merge than there are cores,
-    but for reading.
+    `row_s`: besides, for each row of the fullest server. `merge_s`: besides, where no more servers
+    merge than there are cores, but for reading.
     """
 
-    short_s: float = 0.0
-    after_s: float = 0.0
+    least_s: float = 0.0
+    new_s: float = 0.0
     row_s: float = 0.0
     merge_s: float = 0.0
     long_s: float = 0.0
 
     @property
-    def after_long_s(self) -> float:
-        """Of one after a long stretch of training, as most are."""
-        return self.short_s + self.long_s
+    def usual_s(self) -> float:
+        """Of one after a usual stretch of training, by servers that aren't new."""
+        return self.least_s + self.long_s * longness(USUAL)
 
 
 class RehearsalTimes:
@@ -125,8 +130,8 @@ class RehearsalTimes:
         whole = self._save(load.reading, chosen=False)
         found = {
             **self._stretch()._asdict(),
-            "save_s": whole.after_long_s,
-            "resaved_s": whole.after_s,
+            "save_s": whole.usual_s,
+            "new_s": whole.new_s,
             "long_s": whole.long_s,
             "stall_s": self._stall_s(),
             "load_full_s": load.all_s,
@@ -144,11 +149,11 @@ class RehearsalTimes:
         # Who never merged would have to read and to write everything, as nobody beside it does.
         of_all_s = load.all_s / sharing(self._servers)
         of_one_s = load.lost_s - load.further_s * (self._hit - 1) if self._hit else of_all_s
-        alone_s = of_one_s + whole.after_long_s / sharing(self._servers)
+        alone_s = of_one_s + whole.usual_s / sharing(self._servers)
         merge_s = chosen.merge_s if merged else alone_s
         return found | {
-            "chosen_s": chosen.after_long_s,
-            "resaved_s": chosen.after_s,
+            "chosen_s": chosen.usual_s,
+            "new_s": chosen.new_s,
             "long_s": chosen.long_s,
             "row_s": chosen.row_s,
             "merge_s": merge_s,
@@ -179,17 +184,19 @@ class RehearsalTimes:
         for each in self._script:
             steps, first = each.end - start, not start
             if each.returns is None:
-                causes.append((steps, 1, 0, 0, first))
+                causes.append((steps, longness(steps), 1, 0, 0, first))
             else:
                 again = BEFORE if each.returns == "all" else 0
                 new = bool(next(hits).trainers)  # its caches are cold, too
-                causes.append((BEFORE, 1, 0, 0, first))
-                causes.append((steps - BEFORE + again, 0, not new, new, 0))
+                causes.append((BEFORE, longness(BEFORE), 1, 0, 0, first))
+                rest = steps - BEFORE + again
+                causes.append((rest, longness(rest), 0, not new, new, 0))
             start = each.end
         # The last step of the job is in no stretch.
         found = _each_s(self._seconds_of("train")[: len(causes)], causes)
-        step_s, stretch_s, of_servers_s, of_trainer_s, warm_s = found
-        return _Stretch(step_s, stretch_s, self._of_any(of_trainer_s, of_servers_s), warm_s)
+        step_s, slow_s, stretch_s, of_servers_s, of_trainer_s, warm_s = found
+        resumed_s = self._of_any(of_trainer_s, of_servers_s)
+        return _Stretch(step_s, slow_s, stretch_s, resumed_s, warm_s)
 
     def _of_failures(self, cause: str) -> float:
         """The mean over failures like the job's: who is lost makes a difference, and how many."""
@@ -235,15 +242,19 @@ class RehearsalTimes:
             rows = {}
         stored = zip(*self._stored.values(), strict=True)
         took_s, causes, start, hits = [], [], 0, iter(self._struck)
+        newness = Newness(self._servers)
         for save_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
             steps, start = each.end - start, each.end
-            after = each.returns is not None and bool(next(hits).servers)
+            if each.returns is not None:
+                steps += BEFORE if each.returns == "all" else 0
+                newness.failed(next(hits))
+            new = newness.saved()
             if (each.save.portion < 1) == chosen:
                 of_servers = next(stored) if chosen else ()
                 merged = [one.merged for one in of_servers if one.merged]
                 took_s.append(save_s - reading.of(merged))
                 of_merging = sharing(len(merged))
-                causes.append((1, after, rows.get(each.end, 0), of_merging, longness(steps)))
+                causes.append((1, new, rows.get(each.end, 0), of_merging, longness(steps)))
         return _Save(*_each_s(took_s, causes))
 
     def _rows(self) -> dict[int, int]:

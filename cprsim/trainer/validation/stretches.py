@@ -11,7 +11,7 @@ from cprsim.failures.hit import Hit
 from cprsim.sim.observer import Observer
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.pinned import RECOVERY
-from cprsim.trainer.validation.rehearsal import longness
+from cprsim.trainer.validation.rehearsal import USUAL, Newness, longness
 
 
 @dataclass
@@ -22,6 +22,10 @@ class _Training:
     steps: int
     more_s: float
 
+    def took_s(self, of: Calibration) -> float:
+        """All of it."""
+        return self.steps * of.step_s + of.slow_s * longness(self.steps) + self.more_s
+
 
 class StretchTimes(Observer):
     """Watches a simulated job, and counts what its stretches take, steps and all.
@@ -31,22 +35,21 @@ class StretchTimes(Observer):
     lost_s
         Of those that were rolled back.
     saved_s
-        What saves take longer that are the first after a recovery, less what those do that follow
-        no long stretch.
+        What saves take longer, those of new servers and after more steps than are `USUAL`, less
+        what those do that follow fewer.
     """
 
-    def __init__(self, calibration: Calibration) -> None:
-        self._of = calibration
+    def __init__(self, calibration: Calibration, servers: int) -> None:
+        self._of, self._newness = calibration, Newness(servers)
         self._trained: list[_Training] = []
         self._done, self._training, self._resumed, self._warm = 0, False, False, False
-        self._recovered, self._saved = False, 0
+        self._unsaved = 0  # steps since the last save, those that were rolled back too
         self.lost_s = self.saved_s = 0.0
 
     @property
     def kept_s(self) -> float:
         """Of those that count."""
-        steps = sum(each.steps for each in self._trained)
-        return steps * self._of.step_s + sum(each.more_s for each in self._trained)
+        return sum(each.took_s(self._of) for each in self._trained)
 
     def span(self, cause: str, start_s: float, end_s: float) -> None:
         """Training goes on, begins, or has ended."""
@@ -64,28 +67,26 @@ class StretchTimes(Observer):
             self._trained.append(_Training(self._done, 0, more_s))
         self._trained[-1].steps += steps
         self._done += steps
+        self._unsaved += steps
         self._training, self._resumed = True, False
 
     def _save(self) -> None:
-        steps, self._saved = self._done - self._saved, self._done
-        if steps:  # or it goes on with the same save
-            self.saved_s -= self._of.long_s * (1 - longness(steps))
-        self.saved_s += self._recovered * self._of.resaved_s
-        self._recovered = False
+        if self._unsaved:  # or it goes on with the same save
+            longer = longness(self._unsaved) - longness(USUAL)
+            self.saved_s += self._of.long_s * longer + self._of.new_s * self._newness.saved()
+        self._unsaved = 0
 
     def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002
-        """A save is longer where servers are new; a trainer alone leaves theirs as they are."""
-        self._recovered |= bool(hit.servers)
+        """Saves are longer where servers are new."""
+        self._newness.failed(hit)
 
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:  # noqa: ARG002
         """The job may have been rolled back: what it trained since is lost."""
         self._done = round(progress_s / self._of.step_s)
-        self._saved = min(self._saved, self._done)
         while self._trained and self._trained[-1].since + self._trained[-1].steps > self._done:
             last = self._trained.pop()
-            kept = max(self._done - last.since, 0)
-            self.lost_s += (last.steps - kept) * self._of.step_s
-            if kept:
-                self._trained.append(_Training(last.since, kept, last.more_s))
-            else:
-                self.lost_s += last.more_s
+            self.lost_s += last.took_s(self._of)
+            if self._done > last.since:
+                kept = _Training(last.since, self._done - last.since, last.more_s)
+                self.lost_s -= kept.took_s(self._of)
+                self._trained.append(kept)
