@@ -192,6 +192,16 @@ def test_saves_after_short_stretches_take_less():
     assert less_s > 0.01
 
 
+def test_steps_of_a_written_scenario_have_their_share_of_what_stretches_take():
+    """Whoever runs it knows of steps alone."""
+    scenario, section, _ = asked_for("cpr-mfu", "0.08 s")
+    costs = {"cpr-mfu": replace(CALIBRATION, step_s=0.01, stretch_s=0.8, slow_s=0.4)}
+    told = predict(scenario, section, ["cpr-mfu"], costs, 4).scenario
+
+    step_s = 0.01 + (0.8 + 0.4 * longness(USUAL)) / USUAL
+    assert told.job.useful_time_s == pytest.approx(80 * step_s, rel=1e-12)
+
+
 def test_a_written_scenario_charges_files_for_their_rows_and_for_being_there():
     scenario, _, data = asked_for("cpr-mfu", "0.08 s")
     plans = {"cpr-mfu": scenario.plan("cpr-mfu")}

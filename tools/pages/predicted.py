@@ -203,9 +203,9 @@ What came out of the first comparisons, and is in the simulator since:
 - **Rows of a save.** A save of twice as many rows takes nowhere near twice as long: what each row
   adds is measured, from saves after few steps and after many. Where their rows vary by less than
   5 %, nothing tells what one takes, and none is charged.
-- **Long stretches of training** make the save after them longer, whole or of chosen rows, beside
-  what its rows take. That is measured, too; after numbers of steps between those it is taken to be
-  as much of that as they are.
+- **The stretch before a save.** The more was trained since the save before, the longer a save
+  takes, whole or of chosen rows, beside what its rows take. That grows ever more slowly, and is
+  fitted in proportion to log2(1 + steps / 6).
 - **Batches that SSU has still to look at** when a save is due, since it looks at several at a time,
   make its saves longer. Rehearsals had saves at steps where none were left, runs mostly have some.
 - **Shards that are not alike.** A few hot rows make one server's updates many times another's
@@ -217,11 +217,13 @@ What came out of the first comparisons, and is in the simulator since:
   CPR's policies, counted with the trainer's own trackers in the first samples; and each tracker
   takes its own time to choose (`select`).
 - **Stretches of training** take more than their steps: members start and stop, and are slower just
-  after a recovery. Where that is rolled back it is lost. The first save after a
-  recovery takes longer, too.
+  after a recovery. Where that is rolled back it is lost. The first steps after a save are slower,
+  too, so what a step takes was predicted too long while rehearsals had 14 in one go at most, and
+  with it the share of all else too short; they have up to 27.
 - **New members are slow** for more than one save, and so is what is trained between those. While
   every other save of a rehearsal came after a failure, nearly all of it was slower than a run is.
-  One in six does now.
+  One in six does now. Each new server makes the next save longer, and the one after that by about a
+  third as much; several of them add up, and all are new at the start.
 - **Who is killed takes a while to die**, milliseconds in which nothing else goes on. They went to
   what the job had been at: training, but loading where a second failure strikes at the same step,
   and a stall where a save in the background had to land first. They are detection now.

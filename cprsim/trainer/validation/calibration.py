@@ -18,7 +18,9 @@ from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.trainer.validation.appended import ReadingTime
 from cprsim.trainer.validation.rehearsal import (
     ONE_SERVER,
+    USUAL,
     Rehearsal,
+    longness,
     rehearsal,
     rehearsal_of,
     strikes,
@@ -102,6 +104,12 @@ class Calibration:
         """
         others_s = self.select_s[tracker] + self.gather_s * rows / GATHERED + self.save_s * share
         return max(self.chosen_s + self.row_s * rows - others_s, 0.0)
+
+    @property
+    def usual_step_s(self) -> float:
+        """Of a step with its share of what a stretch of `USUAL` steps takes beside them."""
+        beside_s = self.stretch_s + self.slow_s * longness(USUAL)
+        return self.step_s + beside_s / USUAL
 
     @property
     def reading(self) -> ReadingTime:

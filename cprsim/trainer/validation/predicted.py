@@ -153,7 +153,8 @@ def _of_all(
     """One scenario of all policies: of what waits for saves, if anything does."""
     waiting = {name: plan for name, plan in plans.items() if not trains_beside(plan)} or plans
     of_all = averaged([calibrations[name] for name in waiting])
-    return calibrated(scenario, plans, data, of_all, directions)
+    told = replace(of_all, step_s=of_all.usual_step_s)  # who runs it knows of no stretches
+    return calibrated(scenario, plans, data, told, directions)
 
 
 def _prediction(

@@ -37,21 +37,22 @@ from cprsim.job.costs import Rollback
 #: once, of all, of every other one or of every fourth; nine steps have its turn anywhere.
 LONG, SHORT = (13, 14), 6
 _SHORT_OF_CHOSEN = (2, SHORT, 1)
-#: Steps between saves of everything, in turn: as many as there are until one is of a failure.
+#: Steps between saves of everything, in turn: five, while every sixth has a failure, so that each
+#: comes as soon after one as others do.
 _OF_WHOLE = (LONG[0], SHORT, 27, SHORT, LONG[1])
-#: Steps before a save whose time is told: of those that are rehearsed, and of most jobs.
+#: Steps before a save whose time is told: between what is rehearsed and what most jobs have.
 USUAL = 16
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
 #: Saves of everything, and saves of chosen rows: as many as may take so many times what everything
 #: is, so that stores merge them.
 _WHOLE, _FEWEST, _MOST, _TIMES = 36, 36, 200, 8
+#: Saves of a new server until it is like any other.
+_NEW = 4
 #: Of so many stretches the last has a failure: most of a run is as far from one as the others are.
 _KILLED = 6
 
 
-#: Of what a server has that has just started.
-_LITTLE = 0.1
 _WAITED_FOR = Save()
 #: What fails where nothing else is said.
 ONE_SERVER = Hit((0,), ())
@@ -88,20 +89,20 @@ class Newness:
     """How new servers are: of each 1 when it starts, a third as much after each save, added up.
 
     The first saves of a new process take longer, each by about a third as much as the one before.
-    What is little tells nothing, and is none.
+    After `_NEW` of them it is new no more: a fit makes anything of what is nearly nothing.
     """
 
     def __init__(self, servers: int) -> None:
-        self._of = dict.fromkeys(range(servers), 1.0)
+        self._saves = dict.fromkeys(range(servers), 0)
 
     def failed(self, hit: Hit) -> None:
         """Others start in the place of these servers; a trainer's loss leaves them as they are."""
-        self._of |= dict.fromkeys(hit.servers, 1.0)
+        self._saves |= dict.fromkeys(hit.servers, 0)
 
     def saved(self) -> float:
         """What it is of a save that is made now."""
-        found = math.fsum(self._of.values())
-        self._of = {server: each / 3 for server, each in self._of.items() if each > _LITTLE}
+        found = math.fsum(3.0**-saves for saves in self._saves.values() if saves < _NEW)
+        self._saves = {server: saves + 1 for server, saves in self._saves.items()}
         return found
 
 
@@ -115,7 +116,7 @@ def stretches(
     """
     chosen = min(max(math.ceil(_TIMES / portion), _FEWEST), _MOST) if portion < 1 else 0
     # Steps of each stretch, and where servers are lost in it.
-    steps = [(_OF_WHOLE[number % _KILLED % len(_OF_WHOLE)], STRUCK) for number in range(_WHOLE)]
+    steps = [(_OF_WHOLE[number % len(_OF_WHOLE)], STRUCK) for number in range(_WHOLE)]
     steps += [
         (LONG[number % 2], STRUCK)
         if number * 4 // chosen in (1, 2)

@@ -80,7 +80,7 @@ class _Load(NamedTuple):
 
 
 class _Save(NamedTuple):
-    """What a save takes: after one step, and besides, each doubling of those, and of new servers.
+    """What a save takes: `least_s`, and besides for each 1 of `Newness`, and of `longness`.
 
     `row_s`: besides, for each row of the fullest server. `merge_s`: besides, where no more servers
     merge than there are cores, but for reading.
@@ -153,7 +153,7 @@ class RehearsalTimes:
         merge_s = chosen.merge_s if merged else alone_s
         return found | {
             "chosen_s": chosen.usual_s,
-            "new_s": chosen.new_s,
+            "new_s": chosen.new_s if self._hit else whole.new_s,
             "long_s": chosen.long_s,
             "row_s": chosen.row_s,
             "merge_s": merge_s,
