@@ -45,9 +45,9 @@ from cprsim.trainer.validation.modelled import (
 )
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.predicted import predict
+from cprsim.trainer.validation.longness import longness
 from cprsim.trainer.validation.rehearsal import (
     kinds,
-    longness,
     lost,
     rehearsal,
     rehearsal_of,

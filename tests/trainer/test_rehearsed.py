@@ -16,11 +16,9 @@ from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.validation import appended
 from cprsim.trainer.validation.calibration import Calibration, averaged, measured
+from cprsim.trainer.validation.longness import USUAL, Newness, longness
 from cprsim.trainer.validation.rehearsal import (
     SHORT,
-    USUAL,
-    Newness,
-    longness,
     rehearsal,
     strikes,
     struck,
@@ -64,6 +62,22 @@ def test_each_kind_of_failure_strikes_each_server_first(servers, hits):
     assert Counter((hit.servers[0], len(hit.servers)) for hit in found[::2]) == Counter(
         (first, min(len(hit.servers), servers)) for first in range(servers) for hit in set(hits)
     )
+
+
+def test_stretches_of_each_length_come_at_several_places_after_a_failure():
+    """So what is slow for being new is told from what is so for being long."""
+    places, since = {}, 0
+    for stretch, steps in zip(script := rehearsal(None).script, lengths(script), strict=True):
+        since = 0 if stretch.returns else since + 1
+        if since:
+            places.setdefault(steps, set()).add(since)
+
+    assert set(places) == {6, 13, 14, 27}
+    assert all(len(each) >= 4 for each in places.values())
+
+
+def lengths(script):
+    return [after - before for before, after in pairwise([0, *(each.end for each in script)])]
 
 
 def test_three_kinds_of_failures_are_struck_in_the_shortest_rehearsal():

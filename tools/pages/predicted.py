@@ -1,6 +1,6 @@
 """Write docs/predicted.md: real runs, predicted and measured on this machine.
 
-Run `python -m tools.pages.predicted` on a quiet machine (6 to 10 minutes a repeat). Each
+Run `python -m tools.pages.predicted` on a quiet machine (6 to 13 minutes a repeat). Each
 configuration of scenarios/train-quick.toml is calibrated on its servers and tables, all of them in
 turns and several times, then all are predicted, and then trained, again in turns. Predictions are
 written into build/predicted/ before anything is trained, and the page has their hashes.
@@ -9,7 +9,7 @@ written into build/predicted/ before anything is trained, and the page has their
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ from cprsim.trainer.validation.compared import (
     Compared,
     Comparison,
 )
-from cprsim.trainer.validation.rehearsal import rehearsal, strikes
+from cprsim.trainer.validation.rehearsal import LONG, rehearsal, strikes
 from cprsim.trainer.validation.validated import Validated, Validation
 from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
 
@@ -144,7 +144,7 @@ CONFIGURATIONS = {
 _INTRO = """\
 # Predicted against measured
 
-`python -m tools.pages.predicted` trains {runs} times for real on this machine, kills servers, and
+`python -m tools.pages.predicted` trains {runs} times for real on this machine, kills members, and
 puts what that took beside what a simulation predicted. `cprsim validate CONFIG --repeats 5` does it
 for any scenario with a block `[trainer]`; [trainer.md](trainer.md) says how it goes about it. The
 figures below are of one machine and one day: {cores} cores, the load at most {before:.1f} before a
@@ -217,9 +217,9 @@ What came out of the first comparisons, and is in the simulator since:
   CPR's policies, counted with the trainer's own trackers in the first samples; and each tracker
   takes its own time to choose (`select`).
 - **Stretches of training** take more than their steps: members start and stop, and are slower just
-  after a recovery. Where that is rolled back it is lost. The first steps after a save are slower,
-  too, so what a step takes was predicted too long while rehearsals had 14 in one go at most, and
-  with it the share of all else too short; they have up to 27.
+  after a recovery. Where that is rolled back it is lost. The first steps of each are slower, too,
+  so what a step takes was predicted too long while rehearsals had {long} in one go at most, and
+  with it all else too short beside it; now {longest} steps are among them.
 - **New members are slow** for more than one save, and so is what is trained between those. While
   every other save of a rehearsal came after a failure, nearly all of it was slower than a run is.
   One in six does now. Each new server makes the next save longer, and the one after that by about a
@@ -330,6 +330,8 @@ def page(found: Mapping[str, Validated]) -> str:
         cores=max(each.load.cores for each in found.values()),
         before=max(each.load.before for each in found.values()),
         during=max(each.load.during for each in found.values()),
+        long=max(LONG),
+        longest=max(after.end - one.end for one, after in pairwise(script)),
         whole=len(script) - portions,
         portions=portions,
         kills=len(strikes(script)),

@@ -16,11 +16,10 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.trainer.validation.appended import ReadingTime
+from cprsim.trainer.validation.longness import USUAL, longness
 from cprsim.trainer.validation.rehearsal import (
     ONE_SERVER,
-    USUAL,
     Rehearsal,
-    longness,
     rehearsal,
     rehearsal_of,
     strikes,
@@ -43,8 +42,9 @@ _OF_ALL = (
 _TOLD = {
     "gather_s": "gather of a million rows",
     "row_s": "each row",
-    "new_s": "each new server's first save",
-    "long_s": "save after a longer stretch",
+    "slow_s": "slow first steps",
+    "new_s": "more for each new server",
+    "long_s": "more after a longer stretch",
     "append_row_s": "each row that is read",
 }
 #: What isn't of the block `[costs]` either: it says the same by other words.

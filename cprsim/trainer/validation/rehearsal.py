@@ -31,27 +31,22 @@ from cprsim.contract import (
 from cprsim.failures.hit import Hit
 from cprsim.job.costs import Rollback
 
-#: Steps between saves, of chosen rows: long stretches have either number, short ones these, all in
-#: turn. So trackers that look at some batches at a time mostly have
-#: some left to look at when a save is due, as they have in most runs. SSU puts four on its lists at
-#: once, of all, of every other one or of every fourth; nine steps have its turn anywhere.
+#: Steps between saves, those of chosen rows all in turn: so trackers that look at some batches at a
+#: time mostly have some left to look at when a save is due, as they have in most runs. SSU puts four
+#: on its lists at once, of all, of every other one or of every fourth; nine steps have its turn
+#: anywhere.
 LONG, SHORT = (13, 14), 6
 _SHORT_OF_CHOSEN = (2, SHORT, 1)
 #: Steps between saves of everything, in turn: five, while every sixth has a failure, so that each
 #: comes as soon after one as others do.
 _OF_WHOLE = (LONG[0], SHORT, 27, SHORT, LONG[1])
-#: Steps before a save whose time is told: between what is rehearsed and what most jobs have.
-USUAL = 16
 #: Steps before a failure, and those of a long stretch with one, without those trained again.
 BEFORE, STRUCK = 2, 12
 #: Saves of everything, and saves of chosen rows: as many as may take so many times what everything
 #: is, so that stores merge them.
 _WHOLE, _FEWEST, _MOST, _TIMES = 36, 36, 200, 8
-#: Saves of a new server until it is like any other.
-_NEW = 4
 #: Of so many stretches the last has a failure: most of a run is as far from one as the others are.
 _KILLED = 6
-
 
 _WAITED_FOR = Save()
 #: What fails where nothing else is said.
@@ -75,35 +70,6 @@ class Strike(NamedTuple):
     executed: int
     returns: Rollback
     appended: int
-
-
-def longness(steps: int) -> float:
-    """How long a stretch is: 1 for `SHORT` steps, with twice as many less than twice that.
-
-    What a longer one adds to its steps, or to the save after it, grows ever more slowly.
-    """
-    return math.log2(1 + steps / SHORT)
-
-
-class Newness:
-    """How new servers are: of each 1 when it starts, a third as much after each save, added up.
-
-    The first saves of a new process take longer, each by about a third as much as the one before.
-    After `_NEW` of them it is new no more: a fit makes anything of what is nearly nothing.
-    """
-
-    def __init__(self, servers: int) -> None:
-        self._saves = dict.fromkeys(range(servers), 0)
-
-    def failed(self, hit: Hit) -> None:
-        """Others start in the place of these servers; a trainer's loss leaves them as they are."""
-        self._saves |= dict.fromkeys(hit.servers, 0)
-
-    def saved(self) -> float:
-        """What it is of a save that is made now."""
-        found = math.fsum(3.0**-saves for saves in self._saves.values() if saves < _NEW)
-        self._saves = {server: saves + 1 for server, saves in self._saves.items()}
-        return found
 
 
 def stretches(

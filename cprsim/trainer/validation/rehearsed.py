@@ -21,14 +21,12 @@ from cprsim.trainer.validation.appended import (
     sharing,
 )
 from cprsim.trainer.validation.pace import paces
+from cprsim.trainer.validation.longness import USUAL, Newness, longness
 from cprsim.trainer.validation.rehearsal import (
     BEFORE,
     ONE_SERVER,
-    USUAL,
-    Newness,
     Rehearsal,
     Strike,
-    longness,
     strikes,
     struck,
 )

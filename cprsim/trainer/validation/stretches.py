@@ -1,7 +1,8 @@
 """What stretches of training take that a simulation of whole steps doesn't know of.
 
-Members start and stop between two saves, and caches are cold after a recovery. All of it is
-training, and where it is rolled back it is lost.
+Members start and stop between two saves, the first steps are slower than those after many, and
+caches are cold after a recovery. All of it is training, and where it is rolled back it is lost. The
+longer a stretch was, the longer the save after it takes, and the longer, the newer servers are.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from cprsim.failures.hit import Hit
 from cprsim.sim.observer import Observer
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.pinned import RECOVERY
-from cprsim.trainer.validation.rehearsal import USUAL, Newness, longness
+from cprsim.trainer.validation.longness import USUAL, Newness, longness
 
 
 @dataclass
