@@ -24,10 +24,10 @@ from cprsim.trainer.validation.appended import (
     sharing,
     whole_size,
 )
+from cprsim.trainer.validation.longness import USUAL, Newness, longness
 from cprsim.trainer.validation.modelled import _chosen, calibrated, period_of
 from cprsim.trainer.validation.pinned import Kill
 from cprsim.trainer.validation.predicted import predict
-from cprsim.trainer.validation.longness import USUAL, Newness, longness
 from tools.pages.counted import CALIBRATION, Asked, read
 
 SCENARIO = Scenario(

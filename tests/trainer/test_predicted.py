@@ -36,6 +36,7 @@ from cprsim.trainer.coordinator.accounts import MeasuredSpan
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation import calibration, validated
 from cprsim.trainer.validation.calibration import Calibration, measured, rehearse
+from cprsim.trainer.validation.longness import longness
 from cprsim.trainer.validation.modelled import (
     _resolved,
     check_predictable,
@@ -45,7 +46,6 @@ from cprsim.trainer.validation.modelled import (
 )
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.predicted import predict
-from cprsim.trainer.validation.longness import longness
 from cprsim.trainer.validation.rehearsal import (
     kinds,
     lost,

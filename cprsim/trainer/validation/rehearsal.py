@@ -31,10 +31,10 @@ from cprsim.contract import (
 from cprsim.failures.hit import Hit
 from cprsim.job.costs import Rollback
 
-#: Steps between saves, those of chosen rows all in turn: so trackers that look at some batches at a
-#: time mostly have some left to look at when a save is due, as they have in most runs. SSU puts four
-#: on its lists at once, of all, of every other one or of every fourth; nine steps have its turn
-#: anywhere.
+#: Steps between saves, those of chosen rows all in turn: so trackers that look at some batches at
+#: a time mostly have some left to look at when a save is due, as they have in most runs. SSU puts
+#: four on its lists at once, of all, of every other one or of every fourth; nine steps have its
+#: turn anywhere.
 LONG, SHORT = (13, 14), 6
 _SHORT_OF_CHOSEN = (2, SHORT, 1)
 #: Steps between saves of everything, in turn: five, while every sixth has a failure, so that each

@@ -20,8 +20,8 @@ from cprsim.trainer.validation.appended import (
     chains,
     sharing,
 )
-from cprsim.trainer.validation.pace import paces
 from cprsim.trainer.validation.longness import USUAL, Newness, longness
+from cprsim.trainer.validation.pace import paces
 from cprsim.trainer.validation.rehearsal import (
     BEFORE,
     ONE_SERVER,

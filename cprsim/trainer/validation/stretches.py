@@ -11,8 +11,8 @@ from cprsim.contract import Recover
 from cprsim.failures.hit import Hit
 from cprsim.sim.observer import Observer
 from cprsim.trainer.validation.calibration import Calibration
-from cprsim.trainer.validation.pinned import RECOVERY
 from cprsim.trainer.validation.longness import USUAL, Newness, longness
+from cprsim.trainer.validation.pinned import RECOVERY
 
 
 @dataclass
