@@ -147,16 +147,18 @@ def rehearsed(plan, sizes=(2000, 2000), hits=(ONE,), rows_after=lambda steps: 80
         merging_s = sum(merging) * (0.02 + read_s)  # one after the other on one core
         of_rows_s = 0.005 + 2e-5 * used + long_s if chosen else 0.016 + 2 * long_s
         take("save", late_s + merging_s + of_rows_s)
-        parts += [
-            ShardSave(
-                *(done, server, *((sizes[server], used) if chosen else (20_000, None))),
-                *(0.001 * server, 0.002, 0.003),
-            )
-            for server in (0, 1)
-        ]
+        parts += parts_of(done, sizes, used) if chosen else parts_of(done, (20_000,) * 2, None)
     return SimpleNamespace(
         spans=spans, parts=parts, seconds=seconds_of(spans), replaced=10, struck=10
     )
+
+
+def parts_of(step, sizes, rows):
+    """Of a save: choosing takes 0 and 1 ms, the rest the same on each server."""
+    return [
+        ShardSave(step, server, size, rows, 0.001 * server, 0.002, 0.003)
+        for server, size in enumerate(sizes)
+    ]
 
 
 def seconds_in(ran, plan, hits=(ONE,)):
@@ -194,8 +196,8 @@ def test_a_calibrated_model_charges_what_was_measured():
     of_chosen = (found.chosen_s, found.row_s, found.long_s)
     assert of_chosen == pytest.approx((0.005 + long_s, 2e-5, 0.003))
     assert model.seconds(model.save(tier)) == pytest.approx(0.016 + 2 * long_s)
-    # 200 of the 2000 rows of a server are a tenth; what that takes of a whole save, 1 ms to choose
-    # them, and to collect them, is a part of 4 ms and that of a save.
+    # 200 of the 2000 rows of a server are a tenth. What that takes of a whole save, 1 ms to choose
+    # them, and what it takes to collect them are parts of what a save of them takes.
     collected_s = found.gather_s * 200 / 1e6
     fixed_s = found.save_fixed_s("mfu", 200, 0.1)
     of_saves_s = 0.005 + long_s + 2e-5 * 200 - (0.016 + 2 * long_s) / 10
@@ -262,17 +264,6 @@ def test_whole_saves_are_those_after_usual_stretches_by_servers_that_are_not_new
 
     assert (found.long_s, found.new_s) == pytest.approx((0.006, 0.004))
     assert found.save_s == pytest.approx(0.016 + 0.006 * longness(USUAL))
-
-
-def test_a_server_is_less_new_with_each_save():
-    newness = Newness(2)
-
-    assert [newness.saved() for _ in range(5)] == pytest.approx([2, 2 / 3, 2 / 9, 2 / 27, 0])
-    newness.failed(TRAINER)
-    newness.failed(ONE)
-    assert [newness.saved(), newness.saved()] == pytest.approx([1, 1 / 3])
-    newness.failed(TWO)
-    assert newness.saved() == 2
 
 
 def test_repeats_are_put_at_one_pace():

@@ -1,4 +1,4 @@
-"""How long a stretch of training is, and how new servers are: what saves take longer for.
+"""How long a stretch of training is, and how new servers are: why it and saves take longer.
 
 Both are scales that were found by setting many real runs side by side (docs/predicted.md); what 1
 of them takes is measured in each rehearsal.

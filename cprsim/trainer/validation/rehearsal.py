@@ -60,6 +60,11 @@ class Stretch(NamedTuple):
     save: Save
     returns: Rollback | None = None
 
+    @property
+    def again(self) -> int:
+        """Steps that are trained again in it."""
+        return BEFORE if self.returns == "all" else 0
+
 
 class Strike(NamedTuple):
     """Servers are killed once so many steps have been trained, rolled back or not.
@@ -105,8 +110,7 @@ def strikes(script: Sequence[Stretch]) -> list[Strike]:
     for each in script:
         if each.returns is not None:
             found.append(Strike(start + BEFORE + again, each.returns, appended))
-            if each.returns == "all":
-                again += BEFORE
+            again += each.again
         appended += each.save.portion < 1
         start = each.end
     return found

@@ -184,10 +184,9 @@ class RehearsalTimes:
             if each.returns is None:
                 causes.append((steps, longness(steps), 1, 0, 0, first))
             else:
-                again = BEFORE if each.returns == "all" else 0
                 new = bool(next(hits).trainers)  # its caches are cold, too
                 causes.append((BEFORE, longness(BEFORE), 1, 0, 0, first))
-                rest = steps - BEFORE + again
+                rest = steps - BEFORE + each.again
                 causes.append((rest, longness(rest), 0, not new, new, 0))
             start = each.end
         # The last step of the job is in no stretch.
@@ -242,9 +241,8 @@ class RehearsalTimes:
         took_s, causes, start, hits = [], [], 0, iter(self._struck)
         newness = Newness(self._servers)
         for save_s, each in zip(saves_s, self._script, strict=bool(saves_s)):
-            steps, start = each.end - start, each.end
+            steps, start = each.end - start + each.again, each.end
             if each.returns is not None:
-                steps += BEFORE if each.returns == "all" else 0
                 newness.failed(next(hits))
             new = newness.saved()
             if (each.save.portion < 1) == chosen:
