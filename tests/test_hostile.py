@@ -239,7 +239,7 @@ SOUND = ("full", every(3600.0), everything_returns)
         (Plan("full", every(float("nan")), everything_returns),
          "its plan() returned a plan with an interval of nan s; it must be > 0"),
         (Plan("full", every(9.0, Save("moon")), everything_returns),
-         "its plan() returned a plan that saves to 'moon', none of its tiers"),
+         "its plan() returned a plan with a save to 'moon', none of its tiers"),
         (Plan(*SOUND, tiers=()),
          "its plan() returned a plan whose tiers are (), no tuple of tiers"),
         (Plan(*SOUND, slowdown="x"),  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cprsim.advice.advice import Found
 from cprsim.basics.units import format_duration, format_percent
+from cprsim.runs.cautions import of_log
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
@@ -137,7 +138,8 @@ def _closed_forms(advice: "Advice") -> Iterator[str]:
 
 
 def _unknown(advice: "Advice") -> Iterator[str]:
-    """What the laws of failures leave open."""
+    """What the log or the laws of failures leave open."""
+    yield from of_log(advice.scenario)
     mtbf_s, useful_s = advice.scenario.failure_model.mtbf_s, advice.scenario.job.useful_time_s
     if math.inf > mtbf_s > useful_s:
         yield (

@@ -1,17 +1,25 @@
-"""Whether what a policy returned is a plan at all; what it costs is checked with the job."""
+"""Whether what a policy returned, or its controller asks for, is anything at all.
+
+What it costs is checked with the job.
+"""
 
 import math
-from collections.abc import Iterator
-from numbers import Real
-from typing import Any
+from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
+from typing import Any, get_args
 
-from cprsim.contract.actions import Loss, Recover
+from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save, Since
 from cprsim.contract.plan import Plan
 from cprsim.contract.schedules import Schedule
+from cprsim.job.costs import Rollback
 from cprsim.job.tiers import Tier
 
 _RECOVERIES = ("full", "partial", "replica", "parity")
+_ROLLBACKS = get_args(Rollback)
+_SINCE = (None, *get_args(Since))
 _NUMBERS = ("slowdown", "peer_bytes_per_s", "memory_overhead")
+_OF_SAVE = ("writes", "reads", "extra_s")
+_OF_ANSWER = ("reads", "degraded", "takeover_s", "pause_s")
 
 
 def flaw_of(plan: Any, loss: Loss) -> str:
@@ -25,6 +33,22 @@ def flaw_of(plan: Any, loss: Loss) -> str:
     return flaw and f"a plan {flaw}"
 
 
+def save_flaw(save: Save, plan: Plan) -> str:
+    """What is wrong with a save by that plan, to follow "a save"; empty for a sound one."""
+    return next(_save_flaws(save, plan), "")
+
+
+def answer_flaw(answer: Any, loss: Loss, plan: Plan) -> str:
+    """What is wrong with the answer to that loss, to follow what was lost; empty for a sound one.
+
+    `plan`: that of who answers.
+    """
+    if not isinstance(answer, Recover):
+        return f"with {_shown(answer)}, no Recover"
+    flaw = next(_answer_flaws(answer, loss, plan), "")
+    return flaw and f"with a Recover {flaw}"
+
+
 def _flaws(plan: Plan, loss: Loss) -> Iterator[str]:
     """What is wrong with it; what comes later counts on what comes before."""
     if plan.recovery not in _RECOVERIES:
@@ -35,19 +59,89 @@ def _flaws(plan: Plan, loss: Loss) -> Iterator[str]:
         yield f"whose schedules are {_shown(plan.schedules)}, no tuple of schedules"
     if not callable(plan.recover):
         yield f"whose recover is {_shown(plan.recover)}, nothing to be called"
-    names = [tier.name for tier in plan.tiers]
     for each in plan.schedules:
-        if not _is_number(each.interval_s) or not each.interval_s > 0:
-            yield f"with an interval of {_shown(each.interval_s)} s; it must be > 0"
-        if each.save.tier not in names:
-            yield f"that saves to {_shown(each.save.tier)}, none of its tiers"
-    for name in _NUMBERS:
-        value = getattr(plan, name)
-        if not _is_number(value) or not 0 <= value < math.inf:
+        yield from _schedule_flaws(each, plan)
+    yield from _order_flaws(plan)
+    yield from _number_flaws(plan, _NUMBERS)
+    for name, least, value in (("keep", 1, plan.keep), ("spares", 0, plan.spares or 0)):
+        if not _is_whole(value) or value < least:
+            yield f"whose {name} is {_shown(value)}, no whole number from {least}"
+    flaw = answer_flaw(plan.recover(loss), loss, plan)
+    if flaw:
+        yield f"that answers a loss {flaw}"
+
+
+def _schedule_flaws(schedule: Schedule, plan: Plan) -> Iterator[str]:
+    interval_s, most = schedule.interval_s, schedule.max_pending
+    if not _is_number(interval_s) or not interval_s > 0:
+        yield f"with an interval of {_shown(interval_s)} s; it must be > 0"
+    if not _is_whole(most) or most < 1:
+        yield f"whose max_pending is {_shown(most)}, no whole number from 1"
+    flaw = save_flaw(schedule.save, plan)
+    if flaw:
+        yield f"with a save {flaw}"
+
+
+def _order_flaws(plan: Plan) -> Iterator[str]:
+    """Schedules are by tier, nearest first: a save serves the nearer ones."""
+    names = [tier.name for tier in plan.tiers]
+    saved_to = [each.save.tier for each in plan.schedules]
+    for one in saved_to:
+        if saved_to.count(one) > 1:
+            yield (
+                f"with {saved_to.count(one)} schedules of saves to {one!r}; give each a tier of "
+                "its own, or a controller that says which save comes next"
+            )
+    if sorted(saved_to, key=names.index) != saved_to:
+        yield f"whose schedules save to {', '.join(saved_to)}; give them in the order of its tiers"
+
+
+def _save_flaws(save: Save, plan: Plan) -> Iterator[str]:
+    if save.tier not in [tier.name for tier in plan.tiers]:
+        yield f"to {_shown(save.tier)}, none of its tiers"
+    if not _is_number(save.portion) or not 0 < save.portion <= 1:
+        yield f"whose portion is {_shown(save.portion)}; it must be > 0 and <= 1"
+    yield from _number_flaws(save, _OF_SAVE)
+    left: Any = save.unsaved_s
+    if not isinstance(left, tuple) or not left or not all(map(_is_from_0, left)):
+        yield f"whose unsaved_s is {_shown(left)}, no tuple of numbers from 0"
+    if save.since not in _SINCE:
+        yield f"whose since is {_shown(save.since)}, none of {', '.join(map(str, _SINCE))}"
+    if not _is_whole(save.bits) or not 1 <= save.bits <= ALL_BITS:
+        yield f"whose bits are {_shown(save.bits)}, no whole number from 1 to {ALL_BITS}"
+
+
+def _answer_flaws(answer: Recover, loss: Loss, plan: Plan) -> Iterator[str]:
+    names = [tier.name for tier in plan.tiers]
+    if answer.rollback not in _ROLLBACKS:
+        yield f"whose rollback is {_shown(answer.rollback)}, none of {', '.join(_ROLLBACKS)}"
+    if answer.source not in names:
+        yield f"whose source is {_shown(answer.source)}, none of its tiers"
+    for name in ("healthy", "regrow"):
+        value = getattr(answer, name)
+        if value is not None and value not in names:
+            yield f"whose {name} is {_shown(value)}, none of its tiers"
+    yield from _number_flaws(answer, _OF_ANSWER)
+    if answer.keep_training and answer.rollback == "all":
+        yield "by which a job trains on that has lost all it had (keep_training, rollback 'all')"
+    if answer.regrow is not None and not (answer.keep_training and answer.rollback == "lost"):
+        yield (
+            f"whose regrow is {answer.regrow!r}; shards are taken back where the rest trains on "
+            "and the lost ones are loaded (keep_training, rollback 'lost')"
+        )
+    if answer.made_anew and loss.servers and not plan.makes_anew(answer.source):
+        yield (
+            f"by which lost shards are made anew out of {answer.source!r}, which holds checkpoints "
+            "alone; say what they are made of (redundancy, mirror, or a live tier), or load them "
+            "(rollback 'lost')"
+        )
+
+
+def _number_flaws(of: object, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        value = getattr(of, name)
+        if not _is_from_0(value):
             yield f"whose {name} is {_shown(value)}, no number from 0"
-    answer = plan.recover(loss)
-    if not isinstance(answer, Recover):
-        yield f"that answers a loss with {_shown(answer)}, no Recover"
 
 
 def _all_of(values: Any, kind: type) -> bool:
@@ -56,6 +150,14 @@ def _all_of(values: Any, kind: type) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_from_0(value: Any) -> bool:
+    return _is_number(value) and 0 <= value < math.inf
 
 
 def _shown(value: Any) -> str:

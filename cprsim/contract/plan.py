@@ -158,6 +158,11 @@ class Plan:
         """The tiers that are trained on themselves, such as other groups with the same rows."""
         return tuple(tier.name for tier in self.tiers if tier.live)
 
+    def makes_anew(self, tier: str) -> bool:
+        """Whether lost shards can be made out of what it holds: copies, parities, other groups."""
+        held = (each.tier for each in (self.redundancy, self.mirror) if each is not None)
+        return tier in (*held, *self.live_tiers)
+
     def tier(self, name: str) -> Tier:
         """The tier of that name."""
         return next(tier for tier in self.tiers if tier.name == name)

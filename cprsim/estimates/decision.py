@@ -45,7 +45,7 @@ class Decision:
     `target_pls`: the share of learning lost that is accepted, `quality`: how it is counted.
     `recommendation`: which of `full` and `partial` costs less. `benefit`: the share of full
     recovery's overhead that it takes away. `mean_pls`: what `partial` loses with all that (E5)
-    leaves out, see `closed_form.pls`.
+    leaves out, see `closed_form.pls`. `save_s`: what one save of everything takes.
     """
 
     full: Option
@@ -58,6 +58,7 @@ class Decision:
     mtbf_s: float
     mean_pls: float
     useful_time_s: float
+    save_s: float
 
     @property
     def never_saves(self) -> bool:
@@ -142,6 +143,7 @@ def decide(
         mtbf_s=context.mtbf_s,
         mean_pls=mean_pls,
         useful_time_s=context.useful_time_s,
+        save_s=context.save_s,
     )
 
 

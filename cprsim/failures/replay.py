@@ -92,6 +92,11 @@ class TraceReplay:
         return AbsoluteTimeline(self._times_s, self._hits, severities=severities)
 
     @property
+    def ends_s(self) -> float:
+        """When its last failure is, s of the job."""
+        return self._times_s[-1]
+
+    @property
     def mtbf_s(self) -> float:
         """Time for each failure, s."""
         return self._watched_s / len(self._times_s)

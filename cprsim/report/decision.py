@@ -69,7 +69,7 @@ def _interval_s(option: "Option", decision: "Decision") -> float:
 
 def decision_lines(decision: "Decision") -> Iterator[str]:
     """The recommendation, and what else is to be known of it."""
-    said = _beyond(decision), _recommended(decision), _retrained(decision)
+    said = [_beyond(decision), _recommended(decision), _far(decision), _retrained(decision)]
     yield from filter(None, said)
 
 
@@ -77,12 +77,20 @@ def decision_lines(decision: "Decision") -> Iterator[str]:
 _QUALITIES = {"pls": "PLS", "updates": "updates"}
 #: Share that (E5) may be off by without a word.
 _ABOUT = 0.05
+#: Overhead beyond which first order is off by more than a tenth: an interval of Young's has
+#: `overhead / 2` as many failures again in its lost computation, Daly's next term.
+_FAR = 0.2
 
 
 def _recommended(decision: "Decision") -> str:
     """The recommendation in one sentence."""
     if math.isinf(decision.mtbf_s):
         return "Nothing fails: no checkpoint is needed, and no policy costs anything."
+    if decision.save_s >= decision.mtbf_s:
+        return (
+            f"Nothing to recommend: a save takes {format_duration(decision.save_s)}, and the job "
+            f"fails every {format_duration(decision.mtbf_s)}. Make failures rarer, or saves faster."
+        )
     if decision.recommendation == "partial":
         interval_s = decision.partial.interval_s
         saves = "no save" if decision.never_saves else f"a save every {format_duration(interval_s)}"
@@ -96,6 +104,21 @@ def _recommended(decision: "Decision") -> str:
         f"Recommended: full recovery, a save every {format_duration(decision.full.interval_s)}; "
         f"partial recovery at {_QUALITIES[decision.quality]} {decision.target_pls:g} would cost "
         f"{format_percent(partial)}, no less than {format_percent(full)}."
+    )
+
+
+def _far(decision: "Decision") -> str | None:
+    """What first order leaves out, where that is much."""
+    options = decision.full, decision.partial
+    if (
+        max(each.expected.overhead for each in options) <= _FAR
+        or decision.save_s >= decision.mtbf_s
+    ):
+        return None
+    return (
+        "This is first order, which leaves out failures in saves, in recoveries and in lost "
+        f"computation: overheads beyond {format_percent(_FAR)} are too low, the more the larger "
+        "they are. Ask cprsim advise without --closed-form."
     )
 
 

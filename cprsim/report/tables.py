@@ -20,6 +20,7 @@ from cprsim.basics.units import (
 from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
+from cprsim.runs.cautions import of_run
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ def format_amount(mean: float, half: float) -> str:
 
 
 def notes(result: "Result") -> Iterator[str]:
-    """Which policies came to another plan than their system is for, and why; a line each."""
+    """Which policies came to another plan than their system is for, and what else to know of it."""
+    yield from of_run(result)
     for name, plan in result.plans.items():
         if plan.note is not None:
             yield f"{name}: {plan.recovery} recovery; {plan.note}"

@@ -24,11 +24,9 @@ from cprsim.rows.lost import Left, LostShare
 from cprsim.rows.movement import Made, OptimizerRule
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.sampled import left_unsaved
-from cprsim.rows.trackers.contract import TrackerName
+from cprsim.rows.trackers.contract import BY_USE, TrackerName
 
 TRACKERS: tuple[TrackerName, ...] = get_args(TrackerName)
-#: Those that choose by accesses, one way or another.
-_BY_ACCESS = ("mfu", "ssu", "scar")
 #: Between two saves: lists that see more of them are taken to see rows one by one.
 _MOST_BATCHES = 10_000
 
@@ -118,7 +116,7 @@ class MeanField:
             return self._left(tracker, saves).updates
         if k == size:
             return np.zeros(saves)
-        if tracker in _BY_ACCESS:
+        if tracker in BY_USE:
             return self._played(tracker, saves)[1]
         older = older_at_random if tracker == "random" else older_in_turn
         made = self._made.until(np.arange(saves + 1) * self.fraction)
@@ -142,7 +140,7 @@ class MeanField:
 
     def _is_played(self, tracker: TrackerName) -> bool:
         """Whether a sample of rows is, since a row's history counts."""
-        return self._by_movement(tracker) or (self.renewed > 0 and tracker in _BY_ACCESS)
+        return self._by_movement(tracker) or (self.renewed > 0 and tracker in BY_USE)
 
     def _by_movement(self, tracker: TrackerName) -> bool:
         """Whether the tracker chooses by movement, and updates differ in it."""

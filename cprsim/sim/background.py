@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from cprsim.contract import Clock, Controller, Failed, Loss, Recover, Save, Stored, Void
+from cprsim.contract import Clock, Failed, Loss, Recover, Save, Stored, Void
+from cprsim.contract.checks import answer_flaw
 from cprsim.errors import RunError
 from cprsim.sim.attempts import Attempts
 from cprsim.sim.fabric import Flow
@@ -16,8 +17,10 @@ from cprsim.sim.work import Work
 class Dialogue:
     """Asks and tells the controller, with the time of the run."""
 
-    def __init__(self, controller: Controller, state: State, work: Work) -> None:
+    def __init__(self, resolved: ResolvedPlan, state: State, work: Work) -> None:
+        controller = resolved.plan.start()
         self.tell, self.ask = controller.tell, controller.ask
+        self._policy, self._plan = resolved.policy, resolved.plan
         self._state, self._work = state, work
 
     def now(self) -> Clock:
@@ -29,8 +32,10 @@ class Dialogue:
         now = self.now()
         self.tell(Failed(now, loss))
         answer = self.ask(now)
-        if not isinstance(answer, Recover):
-            raise RunError(f"nodes have failed, but the controller answered {answer}")
+        flaw = answer_flaw(answer, loss, self._plan)
+        if flaw:
+            raise RunError(f"policy {self._policy!r}: its controller answered a failure {flaw}")
+        assert isinstance(answer, Recover)
         return answer
 
 

@@ -62,7 +62,7 @@ class JobRun:
         self._begun = 0  # saves since it was last verified
         self._began_s = 0.0  # progress when the job got the nodes that it has
         self._work = work = Work(env, cursor, resolved.costs.capacities, observer)
-        self._dialogue = dialogue = Dialogue(plan.start(), state, work)
+        self._dialogue = dialogue = Dialogue(resolved, state, work)
         self._limits = limits = Limits(resolved, state, work)
         self._background = background = BackgroundSaves(
             resolved, state, work, dialogue, limits, attempts
@@ -158,7 +158,10 @@ class JobRun:
             return self._save_uncontended(action)
         if type(action) is Drain:
             return None
-        raise RunError(f"nothing has failed, but the controller answered {action}")
+        raise RunError(
+            f"policy {self._resolved.policy!r}: nothing has failed, but its controller answered "
+            f"{action}"
+        )
 
     def _train_uncontended(self, until_s: float) -> simpy.Event:
         state, work = self._state, self._work
@@ -190,7 +193,7 @@ class JobRun:
         self._limits.train(until_s - self._state.progress_s)
         if until_s >= self._nearly_done_s:
             return self._resolved.useful_time_s
-        if until_s <= self._state.progress_s:
+        if not until_s > self._state.progress_s:  # nor is it where it is no number
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
         return until_s
 

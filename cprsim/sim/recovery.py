@@ -65,16 +65,24 @@ class Recovery:
         self._spares = Spares(resolved.spares)
         self._rebuilding: dict[Flow, _Rebuild] = {}
         self._degraded: float | None = 0.0
+        self._answer, self._by_rule = _NOTHING, True  # the last; whether it is the plan's rule's
         self._machines = Machines(work, cursor)
         self._drained = 0  # failures of nodes that spares had taken the place of before
         self._torn = 0  # checkpoints that have yet to be found so, by a load each
 
     @property
     def degraded(self) -> float:
-        """Share of time that nodes which are down add to training: what the rule says of them."""
+        """Share of time that nodes which are down add to training: what the answer says of them.
+
+        As some of them come back, the plan's rule says what it is then, if the answer was the
+        rule's; what a controller said of its own holds until all are back.
+        """
         if self._degraded is None:
-            down = self._down(NOBODY)
-            self._degraded = self._resolved.plan.recover(down).degraded if self._rebuilding else 0.0
+            answer = _NOTHING
+            if self._rebuilding:
+                by_rule = self._resolved.plan.recover(self._down(NOBODY))
+                answer = by_rule if self._by_rule else self._answer
+            self._degraded = answer.degraded
         return self._degraded
 
     @property
@@ -165,7 +173,8 @@ class Recovery:
             placed = but(waiting, self._down(machines.away))
             waiting = joined(waiting, lost)
             down = self._down(waiting)
-            answer = self._dialogue.answer(down)
+            answer = self._answer = self._dialogue.answer(down)
+            self._by_rule = answer == resolved.plan.recover(down)
             self._set_back(answer, new.servers, down.servers)
             delay_s = self._replacement_s(lost) + answer.takeover_s
             if answer.rollback == "all" and self._rebuilding:
@@ -372,7 +381,7 @@ class Recovery:
             return False
         away = leaving._replace(answer=answer.fills)
         left_s = rules.r39_left_s(until_s, self._work.now)
-        self._machines.withdrawn = down
+        self._machines.withdrawn, self._by_rule = down, True
         flow = self._work.start(_task("reschedule", away), WAIT, self._returned, left_s)
         self._rebuilding[flow] = away
         self._degraded = None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from cprsim.basics.distributions import Distribution
 from cprsim.contract import Plan, Recover, Save, rules
+from cprsim.contract.checks import save_flaw
 from cprsim.contract.withdrawal import Window, windows
 from cprsim.errors import RunError
 from cprsim.failures.notice import Notices
@@ -49,7 +50,7 @@ class ResolvedPlan:
     stop_s: float
     windows: tuple[Window, ...]
     _training: dict[float, Rated] = field(default_factory=dict)
-    _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
+    _saves: dict[Save, Rated] = field(default_factory=dict)
     _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
     _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
     _snapshots_s: dict[str, float] = field(default_factory=dict)
@@ -107,14 +108,16 @@ class ResolvedPlan:
 
     def save(self, save: Save) -> Rated:
         """What a save writes."""
-        key = (save.tier, save.portion, save.writes, save.extra_s)
-        known = self._saves.get(key)
+        known = self._saves.get(save)
         if known is None:
+            flaw = save_flaw(save, self.plan)
+            if flaw:
+                raise RunError(f"policy {self.policy!r}: its controller asked for a save {flaw}")
             if all(each.save.tier != save.tier for each in self.plan.schedules):
                 raise RunError(
                     f"policy {self.policy!r}: {save} is to a tier that its plan has no schedule for"
                 )
-            known = self._saves[key] = self._rated(self.plan.transfer(save, self.costs))
+            known = self._saves[save] = self._rated(self.plan.transfer(save, self.costs))
         return known
 
     def amount(self, save: Save) -> tuple[Medium, float]:

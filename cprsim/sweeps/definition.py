@@ -1,7 +1,8 @@
 """What makes two sweeps the same one, so that the second goes on with the first."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ class Definition:
         Of the code that plays it.
     currency
         Of the scenario's prices, None where it has none; no part of what is compared.
+    code
+        Of policies that aren't shipped, by name (`own_code`).
     """
 
     title: str
@@ -40,6 +43,7 @@ class Definition:
     engine: str = "auto"
     model_version: int = MODEL_VERSION
     currency: str | None = None
+    code: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> str:
         """As it is stored."""
@@ -73,6 +77,10 @@ class Definition:
         ):
             if was != now:
                 return f"its {name} {was}, not {now}"
+        # An older cprsim didn't write it.
+        for name, was in stored.get("code", {}).items():
+            if self.code[name] != was:
+                return f"the code of its policy {name!r} was another"
         if stored["scenario"] != new["scenario"]:
             return "its scenario is another"
         return "its points are others" if stored["points"] != new["points"] else ""

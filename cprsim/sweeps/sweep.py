@@ -23,6 +23,7 @@ from cprsim.sweeps.disk_space import check_disk_space
 from cprsim.sweeps.driver import Driver, Tell
 from cprsim.sweeps.file_systems import network_file_system
 from cprsim.sweeps.layout import NAME
+from cprsim.sweeps.own_code import own_code
 from cprsim.sweeps.points import currency_of, points_hash, read_points
 from cprsim.sweeps.pools import pool_of
 from cprsim.sweeps.rule import Rule
@@ -131,6 +132,7 @@ def sweep(
         rule,
         engine,
         currency=currency_of(points, design.keys),
+        code=own_code(base, names),
     )
     kind = network_file_system(out.absolute())
     if kind:

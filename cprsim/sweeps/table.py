@@ -52,7 +52,9 @@ def tables(
             ]
         table = pd.DataFrame(rows, columns=columns).astype(kinds)
         for place, (name, values) in enumerate(varied):
-            table.insert(1 + place, name, values[table["point"].to_numpy()])
+            # A whole section may be varied that is called like a measure.
+            own = f"{name} (varied)" if name in columns else name
+            table.insert(1 + place, own, values[table["point"].to_numpy()])
         yield table
 
 

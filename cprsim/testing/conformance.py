@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple
 from unittest import mock
 
 from pydantic import InstanceOf, PrivateAttr
@@ -26,14 +26,13 @@ from cprsim.contract import (
     Notice,
     Plan,
     Policy,
-    Recover,
     Save,
     Schedule,
     Train,
 )
 from cprsim.contract import Clock as Now
+from cprsim.contract.checks import answer_flaw
 from cprsim.contract.ledger import Ledger
-from cprsim.job.costs import Rollback
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
@@ -141,8 +140,6 @@ def _law(distribution: str, **keys: Any) -> dict[str, Any]:
     return {"failures": {"distribution": distribution} | keys}
 
 
-#: What a plan may call its recovery.
-_RECOVERIES = ("full", "partial", "replica", "parity")
 #: Useful time of the longest of the shipped conditions, s.
 _LONGEST_S = 40 * 3600.0
 
@@ -249,25 +246,21 @@ class PolicyConformance:
     def test_plan_has_numbers_in_range(self) -> None:
         """No number of a plan is negative, infinite where it may not be, or none."""
         for where, tables in self._all():
-            plan = self._scenario(tables).plan("it")
-            for name, holds, demand in (
-                ("recovery", plan.recovery in _RECOVERIES, "a known name"),
-                ("slowdown", 0 <= plan.slowdown < math.inf, "finite and >= 0"),
-                ("peer_bytes_per_s", 0 <= plan.peer_bytes_per_s < math.inf, "finite and >= 0"),
-                ("memory_overhead", 0 <= plan.memory_overhead < math.inf, "finite and >= 0"),
-                ("spares", plan.spares is None or plan.spares >= 0, "None or >= 0"),
-                ("keep", plan.keep >= 1, ">= 1"),
-            ):
-                require(holds, f"{where}: {name} of {plan} must be {demand}")
+            plan = self._scenario(tables).plan("it")  # refuses nearly all that is not
             for schedule in plan.schedules:
-                self._check_schedule(where, plan, schedule)
+                require(
+                    _leaves_what_it_skips(schedule),
+                    f"{where}: unsaved_s of {schedule} must be given with a portion, which leaves "
+                    "updates unsaved",
+                )
 
     def test_plan_answers_every_loss(self) -> None:
         """There is a `Recover` for whatever may be lost, nodes and neighbours and all."""
         for where, tables in self._all():
             scenario = self._scenario(tables)
+            plan = scenario.plan("it")
             for loss in _losses(scenario.context):
-                self._check_recover(f"{where}, {loss}", scenario.plan("it").recover(loss))
+                _check_answer(where, plan.recover(loss), loss, plan)
 
     def test_table_survives_a_file(self) -> None:
         """What a run writes down as its scenario gives the same policy back."""
@@ -281,8 +274,8 @@ class PolicyConformance:
 
     def test_controller_answers_failures_with_recover_and_trains_ahead(self) -> None:
         """`Recover` after `Failed`, else `Save`, `Drain`, or `Train` to a progress ahead."""
-        for where, _, watch in self._watched():
-            told: set[float] = set()
+        for where, scenario, watch in self._watched():
+            plan, told = scenario.plan("it"), set[float]()
             for before, step in pairwise([Step(Now(0.0, 0.0)), *watch.transcript]):
                 if isinstance(step.event, Notice):
                     told.add(step.event.deadline_s)
@@ -293,7 +286,7 @@ class PolicyConformance:
                     f"{where}: nothing is announced for then, but the controller answered {step}",
                 )
                 if isinstance(before.event, Failed):
-                    self._check_recover(where, step.action)
+                    _check_answer(where, step.action, before.event.loss, plan)
                     continue
                 require(
                     isinstance(step.action, Train | Save | Drain),
@@ -461,39 +454,15 @@ class PolicyConformance:
             one, two = plan.recover(loss), other.recover(loss)
             require(one == two, f"{where}: the answer to {loss} is {one}, and then {two}")
 
-    @staticmethod
-    def _check_schedule(where: str, plan: Plan, schedule: Schedule) -> None:
-        save = schedule.save
-        for name, holds, demand in (
-            ("interval_s", schedule.interval_s > 0, "> 0"),
-            ("max_pending", schedule.max_pending >= 1, ">= 1"),
-            ("tier", save.tier in [tier.name for tier in plan.tiers], "one of the plan's tiers"),
-            ("portion", 0 < save.portion <= 1, "> 0 and <= 1"),
-            ("writes", 0 <= save.writes < math.inf, "finite and >= 0"),
-            ("reads", 0 <= save.reads < math.inf, "finite and >= 0"),
-            ("unsaved_s", all(0 <= left < math.inf for left in save.unsaved_s), "finite and >= 0"),
-            (
-                "unsaved_s",
-                save.portion == 1 or save.unsaved_s != (0.0,) or schedule.period_s > _LONGEST_S,
-                "given with a portion, which leaves updates unsaved",
-            ),
-        ):
-            require(holds, f"{where}: {name} of {schedule} must be {demand}")
 
-    @staticmethod
-    def _check_recover(where: str, answer: object) -> None:
-        require(isinstance(answer, Recover), f"{where}: a failure was answered with {answer}")
-        assert isinstance(answer, Recover)
-        known = get_args(Rollback)
-        require(answer.rollback in known, f"{where}: rollback of {answer} is not one of {known}")
-        require(
-            not (answer.keep_training and answer.rollback == "all"),
-            f"{where}: {answer} lets a job train on that has lost all it had",
-        )
-        require(
-            answer.regrow is None or (answer.keep_training and answer.rollback == "lost"),
-            f"{where}: {answer} has replacements take back shards that nobody has loaded",
-        )
+def _leaves_what_it_skips(schedule: Schedule) -> bool:
+    save = schedule.save
+    return save.portion == 1 or save.unsaved_s != (0.0,) or schedule.period_s > _LONGEST_S
+
+
+def _check_answer(where: str, answer: object, loss: Loss, plan: Plan) -> None:
+    flaw = answer_flaw(answer, loss, plan)
+    require(not flaw, f"{where}: {loss} is answered {flaw}")
 
 
 def _losses(context: Context) -> Iterator[Loss]:

@@ -4,7 +4,7 @@ A loop is stopped by nothing but its own calls: it can wait for a save, or have 
 its training.
 """
 
-from cprsim.contract.needs import Interpreter
+from cprsim.contract.interpreter import Interpreter
 
 TRAINER = Interpreter(
     (

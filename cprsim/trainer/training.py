@@ -130,7 +130,7 @@ def carry_out(
     final_save = plan.last_save if scenario.job.final_save else None
     step_s = scenario.job.useful_time_s / data.steps
     job = RunningJob(
-        plan.start(), data.steps, step_s, scenario.cluster.trainers, section.warm_start
+        TRAINER.start(plan), data.steps, step_s, scenario.cluster.trainers, section.warm_start
     )
     with owned_folder() as folder:
         servers = _servers(scenario, section, plan, placement, seed, folder)

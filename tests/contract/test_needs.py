@@ -22,7 +22,8 @@ from cprsim.contract import (
     Verification,
     every,
 )
-from cprsim.contract.needs import Interpreter, needs_of
+from cprsim.contract.interpreter import Interpreter
+from cprsim.contract.needs import needs_of
 
 
 def test_needs_are_those_of_every_kind_of_loss():
@@ -64,7 +65,7 @@ def test_how_many_rows_a_tracker_finds_to_choose_is_nobodys_need():
     few = every(10.0, Save(portion=0.125, writes=0.6))
     plan = Plan("partial", few, Always(Recover("lost")))
 
-    assert list(needs_of(plan)) == ["sizes"]
+    assert list(needs_of(plan)) == ["sizes", "portions"]
     assert needs_of(replace(plan, tracking=Tracking("mfu", 0.125))) == {}
 
 

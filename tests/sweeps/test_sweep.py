@@ -264,3 +264,11 @@ def test_an_error_in_letters_that_no_file_holds_is_kept(out, monkeypatch):
     done = sweep(scenario(), out, MEANS, replications=3)
 
     assert [point.error for point in done.failures] == ["no file ?.csv"] * 2
+
+
+def test_a_whole_section_that_is_called_like_a_measure_is_varied(out):
+    laws = [{"exactly": 0}, {"exactly": 2}]
+    table = sweep(scenario(), out, {"failures": laws}, policies=["full"], replications=3).table
+
+    assert table["failures (varied)"].tolist() == ['{"exactly": 0}', '{"exactly": 2}']
+    assert table["failures"].tolist() == [0.0, 2.0]

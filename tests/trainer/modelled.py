@@ -22,6 +22,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.trainer import TrainerSpec
+from cprsim.trainer.support import TRAINER
 from tests.trainer.parities import check_held
 from tests.trainer.runs import coded, copied
 from tests.trainer.world import MemoryStore, ModelBrokenError, World
@@ -169,7 +170,7 @@ def carried_out(case, pick, faults=()):
         Path(),
         copies=1 + plan.redundancy.parity,
     )
-    job = RunningJob(plan.start(), case.steps, 1.0)
+    job = RunningJob(TRAINER.start(plan), case.steps, 1.0)
     worlds = []
 
     def roster(given):

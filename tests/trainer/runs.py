@@ -8,7 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from cprsim.contract import Failed, Loss, Redundancy, Resumed, Saved, Stored, Tracking, every
+from cprsim.contract import (
+    REMOTE,
+    Failed,
+    Loss,
+    Redundancy,
+    Resumed,
+    Saved,
+    Stored,
+    Tier,
+    Tracking,
+    every,
+)
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.policies.ecrm import PARITIES, every_group_decodes
@@ -27,6 +38,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
 from cprsim.trainer.members.wire import Link, Op, PeerLostError
+from cprsim.trainer.support import TRAINER
 from tests.trainer.parities import check_parities
 
 STEPS, BATCH, DIM = 40, 64, 8
@@ -68,6 +80,7 @@ def copied(servers, per_shard, interval_s=1e9):
         recovery="replica",
         schedules=every(interval_s),
         recover=any_copy_serves(servers, per_shard),
+        tiers=(Tier("copies", "peers"), REMOTE),
         redundancy=Redundancy("copies", 1, per_shard - 1),
     )
 
@@ -79,6 +92,7 @@ def coded(servers, data, interval_s=1e9):
         recovery="parity",
         schedules=every(interval_s),
         recover=every_group_decodes(servers, data, 0.0, 0.0),
+        tiers=(Tier(PARITIES, "peers"), REMOTE),
         redundancy=Redundancy(PARITIES, data, 1),
     )
 
@@ -128,6 +142,11 @@ class Watched:
         self._note_filled()
         return self._controller.ask(now)
 
+    def answer(self, now, loss):
+        self._note(Failed(now, loss))
+        self._note_filled()
+        return self._controller.answer(now, loss)
+
     def _note_filled(self):
         # A save that was under way may have been noted since: look at all of them, not the last.
         filled = [each for each in self._job.row_events if isinstance(each, ShardFilled)]
@@ -138,6 +157,10 @@ class Watched:
                 self.filled.append((each, live[each.server], self.expected[each.server]))
 
     def tell(self, event):
+        self._note(event)
+        self._controller.tell(event)
+
+    def _note(self, event):
         if isinstance(event, Saved) and event.stored:
             self._store(self._job.row_events[-1].rows, self._live())
         elif isinstance(event, Saved):
@@ -154,7 +177,6 @@ class Watched:
             self._events.append(None)
             self._taken = self._taken[: len(event.pending)]
         self.pending.append(len(self._taken))
-        self._controller.tell(event)
 
     def recoveries(self):
         """For each recovery all that was lost in it, and the rows before, saved, and after.
@@ -266,7 +288,7 @@ def ran(
         copies=0 if plan.redundancy is None else 1 + plan.redundancy.parity,
     )
     dense = DenseSpec.from_trainer(trainer) if trainers > 1 else None
-    job = RunningJob(plan.start(), STEPS, 1.0, trainers, warm_start)
+    job = RunningJob(TRAINER.start(plan), STEPS, 1.0, trainers, warm_start)
     with LocalCluster(specs, [trainer] * trainers, deadlines, dense) as cluster:
         pids = [cluster.pid(name) for name in cluster.names]
         watched = Watched(job.controller, cluster, job) if watch else None

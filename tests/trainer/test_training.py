@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cprsim.cli import command as cli
-from cprsim.contract import Recover
+from cprsim.contract import REMOTE, Always, Clock, Loss, Plan, Recover, Tier, every
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario, load_scenario
@@ -245,10 +245,12 @@ def test_policies_that_can_not_be_carried_out_are_refused(others, way_out):
 
 
 def test_an_answer_that_can_not_be_carried_out_ends_the_run():
-    answer = Recover("lost", healthy="peer")
+    tiers = (Tier("peer", "peers"), REMOTE)
+    plan = Plan("full", every(10.0), Always(Recover("lost", healthy="peer")), tiers)
+    loss = Loss(frozenset({1}), frozenset())
 
-    with pytest.raises(RunError, match="can be simulated but not trained yet"):
-        TRAINER.check_answer(answer, {1}, None)
+    with pytest.raises(RunError, match="checkpoints in peer can be simulated but not trained yet"):
+        TRAINER.start(plan).answer(Clock(0.0, 0.0), loss)
 
 
 def test_the_simulator_leaves_the_block_alone():

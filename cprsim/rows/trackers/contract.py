@@ -10,6 +10,8 @@ from cprsim.errors import UsageError
 
 #: Trackers by the names that the mean field knows.
 TrackerName = Literal["mfu", "ssu", "scar", "round-robin", "random"]
+#: Those that choose rows by how they are used, which real trainers have.
+BY_USE: tuple[TrackerName, ...] = ("mfu", "ssu", "scar")
 #: Ids of rows: 0 is the first row of the table.
 RowIds: TypeAlias = NDArray[np.int64]
 

@@ -125,13 +125,10 @@ class Execution:
         action = self._job.controller.ask(self._job.clock)
         if isinstance(action, Train):
             self._train(self._job.step_at(action.until_s))
-        elif isinstance(action, Save):
-            if self._job.turns.ahead:  # a checkpoint is of a step, without gaps before it
-                self._train(self._job.turns.reach)
-            else:
-                self._saving.save(action)
+        elif self._job.turns.ahead:  # a checkpoint is of a step, without gaps before it
+            self._train(self._job.turns.reach)
         else:
-            raise RunError(f"nothing has failed, but the controller answered {action}")
+            self._saving.save(action)
 
     def _train(self, until: int) -> None:
         """Train to a step, or until something happens; the trainers are idle afterwards."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cprsim.contract import Failed, Loss, Recover, Redundancy, Resumed, rules
+from cprsim.contract import Loss, Recover, Redundancy, Resumed, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import Rollback
 from cprsim.trainer.coordinator.background import SavesUnderWay
@@ -16,7 +16,6 @@ from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.server import ring_of
 from cprsim.trainer.members.wire import Op
-from cprsim.trainer.support import TRAINER
 
 #: Attempts to bring the job back from one failure: members that die so often are not being killed.
 _MOST_ATTEMPTS = 100
@@ -42,7 +41,6 @@ class ClusterRecovery:
         saves: SavesUnderWay,
         redundancy: Redundancy | None,
     ) -> None:
-        self._redundancy = redundancy
         self._ring = ring_of(len(numbers("server", cluster.names)), redundancy)
         self._job, self._cluster, self._mailbox = job, cluster, mailbox
         self._strikes, self._saves = strikes, saves
@@ -210,12 +208,10 @@ class ClusterRecovery:
 
         Controllers know no server of the dense part, which is that of all trainers.
         """
-        controller, now = self._job.controller, self._job.clock
         if numbers("dense", down):
             down = down.union(self._cluster.training)
-        servers = numbers("server", down)
-        controller.tell(Failed(now, Loss(servers, numbers("trainer", down))))
-        return TRAINER.check_answer(controller.ask(now), servers, self._redundancy)
+        loss = Loss(numbers("server", down), numbers("trainer", down))
+        return self._job.controller.answer(self._job.clock, loss)
 
     def _start(self, died: set[Name]) -> None:
         self._ready -= died

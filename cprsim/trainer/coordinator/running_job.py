@@ -2,7 +2,8 @@
 
 import math
 
-from cprsim.contract import Clock, Controller, rules
+from cprsim.contract import Clock, rules
+from cprsim.contract.interpreter import CheckedController
 from cprsim.errors import RunError
 from cprsim.trainer.coordinator.accounts import ShardSave, Stopwatch, UsableCheckpoints
 from cprsim.trainer.coordinator.history import RowEvent
@@ -42,7 +43,7 @@ class RunningJob:
 
     def __init__(
         self,
-        controller: Controller,
+        controller: CheckedController,
         steps: int,
         step_s: float,
         trainers: int = 1,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from cprsim.basics.files import check_writable
-from cprsim.contract import Clock, Failed, Loss, Resumed, Save, Saved, Train
+from cprsim.contract import Clock, Loss, Resumed, Saved, Train
 from cprsim.errors import RunError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
@@ -150,7 +150,7 @@ class TrainerHooks(Generic[_Batch]):
             )
         self._ranks = OneProcess() if ranks is None else ranks
         self._plan, self._final_save = plan, scenario.job.final_save
-        self._job = RunningJob(plan.start(), steps, scenario.job.useful_time_s / steps)
+        self._job = RunningJob(HOOKS.start(plan), steps, scenario.job.useful_time_s / steps)
         self._started = self._unchecked = False
         self._notice, self._listening = StopSignals(), False
         self.notice = self.noticed = False
@@ -329,8 +329,6 @@ class TrainerHooks(Generic[_Batch]):
             if isinstance(action, Train):
                 self._until = job.step_at(action.until_s)
                 return
-            if not isinstance(action, Save):
-                raise RunError(f"nothing has failed, but the controller answered {action}")
             if not stored:  # it would have the same again
                 self._until = job.step + 1
                 return
@@ -348,9 +346,7 @@ class TrainerHooks(Generic[_Batch]):
         self._saves.counts["failures"] += 1
         self._observer.lost(frozenset(lost), dense)
         loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
-        job.controller.tell(Failed(job.clock, loss))
-        asked = job.controller.ask(job.clock)
-        answer = HOOKS.check_answer(asked, twins=self._plan.live_tiers)
+        answer = job.controller.answer(job.clock, loss)
         job.watch.switch("load")
         read = self._saves.counts["bytes_loaded"]
         if answer.rollback == "all":

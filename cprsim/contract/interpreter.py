@@ -1,0 +1,87 @@
+"""Who carries plans out on real processes: what they need is checked before and as it is asked for.
+
+The simulator carries all out, and checks what controllers say where it does.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from cprsim.contract.actions import Clock, Event, Failed, Loss, Recover, Save, Train
+from cprsim.contract.checks import answer_flaw, save_flaw
+from cprsim.contract.needs import Need, Needs, needs_of, needs_of_answer, needs_of_save
+from cprsim.contract.plan import Plan
+from cprsim.errors import RunError, ScenarioError
+
+_Plans = Callable[[], Mapping[str, Plan]]
+
+
+class Interpreter(NamedTuple):
+    """Whoever carries plans out: the needs that it meets, and what it hasn't done with others."""
+
+    meets: tuple[Need, ...]
+    done: str = ""
+
+    def lacks(self, needs: Needs) -> list[str]:
+        """What is needed and not met, in words."""
+        return [words for need, words in needs.items() if need not in self.meets]
+
+    def check_plan(self, policy: str, plan: Plan, plans: _Plans, trainers: int = 1) -> None:
+        """Raise `ScenarioError` where the plan of that policy can't be carried out.
+
+        `plans`: those of the scenario, of which the error names the ones that can be.
+        """
+        lacks = self.lacks(needs_of(plan, trainers))
+        if lacks:
+            able = [k for k, each in plans().items() if not self.lacks(needs_of(each, trainers))]
+            raise ScenarioError(
+                f"policies.{policy}: {' and '.join(lacks)} can be simulated but not {self.done}; "
+                + (f"choose one of {', '.join(able)}" if able else "add a policy that needs less")
+            )
+
+    def start(self, plan: Plan) -> "CheckedController":
+        """The plan's controller, of which nothing is taken that can't be carried out."""
+        return CheckedController(plan, self)
+
+
+class CheckedController:
+    """What the controller of a plan says, if it is sound and can be carried out.
+
+    `ask` and `answer` raise `RunError` where it isn't.
+    """
+
+    def __init__(self, plan: Plan, interpreter: Interpreter) -> None:
+        self._plan, self._interpreter, self._controller = plan, interpreter, plan.start()
+
+    def tell(self, event: Event) -> None:
+        """Something has happened."""
+        self._controller.tell(event)
+
+    def ask(self, now: Clock) -> Train | Save:
+        """What to do next, where nothing has failed."""
+        action = self._controller.ask(now)
+        if isinstance(action, Save):
+            flaw = save_flaw(action, self._plan)
+            if flaw:
+                raise RunError(f"the controller asked for a save {flaw}")
+            self._check(needs_of_save(action, self._plan), action)
+        elif not isinstance(action, Train):
+            raise RunError(f"nothing has failed, but the controller answered {action}")
+        return action
+
+    def answer(self, now: Clock, loss: Loss) -> Recover:
+        """What to do about what is down now."""
+        self._controller.tell(Failed(now, loss))
+        answer = self._controller.ask(now)
+        flaw = answer_flaw(answer, loss, self._plan)
+        if flaw:
+            raise RunError(f"the controller answered a failure {flaw}")
+        assert isinstance(answer, Recover)
+        self._check(needs_of_answer(answer, loss.servers, self._plan), answer)
+        return answer
+
+    def _check(self, needs: Needs, said: Save | Recover) -> None:
+        lacks = self._interpreter.lacks(needs)
+        if lacks:
+            raise RunError(
+                f"{' and '.join(lacks)} can be simulated but not {self._interpreter.done}: {said}"
+            )

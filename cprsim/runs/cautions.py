@@ -1,0 +1,49 @@
+"""What numbers of a run or an answer rest on, where that is less than they look like."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cprsim.basics.units import counted, format_duration
+from cprsim.failures.replay import TraceReplay
+from cprsim.scenario import Scenario
+from cprsim.selection.intervals import LEAST_MET
+
+if TYPE_CHECKING:
+    from cprsim.runs.result import Result
+
+
+def of_run(result: "Result") -> Iterator[str]:
+    """Of the numbers of a run; a sentence each."""
+    yield from of_log(result.scenario)
+    # All policies have the same timelines; who takes longer meets more of them.
+    met = round(result.count * max(result.kept.means(name)["failures"] for name in result.plans))
+    if result.count > 1 and met < LEAST_MET and _can_fail(result.scenario):
+        yield (
+            f"{counted(met, 'failure').capitalize() if met else 'No failure'} in "
+            f"{counted(result.count, 'replication')}: ± is too narrow, and means are more likely "
+            "too low; play more (--replications), or ask cprsim advise, whose intervals allow for "
+            "what few have met."
+        )
+
+
+def of_log(scenario: Scenario) -> Iterator[str]:
+    """Of a log that is replayed as it stands."""
+    replayed = scenario.failure_model.process
+    if not isinstance(replayed, TraceReplay):
+        return
+    useful_s = scenario.job.useful_time_s
+    yield (
+        "The log is replayed as it stands: every replication has its failures at its instants. So "
+        "intervals, and what is called sure, are of this one history, not of what may come; "
+        "cprsim fit finds a law in it, whose histories differ."
+    )
+    if replayed.ends_s < useful_s:
+        yield (
+            f"Its last failure is {format_duration(replayed.ends_s)} after its start, and the job "
+            f"trains for {format_duration(useful_s)}: after it nothing fails."
+        )
+
+
+def _can_fail(scenario: Scenario) -> bool:
+    replayed = isinstance(scenario.failure_model.process, TraceReplay)
+    return scenario.failures.exactly != 0 and not replayed

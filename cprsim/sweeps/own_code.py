@@ -1,0 +1,49 @@
+"""What policies of other packages are by their code, which a scenario doesn't tell."""
+
+import hashlib
+import inspect
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+
+from cprsim.contract import Plan, Policy
+from cprsim.errors import CprsimError
+from cprsim.scenario import Scenario
+
+#: Where an object lies in memory, which says nothing of it.
+_PLACE = re.compile(r" at 0x[0-9a-f]+")
+
+
+def own_code(scenario: Scenario, policies: Iterable[str]) -> dict[str, str]:
+    """A hash for each of these policies that isn't shipped: of its class's source, and its plan.
+
+    Source that can't be had (a class that was typed at a prompt) counts as none, and what the
+    source calls elsewhere as far as the plan shows it.
+    """
+    return {name: _hash(scenario, name) for name in policies if _own(scenario.policies[name])}
+
+
+def _own(policy: Policy) -> list[type]:
+    """Classes that it is of and that cprsim hasn't."""
+    known = ("cprsim", "pydantic", "builtins", "abc", "typing")
+    return [each for each in type(policy).__mro__ if each.__module__.split(".")[0] not in known]
+
+
+def _hash(scenario: Scenario, name: str) -> str:
+    texts = [_source(each) for each in _own(scenario.policies[name])]
+    try:
+        texts.append(_said(scenario.plan(name)))
+    except CprsimError as error:  # other points may have a plan
+        texts.append(str(error))
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _source(of: type) -> str:
+    try:
+        return inspect.getsource(of)
+    except (OSError, TypeError):
+        return ""
+
+
+def _said(plan: Plan) -> str:
+    return _PLACE.sub("", " ".join(repr(getattr(plan, each.name)) for each in fields(plan)))

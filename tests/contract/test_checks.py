@@ -1,0 +1,244 @@
+"""What plans and controllers may not say, and in which words they are refused."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+import cprsim
+from cprsim.contract import (
+    REMOTE,
+    Always,
+    Clock,
+    Failed,
+    Loss,
+    Plan,
+    Recover,
+    Redundancy,
+    Save,
+    Schedule,
+    Tier,
+    Tracking,
+    Train,
+    every,
+)
+from cprsim.contract.checks import answer_flaw, flaw_of
+from cprsim.contract.interpreter import Interpreter
+from cprsim.errors import RunError, ScenarioError
+from cprsim.policies.full import Full
+from cprsim.sim.engine import play
+
+ALL, LOST, WHOLE = Recover("all"), Recover("lost"), Save()
+SOUND = Plan("partial", every(3600.0), Always(LOST))
+NEAR = (Tier("near", "host"), REMOTE)
+SERVER = Loss(frozenset({0}), frozenset())
+TRAINER = Loss(frozenset(), frozenset({0}))
+SAVES: list[tuple[Any, str]] = [
+    (Save("moon"), "to 'moon', none of its tiers"),
+    (Save(portion=2.0), "whose portion is 2.0; it must be > 0 and <= 1"),
+    (Save(portion=0.0), "whose portion is 0.0; it must be > 0 and <= 1"),
+    (Save(writes=float("inf")), "whose writes is inf, no number from 0"),
+    (Save(reads=-1.0), "whose reads is -1.0, no number from 0"),
+    (Save(extra_s=float("nan")), "whose extra_s is nan, no number from 0"),
+    (Save(unsaved_s=(-1e5,)), "whose unsaved_s is (-100000.0,), no tuple of numbers from 0"),
+    (Save(unsaved_s=()), "whose unsaved_s is (), no tuple of numbers from 0"),
+    (Save(since="ever"), "whose since is 'ever', none of None, baseline, save"),  # type: ignore[arg-type]
+    (Save(bits=33), "whose bits are 33, no whole number from 1 to 32"),
+]
+ANSWERS: list[tuple[Any, str]] = [
+    ("x", "with 'x', no Recover"),
+    (Recover("some"), "with a Recover whose rollback is 'some', none of all, lost, none"),  # type: ignore[arg-type]
+    (LOST._replace(source="moon"), "with a Recover whose source is 'moon', none of its tiers"),
+    (ALL._replace(healthy="moon"), "with a Recover whose healthy is 'moon', none of its tiers"),
+    (LOST._replace(degraded=-0.5), "with a Recover whose degraded is -0.5, no number from 0"),
+    (
+        ALL._replace(keep_training=True),
+        "with a Recover by which a job trains on that has lost all it had (keep_training, "
+        "rollback 'all')",
+    ),
+    (
+        LOST._replace(regrow="remote"),
+        "with a Recover whose regrow is 'remote'; shards are taken back where the rest trains on "
+        "and the lost ones are loaded (keep_training, rollback 'lost')",
+    ),
+    (
+        Recover("none"),
+        "with a Recover by which lost shards are made anew out of 'remote', which holds "
+        "checkpoints alone; say what they are made of (redundancy, mirror, or a live tier), or "
+        "load them (rollback 'lost')",
+    ),
+]
+PLANS = [
+    (
+        {"schedules": (*every(9.0), *every(5.0, Save(portion=0.5)))},
+        "with 2 schedules of saves to 'remote'; give each a tier of its own, or a controller that "
+        "says which save comes next",
+    ),
+    (
+        {"schedules": (*every(9.0), *every(5.0, Save("near"))), "tiers": NEAR},
+        "whose schedules save to remote, near; give them in the order of its tiers",
+    ),
+    (
+        {"schedules": every(9.0, max_pending=0)},
+        "whose max_pending is 0, no whole number from 1",
+    ),
+    ({"keep": 0}, "whose keep is 0, no whole number from 1"),
+    ({"spares": -1}, "whose spares is -1, no whole number from 0"),
+    *(({"schedules": every(9.0, save)}, f"with a save {flaw}") for save, flaw in SAVES),
+    *(({"recover": lambda _, a=a: a}, f"that answers a loss {flaw}") for a, flaw in ANSWERS),
+]
+
+
+@pytest.mark.parametrize(("changes", "flaw"), PLANS)
+def test_plans_are_refused_in_words(changes: dict[str, Any], flaw: str) -> None:
+    assert flaw_of(replace(SOUND, **changes), SERVER) == f"a plan {flaw}"
+
+
+def test_shards_are_made_anew_of_what_holds_them_and_where_some_are_lost() -> None:
+    anew = Recover("none", source="copies")
+    copies = (Tier("copies", "peers"), REMOTE)
+    plan = replace(SOUND, tiers=copies, redundancy=Redundancy("copies", 1, 1))
+
+    assert answer_flaw(anew, SERVER, plan) == ""
+    assert answer_flaw(anew, TRAINER, replace(SOUND, tiers=copies)) == ""
+    assert "holds checkpoints alone" in answer_flaw(anew, SERVER, replace(SOUND, tiers=copies))
+
+
+# --- Controllers ---------------------------------------------------------------------------------
+
+
+class Says:
+    """Says `save`, if there is one, when an hour is trained, and `answer` to losses."""
+
+    def __init__(self, save: Any, answer: Any) -> None:
+        self.says, self.answer, self.lost = [save] if save else [], answer, False
+
+    def tell(self, event: object) -> None:
+        self.lost |= isinstance(event, Failed)
+
+    def ask(self, now: Clock) -> Any:
+        if self.lost:
+            self.lost = False
+            return self.answer
+        if now.progress_s < 3600.0:
+            return Train(3600.0)
+        return self.says.pop() if self.says else Train(float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPlan(Plan):
+    save: Any = WHOLE
+    answer: Any = LOST
+
+    def start(self) -> Says:  # type: ignore[override]
+        return Says(self.save, self.answer)
+
+
+def own(**says: Any) -> OwnPlan:
+    return OwnPlan(SOUND.recovery, SOUND.schedules, SOUND.recover, **says)
+
+
+def job(plan: Plan, failures: int = 1) -> cprsim.Scenario:
+    class Own(Full):
+        def plan(self, _context: object) -> Plan:
+            return plan
+
+    one = cprsim.Scenario(
+        job={"useful_time": "20 h"},
+        cluster={"parameter_servers": 4, "trainers": 2},
+        costs={"save": "1 min", "load": "1 min", "reschedule": "1 h"},
+        failures={"exactly": failures},
+        policies={"full": {"system": "full"}},
+    )
+    return one.with_policies({"own": Own(system="full")})
+
+
+def played(plan: Plan) -> cprsim.Result:
+    return cprsim.run(job(plan), replications=20, engine="sim")
+
+
+@pytest.mark.parametrize(("save", "flaw"), SAVES)
+def test_saves_of_controllers_are_refused_where_they_are_asked_for(save: Save, flaw: str) -> None:
+    with pytest.raises(RunError) as simulated:
+        played(own(save=save))
+    with pytest.raises(RunError) as carried_out:
+        Interpreter(()).start(own(save=save)).ask(Clock(0.0, 3600.0))
+
+    assert str(simulated.value) == f"policy 'own': its controller asked for a save {flaw}"
+    assert str(carried_out.value) == f"the controller asked for a save {flaw}"
+
+
+@pytest.mark.parametrize(("answer", "flaw"), ANSWERS)
+def test_answers_of_controllers_are_refused_where_they_are_given(answer: Any, flaw: str) -> None:
+    with pytest.raises(RunError) as simulated:
+        played(own(answer=answer))
+    with pytest.raises(RunError) as carried_out:
+        Interpreter(()).start(own(answer=answer)).answer(Clock(0.0, 0.0), SERVER)
+
+    assert str(simulated.value) == f"policy 'own': its controller answered a failure {flaw}"
+    assert str(carried_out.value) == f"the controller answered a failure {flaw}"
+
+
+@pytest.mark.parametrize(
+    ("plan", "lacks"),
+    [
+        (own(save=Save(portion=0.5)), "saves of rows that no tracker chooses"),
+        (own(save=Save(blocking=False)), "saves in the background"),
+    ],
+)
+def test_saves_of_controllers_that_nobody_can_carry_out_are_refused(plan: Plan, lacks: str) -> None:
+    with pytest.raises(RunError, match=f"^{lacks} can be simulated but not trained yet: Save"):
+        Interpreter((), "trained yet").start(plan).ask(Clock(0.0, 3600.0))
+
+
+@pytest.mark.parametrize(
+    ("plan", "lacks"),
+    [
+        (
+            replace(SOUND, schedules=every(9.0, Save(portion=0.5, unsaved_s=(9.0,)))),
+            "saves of rows that no tracker chooses",
+        ),
+        (
+            replace(SOUND, tracking=Tracking("round-robin", 0.5)),
+            "rows chosen by 'round-robin'",
+        ),
+    ],
+)
+def test_saves_of_rows_that_nobody_chooses_are_not_trained(plan: Plan, lacks: str) -> None:
+    interpreter = Interpreter(("controller", "schedules"), "trained yet")
+
+    with pytest.raises(ScenarioError) as error:
+        interpreter.check_plan("own", plan, lambda: {"own": plan, "other": SOUND})
+    assert str(error.value) == (
+        f"policies.own: {lacks} can be simulated but not trained yet; choose one of other"
+    )
+
+
+def test_to_train_until_no_number_is_refused() -> None:
+    class Lost(Says):
+        def ask(self, _now: Clock) -> Train:
+            return Train(float("nan"))
+
+    class Plans(OwnPlan):
+        def start(self) -> Lost:
+            return Lost(None, None)
+
+    with pytest.raises(RunError, match="asked to train until nan s, which is not ahead"):
+        played(Plans(SOUND.recovery, SOUND.schedules, SOUND.recover))
+
+
+def test_a_controllers_own_answer_degrades_as_much_as_the_rules() -> None:
+    slowed = Recover("lost", keep_training=True, degraded=0.5)
+    plans = replace(SOUND, recover=Always(slowed)), own(answer=slowed, save=None)
+    jobs = [job(replace(plan, schedules=()), failures=3) for plan in plans]
+
+    for replication in range(5):
+        by_rule, by_itself = (play(each, "own", 0, replication).slowdown for each in jobs)
+        assert by_rule == by_itself
+        assert by_rule > 1800  # half of the hour that the first is away for, and more
+
+
+def test_schedules_of_a_tier_each_are_sound() -> None:
+    both = (Schedule(5.0, Save("near")), Schedule(9.0))
+
+    assert flaw_of(replace(SOUND, schedules=both, tiers=NEAR), SERVER) == ""

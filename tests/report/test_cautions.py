@@ -1,0 +1,110 @@
+"""What is told beside numbers that rest on little."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cprsim
+from cprsim.advice import warning
+from cprsim.report.decision import decision_lines
+from cprsim.report.tables import notes
+from cprsim.runs.cautions import of_log
+
+JOB: dict[str, Any] = {
+    "job": {"useful_time": "10 d"},
+    "cluster": {"parameter_servers": 2, "trainers": 1},
+    "costs": {"save": "5 min", "load": "5 min", "reschedule": "5 min"},
+    "policies": {"full": {"system": "full"}, "partial": {"system": "partial"}},
+}
+AS_IT_STANDS = (
+    "The log is replayed as it stands: every replication has its failures at its instants. So "
+    "intervals, and what is called sure, are of this one history, not of what may come; cprsim fit "
+    "finds a law in it, whose histories differ."
+)
+ENDS = (
+    "Its last failure is 27.8 h after its start, and the job trains for 10 d: after it nothing "
+    "fails."
+)
+
+
+def scenario(**failures: Any) -> cprsim.Scenario:
+    return cprsim.Scenario(**JOB, failures=failures)
+
+
+def exponential(mean: str) -> cprsim.Scenario:
+    return scenario(distribution="exponential", mean=mean)
+
+
+@pytest.fixture
+def replayed(tmp_path: Path) -> cprsim.Scenario:
+    log = tmp_path / "log.csv"
+    log.write_text("time_s,node\n40000,1\n100000,2\n")
+    return scenario(trace=str(log))
+
+
+def told(job: cprsim.Scenario, replications: int) -> list[str]:
+    return list(notes(cprsim.run(job, replications=replications, seed=1)))
+
+
+def test_few_failures_are_told_with_how_many_there_were() -> None:
+    rare = exponential("1000 d")
+    met = int(cprsim.run(rare, replications=300, seed=1).of("full")["failures"].sum())
+
+    assert 1 < met < 20
+    assert told(rare, 300) == [
+        f"{met} failures in 300 replications: ± is too narrow, and means are more likely too low; "
+        "play more (--replications), or ask cprsim advise, whose intervals allow for what few have "
+        "met."
+    ]
+    assert told(exponential("1e9 d"), 3)[0].startswith("No failure in 3 replications: ± is too ")
+
+
+def test_enough_failures_and_none_at_all_are_no_reason_to_warn() -> None:
+    assert told(exponential("2 d"), 20) == []
+    assert told(exponential("100 d"), 1) == []  # which has no ±
+    assert told(scenario(exactly=0), 20) == []
+
+
+def test_a_log_that_is_replayed_is_one_history(replayed: cprsim.Scenario) -> None:
+    assert told(replayed, 5) == [AS_IT_STANDS, ENDS]
+    advice = cprsim.advise(replayed, systems=["full", "partial"])
+    assert [each for each in warning.warnings(advice) if each in (AS_IT_STANDS, ENDS)] == [
+        AS_IT_STANDS,
+        ENDS,
+    ]
+
+
+def test_a_log_that_outlasts_the_job_has_an_end_that_nobody_meets(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("time_s,node\n40000,1\n1000000,2\n")
+
+    assert list(of_log(scenario(trace=str(log)))) == [AS_IT_STANDS]
+
+
+def test_laws_are_many_histories() -> None:
+    assert list(of_log(exponential("2 d"))) == []
+
+
+FAR = (
+    "This is first order, which leaves out failures in saves, in recoveries and in lost "
+    "computation: overheads beyond 20.00 % are too low, the more the larger they are. Ask cprsim "
+    "advise without --closed-form."
+)
+
+
+@pytest.mark.parametrize(("mean", "off"), [("20 h", False), ("3 h", True)])
+def test_first_order_says_where_it_is_off(mean: str, off: bool) -> None:
+    decision = cprsim.decide(exponential(mean), target_pls=0.1)
+    shown = [line for line in decision_lines(decision) if line.startswith("This is first order")]
+
+    assert shown == ([FAR] if off else [])
+
+
+def test_a_job_whose_saves_take_longer_than_its_mtbf_gets_no_recommendation() -> None:
+    decision = cprsim.decide(exponential("4 min"), target_pls=0.1)
+
+    assert list(decision_lines(decision))[-1] == (
+        "Nothing to recommend: a save takes 5 min, and the job fails every 4 min. Make failures "
+        "rarer, or saves faster."
+    )
