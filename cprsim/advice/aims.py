@@ -50,6 +50,11 @@ class Aim:
         return MEASURED[self.objective]
 
     @property
+    def base(self) -> str:
+        """What its measure is a share of."""
+        return "the useful time's cost" if self.objective == "cost" else "the useful time"
+
+    @property
     def accepted_pls(self) -> float | None:
         """The portion of lost samples that bounds it, if any does."""
         return next((each.most for each in self.bounds if each.measure == "pls"), None)

@@ -81,7 +81,7 @@ class Grid(NamedTuple):
 class Robustness:
     """The choice and the next, with the settings that they have, where the job is another.
 
-    `systems`: of each policy that was played.
+    `systems`: of each policy that was played. `base`: what losses are shares of.
     """
 
     choice: str
@@ -90,6 +90,7 @@ class Robustness:
     levers: tuple[Lever, ...]
     grid: Grid | None
     systems: Mapping[str, str] = field(default_factory=dict)
+    base: str = "the useful time"
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -139,6 +140,7 @@ def robustness(advice: Advice) -> Robustness | None:
         tuple(levers.values()),
         None if across is None or down is None else elsewhere.grid(across, down),
         {each.name: each.candidate.system for each in finalists},
+        advice.aim.base,
     )
 
 

@@ -30,6 +30,8 @@ _WORTH = 0.05
 #: What lost learning counts where it is as much as is accepted, of what doesn't matter: of settings
 #: that are alike the one that loses less is taken, and never for more than that.
 _LOST = 0.5
+#: Of what is lost: what another value has to lose at most to be taken for that alone.
+_LESS = 0.9
 #: Standard errors by which another value has to be better.
 _SURE = 1.5
 #: The same within which a difference is open.
@@ -44,11 +46,13 @@ FIRST = 1 << 30
 class Score(NamedTuple):
     """How a setting did: by how much it is over a bound, as a ratio, 0 for none; its objective.
 
-    The objective of each replication, with what lost learning counts.
+    The objective of each replication, with what lost learning counts. `lost`: what that is, in the
+    mean.
     """
 
     over: float
     objective: NDArray[np.float64]
+    lost: float = 0.0
 
 
 class Leading(NamedTuple):
@@ -149,17 +153,21 @@ def scored(played: Trial, aim: Aim) -> Score:
             over = max(over, high / bound.most - 1 if bound.most else math.inf)
     if aim.objective == "retrained":  # which counts it already
         return Score(over, played.objective)
-    lost = played.measures["updates_lost"] / (aim.accepted_pls or 1.0)
-    return Score(over, played.objective + _LOST * aim.within * lost)
+    lost = _LOST * aim.within * played.measures["updates_lost"] / (aim.accepted_pls or 1.0)
+    return Score(over, played.objective + lost, float(lost.mean()))
 
 
 def _is_better(one: Score, other: Score, worth: float) -> bool:
-    """Whether one surely gains what it is worth to change for, or is less over the bounds."""
+    """Whether one surely gains what it is worth to change for, or is less over the bounds.
+
+    To lose less learning is worth it wherever that surely gains anything, with what it counts.
+    """
     if one.over or other.over:
         return one.over < other.over
     count = min(len(one.objective), len(other.objective))
     gains = other.objective[:count] - one.objective[:count]
-    return bool(gains.mean() > max(worth, _SURE * gains.std() / math.sqrt(count)))
+    least = 0.0 if one.lost < _LESS * other.lost else worth
+    return bool(gains.mean() > max(least, _SURE * gains.std() / math.sqrt(count)))
 
 
 def _may_be_better(one: Score, other: Score, within: float) -> bool:

@@ -51,7 +51,7 @@ def figure(found: Robustness, title: str = "") -> "Figure":
     names = () if found.grid is None else (found.grid.across.name, found.grid.down.name)
     choices = (found.choice, found.second)
     table, pairs = levers(found), grid(found)
-    return robust(table, pairs, choices, found.within, names, found.systems, title)
+    return robust(table, pairs, choices, found.within, names, found.systems, title, found.base)
 
 
 def _row(world: World, found: Robustness) -> dict[str, Any]:

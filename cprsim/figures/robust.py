@@ -40,13 +40,14 @@ def robust(
     names: Sequence[str],
     systems: Mapping[str, str],
     title: str = "",
+    base: str = "the useful time",
 ) -> Figure:
     """What the choice and the second lose in other worlds, and a map of who is the least.
 
     Parameters
     ----------
     levers, grid
-        As `cprsim.advice.worlds` has them; losses are shares of the useful time.
+        As `cprsim.advice.worlds` has them; losses are shares of `base`.
     choices
         The chosen policy and the second, if there is one.
     within
@@ -57,6 +58,8 @@ def robust(
         Of each policy, which gives its colour; grey without.
     title
         What it is found in: stands below the finding, wrapped.
+    base
+        What losses are shares of.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def robust(
         top_in = head.ends_in + MARGIN
         panel_in = top_in + _HEADINGS
         y, height_in = _rows(levers)
-        notes = _notes(levers, grid, within)
+        notes = _notes(levers, grid, within, base)
         rows = grid["down"].nunique() if len(grid) else 0
         keys_in = panel_in + rows * CELL_IN + (_KEY_BELOW if rows else 0)
         ends_in = _key(Figure(figsize=(WIDTH_IN, WIDTH_IN)), keys_in, colours, choices)
@@ -220,9 +223,9 @@ def _key(
     return top_in
 
 
-def _notes(levers: pd.DataFrame, grid: pd.DataFrame, within: float) -> list[str]:
+def _notes(levers: pd.DataFrame, grid: pd.DataFrame, within: float, base: str) -> list[str]:
     said = [
-        f"Points of the useful time, log; dashed: {100 * within:g} points, what doesn't matter. "
+        f"Points of {base}, log; dashed: {100 * within:g} points, what doesn't matter. "
         "Thin lines: 95 % intervals. Bold, or framed: the job as it was asked."
     ]
     if len(grid) and not grid["holds"].all():

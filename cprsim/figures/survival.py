@@ -153,14 +153,20 @@ def survival(
 
 
 def _finding(fits: Sequence[Fit]) -> str:
-    """Which law is the best, by AIC, and how far its survival is off; that all are far off."""
+    """Which law comes first, and how far its survival is off; that all are far off.
+
+    It is the best by AIC, or the best of those that aren't far off.
+    """
     if not fits:
         return ""
-    best, off = fits[0].law.distribution, layout.percent(fits[0].ks)
+    first, off = fits[0].law.distribution, layout.percent(fits[0].ks)
+    by_aic = fits[0].aic <= min(each.aic for each in fits)
     if min(each.ks for each in fits) > _FAR:
-        near = layout.percent(_FAR)
-        return f"No law is within {near} of the log; {best}, best by AIC, is up to {off} off"
-    return f"{best.capitalize()} fits best by AIC: up to {off} off the log"
+        near, best = layout.percent(_FAR), ", best by AIC," if by_aic else ""
+        return f"No law is within {near} of the log; {first}{best} is up to {off} off"
+    if by_aic:
+        return f"{first.capitalize()} fits best by AIC: up to {off} off the log"
+    return f"{first.capitalize()} is taken, though not best by AIC: up to {off} off the log"
 
 
 def _facts(sample: Sample) -> str:

@@ -128,5 +128,11 @@ def _comments(fitted: "LogFit") -> list[str]:
         "uptime": "uptimes of its nodes",
     }[fitted.look]
     censored = f", {sample.censored} of them censored" if sample.censored else ""
-    texts = [f"{fitted.source}: {sample.n} {what}{censored}.", *fitted.notes]
+    texts = [f"{fitted.source}: {sample.n} {what}{censored}."]
+    if fitted.look == "gaps" and fitted.node_failures is not None:
+        texts.append(
+            f"They are failures of all {fitted.node_failures.nodes:,} nodes: a job on fewer fails "
+            "more rarely, by the law that --for FILE finds."
+        )
+    texts += fitted.notes
     return [f"# {line}" for text in texts for line in textwrap.wrap(text, _WIDTH)]

@@ -109,11 +109,11 @@ def _recommended(decision: "Decision") -> str:
 
 def _far(decision: "Decision") -> str | None:
     """What first order leaves out, where that is much."""
-    options = decision.full, decision.partial
-    if (
-        max(each.expected.overhead for each in options) <= _FAR
-        or decision.save_s >= decision.mtbf_s
-    ):
+    asked = [decision.full]
+    if decision.recommendation == "partial":
+        asked.append(decision.partial)
+    far = max(each.expected.overhead for each in asked) > _FAR
+    if not far or decision.save_s >= decision.mtbf_s:
         return None
     return (
         "This is first order, which leaves out failures in saves, in recoveries and in lost "

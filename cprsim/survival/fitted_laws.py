@@ -129,7 +129,8 @@ def check_failures(sample: Sample) -> None:
     failures = sample.failures
     if failures < FEWEST_FAILURES:
         raise LogError(
-            f"{failures} {'failure is' if failures == 1 else 'failures are'} too few to fit a law; "
+            f"{failures} {'duration that ends' if failures == 1 else 'durations that end'} in a "
+            f"failure {'is' if failures == 1 else 'are'} too few to fit a law; "
             f"{FEWEST_FAILURES} are needed"
         )
 

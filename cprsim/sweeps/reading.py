@@ -29,8 +29,8 @@ from cprsim.sweeps.points import PointsHash
 from cprsim.sweeps.tasks import PlanRow, unpack
 
 _PATIENCE_S = 60.0  # for a writer that commits
-#: What every definition says; an older one has no currency.
-_NEEDED = {each.name for each in fields(Definition)} - {"currency"}
+#: What every definition says; older ones have no currency, and no code.
+_NEEDED = {each.name for each in fields(Definition)} - {"currency", "code"}
 
 
 @contextmanager

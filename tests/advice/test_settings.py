@@ -114,6 +114,16 @@ def test_a_bound_is_kept_to_by_the_longest_interval_about():
     assert pls.mean() > 0.7 * 0.05
 
 
+def test_what_loses_less_is_taken_though_each_step_towards_it_gains_next_to_nothing():
+    """Its snapshots are free: a day between them costs as much time as minutes, and loses more."""
+    failures = {"distribution": "exponential", "mean": "34 h"}
+    full = {"full": {"system": "full"}}
+    calm = cprsim.Scenario(**MEASURED | {"failures": failures}, policies=full)
+    found = searched(calm, "accepted-loss", max_pls=0.1)["accepted-loss"]
+
+    assert found.planned(calm.context).interval_s < 3600
+
+
 def test_what_loses_less_is_taken_where_time_is_alike():
     """Copy-on-write snapshots cost no time, so the interval of accepted loss is free."""
     found = searched(measured(), "accepted-loss")["accepted-loss"]

@@ -45,6 +45,16 @@ def test_no_text_is_cut_or_covers_another(case: str) -> None:
     boxes_apart(figure)
 
 
+def test_points_are_of_what_losses_are_shares_of() -> None:
+    levers, grid, choices = CASES["all"]
+    shown = [robust(levers, grid, choices, WITHIN, NAMES, SYSTEMS, "", *base)
+             for base in ((), ("the useful time's cost",))]  # fmt: skip
+    texts = [" ".join(text.get_text() for text in each.texts) for each in shown]
+
+    assert "Points of the useful time, log" in texts[0]
+    assert "Points of the useful time's cost, log" in texts[1]
+
+
 def test_bars_end_at_what_is_lost_and_nothing_has_none() -> None:
     axes = drawn("all").axes[0]
     ends = [

@@ -261,6 +261,16 @@ def test_a_law_that_is_far_off_is_no_good_fit() -> None:
     assert title(far).startswith("No law is within 10.0 % of the log; ")
 
 
+def test_a_law_that_is_taken_for_being_near_is_not_called_the_best_by_aic() -> None:
+    sample = Sample.complete(np.random.default_rng(5).gamma(2.0, 3600.0, 400))
+    best, *others = fit_all(sample)
+    figure = survival(sample, [others[0], best, *others[1:]], "log")
+    law = others[0].law.distribution.capitalize()
+
+    titles = [text.get_text() for text in figure.texts if text.get_fontsize() == TITLE_PT]
+    assert " ".join(titles).startswith(f"{law} is taken, though not best by AIC: up to ")
+
+
 def test_no_line_breaks_within_a_number() -> None:
     text = "loses 12.5 % of 1,024 servers " * 4
     for width_in in np.linspace(0.9, 3, 14):

@@ -400,7 +400,10 @@ def test_durations_have_no_nodes_and_no_window(name, value):
 def test_too_few_failures_are_refused():
     with pytest.raises(LogError) as caught:
         cprsim.fit(gamma_log(8))
-    assert str(caught.value) == "7 failures are too few to fit a law; 10 are needed"
+    assert (
+        str(caught.value)
+        == "7 durations that end in a failure are too few to fit a law; 10 are needed"
+    )
 
 
 # the real logs, against the figures of issue 3

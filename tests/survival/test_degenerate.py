@@ -13,10 +13,10 @@ LAWS = ("exponential", "gamma", "weibull", "lognormal")
 @pytest.mark.parametrize(
     ("failures", "text"),
     [
-        (0, "0 failures are too few to fit a law; 10 are needed"),
-        (1, "1 failure is too few to fit a law; 10 are needed"),
-        (7, "7 failures are too few to fit a law; 10 are needed"),
-        (9, "9 failures are too few to fit a law; 10 are needed"),
+        (0, "0 durations that end in a failure are too few to fit a law; 10 are needed"),
+        (1, "1 duration that ends in a failure is too few to fit a law; 10 are needed"),
+        (7, "7 durations that end in a failure are too few to fit a law; 10 are needed"),
+        (9, "9 durations that end in a failure are too few to fit a law; 10 are needed"),
     ],
 )
 def test_under_10_failures_nothing_is_fitted(failures, text):

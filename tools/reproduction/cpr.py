@@ -63,8 +63,8 @@ def breakdown(found: Result) -> list[Line]:
         "full": (8.5, _RANGE, "calibrated", "a failure may strike a save, which loses an interval"),
         "partial": (4.4, _MEDIUM, "prediction", ""),
         "cpr": (0.53, _RANGE, "calibrated", "one save in the job, where the equations count 1.25"),
-        "cpr-mfu": (0.53, _RANGE, "calibrated", "as many bytes as cpr"),
-        "cpr-ssu": (0.53, _RANGE, "calibrated", "as many bytes as cpr"),
+        "cpr-mfu": (0.53, _RANGE, "calibrated", "about as many bytes as cpr"),
+        "cpr-ssu": (0.53, _RANGE, "calibrated", "about as many bytes as cpr"),
     }
     lines = [
         Line(f"{name}, Kaggle", number, source, role, kaggle[name], "%", note)

@@ -55,7 +55,8 @@ class StepClock:
     """Before the step that the instant falls into; only training takes time, `step_s` a step.
 
     So the same kills hit the same states on any machine, and the job of a simulator in which saves,
-    loads and replacements take no time is the same as this one.
+    loads and replacements take no time is the same as this one, if failures fall between steps.
+    One within the first step after a save is due strikes before that save here, after it there.
     """
 
     pinned = True
