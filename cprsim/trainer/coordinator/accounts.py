@@ -56,6 +56,12 @@ class Stopwatch:
         """Since the start."""
         return time.monotonic() - self._start_s
 
+    @property
+    def trained_s(self) -> float:
+        """Seconds of training so far, lost ones as well."""
+        running_s = time.monotonic() - self._since_s if self._cause == "train" else 0.0
+        return self.seconds["train"] + self.seconds["lost"] + running_s
+
     def start(self) -> None:
         """Start from 0."""
         self._start_s = self._since_s = time.monotonic()

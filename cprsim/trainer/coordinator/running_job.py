@@ -28,7 +28,7 @@ class RunningJob:
     turns
         Which steps are done.
     executed
-        Steps that were trained, those that were rolled back as well.
+        Steps that were trained, those that were rolled back as well; before it was started, too.
     lost_steps
         Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
     dense_lost_steps
@@ -56,7 +56,7 @@ class RunningJob:
         self.parts: list[ShardSave] = []
         self.turns = Turns(trainers, warm_start)
         self.executed = self.lost_steps = self.dense_lost_steps = self.epoch = 0
-        self._asked_s = 0.0
+        self._asked_s = self._apart_s = self._beside_s = 0.0
 
     def did(self, trainer: int) -> None:
         """A trainer has done its next step."""
@@ -91,11 +91,23 @@ class RunningJob:
 
     @property
     def clock(self) -> Clock:
-        """Wall clock and progress, as the controller is told."""
+        """Wall clock and progress, as the controller is told: both in seconds of the scenario.
+
+        A step may take longer or shorter than there, such as where the scenario says "1 s a step".
+        So training counts as its progress does, and all else by the pace of training so far.
+        """
         progress_s = self.step * self.step_s
         if math.isclose(progress_s, self._asked_s, rel_tol=ROUNDING):
             progress_s = self._asked_s  # what was asked for, to the last digit
-        return Clock(self.watch.now_s, progress_s)
+        apart_s = self.watch.now_s - self.watch.trained_s
+        self._beside_s += max(apart_s - self._apart_s, 0.0) * self.pace
+        self._apart_s = apart_s
+        return Clock(self.executed * self.step_s + self._beside_s, progress_s)
+
+    @property
+    def pace(self) -> float:
+        """Seconds of the scenario in one second of training, so far."""
+        return self.executed * self.step_s / self.watch.trained_s if self.executed else 1.0
 
     @property
     def trained_s(self) -> float:

@@ -412,18 +412,30 @@ class TrainerHooks(Generic[_Batch]):
             # (E4) counts a step of each shard, and there may be other shards than before.
             job.lost_steps = round(before["lost_steps"] * self._servers / before["shards"])
             job.watch.go_on(before["seconds"])
+            job.executed += before.get("executed", before["usable"][-1][0])  # an older one has none
             for name, number in before["counts"].items():
                 counts[name] += number
 
     def _catch_up(self) -> None:
-        """A new controller hears of the last save, so that it saves when those of others do."""
-        job = self._job
+        """A new controller hears of the last save, so that it saves when those of others do.
+
+        And of the failures before this one, and of how long a save took in the mean: it may go by
+        what it has seen.
+        """
+        job, counts = self._job, self._saves.counts
         saved = [self._latest(job.usable.last.step)]
         if self._twins is not None:  # to the furthest tier first, which serves the nearer ones
             saved.append(self._twins.averaged)
         if not self._started:
+            now, seconds = job.clock, job.watch.seconds
+            save_s = (seconds["save"] + seconds["stall"]) * job.pace / max(counts["saves"], 1)
+            before = Clock(now.wall_s - min(save_s, now.wall_s), saved[0] * job.step_s)
+            for _ in range(counts["failures"] - 1):
+                job.controller.answer(before, Loss(frozenset({0}), frozenset()))
+                job.controller.tell(Resumed(before, ()))
+            job.controller.tell(Resumed(before, ()))
             for step, schedule in zip(saved, reversed(self._plan.schedules), strict=False):
-                clock = Clock(job.watch.now_s, step * job.step_s)
+                clock = Clock(now.wall_s, step * job.step_s)
                 job.controller.tell(Saved(clock, schedule.save, stored=True))
         self._started = self._unchecked = True
 

@@ -210,6 +210,7 @@ class Saves:
         """What another process has to know to go on from this checkpoint."""
         return {
             "seconds": dict(self._job.watch.seconds),
+            "executed": self._job.executed,
             "lost_steps": self._job.lost_steps,
             "shards": self._servers,
             "usable": [tuple(each) for each in usable],

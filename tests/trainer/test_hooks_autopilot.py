@@ -1,0 +1,93 @@
+"""Hooks that learn the MTBF and the cost of a save while a loop runs, at whatever pace it does."""
+
+import pytest
+import torch
+
+from cprsim.contract import Always, Plan, Recover, every
+from cprsim.contract.interpreter import Interpreter
+from cprsim.trainer.coordinator import accounts
+from cprsim.trainer.coordinator.running_job import RunningJob
+from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+AUTO = {"auto": {"system": "autopilot", "prior": "30 s"}}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Time:
+    """A clock that a test moves, and that moves by itself a little whenever somebody looks."""
+
+    def __init__(self, monkeypatch, look_s=0.0):
+        self.now_s, self._look_s = 0.0, look_s
+        monkeypatch.setattr(accounts.time, "monotonic", self.look)
+
+    def look(self):
+        self.now_s += self._look_s
+        return self.now_s
+
+
+@pytest.mark.parametrize("step_s", [0.01, 1.0, 300.0])
+def test_the_clock_is_in_seconds_of_the_scenario(step_s, monkeypatch):
+    """Ten steps of 2 s there, a save as long as three of them, five more that are lost."""
+    time = Time(monkeypatch)
+    plan = Plan("full", every(1e9), Always(Recover("all")))
+    job = RunningJob(Interpreter(()).start(plan), 100, 2.0)
+    job.watch.start()
+
+    def trained(steps):
+        for _ in range(steps):
+            time.now_s += step_s
+            job.did(0)
+
+    trained(10)
+    assert job.clock == pytest.approx((20.0, 20.0))
+    job.watch.switch("save")
+    time.now_s += 3 * step_s
+    assert job.clock == pytest.approx((26.0, 20.0))
+    job.watch.switch("train")
+    saved_s = job.trained_s
+    trained(5)
+    job.watch.undo(saved_s)
+    job.turns.return_to(10)
+    assert job.clock == pytest.approx((36.0, 20.0))
+
+
+@pytest.mark.parametrize("useful", ["4 ms", "40 s", "40 h"])
+def test_a_loop_comes_to_its_end_whatever_the_scenario_says_of_its_steps(useful, tmp_path):
+    job = scenario(**AUTO, job={"useful_time": useful})
+    loop = Loop()
+    hooks = hooked(loop, "auto", tmp_path, scenario=job)
+    train(loop, hooks, hooks.restore(), 25)
+    again = hooked(Loop(), "auto", tmp_path, scenario=job)
+    first = again.restore()
+    train(Loop(), again, first)
+
+    assert again.summary.step == STEPS
+
+
+def test_a_new_process_knows_the_failures_and_saves_of_those_before(tmp_path, monkeypatch):
+    Time(monkeypatch, look_s=0.001)
+    for starts in range(3):
+        hooks = hooked(Loop(), "auto", tmp_path, scenario=scenario(**AUTO))
+        first = hooks.restore()
+        train(Loop(), hooks, first, first + 12)
+        assert hooks.save_now()
+        knows = hooks._job.controller._controller
+        assert knows._failures == hooks.summary.failures == starts
+
+    again = hooked(Loop(), "auto", tmp_path, scenario=scenario(**AUTO))
+    again.restore()
+    knows = again._job.controller._controller
+    seconds = again.summary.seconds
+    save_s = (seconds["save"] + seconds["stall"]) / again.summary.saves
+    # One save that it is told of, which took as long as those before in the mean, at their pace.
+    assert knows._saves == 1
+    assert knows._saving_s == pytest.approx(save_s * again._job.pace, rel=0.1)
+    assert save_s * again._job.pace > 0.1
