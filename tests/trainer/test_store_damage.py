@@ -364,7 +364,7 @@ def test_a_delta_follows_what_was_written_whatever_has_become_of_that(written, t
     assert folder.restored(99) == 4
 
 
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM, errno.ESTALE, errno.EIO])
 def test_what_says_nothing_of_a_file_drops_none(written, tmp_path, monkeypatch, number) -> None:
     folder = written[0].copied(tmp_path / "it")
 

@@ -1,5 +1,6 @@
 """What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
 from cprsim.trainer.hooks.nested import from_bytes, is_sharded, joined, packed, unpacked
 from cprsim.trainer.hooks.ranks import Least
+from cprsim.trainer.hooks.warned import HooksWarning
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 
@@ -164,6 +166,12 @@ def _restored(store: CheckpointStore, folder: Path, at_most: int) -> ReadCheckpo
     found = store.restore(at_most)
     if found is None:
         raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
+    for each in store.spoilt:
+        warnings.warn(
+            f"{each}; it is left out, and step {found.step} returned to",
+            HooksWarning,
+            stacklevel=2,
+        )
     return found
 
 

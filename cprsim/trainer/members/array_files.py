@@ -18,8 +18,11 @@ from cprsim.trainer.members.manifests import File, SpoiltError
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.quantised import plain
 
-#: What says nothing of the file: the same one may be read at another time.
-_NOT_OF_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+#: What says that there is no such file, or none to read. Anything else (a server that is away, no
+#: descriptors left) says nothing of it: the same one may be read at another time.
+_OF_THE_FILE = (
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG),
+)
 #: No manifest is so large: its chain would be merged long before.
 _MOST_BYTES = 1 << 26
 #: What NumPy raises for a header that it can't read, parsing it as Python.
@@ -121,9 +124,9 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
                 raise SpoiltError(f"{path}: is no file")
             yield file
     except OSError as error:
-        if error.errno in _NOT_OF_THE_FILE:
+        if error.errno not in _OF_THE_FILE:
             raise
-        raise SpoiltError(str(error)) from None
+        raise SpoiltError(f"{path}: {error.strerror}") from None
 
 
 def _open(path: str, flags: int) -> int:

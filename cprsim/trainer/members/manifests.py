@@ -66,15 +66,16 @@ class Manifest(NamedTuple):
 
 def parsed(serial: int, content: bytes) -> Manifest:
     """The manifest of that serial number; raise `SpoiltError` if it is anything else."""
+    name = Name(serial, "json")
     digest, _, body = content.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise SpoiltError("a manifest is not what was written")
+        raise SpoiltError(f"{name}: is not what was written")
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):
-        raise SpoiltError("a manifest is no JSON") from None
+        raise SpoiltError(f"{name}: is no JSON") from None
     if not _is_manifest(said) or said[0] != serial:
-        raise SpoiltError("a manifest doesn't say which files a checkpoint has")
+        raise SpoiltError(f"{name}: doesn't say which files a checkpoint has")
     return Manifest(serial, said[1], tuple(File(*each) for each in said[2]))
 
 

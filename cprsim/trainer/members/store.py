@@ -43,7 +43,7 @@ def is_merged(appended: int, base: int) -> bool:
 
 def checkpoints_in(folder: Path) -> list[Manifest]:
     """All in a store's folder with a sound manifest, newest first; their files may be spoilt."""
-    return _sound(folder, _names_in(folder))
+    return _sound(folder, _names_in(folder), [])
 
 
 def _names_in(folder: Path) -> set[Name]:
@@ -51,11 +51,13 @@ def _names_in(folder: Path) -> set[Name]:
     return {name for name in found if name is not None}
 
 
-def _sound(folder: Path, names: Collection[Name]) -> list[Manifest]:
+def _sound(folder: Path, names: Collection[Name], spoilt: list[str]) -> list[Manifest]:
     found = []
     for name in sorted(filter(_is_manifest, names), reverse=True):
-        with suppress(SpoiltError):
+        try:
             found.append(parsed(name.serial, read_small(folder / str(name))))
+        except SpoiltError as error:
+            spoilt.append(str(error))
     return found
 
 
@@ -70,14 +72,20 @@ class CheckpointStore:
     Of its checkpoints the last is kept, the one of the step before, those that the job may still
     return to, and one with another base, should that be spoilt. Files whose names are not of the
     store's own are left alone.
+
+    Attributes
+    ----------
+    spoilt
+        What was found to be so when it was returned to last, newer than what that came to.
     """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._names = folder, _names_in(folder)
+        self.spoilt: list[str] = []
         # The newest first. Who writes goes by these and not by the folder: were a manifest spoilt
         # meanwhile, a delta would go on top of another checkpoint than the one it follows.
-        self._checkpoints = _sound(folder, self._names)
+        self._checkpoints = _sound(folder, self._names, [])
 
     @property
     def empty(self) -> bool:
@@ -195,14 +203,15 @@ class CheckpointStore:
         """
         self._names = _names_in(self._folder)
         self.clean()
-        older = _sound(self._folder, self._names)
+        self.spoilt = []
+        older = _sound(self._folder, self._names, self.spoilt)
         while older:
             checkpoint = older[0]
             if checkpoint.step <= at_most:
                 try:
                     rows = read_chain(self._folder, checkpoint.files)
-                except SpoiltError:
-                    pass
+                except SpoiltError as error:
+                    self.spoilt.append(str(error))
                 else:
                     self._return_to(checkpoint, older)
                     size = sum(each.size for each in checkpoint.files)
