@@ -13,6 +13,8 @@ from cprsim.errors import UsageError
 from cprsim.trainer import TablePart, TrainerHooks, split_rows
 from tests.trainer.test_hooks_processes import Threads, Together
 
+#: Processes of several are played one by one, each as if it were alone.
+pytestmark = pytest.mark.filterwarnings("ignore:.*no process gives:UserWarning")
 STEPS, ROWS, DIM = 20, (50, 30), 4
 
 

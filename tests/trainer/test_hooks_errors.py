@@ -143,6 +143,7 @@ def test_padding_is_no_row(policy, tmp_path):
     assert it._state._layout.numbers({0: torch.tensor([[5, -1], [-1, -1]])}).tolist() == [5]
 
 
+@pytest.mark.filterwarnings("ignore:.*no process gives:UserWarning")
 def test_a_row_between_parts_is_not_there(tmp_path):
     """Rows 0 to 99 and 200 to 299 of table 0 are here; 150 lies between."""
     adapter = Held()
@@ -152,6 +153,34 @@ def test_a_row_between_parts_is_not_there(tmp_path):
     it.after_step({0: torch.tensor([0, 99, 200, 299])})
     with pytest.warns(HooksWarning, match=r"^lookups\(\): row 150 of table 0 is not here"):
         it.after_step({0: torch.tensor([99, 150])})
+
+
+def test_rows_and_shards_that_nobody_gives_are_told_of(tmp_path):
+    adapter = Held()
+    adapter.found = {0: [TablePart(0, ROWS[:60]), TablePart(1, torch.zeros(100, 8))]}
+    it = hooks(adapter, tmp_path)
+    with pytest.warns(HooksWarning) as told:
+        it.restore()
+    assert str(told[0].message) == (
+        "shards(): no process gives 1 of the 2 shards; 240 of the 300 rows of table 0; 20 of the "
+        "20 rows of table 2: they are neither saved nor loaded, and a loss of them is none"
+    )
+
+
+@pytest.mark.parametrize("copy", [torch.clone, lambda rows: rows[torch.arange(len(rows))]])
+def test_a_copy_is_no_table(copy, tmp_path):
+    class Copies(Held):
+        def shards(self):
+            return {0: [TablePart(0, copy(ROWS))]}
+
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "shards(): table 0 in shard 0 is another tensor each time, a copy that nobody trains "
+            "on: give the live one, or a view of it"
+        ),
+    ):
+        hooks(Copies(), tmp_path)
 
 
 def test_tensors_that_change_their_shapes_on_the_way(tmp_path):

@@ -20,7 +20,7 @@ class Rows:
     def __init__(self):
         self.parts = {
             0: [TablePart(0, torch.zeros(300, 8))],
-            1: [TablePart(1, torch.zeros(100, 8))],
+            1: [TablePart(1, torch.zeros(100, 8)), TablePart(2, torch.zeros(20, 8))],
         }
 
     def shards(self):

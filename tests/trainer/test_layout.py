@@ -1,6 +1,7 @@
 """Numbers of rows in a process, against a dictionary of every row."""
 
 import enum
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -86,6 +87,7 @@ def test_state_comes_back_as_it_was_whatever_its_types():
         "numpy": [np.float64(1 / 3), np.int32(-7), np.bool_(True), np.arange(6.0).reshape(2, 3)],
         "raw": b"\x00\xff",
         "enum": State.ON,
+        "counter": Counter({5: 2}),
     }
     found = unpacked(packed(state))
 
@@ -93,6 +95,7 @@ def test_state_comes_back_as_it_was_whatever_its_types():
     assert found["a"].keys() == {0, "none", "yes"}
     assert found["b"][:4] == [1, 2.5, float("inf"), "text"]
     assert isinstance(found["b"][4], tuple)
+    assert (type(found["counter"]), found["counter"]) == (Counter, {5: 2})
     assert (found["raw"], found["enum"]) == (b"\x00\xff", 1)
     for mine, other in zip(found["numpy"], state["numpy"], strict=True):
         assert type(mine) is type(other)

@@ -3,6 +3,7 @@
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -25,6 +26,7 @@ from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.twins import TwinShards, twins_of
 from cprsim.trainer.hooks.update_count import share
+from cprsim.trainer.hooks.warned import HooksWarning
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
@@ -133,6 +135,8 @@ class TrainerHooks(Generic[_Batch]):
         self._folder = Path(folder)
         check_writable(self._folder, option="folder")
         self._servers = scenario.cluster.parameter_servers
+        of = scenario.context.rows
+        self._table_rows = () if of is None else tuple(table.rows for table in of.tables)
         self._state = ProcessState(
             adapter,
             self._folder,
@@ -177,6 +181,7 @@ class TrainerHooks(Generic[_Batch]):
         self._thread = threading.get_ident()
         self._job.watch.start()
         self._job.watch.reattribute("load")
+        self._look_for_gaps()
         if self._ranks.least(int(self._state.stored)):
             return self._recover(range(self._servers), dense=True, everything=True)
         last = max(self._state.steps, default=0)
@@ -192,6 +197,24 @@ class TrainerHooks(Generic[_Batch]):
         self._job.watch.start()  # what the job begins with costs it nothing
         self._act()
         return 0
+
+    def _look_for_gaps(self) -> None:
+        """Warn of rows and shards that no process has: nothing saves them, nor loads them."""
+        total, missing = self._ranks.total, []
+        shards = round(total(len(self._state.shards)))
+        if shards < self._servers:
+            missing.append(f"{self._servers - shards} of the {self._servers} shards")
+        for table, rows in enumerate(self._table_rows):
+            found = round(total(self._state.rows_in(table)))
+            if found < rows:
+                missing.append(f"{rows - found:,} of the {rows:,} rows of table {table}")
+        if missing:
+            warnings.warn(
+                f"shards(): no process gives {'; '.join(missing)}: they are neither saved nor "
+                "loaded, and a loss of them is none",
+                HooksWarning,
+                stacklevel=3,
+            )
 
     def after_step(self, batch: _Batch) -> None:
         """A step is done, its updates are in the rows. Saves where the policy says so.

@@ -232,6 +232,21 @@ def _blocks(shards: Mapping[int, Sequence[TablePart]]) -> list[RowBlock]:
     return blocks
 
 
+def check_live(
+    shards: Mapping[int, Sequence[TablePart]], again: Mapping[int, Sequence[TablePart]]
+) -> None:
+    """Raise `UsageError` where what is given is another tensor each time, both being there."""
+    for shard, given in shards.items():
+        for one, other in zip(given, again.get(shard, ()), strict=False):
+            for part in zip((one.weights, *one.state), (other.weights, *other.state), strict=False):
+                first, second = (each.untyped_storage().data_ptr() for each in part)
+                if first != second:
+                    raise UsageError(
+                        f"shards(): table {one.table} in shard {shard} is another tensor each "
+                        "time, a copy that nobody trains on: give the live one, or a view of it"
+                    )
+
+
 def _check(shards: Mapping[int, Sequence[TablePart]], servers: int, model: RowModel | None) -> None:
     taken: dict[int, list[tuple[int, int, int]]] = {}
     for shard, given in shards.items():

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -58,7 +59,8 @@ def packed(state: Mapping[str, Any]) -> Arrays:
     """The state as arrays: a text that says what is where, then the bytes of every tensor of it.
 
     Raises `UsageError` for what is neither a tensor nor a number, a string, None, bytes, an array
-    or scalar of NumPy, or a list, tuple or dictionary of these.
+    or scalar of NumPy, or a list, tuple, dictionary or `Counter` of these. Dictionaries of other
+    kinds come back as plain ones.
     """
     contents: list[NDArray[np.uint8]] = []
     text = json.dumps(_said(state, "dense()", contents)).encode()
@@ -90,7 +92,8 @@ def _said(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> Any:
             [_said(key, where, contents), _said(each, f"{where}.{key}", contents)]
             for key, each in value.items()
         ]
-        return {"mapping": pairs}
+        # `MultiStepLR` counts its milestones in one, and goes on with what it gets back.
+        return {"counter" if isinstance(value, Counter) else "mapping": pairs}
     if isinstance(value, list | tuple):
         parts = [_said(each, f"{where}.{at}", contents) for at, each in enumerate(value)]
         return {"tuple" if isinstance(value, tuple) else "list": parts}
@@ -138,7 +141,8 @@ def _meant(said: Any, contents: Sequence[NDArray[np.uint8]]) -> Any:
             flat = np.frombuffer(contents[said[name]].tobytes(), said["dtype"])
             array = flat.reshape(said["shape"]).copy()
             return array if name == "array" else array[()]
-    if "mapping" in said:
-        return {_meant(key, contents): _meant(each, contents) for key, each in said["mapping"]}
+    for name, mapping in (("mapping", dict), ("counter", Counter)):
+        if name in said:
+            return mapping({_meant(k, contents): _meant(each, contents) for k, each in said[name]})
     kind = tuple if "tuple" in said else list
     return kind(_meant(each, contents) for each in next(iter(said.values())))

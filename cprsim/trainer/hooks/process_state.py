@@ -21,7 +21,7 @@ from cprsim.trainer.hooks.checkpointed import (
     together,
 )
 from cprsim.trainer.hooks.job_folder import DENSE, opened, room_in
-from cprsim.trainer.hooks.layout import Layout, RowRange
+from cprsim.trainer.hooks.layout import Layout, RowRange, check_live
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.update_count import UpdateCount
@@ -93,6 +93,7 @@ class ProcessState(Generic[_Batch]):
         self._adapter, self._tracking, self._seed = adapter, tracking, seed
         given = adapter.shards()
         self._layout = Layout(given, servers, rows)
+        check_live(given, adapter.shards())
         self._tables = rows.tracked_tables if rows is not None else ()
         self._trackers = self._new_trackers()
         live = self._layout.tensors(given)
@@ -133,6 +134,10 @@ class ProcessState(Generic[_Batch]):
     def newest(self) -> int:
         """The step of the newest checkpoint of which everything here is stored; -1: of none."""
         return min(max(store.steps, default=-1) for store in self._stores)
+
+    def rows_in(self, table: int) -> int:
+        """How many rows of a table are here."""
+        return sum(part.rows for part in self._layout.parts if part.table == table)
 
     def check(self) -> None:
         """Raise `UsageError` where tensors are not of the shapes that they had at the start."""
