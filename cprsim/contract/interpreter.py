@@ -12,6 +12,8 @@ from cprsim.contract.needs import Need, Needs, needs_of, needs_of_answer, needs_
 from cprsim.contract.plan import Plan
 from cprsim.errors import RunError, ScenarioError
 
+#: Saves in a row, without training between them, after which a controller is taken to be stuck.
+STUCK = 100
 _Plans = Callable[[], Mapping[str, Plan]]
 
 
@@ -51,6 +53,7 @@ class CheckedController:
 
     def __init__(self, plan: Plan, interpreter: Interpreter) -> None:
         self._plan, self._interpreter, self._controller = plan, interpreter, plan.start()
+        self._saves = 0
 
     def tell(self, event: Event) -> None:
         """Something has happened."""
@@ -59,6 +62,12 @@ class CheckedController:
     def ask(self, now: Clock) -> Train | Save:
         """What to do next, where nothing has failed."""
         action = self._controller.ask(now)
+        self._saves = self._saves + 1 if isinstance(action, Save) else 0
+        if self._saves > STUCK:
+            raise RunError(
+                f"the controller asks for save after save at progress {now.progress_s} s and never "
+                "trains; after Saved it must answer Train"
+            )
         if isinstance(action, Save):
             flaw = save_flaw(action, self._plan)
             if flaw:

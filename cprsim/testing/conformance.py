@@ -32,6 +32,7 @@ from cprsim.contract import (
 )
 from cprsim.contract import Clock as Now
 from cprsim.contract.checks import answer_flaw
+from cprsim.contract.interpreter import STUCK
 from cprsim.contract.ledger import Ledger
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.scenario import Scenario
@@ -49,8 +50,6 @@ class Step(NamedTuple):
 
 
 Transcript = list[Step]
-#: Saves in a row, without training between them, after which a controller is taken to be stuck.
-_STUCK = 100
 
 
 class _WatchedController:
@@ -67,7 +66,7 @@ class _WatchedController:
         self._transcript.append(Step(now, action=action))
         self._saves = self._saves + 1 if isinstance(action, Save) else 0
         require(
-            self._saves < _STUCK,
+            self._saves < STUCK,
             f"the controller asks for save after save at progress {now.progress_s} s and never "
             "trains; after Saved it must answer Train",
         )

@@ -23,7 +23,7 @@ from cprsim.contract import (
     every,
 )
 from cprsim.contract.checks import answer_flaw, flaw_of
-from cprsim.contract.interpreter import Interpreter
+from cprsim.contract.interpreter import STUCK, Interpreter
 from cprsim.errors import RunError, ScenarioError
 from cprsim.policies.full import Full
 from cprsim.sim.engine import play
@@ -211,6 +211,26 @@ def test_saves_of_rows_that_nobody_chooses_are_not_trained(plan: Plan, lacks: st
         interpreter.check_plan("own", plan, lambda: {"own": plan, "other": SOUND})
     assert str(error.value) == (
         f"policies.own: {lacks} can be simulated but not trained yet; choose one of other"
+    )
+
+
+def test_a_controller_that_saves_for_ever_is_told() -> None:
+    class Stuck(Says):
+        def ask(self, _now: Clock) -> Save:
+            return WHOLE
+
+    class Plans(OwnPlan):
+        def start(self) -> Stuck:
+            return Stuck(None, None)
+
+    controller = Interpreter(()).start(Plans(SOUND.recovery, SOUND.schedules, SOUND.recover))
+    for _ in range(STUCK):
+        controller.ask(Clock(0.0, 7.0))
+    with pytest.raises(RunError) as error:
+        controller.ask(Clock(0.0, 7.0))
+    assert str(error.value) == (
+        "the controller asks for save after save at progress 7.0 s and never trains; after Saved "
+        "it must answer Train"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.trainer import HooksWarning
+from cprsim.trainer import HooksWarning, TrainerHooks
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, batch, hooked, scenario, train
 
@@ -212,6 +212,49 @@ def test_a_process_that_was_killed_goes_on_from_its_folder(clean, tmp_path):
     assert killed.returncode == -signal.SIGKILL
     assert done.stdout.splitlines()[0] == "from 20"
     assert done.stdout.splitlines()[-1] == f"digest {clean}"
+
+
+class Scheduled(Loop):
+    """Its learning rates fall at steps 8 and 20, those of rows and those of the MLP."""
+
+    def __init__(self, seed=0):
+        super().__init__(seed)
+        of = torch.optim.lr_scheduler.MultiStepLR
+        self.schedules = [of(each, [8, 20]) for each in (self.of_rows, self.of_mlp)]
+
+    def step(self, batch):
+        super().step(batch)
+        for each in self.schedules:
+            each.step()
+
+    def state_dict(self):
+        groups = self.of_rows.param_groups
+        return {"groups": [{k: v for k, v in g.items() if k != "params"} for g in groups]}
+
+    def load_state_dict(self, state):
+        for mine, saved in zip(self.of_rows.param_groups, state["groups"], strict=True):
+            mine.update(saved)
+
+
+class WithSchedules(Adapter):
+    """As docs/plug-into-your-trainer.md has it."""
+
+    def dense(self):
+        of_rows, of_mlp = self.loop.schedules
+        schedules = {"of rows": of_rows, "of mlp": of_mlp}
+        return {**super().dense(), "groups of rows": self.loop, **schedules}
+
+
+def test_learning_rates_go_on_where_their_schedule_was(tmp_path):
+    loops = Scheduled(), Scheduled(), Scheduled(seed=1)
+    folders = tmp_path / "quiet", *[tmp_path / "killed"] * 2
+    for loop, folder, end in zip(loops, folders, (STEPS, 15, STEPS), strict=True):
+        hooks = TrainerHooks(scenario(), "full", WithSchedules(loop), folder, STEPS)
+        train(loop, hooks, hooks.restore(), end)
+    quiet, _, resumed = loops
+
+    assert resumed.digest() == quiet.digest()
+    assert resumed.of_rows.param_groups[0]["lr"] == pytest.approx(0.05 / 100)
 
 
 LEFT_OUT = r"npys: is not what was written; it is left out, and step {} returned to$"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from cprsim.errors import RunError, ScenarioError, UsageError
-from cprsim.trainer import HooksWarning, ProcessGroup, TablePart, split_rows
+from cprsim.trainer import HooksWarning, ProcessGroup, TablePart, TrainerHooks, split_rows
 from tests.trainer.held import STEPS, Held, hooks, said, steps
 from tests.trainer.loops import scenario
 
@@ -153,6 +153,46 @@ def test_a_row_between_parts_is_not_there(tmp_path):
     it.after_step({0: torch.tensor([0, 99, 200, 299])})
     with pytest.warns(HooksWarning, match=r"^lookups\(\): row 150 of table 0 is not here"):
         it.after_step({0: torch.tensor([99, 150])})
+
+
+@pytest.mark.parametrize(
+    ("found", "flaw"),
+    [
+        ([TablePart(0, ROWS)], "a list"),
+        ({0: TablePart(0, ROWS)}, "a TablePart in shard 0"),
+        ({0: [(0, ROWS)]}, "a tuple in shard 0"),
+        ({0: torch.nn.EmbeddingBag(2, 2)}, "a EmbeddingBag in shard 0"),
+    ],
+)
+def test_shards_of_another_kind_are_told(found, flaw, tmp_path):
+    adapter = Held()
+    adapter.found = found
+    way_out = "give {shard: [TablePart(table, weights, state), ...]}"
+    with pytest.raises(UsageError, match=said(f"shards(): gives {flaw}; {way_out}")):
+        hooks(adapter, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("scenario", "job.toml",
+         "scenario = 'job.toml': give what cprsim.load_scenario(\"job.toml\") gives"),
+        ("policy", None, "policy = None: give the name of one of its policies"),
+        ("folder", 3, "folder = 3: give a path"),
+        ("steps", 60.5, "steps = 60.5: give how many the whole job has, a whole number"),
+        ("steps", True, "steps = True: give how many the whole job has, a whole number"),
+    ],
+)  # fmt: skip
+def test_arguments_of_another_kind_are_told(name, given, told, tmp_path):
+    right = {"scenario": scenario(), "policy": "full", "folder": tmp_path, "steps": 12}
+    with pytest.raises(UsageError, match=said(told)):
+        TrainerHooks(adapter=Held(), **right | {name: given})
+
+
+def test_a_shard_in_place_of_shards_is_told(tmp_path):
+    it = hooks(Held(), tmp_path)
+    with pytest.raises(UsageError, match=said("on_failure(0): give the numbers of shards, {0}")):
+        it.on_failure(0)
 
 
 def test_rows_and_shards_that_nobody_gives_are_told_of(tmp_path):

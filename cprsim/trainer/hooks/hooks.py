@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -127,6 +128,7 @@ class TrainerHooks(Generic[_Batch]):
         earlier: Sequence[str | Path] = (),
         observers: Sequence[HooksObserver] = (),
     ) -> None:
+        _check_kinds(scenario, policy, folder, steps)
         (self._policy,) = scenario.select([policy])
         plan = scenario.plan(policy)
         HOOKS.check_plan(policy, plan, scenario.plans_of)
@@ -295,6 +297,9 @@ class TrainerHooks(Generic[_Batch]):
         dense
             Whether the dense part is lost as well.
         """
+        given: object = lost
+        if not isinstance(given, Collection):
+            raise UsageError(f"on_failure({given!r}): give the numbers of shards, {{{given!r}}}")
         unknown = [shard for shard in lost if shard not in range(self._servers)]
         if unknown:
             raise UsageError(
@@ -468,3 +473,25 @@ class TrainerHooks(Generic[_Batch]):
 
     def _latest(self, step: int) -> int:
         return -self._ranks.least(-step)
+
+
+def _check_kinds(scenario: object, policy: object, folder: object, steps: object) -> None:
+    """Raise `UsageError` for what is of another kind than hooks take."""
+    for name, given, is_right, way_out in (
+        (
+            "scenario",
+            scenario,
+            isinstance(scenario, Scenario),
+            'what cprsim.load_scenario("job.toml") gives',
+        ),
+        ("policy", policy, isinstance(policy, str), "the name of one of its policies"),
+        ("folder", folder, isinstance(folder, str | Path), "a path"),
+        (
+            "steps",
+            steps,
+            isinstance(steps, Integral) and not isinstance(steps, bool),
+            "how many the whole job has, a whole number",
+        ),
+    ):
+        if not is_right:
+            raise UsageError(f"{name} = {given!r:.60}: give {way_out}")

@@ -249,6 +249,7 @@ def check_live(
 
 def _check(shards: Mapping[int, Sequence[TablePart]], servers: int, model: RowModel | None) -> None:
     taken: dict[int, list[tuple[int, int, int]]] = {}
+    _check_kinds(shards)
     for shard, given in shards.items():
         if shard not in range(servers):
             raise UsageError(
@@ -268,6 +269,19 @@ def _check(shards: Mapping[int, Sequence[TablePart]], servers: int, model: RowMo
                     f"shards(): row {first} of table {table} is in shard {one} and in shard "
                     f"{other}; each row is in one, and `first` says which row a part begins with"
                 )
+
+
+def _check_kinds(shards: object) -> None:
+    way_out = "give {shard: [TablePart(table, weights, state), ...]}"
+    if not isinstance(shards, Mapping):
+        raise UsageError(f"shards(): gives a {type(shards).__name__}; {way_out}")
+    for shard, given in shards.items():
+        listed = isinstance(given, Sequence) and not isinstance(given, TablePart)
+        others = [each for each in given if not isinstance(each, TablePart)] if listed else [given]
+        if others:
+            raise UsageError(
+                f"shards(): gives a {type(others[0]).__name__} in shard {shard!r}; {way_out}"
+            )
 
 
 def _check_part(where: str, part: TablePart, model: RowModel | None) -> None:

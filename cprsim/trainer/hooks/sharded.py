@@ -8,8 +8,6 @@ are read after their hash was compared.
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from torch.distributed.checkpoint.default_planner import (
@@ -20,6 +18,11 @@ from torch.distributed.checkpoint.metadata import Metadata
 from torch.distributed.checkpoint.planner import SavePlan
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
+
+from cprsim.basics.owned import owned_folder
+
+#: Within a folder that goes with the process, should that be killed meanwhile.
+_FILES = "files"
 
 
 class _OwnShards(DefaultSavePlanner):
@@ -44,16 +47,19 @@ def _without_others() -> Iterator[None]:
 
 def shards_as_bytes(state: Mapping[str, Any]) -> dict[str, bytes]:
     """What this rank holds of a state: files of torch.distributed.checkpoint, by name."""
-    with TemporaryDirectory(prefix="cprsim-") as folder, _without_others():
+    with owned_folder() as owned, _without_others():
+        folder = owned / _FILES
         save(dict(state), checkpoint_id=folder, planner=_OwnShards(), no_dist=True)
-        return {each.name: each.read_bytes() for each in Path(folder).iterdir()}
+        return {each.name: each.read_bytes() for each in folder.iterdir()}
 
 
 def load_shards(files: Mapping[str, bytes], state: Mapping[str, Any]) -> dict[str, Any]:
     """The state, in place and given, with what those files hold."""
     found = dict(state)
-    with TemporaryDirectory(prefix="cprsim-") as folder, _without_others():
+    with owned_folder() as owned, _without_others():
+        folder = owned / _FILES
+        folder.mkdir()
         for name, content in files.items():
-            (Path(folder) / name).write_bytes(content)
+            (folder / name).write_bytes(content)
         load(found, checkpoint_id=folder, no_dist=True)
     return found
