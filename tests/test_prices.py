@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from scipy import stats
 
 import cprsim
 from cprsim.cli import command as cli
@@ -447,3 +448,17 @@ def test_jobs_of_a_fleet_are_paid_in_one_currency() -> None:
     drawn["values"].pop()
     jobs = cprsim.run_fleet(cprsim.Fleet.of(tables({"trainer": drawn})), replications=9)
     assert set(jobs.replications["cost"].round(9)) == {120.0, 240.0}
+
+
+def test_what_one_policy_takes_more_than_another_is_paired(priced: cprsim.Result) -> None:
+    names = [*priced.plans][:2]
+    one, other = (priced.of(name)["cost"].to_numpy() for name in names)
+    mean, half = priced.paired_difference(*names, "cost")
+
+    assert mean == pytest.approx((one - other).mean())
+    apart = stats.sem(one - other)
+    assert half == pytest.approx(stats.t.ppf(0.975, len(one) - 1) * apart)
+    with pytest.raises(UsageError, match="'nobody' is not among full, "):
+        priced.paired_difference("nobody", names[0])
+    with pytest.raises(UsageError, match="'beauty' is not among policy, replication, "):
+        priced.paired_difference(*names, "beauty")

@@ -33,7 +33,7 @@ def flaw_of(plan: Any, loss: Loss) -> str:
     return flaw and f"a plan {flaw}"
 
 
-def save_flaw(save: Save, plan: Plan) -> str:
+def save_flaw(save: Any, plan: Plan) -> str:
     """What is wrong with a save by that plan, to follow "a save"; empty for a sound one."""
     return next(_save_flaws(save, plan), "")
 
@@ -96,13 +96,15 @@ def _order_flaws(plan: Plan) -> Iterator[str]:
         yield f"whose schedules save to {', '.join(saved_to)}; give them in the order of its tiers"
 
 
-def _save_flaws(save: Save, plan: Plan) -> Iterator[str]:
+def _save_flaws(save: Any, plan: Plan) -> Iterator[str]:
+    if not isinstance(save, Save):
+        yield f"of {_shown(save)}, no Save"
     if save.tier not in [tier.name for tier in plan.tiers]:
         yield f"to {_shown(save.tier)}, none of its tiers"
     if not _is_number(save.portion) or not 0 < save.portion <= 1:
         yield f"whose portion is {_shown(save.portion)}; it must be > 0 and <= 1"
     yield from _number_flaws(save, _OF_SAVE)
-    left: Any = save.unsaved_s
+    left = save.unsaved_s
     if not isinstance(left, tuple) or not left or not all(map(_is_from_0, left)):
         yield f"whose unsaved_s is {_shown(left)}, no tuple of numbers from 0"
     if save.since not in _SINCE:

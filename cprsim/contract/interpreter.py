@@ -53,7 +53,7 @@ class CheckedController:
 
     def __init__(self, plan: Plan, interpreter: Interpreter) -> None:
         self._plan, self._interpreter, self._controller = plan, interpreter, plan.start()
-        self._saves = 0
+        self._saves, self._asked_s = 0, -1.0  # in a row at that progress
 
     def tell(self, event: Event) -> None:
         """Something has happened."""
@@ -62,8 +62,9 @@ class CheckedController:
     def ask(self, now: Clock) -> Train | Save:
         """What to do next, where nothing has failed."""
         action = self._controller.ask(now)
-        self._saves = self._saves + 1 if isinstance(action, Save) else 0
-        if self._saves > STUCK:
+        here = isinstance(action, Save) and now.progress_s == self._asked_s
+        self._saves, self._asked_s = self._saves + 1 if here else 0, now.progress_s
+        if self._saves >= STUCK:
             raise RunError(
                 f"the controller asks for save after save at progress {now.progress_s} s and never "
                 "trains; after Saved it must answer Train"

@@ -46,4 +46,4 @@ def of_log(scenario: Scenario) -> Iterator[str]:
 
 def _can_fail(scenario: Scenario) -> bool:
     replayed = isinstance(scenario.failure_model.process, TraceReplay)
-    return scenario.failures.exactly != 0 and not replayed
+    return scenario.failures.exactly is None and not replayed

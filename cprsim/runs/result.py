@@ -1,7 +1,7 @@
 """What a run found: a row a policy with intervals, and where they are kept, its replications."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,6 +14,7 @@ from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
+from cprsim.errors import UsageError
 from cprsim.job.accuracy import Drop
 from cprsim.metrics import Reading, Readings
 from cprsim.runs.digest import Replications
@@ -135,8 +136,12 @@ class Result:
         Raises
         ------
         UsageError
-            Where replications are not kept.
+            Where replications are not kept, or there is no such policy or measure.
         """
+        known: dict[str, Collection[str]] = {policy: self.plans, than: self.plans}
+        for name, among in (known | {measure: [*map(str, self.replications)]}).items():
+            if name not in among:
+                raise UsageError(f"{name!r} is not among {', '.join(among)}")
         more = self.of(policy)[measure].to_numpy(float) - self.of(than)[measure].to_numpy(float)
         return float(more.mean()), float(half_width(more))
 

@@ -22,6 +22,7 @@ class Dialogue:
         self.tell, self.ask = controller.tell, controller.ask
         self._policy, self._plan = resolved.policy, resolved.plan
         self._state, self._work = state, work
+        self._sound: Recover | None = None  # the last answer to a loss of servers
 
     def now(self) -> Clock:
         """Wall clock and progress."""
@@ -32,10 +33,14 @@ class Dialogue:
         now = self.now()
         self.tell(Failed(now, loss))
         answer = self.ask(now)
+        if answer is self._sound:
+            return self._sound
         flaw = answer_flaw(answer, loss, self._plan)
         if flaw:
             raise RunError(f"policy {self._policy!r}: its controller answered a failure {flaw}")
         assert isinstance(answer, Recover)
+        if loss.servers:
+            self._sound = answer
         return answer
 
 

@@ -174,7 +174,8 @@ class Recovery:
             waiting = joined(waiting, lost)
             down = self._down(waiting)
             answer = self._answer = self._dialogue.answer(down)
-            self._by_rule = answer == resolved.plan.recover(down)
+            if answer.keep_training:
+                self._by_rule = answer.degraded == resolved.plan.recover(down).degraded
             self._set_back(answer, new.servers, down.servers)
             delay_s = self._replacement_s(lost) + answer.takeover_s
             if answer.rollback == "all" and self._rebuilding:

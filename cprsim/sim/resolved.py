@@ -108,7 +108,10 @@ class ResolvedPlan:
 
     def save(self, save: Save) -> Rated:
         """What a save writes."""
-        known = self._saves.get(save)
+        try:
+            known = self._saves.get(save)
+        except TypeError:  # of lists, which have no hash
+            known = None
         if known is None:
             flaw = save_flaw(save, self.plan)
             if flaw:
@@ -132,7 +135,7 @@ class ResolvedPlan:
 
     def snapshot_s(self, save: Save) -> float:
         """What a save in the background holds training up for, s."""
-        return self._snapshots_s[save.tier]
+        return self._snapshots_s.get(save.tier, 0.0)  # or it is refused next
 
     def load(self, answer: Recover, servers: int, reads: float) -> Rated:
         """What is loaded after a failure of `servers` servers, from a checkpoint that `reads`."""

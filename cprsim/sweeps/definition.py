@@ -78,9 +78,14 @@ class Definition:
             if was != now:
                 return f"its {name} {was}, not {now}"
         # An older cprsim didn't write it.
-        for name, was in stored.get("code", {}).items():
-            if self.code[name] != was:
-                return f"the code of its policy {name!r} was another"
         if stored["scenario"] != new["scenario"]:
             return "its scenario is another"
-        return "its points are others" if stored["points"] != new["points"] else ""
+        if stored["points"] != new["points"]:
+            return "its points are others"
+        return self._other_code(stored)
+
+    def _other_code(self, stored: dict[str, Any]) -> str:
+        for name, was in stored.get("code", {}).items():  # an older cprsim didn't write it
+            if self.code.get(name) != was:
+                return f"the code of its policy {name!r} was another"
+        return ""

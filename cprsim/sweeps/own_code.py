@@ -12,6 +12,8 @@ from cprsim.scenario import Scenario
 
 #: Where an object lies in memory, which says nothing of it.
 _PLACE = re.compile(r" at 0x[0-9a-f]+")
+#: What a set holds, which each process has in another order.
+_SET = re.compile(r"\{([^{}]*)\}")
 
 
 def own_code(scenario: Scenario, policies: Iterable[str]) -> dict[str, str]:
@@ -32,9 +34,10 @@ def _own(policy: Policy) -> list[type]:
 def _hash(scenario: Scenario, name: str) -> str:
     texts = [_source(each) for each in _own(scenario.policies[name])]
     try:
-        texts.append(_said(scenario.plan(name)))
+        said = _said(scenario.plan(name))
     except CprsimError as error:  # other points may have a plan
-        texts.append(str(error))
+        said = str(error)
+    texts.append(_SET.sub(_in_order, _PLACE.sub("", said)))
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
@@ -46,4 +49,11 @@ def _source(of: type) -> str:
 
 
 def _said(plan: Plan) -> str:
-    return _PLACE.sub("", " ".join(repr(getattr(plan, each.name)) for each in fields(plan)))
+    """What it says that isn't said by default: a later cprsim may have more to say."""
+    found = {each.name: getattr(plan, each.name) for each in fields(plan)}
+    defaults = {each.name: each.default for each in fields(plan)}
+    return " ".join(f"{name}={each!r}" for name, each in found.items() if each != defaults[name])
+
+
+def _in_order(found: re.Match[str]) -> str:
+    return f"{{{', '.join(sorted(found[1].split(', ')))}}}"

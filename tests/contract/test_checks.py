@@ -43,6 +43,8 @@ SAVES: list[tuple[Any, str]] = [
     (Save(unsaved_s=(-1e5,)), "whose unsaved_s is (-100000.0,), no tuple of numbers from 0"),
     (Save(unsaved_s=()), "whose unsaved_s is (), no tuple of numbers from 0"),
     (Save(since="ever"), "whose since is 'ever', none of None, baseline, save"),  # type: ignore[arg-type]
+    (Save(unsaved_s=[0.0]), "whose unsaved_s is [0.0], no tuple of numbers from 0"),  # type: ignore[arg-type]
+    (Save("moon", blocking=False), "to 'moon', none of its tiers"),
     (Save(bits=33), "whose bits are 33, no whole number from 1 to 32"),
 ]
 ANSWERS: list[tuple[Any, str]] = [
@@ -82,6 +84,7 @@ PLANS = [
         {"schedules": every(9.0, max_pending=0)},
         "whose max_pending is 0, no whole number from 1",
     ),
+    ({"schedules": (Schedule(5.0, None),)}, "with a save of None, no Save"),  # type: ignore[arg-type]
     ({"keep": 0}, "whose keep is 0, no whole number from 1"),
     ({"spares": -1}, "whose spares is -1, no whole number from 0"),
     *(({"schedules": every(9.0, save)}, f"with a save {flaw}") for save, flaw in SAVES),
@@ -224,13 +227,15 @@ def test_a_controller_that_saves_for_ever_is_told() -> None:
             return Stuck(None, None)
 
     controller = Interpreter(()).start(Plans(SOUND.recovery, SOUND.schedules, SOUND.recover))
+    for step in range(3 * STUCK):
+        controller.ask(Clock(0.0, float(step // 2)))  # it trains between
     for _ in range(STUCK):
-        controller.ask(Clock(0.0, 7.0))
+        controller.ask(Clock(0.0, 1e6))
     with pytest.raises(RunError) as error:
-        controller.ask(Clock(0.0, 7.0))
+        controller.ask(Clock(0.0, 1e6))
     assert str(error.value) == (
-        "the controller asks for save after save at progress 7.0 s and never trains; after Saved "
-        "it must answer Train"
+        "the controller asks for save after save at progress 1000000.0 s and never trains; after "
+        "Saved it must answer Train"
     )
 
 
@@ -256,6 +261,29 @@ def test_a_controllers_own_answer_degrades_as_much_as_the_rules() -> None:
         by_rule, by_itself = (play(each, "own", 0, replication).slowdown for each in jobs)
         assert by_rule == by_itself
         assert by_rule > 1800  # half of the hour that the first is away for, and more
+
+
+def _more_the_more(loss: Loss) -> Recover:
+    return Recover("lost", keep_training=True, degraded=0.2 * len(loss.servers))
+
+
+def test_an_answer_that_degrades_as_the_rule_shrinks_with_it_as_servers_come_back() -> None:
+    class Later(Says):
+        """As the rule has it, but for what a takeover takes."""
+
+        def tell(self, event: object) -> None:
+            if isinstance(event, Failed):
+                self.lost, self.answer = True, _more_the_more(event.loss)._replace(takeover_s=1e-6)
+
+    class Plans(OwnPlan):
+        def start(self) -> Later:
+            return Later(None, None)
+
+    ruled = replace(SOUND, schedules=(), recover=_more_the_more)
+    own_jobs = [job(each, failures=12) for each in (ruled, Plans("partial", (), _more_the_more))]
+    for replication in range(3):
+        by_rule, by_itself = (play(each, "own", 0, replication).slowdown for each in own_jobs)
+        assert by_itself == pytest.approx(by_rule, rel=1e-6)
 
 
 def test_schedules_of_a_tier_each_are_sound() -> None:

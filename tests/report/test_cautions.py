@@ -64,6 +64,7 @@ def test_enough_failures_and_none_at_all_are_no_reason_to_warn() -> None:
     assert told(exponential("2 d"), 20) == []
     assert told(exponential("100 d"), 1) == []  # which has no ±
     assert told(scenario(exactly=0), 20) == []
+    assert told(scenario(exactly=2), 3) == []  # of how many there are nothing is left to chance
 
 
 def test_a_log_that_is_replayed_is_one_history(replayed: cprsim.Scenario) -> None:

@@ -2,6 +2,8 @@
 
 import importlib.util
 import linecache
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -72,6 +74,35 @@ def test_a_policy_whose_code_has_changed_is_not_mixed_with_what_it_was(mine, out
         "another folder"
     )
     assert swept(mine(2), out).table.equals(before)
+
+
+def test_what_makes_a_scenario_another_is_told_before_its_code(mine, out):
+    swept(mine(2), out)
+    other = mine(2).mapping() | {"failures": {"exactly": 1}}
+
+    with pytest.raises(UsageError, match="holds another sweep: its scenario is another"):
+        swept(cprsim.Scenario(**other), out)
+
+
+def test_a_hash_is_the_same_in_all_processes(mine, tmp_path):
+    job = mine(2)
+    code = (
+        "from cprsim.sweeps import own_code\n"
+        "print(own_code._SET.sub(own_code._in_order, repr(frozenset({'a', 'b', 'c', 'd'}))))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(3)
+    }
+
+    assert said == {"frozenset({'a', 'b', 'c', 'd'})\n"}
+    assert len(own_code(job, ["mine"])["mine"]) == 64
 
 
 def test_shipped_policies_have_none():

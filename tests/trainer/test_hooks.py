@@ -1,5 +1,8 @@
 """A loop with hooks whose state is lost: what comes back is known bit for bit."""
 
+import errno
+import hashlib
+import os
 import signal
 import subprocess
 import sys
@@ -8,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning, TrainerHooks
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, batch, hooked, scenario, train
@@ -281,6 +285,35 @@ def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, clean, tmp
         assert again.restore() == 10
     train(other, again, 10)
     assert other.digest() == clean
+
+
+def test_what_is_spoilt_and_older_is_nobodys_concern(tmp_path):
+    hooks = hooked(Loop(), "full", tmp_path)
+    train(Loop(), hooks, hooks.restore(), 35)
+    older = min((tmp_path / "dense").glob("*.json"))
+    older.write_bytes(b"")
+
+    assert hooked(Loop(), "full", tmp_path).restore() == 30
+
+
+def test_a_file_that_can_not_be_read_now_stays_and_is_told(tmp_path, monkeypatch):
+    hooks = hooked(Loop(), "full", tmp_path)
+    train(Loop(), hooks, hooks.restore(), 25)
+    again = hooked(Loop(), "full", tmp_path)
+    newest = max((tmp_path / "dense").glob("*.npys"))
+
+    def digest(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hashlib, "file_digest", digest)
+        with pytest.raises(RunError) as error:
+            again.restore()
+    assert str(error.value) == (
+        f"{tmp_path / 'dense'}: a checkpoint can't be read now: [Errno 5] Input/output error: "
+        f"'{newest}'; try again, or remove that file to go on from the checkpoint before"
+    )
+    assert hooked(Loop(), "full", tmp_path).restore() == 20
 
 
 def test_a_spoilt_checkpoint_takes_one_shard_back_further_under_partial_recovery(tmp_path):

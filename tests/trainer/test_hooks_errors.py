@@ -203,7 +203,7 @@ def test_rows_and_shards_that_nobody_gives_are_told_of(tmp_path):
         it.restore()
     assert str(told[0].message) == (
         "shards(): no process gives 1 of the 2 shards; 240 of the 300 rows of table 0; 20 of the "
-        "20 rows of table 2: they are neither saved nor loaded, and a loss of them is none"
+        "20 rows of table 2: unless dense() has them, they are neither saved nor loaded"
     )
 
 

@@ -163,7 +163,13 @@ def together(
 
 
 def _restored(store: CheckpointStore, folder: Path, at_most: int) -> ReadCheckpoint:
-    found = store.restore(at_most)
+    try:
+        found = store.restore(at_most)
+    except OSError as error:
+        raise RunError(
+            f"{folder}: a checkpoint can't be read now: {error}; try again, or remove that file to "
+            "go on from the checkpoint before"
+        ) from error
     if found is None:
         raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
     for each in store.spoilt:

@@ -5,7 +5,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Loss, Resumed, Saved, Train
-from cprsim.errors import RunError, UsageError
+from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
@@ -156,6 +156,9 @@ class TrainerHooks(Generic[_Batch]):
             )
         self._ranks = OneProcess() if ranks is None else ranks
         self._plan, self._final_save = plan, scenario.job.final_save
+        self._planned_save_s = 0.0
+        with suppress(CprsimError):  # not every policy needs to know
+            self._planned_save_s = scenario.context.save_s
         self._job = RunningJob(HOOKS.start(plan), steps, scenario.job.useful_time_s / steps)
         self._started = self._unchecked = False
         self._notice, self._listening = StopSignals(), False
@@ -212,8 +215,8 @@ class TrainerHooks(Generic[_Batch]):
                 missing.append(f"{rows - found:,} of the {rows:,} rows of table {table}")
         if missing:
             warnings.warn(
-                f"shards(): no process gives {'; '.join(missing)}: they are neither saved nor "
-                "loaded, and a loss of them is none",
+                f"shards(): no process gives {'; '.join(missing)}: unless dense() has them, they "
+                "are neither saved nor loaded",
                 HooksWarning,
                 stacklevel=3,
             )
@@ -386,8 +389,11 @@ class TrainerHooks(Generic[_Batch]):
         else:
             by_twins = answer.source in self._plan.live_tiers
             self._return_lost(lost, dense, self._twins if by_twins else None)
-        self._catch_up()
-        job.controller.tell(Resumed(job.clock, ()))
+        if self._started:
+            job.controller.tell(Resumed(job.clock, ()))
+        else:
+            self._catch_up()
+        self._started = self._unchecked = True
         job.watch.switch("train")
         self._observer.loaded(job.step, self._saves.counts["bytes_loaded"] - read)
         self._until = job.step
@@ -445,27 +451,27 @@ class TrainerHooks(Generic[_Batch]):
                 counts[name] += number
 
     def _catch_up(self) -> None:
-        """A new controller hears of the last save, so that it saves when those of others do.
+        """A new controller hears of what was before it: it may go by what it has seen.
 
-        And of the failures before this one, and of how long a save took in the mean: it may go by
-        what it has seen.
+        Of this failure's end, of the failures before, and of the last save, so that it saves when
+        those of other processes do; that took as long as the others in the mean.
         """
-        job, counts = self._job, self._saves.counts
+        job, counts, seconds = self._job, self._saves.counts, self._job.watch.seconds
         saved = [self._latest(job.usable.last.step)]
         if self._twins is not None:  # to the furthest tier first, which serves the nearer ones
             saved.append(self._twins.averaged)
-        if not self._started:
-            now, seconds = job.clock, job.watch.seconds
-            save_s = (seconds["save"] + seconds["stall"]) * job.pace / max(counts["saves"], 1)
-            before = Clock(now.wall_s - min(save_s, now.wall_s), saved[0] * job.step_s)
-            for _ in range(counts["failures"] - 1):
-                job.controller.answer(before, Loss(frozenset({0}), frozenset()))
-                job.controller.tell(Resumed(before, ()))
+        now, timed = job.clock, counts["saves"] - 1  # the last had yet to take its time then
+        save_s = self._planned_save_s
+        if timed > 0:
+            save_s = (seconds["save"] + seconds["stall"]) * job.pace / timed
+        before = Clock(now.wall_s - min(save_s, now.wall_s), saved[0] * job.step_s)
+        job.controller.tell(Resumed(before, ()))
+        for _ in range(counts["failures"] - 1):
+            job.controller.answer(before, Loss(frozenset({0}), frozenset()))
             job.controller.tell(Resumed(before, ()))
-            for step, schedule in zip(saved, reversed(self._plan.schedules), strict=False):
-                clock = Clock(now.wall_s, step * job.step_s)
-                job.controller.tell(Saved(clock, schedule.save, stored=True))
-        self._started = self._unchecked = True
+        for step, schedule in zip(saved, reversed(self._plan.schedules), strict=False):
+            clock = Clock(now.wall_s, step * job.step_s)
+            job.controller.tell(Saved(clock, schedule.save, stored=True))
 
     @property
     def _last_usable(self) -> int:

@@ -22,6 +22,7 @@ from cprsim.trainer.members.quantised import plain
 #: descriptors left) says nothing of it: the same one may be read at another time.
 _OF_THE_FILE = (
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG),
+    *(errno.EBADMSG, getattr(errno, "EUCLEAN", errno.EBADMSG)),  # a file system's own checksum
 )
 #: No manifest is so large: its chain would be merged long before.
 _MOST_BYTES = 1 << 26
@@ -125,7 +126,7 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
             yield file
     except OSError as error:
         if error.errno not in _OF_THE_FILE:
-            raise
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise SpoiltError(f"{path}: {error.strerror}") from None
 
 

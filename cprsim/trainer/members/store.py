@@ -51,13 +51,13 @@ def _names_in(folder: Path) -> set[Name]:
     return {name for name in found if name is not None}
 
 
-def _sound(folder: Path, names: Collection[Name], spoilt: list[str]) -> list[Manifest]:
+def _sound(folder: Path, names: Collection[Name], spoilt: list[tuple[int, str]]) -> list[Manifest]:
     found = []
     for name in sorted(filter(_is_manifest, names), reverse=True):
         try:
             found.append(parsed(name.serial, read_small(folder / str(name))))
         except SpoiltError as error:
-            spoilt.append(str(error))
+            spoilt.append((name.serial, str(folder / str(error))))  # which its name stands first in
     return found
 
 
@@ -203,17 +203,18 @@ class CheckpointStore:
         """
         self._names = _names_in(self._folder)
         self.clean()
-        self.spoilt = []
-        older = _sound(self._folder, self._names, self.spoilt)
+        spoilt: list[tuple[int, str]] = []
+        older = _sound(self._folder, self._names, spoilt)
         while older:
             checkpoint = older[0]
             if checkpoint.step <= at_most:
                 try:
                     rows = read_chain(self._folder, checkpoint.files)
                 except SpoiltError as error:
-                    self.spoilt.append(str(error))
+                    spoilt.append((checkpoint.serial, str(error)))
                 else:
                     self._return_to(checkpoint, older)
+                    self.spoilt = [told for serial, told in spoilt if serial > checkpoint.serial]
                     size = sum(each.size for each in checkpoint.files)
                     return ReadCheckpoint(checkpoint.step, rows.arrays, size, rows.changed)
             del older[0]
