@@ -458,7 +458,7 @@ def test_what_one_policy_takes_more_than_another_is_paired(priced: cprsim.Result
     assert mean == pytest.approx((one - other).mean())
     apart = stats.sem(one - other)
     assert half == pytest.approx(stats.t.ppf(0.975, len(one) - 1) * apart)
-    with pytest.raises(UsageError, match="'nobody' is not among full, "):
+    with pytest.raises(UsageError, match="'nobody' is not among often, seldom"):
         priced.paired_difference("nobody", names[0])
     with pytest.raises(UsageError, match="'beauty' is not among policy, replication, "):
         priced.paired_difference(*names, "beauty")
