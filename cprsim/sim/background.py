@@ -13,6 +13,9 @@ from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.state import Checkpoint, State
 from cprsim.sim.work import Work
 
+#: Answers of a run that are checked once; plans have a few, and hand out the same ones.
+_REMEMBERED = 16
+
 
 class Dialogue:
     """Asks and tells the controller, with the time of the run."""
@@ -22,7 +25,7 @@ class Dialogue:
         self.tell, self.ask = controller.tell, controller.ask
         self._policy, self._plan = resolved.policy, resolved.plan
         self._state, self._work = state, work
-        self._sound: Recover | None = None  # the last answer to a loss of servers
+        self._sound: dict[int, Recover] = {}  # answers to losses of servers, by id
 
     def now(self) -> Clock:
         """Wall clock and progress."""
@@ -33,14 +36,15 @@ class Dialogue:
         now = self.now()
         self.tell(Failed(now, loss))
         answer = self.ask(now)
-        if answer is self._sound:
-            return self._sound
+        known = self._sound.get(id(answer))
+        if known is answer:
+            return known
         flaw = answer_flaw(answer, loss, self._plan)
         if flaw:
             raise RunError(f"policy {self._policy!r}: its controller answered a failure {flaw}")
         assert isinstance(answer, Recover)
-        if loss.servers:
-            self._sound = answer
+        if loss.servers and len(self._sound) < _REMEMBERED:
+            self._sound[id(answer)] = answer  # which keeps it, so nothing else has its id
         return answer
 
 
