@@ -230,8 +230,9 @@ def test_tensors_that_change_their_shapes_on_the_way(tmp_path):
     with pytest.raises(
         UsageError,
         match=said(
-            "shards(): gives tensors of other shapes than at the start; make the state of the "
-            "optimiser before restore(), and new hooks if the tables themselves have changed"
+            "shards(): gives tensors of other shapes or types than at the start, first of table 0 "
+            "in shard 0; make the state of the optimiser before restore(), and new hooks if the "
+            "tables themselves have changed"
         ),
     ):
         it.restore()

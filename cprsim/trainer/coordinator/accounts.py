@@ -57,8 +57,8 @@ class Stopwatch:
         return time.monotonic() - self._start_s
 
     @property
-    def trained_s(self) -> float:
-        """Seconds of training so far, lost ones as well."""
+    def training_s(self) -> float:
+        """Seconds spent on training so far, lost ones as well."""
         running_s = time.monotonic() - self._since_s if self._cause == "train" else 0.0
         return self.seconds["train"] + self.seconds["lost"] + running_s
 

@@ -99,7 +99,7 @@ class RunningJob:
         progress_s = self.step * self.step_s
         if math.isclose(progress_s, self._asked_s, rel_tol=ROUNDING):
             progress_s = self._asked_s  # what was asked for, to the last digit
-        apart_s = self.watch.now_s - self.watch.trained_s
+        apart_s = self.watch.now_s - self.watch.training_s
         self._beside_s += max(apart_s - self._apart_s, 0.0) * self.pace
         self._apart_s = apart_s
         return Clock(self.executed * self.step_s + self._beside_s, progress_s)
@@ -107,7 +107,8 @@ class RunningJob:
     @property
     def pace(self) -> float:
         """Seconds of the scenario in one second of training, so far."""
-        return self.executed * self.step_s / self.watch.trained_s if self.executed else 1.0
+        training_s = self.watch.training_s
+        return self.executed * self.step_s / training_s if self.executed and training_s else 1.0
 
     @property
     def trained_s(self) -> float:
