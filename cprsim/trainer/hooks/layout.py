@@ -100,8 +100,8 @@ class Layout:
             shard, table, *_ = min(was ^ found.keys())
             raise UsageError(
                 "shards(): gives tensors of other shapes or types than at the start, first of "
-                f"table {table} in shard {shard}; make the state of the optimiser before restore(), "
-                "and new hooks if the tables themselves have changed"
+                f"table {table} in shard {shard}; make the state of the optimiser before "
+                "restore(), and new hooks if the tables themselves have changed"
             )
         return {part: found[part[:5]] for part in self.parts}
 
