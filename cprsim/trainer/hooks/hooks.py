@@ -389,10 +389,11 @@ class TrainerHooks(Generic[_Batch]):
         else:
             by_twins = answer.source in self._plan.live_tiers
             self._return_lost(lost, dense, self._twins if by_twins else None)
+        latest = self._latest(job.usable.last.step)  # which all processes ask for
         if self._started:
             job.controller.tell(Resumed(job.clock, ()))
         else:
-            self._catch_up()
+            self._catch_up(latest)
         self._started = self._unchecked = True
         job.watch.switch("train")
         self._observer.loaded(job.step, self._saves.counts["bytes_loaded"] - read)
@@ -450,14 +451,14 @@ class TrainerHooks(Generic[_Batch]):
             for name, number in before["counts"].items():
                 counts[name] += number
 
-    def _catch_up(self) -> None:
+    def _catch_up(self, latest: int) -> None:
         """A new controller hears of what was before it: it may go by what it has seen.
 
-        Of this failure's end, of the failures before, and of the last save, so that it saves when
-        those of other processes do; that took as long as the others in the mean.
+        Of this failure's end, of the failures before, and of the last save, of step `latest`, so
+        that it saves when those of other processes do; that took as long as the others in the mean.
         """
         job, counts, seconds = self._job, self._saves.counts, self._job.watch.seconds
-        saved = [self._latest(job.usable.last.step)]
+        saved = [latest]
         if self._twins is not None:  # to the furthest tier first, which serves the nearer ones
             saved.append(self._twins.averaged)
         now, timed = job.clock, counts["saves"] - 1  # the last had yet to take its time then
