@@ -45,6 +45,14 @@ class Interpreter(NamedTuple):
         return CheckedController(plan, self)
 
 
+def stuck(now: Clock) -> str:
+    """What is wrong with a controller that asks for `STUCK` saves in a row."""
+    return (
+        f"the controller asks for save after save at progress {now.progress_s} s and never trains; "
+        "after Saved it must answer Train"
+    )
+
+
 class CheckedController:
     """What the controller of a plan says, if it is sound and can be carried out.
 
@@ -65,10 +73,7 @@ class CheckedController:
         here = isinstance(action, Save) and now.progress_s == self._asked_s
         self._saves, self._asked_s = self._saves + 1 if here else 0, now.progress_s
         if self._saves >= STUCK:
-            raise RunError(
-                f"the controller asks for save after save at progress {now.progress_s} s and never "
-                "trains; after Saved it must answer Train"
-            )
+            raise RunError(stuck(now))
         if isinstance(action, Save):
             flaw = save_flaw(action, self._plan)
             if flaw:

@@ -45,11 +45,9 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         "verification": (plan.verifies, "verification of what is trained"),
         "notices": (plan.on_notice, "answers to notices of failures"),
         "checksums": (plan.checksum, "saves that are checked"),
-        "trackers": (
-            tracking is not None and tracking.tracker not in BY_USE,
-            f"rows chosen by {'' if tracking is None else tracking.tracker!r}",
-        ),
     }
+    if tracking is not None:
+        asked["trackers"] = tracking.tracker not in BY_USE, f"rows chosen by {tracking.tracker!r}"
     found: Needs = {}
     if plan.redundancy is not None:
         found = _of_redundancy(plan.redundancy)
@@ -62,7 +60,8 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         found |= needs_of_answer(plan.recover(loss), loss.servers, plan)
     found |= {need: words for need, (asks, words) in asked.items() if asks}
     for save in saves:
-        found |= needs_of_save(save, plan)
+        for need, words in needs_of_save(save, plan).items():
+            found.setdefault(need, words)  # the plan's words name all of its places
     return found
 
 

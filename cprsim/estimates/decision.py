@@ -66,6 +66,11 @@ class Decision:
         return self.partial.interval_s >= self.useful_time_s
 
     @property
+    def gets_nowhere(self) -> bool:
+        """Whether a save takes as long as the job lasts between failures."""
+        return self.save_s >= self.mtbf_s
+
+    @property
     def recommendation_retrained(self) -> str:
         """The recommendation if every lost update were trained again."""
         full, partial = self.full.expected, self.partial.expected

@@ -86,7 +86,7 @@ def _recommended(decision: "Decision") -> str:
     """The recommendation in one sentence."""
     if math.isinf(decision.mtbf_s):
         return "Nothing fails: no checkpoint is needed, and no policy costs anything."
-    if decision.save_s >= decision.mtbf_s:
+    if decision.gets_nowhere:
         return (
             f"Nothing to recommend: a save takes {format_duration(decision.save_s)}, and the job "
             f"fails every {format_duration(decision.mtbf_s)}. Make failures rarer, or saves faster."
@@ -113,7 +113,7 @@ def _far(decision: "Decision") -> str | None:
     if decision.recommendation == "partial":
         asked.append(decision.partial)
     far = max(each.expected.overhead for each in asked) > _FAR
-    if not far or decision.save_s >= decision.mtbf_s:
+    if not far or decision.gets_nowhere:
         return None
     return (
         "This is first order, which leaves out failures in saves, in recoveries and in lost "

@@ -3,8 +3,6 @@
 from typing import NamedTuple
 
 from cprsim.contract import Clock, Failed, Loss, Recover, Save, Stored, Void
-from cprsim.contract.checks import answer_flaw
-from cprsim.errors import RunError
 from cprsim.sim.attempts import Attempts
 from cprsim.sim.fabric import Flow
 from cprsim.sim.limits import Limits
@@ -13,9 +11,6 @@ from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.state import Checkpoint, State
 from cprsim.sim.work import Work
 
-#: Answers of a run that are checked once; plans have a few, and hand out the same ones.
-_REMEMBERED = 16
-
 
 class Dialogue:
     """Asks and tells the controller, with the time of the run."""
@@ -23,9 +18,7 @@ class Dialogue:
     def __init__(self, resolved: ResolvedPlan, state: State, work: Work) -> None:
         controller = resolved.plan.start()
         self.tell, self.ask = controller.tell, controller.ask
-        self._policy, self._plan = resolved.policy, resolved.plan
-        self._state, self._work = state, work
-        self._sound: dict[int, Recover] = {}  # answers to losses of servers, by id
+        self._resolved, self._state, self._work = resolved, state, work
 
     def now(self) -> Clock:
         """Wall clock and progress."""
@@ -35,17 +28,7 @@ class Dialogue:
         """What to do about a failure."""
         now = self.now()
         self.tell(Failed(now, loss))
-        answer = self.ask(now)
-        known = self._sound.get(id(answer))
-        if known is answer:
-            return known
-        flaw = answer_flaw(answer, loss, self._plan)
-        if flaw:
-            raise RunError(f"policy {self._policy!r}: its controller answered a failure {flaw}")
-        assert isinstance(answer, Recover)
-        if loss.servers and len(self._sound) < _REMEMBERED:
-            self._sound[id(answer)] = answer  # which keeps it, so nothing else has its id
-        return answer
+        return self._resolved.checked_answer(self.ask(now), loss)
 
 
 class _Pending(NamedTuple):

@@ -155,6 +155,7 @@ class JobRun:
             alone = self._unslowed and not self._work.background
             return self._train_uncontended(action.until_s) if alone else None
         if type(action) is Save:
+            self._resolved.check_save(action)
             return self._save_uncontended(action)
         if type(action) is Drain:
             return None

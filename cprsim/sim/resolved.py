@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass, field
 
 from cprsim.basics.distributions import Distribution
-from cprsim.contract import Plan, Recover, Save, rules
-from cprsim.contract.checks import save_flaw
+from cprsim.contract import Loss, Plan, Recover, Save, rules
+from cprsim.contract.checks import answer_flaw, save_flaw
 from cprsim.contract.withdrawal import Window, windows
 from cprsim.errors import RunError
 from cprsim.failures.notice import Notices
@@ -17,6 +17,8 @@ from cprsim.scenario import Scenario
 
 #: A transfer, and the rate that it has with its links to itself.
 Rated = tuple[Transfer, float]
+#: Saves and answers that are checked once; plans have a few, and hand out the same ones.
+_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,11 @@ class ResolvedPlan:
     stop_s: float
     windows: tuple[Window, ...]
     _training: dict[float, Rated] = field(default_factory=dict)
-    _saves: dict[Save, Rated] = field(default_factory=dict)
+    _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
     _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
     _snapshots_s: dict[str, float] = field(default_factory=dict)
+    _sound: dict[int, Save | Recover] = field(default_factory=dict)  # by id, which they keep
 
     @classmethod
     def from_scenario(cls, scenario: Scenario, policy: str) -> "ResolvedPlan":
@@ -106,21 +109,42 @@ class ResolvedPlan:
             known = self._training[degraded] = self._rated(transfer)
         return known
 
+    def check_save(self, save: Save) -> None:
+        """Raise `RunError` for a save that no controller may ask for."""
+        if self._sound.get(id(save)) is save:
+            return
+        flaw = save_flaw(save, self.plan)
+        if flaw:
+            raise RunError(f"policy {self.policy!r}: its controller asked for a save {flaw}")
+        self._remember(save)
+
+    def checked_answer(self, answer: object, loss: Loss) -> Recover:
+        """The answer to a loss; raises `RunError` for one that no controller may give."""
+        known = self._sound.get(id(answer))
+        if isinstance(known, Recover) and known is answer:
+            return known
+        flaw = answer_flaw(answer, loss, self.plan)
+        if flaw:
+            raise RunError(f"policy {self.policy!r}: its controller answered a failure {flaw}")
+        assert isinstance(answer, Recover)
+        if loss.servers:  # else more may be wrong with it where some are lost
+            self._remember(answer)
+        return answer
+
+    def _remember(self, said: Save | Recover) -> None:
+        if len(self._sound) < _REMEMBERED:
+            self._sound[id(said)] = said
+
     def save(self, save: Save) -> Rated:
         """What a save writes."""
-        try:
-            known = self._saves.get(save)
-        except TypeError:  # of lists, which have no hash
-            known = None
+        key = (save.tier, save.portion, save.writes, save.extra_s)
+        known = self._saves.get(key)
         if known is None:
-            flaw = save_flaw(save, self.plan)
-            if flaw:
-                raise RunError(f"policy {self.policy!r}: its controller asked for a save {flaw}")
             if all(each.save.tier != save.tier for each in self.plan.schedules):
                 raise RunError(
                     f"policy {self.policy!r}: {save} is to a tier that its plan has no schedule for"
                 )
-            known = self._saves[save] = self._rated(self.plan.transfer(save, self.costs))
+            known = self._saves[key] = self._rated(self.plan.transfer(save, self.costs))
         return known
 
     def amount(self, save: Save) -> tuple[Medium, float]:
@@ -135,7 +159,7 @@ class ResolvedPlan:
 
     def snapshot_s(self, save: Save) -> float:
         """What a save in the background holds training up for, s."""
-        return self._snapshots_s.get(save.tier, 0.0)  # or it is refused next
+        return self._snapshots_s[save.tier]
 
     def load(self, answer: Recover, servers: int, reads: float) -> Rated:
         """What is loaded after a failure of `servers` servers, from a checkpoint that `reads`."""

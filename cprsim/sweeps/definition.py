@@ -77,7 +77,6 @@ class Definition:
         ):
             if was != now:
                 return f"its {name} {was}, not {now}"
-        # An older cprsim didn't write it.
         if stored["scenario"] != new["scenario"]:
             return "its scenario is another"
         if stored["points"] != new["points"]:

@@ -32,7 +32,7 @@ from cprsim.contract import (
 )
 from cprsim.contract import Clock as Now
 from cprsim.contract.checks import answer_flaw
-from cprsim.contract.interpreter import STUCK
+from cprsim.contract.interpreter import STUCK, stuck
 from cprsim.contract.ledger import Ledger
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.scenario import Scenario
@@ -65,11 +65,7 @@ class _WatchedController:
         action = self._controller.ask(now)
         self._transcript.append(Step(now, action=action))
         self._saves = self._saves + 1 if isinstance(action, Save) else 0
-        require(
-            self._saves < STUCK,
-            f"the controller asks for save after save at progress {now.progress_s} s and never "
-            "trains; after Saved it must answer Train",
-        )
+        require(self._saves < STUCK, stuck(now))
         return action
 
 

@@ -172,7 +172,7 @@ def _restored(store: CheckpointStore, folder: Path, at_most: int) -> ReadCheckpo
         ) from error
     if found is None:
         raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
-    for each in store.spoilt:
+    for each in found.spoilt:
         warnings.warn(
             f"{each}; it is left out, and step {found.step} returned to",
             HooksWarning,

@@ -137,8 +137,6 @@ class TrainerHooks(Generic[_Batch]):
         self._folder = Path(folder)
         check_writable(self._folder, option="folder")
         self._servers = scenario.cluster.parameter_servers
-        of = scenario.context.rows
-        self._table_rows = () if of is None else tuple(table.rows for table in of.tables)
         self._state = ProcessState(
             adapter,
             self._folder,
@@ -205,14 +203,7 @@ class TrainerHooks(Generic[_Batch]):
 
     def _look_for_gaps(self) -> None:
         """Warn of rows and shards that no process has: nothing saves them, nor loads them."""
-        total, missing = self._ranks.total, []
-        shards = round(total(len(self._state.shards)))
-        if shards < self._servers:
-            missing.append(f"{self._servers - shards} of the {self._servers} shards")
-        for table, rows in enumerate(self._table_rows):
-            found = round(total(self._state.rows_in(table)))
-            if found < rows:
-                missing.append(f"{rows - found:,} of the {rows:,} rows of table {table}")
+        missing = self._state.missing(self._ranks.total)
         if missing:
             warnings.warn(
                 f"shards(): no process gives {'; '.join(missing)}: unless dense() has them, they "

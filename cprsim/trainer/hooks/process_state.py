@@ -1,6 +1,7 @@
 """The state of one process of a training loop: its tables, the dense part, its trackers."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
@@ -91,6 +92,8 @@ class ProcessState(Generic[_Batch]):
         seed: int,
     ) -> None:
         self._adapter, self._tracking, self._seed = adapter, tracking, seed
+        self._servers = servers
+        self._table_rows = [] if rows is None else [table.rows for table in rows.tables]
         given = adapter.shards()
         self._layout = Layout(given, servers, rows)
         check_live(given, adapter.shards())
@@ -135,9 +138,20 @@ class ProcessState(Generic[_Batch]):
         """The step of the newest checkpoint of which everything here is stored; -1: of none."""
         return min(max(store.steps, default=-1) for store in self._stores)
 
-    def rows_in(self, table: int) -> int:
-        """How many rows of a table are here."""
-        return sum(part.rows for part in self._layout.parts if part.table == table)
+    def missing(self, total: Callable[[float], float]) -> list[str]:
+        """Shards and rows that no process has, in words; `total` adds up over all processes."""
+        found = []
+        shards = round(total(len(self.shards)))
+        if shards < self._servers:
+            found.append(f"{self._servers - shards} of the {self._servers} shards")
+        here = Counter[int]()
+        for part in self._layout.parts:
+            here[part.table] += part.rows
+        for table, rows in enumerate(self._table_rows):
+            there = round(total(here[table]))
+            if there < rows:
+                found.append(f"{rows - there:,} of the {rows:,} rows of table {table}")
+        return found
 
     def check(self) -> None:
         """Raise `UsageError` where tensors are not of the shapes that they had at the start."""

@@ -126,7 +126,8 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
             yield file
     except OSError as error:
         if error.errno not in _OF_THE_FILE:
-            raise OSError(error.errno, error.strerror, str(path)) from None
+            error.filename = str(path)  # of a read it has none
+            raise
         raise SpoiltError(f"{path}: {error.strerror}") from None
 
 

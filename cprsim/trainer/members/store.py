@@ -28,12 +28,16 @@ _MOST_DELTAS = 2.0
 
 
 class ReadCheckpoint(NamedTuple):
-    """A checkpoint that was read, all rows; those `changed` may be other than in its base."""
+    """A checkpoint that was read, all rows; those `changed` may be other than in its base.
+
+    `spoilt`: what newer files were found to be, for which it isn't one of those.
+    """
 
     step: int
     arrays: Arrays
     size: int
     changed: NDArray[np.int64] = np.empty(0, np.int64)
+    spoilt: tuple[str, ...] = ()
 
 
 def is_merged(appended: int, base: int) -> bool:
@@ -43,7 +47,7 @@ def is_merged(appended: int, base: int) -> bool:
 
 def checkpoints_in(folder: Path) -> list[Manifest]:
     """All in a store's folder with a sound manifest, newest first; their files may be spoilt."""
-    return _sound(folder, _names_in(folder), [])
+    return _sound(folder, _names_in(folder))[0]
 
 
 def _names_in(folder: Path) -> set[Name]:
@@ -51,14 +55,15 @@ def _names_in(folder: Path) -> set[Name]:
     return {name for name in found if name is not None}
 
 
-def _sound(folder: Path, names: Collection[Name], spoilt: list[tuple[int, str]]) -> list[Manifest]:
-    found = []
+def _sound(folder: Path, names: Collection[Name]) -> tuple[list[Manifest], list[tuple[int, str]]]:
+    """Those that are, newest first; of the others the serial, and what is wrong."""
+    found, spoilt = [], []
     for name in sorted(filter(_is_manifest, names), reverse=True):
         try:
             found.append(parsed(name.serial, read_small(folder / str(name))))
         except SpoiltError as error:
             spoilt.append((name.serial, str(folder / str(error))))  # which its name stands first in
-    return found
+    return found, spoilt
 
 
 def _is_manifest(name: Name) -> bool:
@@ -72,20 +77,14 @@ class CheckpointStore:
     Of its checkpoints the last is kept, the one of the step before, those that the job may still
     return to, and one with another base, should that be spoilt. Files whose names are not of the
     store's own are left alone.
-
-    Attributes
-    ----------
-    spoilt
-        What was found to be so when it was returned to last, newer than what that came to.
     """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._names = folder, _names_in(folder)
-        self.spoilt: list[str] = []
         # The newest first. Who writes goes by these and not by the folder: were a manifest spoilt
         # meanwhile, a delta would go on top of another checkpoint than the one it follows.
-        self._checkpoints = _sound(folder, self._names, [])
+        self._checkpoints, _ = _sound(folder, self._names)
 
     @property
     def empty(self) -> bool:
@@ -203,8 +202,7 @@ class CheckpointStore:
         """
         self._names = _names_in(self._folder)
         self.clean()
-        spoilt: list[tuple[int, str]] = []
-        older = _sound(self._folder, self._names, spoilt)
+        older, spoilt = _sound(self._folder, self._names)
         while older:
             checkpoint = older[0]
             if checkpoint.step <= at_most:
@@ -214,9 +212,9 @@ class CheckpointStore:
                     spoilt.append((checkpoint.serial, str(error)))
                 else:
                     self._return_to(checkpoint, older)
-                    self.spoilt = [told for serial, told in spoilt if serial > checkpoint.serial]
                     size = sum(each.size for each in checkpoint.files)
-                    return ReadCheckpoint(checkpoint.step, rows.arrays, size, rows.changed)
+                    newer = tuple(told for serial, told in spoilt if serial > checkpoint.serial)
+                    return ReadCheckpoint(checkpoint.step, rows.arrays, size, rows.changed, newer)
             del older[0]
         self._checkpoints = []
         return None
