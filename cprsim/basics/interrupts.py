@@ -23,10 +23,12 @@ def held_back() -> Iterator[None]:
     def note(number: int, _: object) -> None:
         came.append(number)
 
-    # A handler that is None was not set by Python, which couldn't set it again.
-    known = [each for each in INTERRUPTS if signal.getsignal(each) is not None]
-    before: dict[int, Any] = {each: signal.signal(each, note) for each in known}
-    try:
+    handlers: dict[int, Any] = {each: signal.getsignal(each) for each in INTERRUPTS}
+    # One that is None was not set by Python, which couldn't set it again.
+    before = {each: it for each, it in handlers.items() if it is not None}
+    try:  # before any is replaced: another may come meanwhile, and be raised
+        for each in before:
+            signal.signal(each, note)
         yield
     finally:
         for each, handler in before.items():

@@ -1,13 +1,14 @@
 """Replications of scenarios, compiled: the same ledgers as those of `cprsim.sim`."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.futures import Ended, Threads
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.batch.draws import DrawnRows, Gathered, RunDraws, stretches
@@ -196,8 +197,10 @@ class Playing:
             some(*bounds)
             _note_where_kept()
             return
-        with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(some, bounds[:-1], bounds[1:]))
+        with Threads(self._threads) as pool:
+            ended = Ended[None]()
+            for each in [ended.watch(pool.submit(some, *each)) for each in pairwise(bounds)]:
+                ended.result(each)
 
     def _give_up(
         self,

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import partial, reduce
@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.futures import Ended, Threads
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
@@ -94,7 +95,7 @@ def run(
     check_hope(scenario, probes if compiles(engines.values()) else engines, seed)
     prepare(engines.values())
     # What is compiled holds no lock while it plays.
-    pool = ThreadPoolExecutor if set(engines.values()) == {"batch"} else Workers
+    pool = Threads if set(engines.values()) == {"batch"} else Workers
     play = partial(_play, scenario, seed)
     update = partial(_update, progress, len(names), replications)
     if replications * len(names) <= MOST_ROWS:
@@ -189,15 +190,15 @@ def map_tasks(
         for task in tasks:
             yield task, play(task)
         return
-    pool = make(min(workers, len(tasks)))
+    pool, ended = make(min(workers, len(tasks))), Ended[_Found]()
     try:
         under_way: deque[tuple[_Any, Future[_Found]]] = deque()
         for task in tasks:
-            under_way.append((task, pool.submit(play, task)))
+            under_way.append((task, ended.watch(pool.submit(play, task))))
             if len(under_way) == _AHEAD * workers:
-                yield _next(under_way)
+                yield _next(under_way, ended)
         while under_way:
-            yield _next(under_way)
+            yield _next(under_way, ended)
     except BrokenProcessPool:
         raise RunError(
             "a worker process died, out of memory perhaps; try fewer --workers"
@@ -206,9 +207,11 @@ def map_tasks(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _next(under_way: deque[tuple[_Any, Future[_Found]]]) -> tuple[_Any, _Found]:
+def _next(
+    under_way: deque[tuple[_Any, Future[_Found]]], ended: Ended[_Found]
+) -> tuple[_Any, _Found]:
     task, future = under_way.popleft()
-    return task, future.result()
+    return task, ended.result(future)
 
 
 def check_arguments(replications: int, seed: int, workers: int) -> None:

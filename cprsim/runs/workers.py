@@ -10,6 +10,8 @@ from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
 from typing import ParamSpec, TypeVar
 
+from cprsim.basics.interrupts import held_back
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -23,7 +25,7 @@ class Workers(ProcessPoolExecutor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
         """Have it called in a worker."""
-        with interrupts_for_this_process_alone():  # a submission can start a process
+        with held_back(), interrupts_for_this_process_alone():  # it can start a process
             return super().submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

@@ -1,11 +1,13 @@
 """Do the runs of a study that are not done yet, several at a time."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
 from typing import Any
 
+from cprsim.basics.futures import Ended
 from cprsim.errors import RunError
 from cprsim.report.outputs import versions
 from cprsim.runs.workers import Workers
@@ -42,31 +44,21 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
         return
     for run in {id(run.scenario): run for run in missing}.values():
         check_fits(run.scenario, run.section, workers)
-    pool = Workers(workers)
+    pool, ended = Workers(workers), Ended[dict[str, Any]]()
     under_way: dict[Future[dict[str, Any]], Run] = {}
-    left = iter(missing)
-    done = len(runs) - len(missing)
+    left = deque(missing)
     try:
-        for run in left:
-            under_way[pool.submit(played, run)] = run
-            if len(under_way) == workers:
-                done += _keep(under_way, store)
-                progress(done, len(runs))
-        while under_way:
-            done += _keep(under_way, store)
-            progress(done, len(runs))
+        for done in range(len(runs) - len(missing), len(runs)):
+            while left and len(under_way) < workers:
+                run = left.popleft()
+                under_way[ended.watch(pool.submit(played, run))] = run
+            future = ended.next()
+            store.put(under_way.pop(future), future.result())
+            progress(done + 1, len(runs))
     except BrokenProcessPool:
         raise RunError("a worker process died; start the study again: it goes on") from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _keep(under_way: dict[Future[dict[str, Any]], Run], store: RunStore) -> int:
-    """Wait for one run at least; store all that have ended, and say how many."""
-    ended = wait(under_way, return_when=FIRST_COMPLETED).done
-    for future in ended:
-        store.put(under_way.pop(future), future.result())
-    return len(ended)
 
 
 def played(run: Run) -> dict[str, Any]:

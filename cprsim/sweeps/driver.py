@@ -6,15 +6,9 @@ however often, so whatever is lost is done again.
 
 from collections import deque
 from collections.abc import Callable, Generator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 
+from cprsim.basics.futures import Ended
 from cprsim.errors import CprsimError, RunError
 from cprsim.sweeps.agenda import Agenda
 from cprsim.sweeps.pools import Pool, close
@@ -43,6 +37,7 @@ class Driver:
         self._pool, self._tasks, self._tell = pool, tasks, tell
         self._executor: Executor | None = None
         self._flying: dict[Future[Outcome], Task] = {}
+        self._landed: Ended[Outcome] = Ended()
         self._again: deque[Task] = deque()  # lost with their executor, by no fault of theirs
         self._suspects: deque[Task] = deque()
         self._on_trial = False
@@ -62,14 +57,13 @@ class Driver:
                 self._fill()
                 if not self._flying:
                     return
-                ended = {each for each in self._flying if each.done()}
-                ended = ended or wait(self._flying, _TICK_S, FIRST_COMPLETED).done
-                if not ended:
+                future = self._landed.next_within(_TICK_S)
+                if future is None:
                     yield None
-                for future in ended:
-                    task = self._flying.pop(future, None)
-                    if task is not None:  # else it was lost with the executor meanwhile
-                        yield from self._ended(future, task)
+                    continue
+                task = self._flying.pop(future, None)
+                if task is not None:  # else it was lost with the executor meanwhile
+                    yield from self._ended(future, task)
         finally:
             if self._executor is not None:
                 close(self._executor)
@@ -94,7 +88,7 @@ class Driver:
             self._again.appendleft(task)
             self._lose_executor(error)
         else:
-            self._flying[future] = task
+            self._flying[self._landed.watch(future)] = task
 
     def _ended(
         self, future: "Future[Outcome]", task: Task

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -11,6 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from cprsim.basics.files import sync_folder
+from cprsim.basics.futures import Ended, Threads
 from cprsim.contract import Tracking
 from cprsim.rows.model import RowModel
 from cprsim.rows.trackers import RowIds
@@ -48,15 +49,19 @@ class Writing:
     """Files that are being written, each by itself."""
 
     def __init__(self, files: Sequence[Future[int]]) -> None:
-        self._files = files
+        self._files, self._ended = files, Ended[int]()
+        self._left = {self._ended.watch(each) for each in files}
 
     def done(self) -> bool:
         """Whether none is under way any more."""
-        return all(each.done() for each in self._files)
+        while self._left and (ended := self._ended.next_within(0.0)):
+            self._left.remove(ended)
+        return not self._left
 
     def result(self) -> int:
         """The bytes written, once none is under way; raises what the first that failed did."""
-        wait(self._files)
+        while self._left:
+            self._left.remove(self._ended.next())
         return sum(each.result() for each in self._files)
 
 
@@ -114,7 +119,7 @@ class ProcessState(Generic[_Batch]):
         self._gap = False
         # Made here, and given its work by whoever trains: at the end of the interpreter what was
         # begun is ended, but no thread may be given more.
-        self._writers = ThreadPoolExecutor(_WRITERS, "cprsim-save")
+        self._writers = Threads(_WRITERS, "cprsim-save")
         places = range(len(self._layout.shards) if tracking is None else self._layout.rows)
         self.updates = UpdateCount(len(places))
 

@@ -1,0 +1,164 @@
+"""Interrupts at any instant: no lock is left taken, so what is under way can end."""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from itertools import count
+
+import pytest
+
+from cprsim.basics.futures import Ended, Threads
+from cprsim.sweeps.driver import Driver
+from cprsim.sweeps.tasks import Task
+from tests.waiting import HANGS_S
+
+
+@pytest.fixture(autouse=True)
+def _heeds_interrupts() -> Iterator[None]:
+    """Whoever runs the tests in the background has them ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted(instant: int, act: Callable[[], None]) -> int:
+    """At that one of the instants at which this thread calls something, or has called it.
+
+    An interrupt that comes while something in C is called is raised once that has returned. Returns
+    how many instants there were.
+    """
+    met = 0
+
+    def note(_frame: object, _event: str, _argument: object) -> None:
+        nonlocal met
+        met += 1
+        if met == instant + 1:
+            signal.raise_signal(signal.SIGINT)
+
+    with suppress(KeyboardInterrupt):
+        sys.setprofile(note)
+        try:
+            act()
+        finally:
+            sys.setprofile(None)
+    return met
+
+
+def at_any_instant(make: Callable[[], tuple[Callable[[], None], Callable[[], None]]]) -> int:
+    """Interrupt one thing at each of its instants, and see that the other comes to an end."""
+    for instant in count():
+        act, end = make()
+        met = interrupted(instant, act)
+        thread = threading.Thread(target=end, daemon=True)
+        thread.start()
+        thread.join(HANGS_S)
+        assert not thread.is_alive(), f"interrupted at instant {instant}, something hangs"
+        if met <= instant:
+            return instant
+    raise AssertionError
+
+
+def futures_asked(ask: Callable[[list["Future[int]"]], None]) -> int:
+    def make() -> tuple[Callable[[], None], Callable[[], None]]:
+        futures: list[Future[int]] = [Future(), Future()]
+
+        def end() -> None:
+            for each in futures:
+                each.set_result(1)
+
+        return lambda: ask(futures), end
+
+    return at_any_instant(make)
+
+
+def test_futures_that_are_watched_can_end():
+    def watch(futures: list["Future[int]"]) -> None:
+        ended = Ended[int]()
+        for each in futures:
+            ended.watch(each)
+        ended.next_within(0.0)
+
+    assert futures_asked(watch) > 20
+
+
+def test_futures_that_are_asked_may_not_be_able_to(monkeypatch):
+    """Why they are watched: of the tests above and below, that they could fail."""
+    monkeypatch.setattr("tests.test_futures.HANGS_S", 0.2)
+    with pytest.raises(AssertionError, match="something hangs"):
+        futures_asked(lambda futures: [each.done() for each in futures] and None)
+
+
+def test_threads_can_end():
+    def make() -> tuple[Callable[[], None], Callable[[], None]]:
+        threads = Threads(2)
+        return lambda: threads.submit(int) and None, threads.shutdown
+
+    assert at_any_instant(make) > 20
+
+
+class Never(Executor):
+    """Ends no task before it is shut down, then all."""
+
+    def __init__(self) -> None:
+        self._futures: list[Future[int]] = []
+
+    def submit(self, _fn, /, *_args, **_kwargs):
+        self._futures.append(Future())
+        return self._futures[-1]
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        end = threading.Thread(target=self.end, daemon=True)
+        end.start()
+        end.join(HANGS_S)
+        assert not end.is_alive()
+
+    def end(self) -> None:
+        for each in self._futures:
+            each.set_result(1)
+
+
+class OfNever:
+    """A pool of it."""
+
+    window = 2
+
+    def open(self) -> Executor:
+        return Never()
+
+
+class Endless:
+    """Tasks without end."""
+
+    def next(self) -> Task:
+        return Task("", "", ("full",), 0, 1, 0)
+
+
+def test_a_sweep_can_end():
+    def make() -> tuple[Callable[[], None], Callable[[], None]]:
+        outcomes = Driver(OfNever(), Endless(), print).outcomes()
+        return lambda: next(outcomes) and None, outcomes.close
+
+    assert at_any_instant(make) > 40
+
+
+def test_results_come_in_the_order_in_which_they_are_asked_for():
+    ended, futures = Ended[int](), [Future(), Future(), Future()]
+    for each in futures:
+        ended.watch(each)
+    for number in (2, 0, 1):
+        futures[number].set_result(number)
+
+    assert [ended.result(each) for each in futures] == [0, 1, 2]
+
+
+def test_next_is_in_the_order_in_which_they_end():
+    ended, futures = Ended[int](), [Future(), Future()]
+    for each in futures:
+        ended.watch(each)
+    futures[1].set_result(1)
+
+    assert ended.next() is futures[1]
+    assert ended.next_within(0.0) is None
