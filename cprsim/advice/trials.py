@@ -3,16 +3,16 @@
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.aims import Aim, useful_cost_of
-from cprsim.analytic.expected import expected
+from cprsim.analytic.expected import expected, loses_nothing
+from cprsim.basics.futures import Threads
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
 from cprsim.contract import Plan, Policy
@@ -107,16 +107,9 @@ class Trials:
         return [found[self._key(policy)] for policy in policies]
 
     def loses_nothing(self, policy: Policy) -> bool:
-        """Whether no failure takes any learning for good, by how it recovers.
-
-        A silent fault that nobody looks for takes all that is learned after it.
-        """
-        plan, context = self.plan(policy), self.scenario.context
-        if plan is None or context.overlooks_faults(plan):
-            return False
-        # What notices spare is no matter of what can be lost.
-        found = expected(replace(plan, on_notice=None), context)
-        return found.pls == 0 == found.updates_lost
+        """Whether no failure takes any learning for good, by how it recovers."""
+        plan = self.plan(policy)
+        return plan is not None and loses_nothing(plan, self.scenario.context)
 
     def is_hopeless(self, policy: Policy) -> bool:
         """Whether first order leaves no doubt that it takes many times as long as it trains.
@@ -218,7 +211,7 @@ def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, s
     size = min(-(-len(replications) // (workers * COHORT)) * COHORT, _BLOCK)
     blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
     play = partial(attempt, job, engines, seed=seed)
-    with closing(map_tasks(play, blocks, workers, ThreadPoolExecutor)) as found:
+    with closing(map_tasks(play, blocks, workers, Threads)) as found:
         values = np.concatenate([each for _, each in found])
     return somewhere(values, job.job.useful_time_s)
 

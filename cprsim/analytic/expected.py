@@ -5,7 +5,7 @@ Which equation applies is the plan's own answer to a loss, so a policy's rule is
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from cprsim.analytic.stops import of_allocations, of_windows
@@ -74,6 +74,18 @@ def expected(plan: Plan, context: Context) -> Expected:
     if known is None:
         known = context.expectations[plan] = _worked_out(plan, context)
     return cast(Expected, known)
+
+
+def loses_nothing(plan: Plan, context: Context) -> bool:
+    """Whether no failure takes any learning for good, by how the plan recovers.
+
+    A silent fault that nobody looks for takes all that is learned after it.
+    """
+    if context.overlooks_faults(plan):
+        return False
+    # What notices spare is no matter of what can be lost.
+    found = expected(replace(plan, on_notice=None), context)
+    return found.pls == 0 == found.updates_lost
 
 
 def _worked_out(plan: Plan, context: Context) -> Expected:

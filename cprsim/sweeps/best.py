@@ -34,7 +34,7 @@ _NEEDED = (*TOLD, "failures")
 class SweepCandidate:
     """A policy with its choices, the point where it was played, and its plan.
 
-    `corrupt`: as in `Played`.
+    `unmet_s`, `lossless` and `corrupt`: as in `Played`.
     """
 
     point: int
@@ -43,12 +43,9 @@ class SweepCandidate:
     system: str
     recovery: str
     interval_s: float
+    unmet_s: float
+    lossless: bool
     corrupt: float = 0.0
-
-    @property
-    def unmet_s(self) -> float:
-        """What is lost where copies or parities don't do: useful time since the last save, s."""
-        return self.interval_s if self.recovery in {"replica", "parity"} else 0.0
 
     @property
     def label(self) -> str:
@@ -204,7 +201,7 @@ def _certificate(
         measures[:, bounded],
         failures,
         can_fail=_can_fail(point),
-        lossless=np.array([each.recovery == "full" and not each.corrupt for each in candidates]),
+        lossless=np.array([each.lossless for each in candidates]),
         unmet=np.array([each.unmet_s / point.useful_time_s for each in candidates]).clip(max=1),
     )
     return judge(sample, bounds)
@@ -232,8 +229,8 @@ def _candidates(
                 for key, value in point.values.items()
                 if policy_and_rest(key)[0] == each.policy
             }
-            plan = (each.system, each.recovery, each.interval_s, each.corrupt)
-            candidate = SweepCandidate(point.number, each.policy, own, *plan)
+            plan = (each.system, each.recovery, each.interval_s, each.unmet_s, each.lossless)
+            candidate = SweepCandidate(point.number, each.policy, own, *plan, each.corrupt)
             known = found.get(candidate.label)
             # With a half-width, other policies' choices may have asked for more replications.
             if known is None or each.measures.shape[1] > known[1].shape[1]:

@@ -18,14 +18,15 @@ Row = tuple[Any, ...]
 
 # Who made the file ("cprs"), and how its tables are laid out.
 _APPLICATION = 0x63707273
-_LAYOUT = 4
+_LAYOUT = 5
 _TABLES = (
     "CREATE TABLE definition (document TEXT NOT NULL, hash BLOB NOT NULL)",
     "CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL)",
     "CREATE TABLE points (point INTEGER PRIMARY KEY, given TEXT NOT NULL, key TEXT, "
     "useful_time_s REAL, error TEXT, hash BLOB NOT NULL)",
     "CREATE TABLE plans (key TEXT, policy TEXT, system TEXT, recovery TEXT, interval_s REAL, "
-    "basis TEXT NOT NULL, hash BLOB NOT NULL, UNIQUE (key, policy))",
+    "unmet_s REAL, lossless INTEGER, basis TEXT NOT NULL, hash BLOB NOT NULL, "
+    "UNIQUE (key, policy))",
     "CREATE TABLE blocks (key TEXT, policy TEXT, start INTEGER, stop INTEGER, "
     "replications BLOB NOT NULL, hash BLOB NOT NULL, UNIQUE (key, start, policy))",
     "CREATE TABLE finished (key TEXT UNIQUE, error TEXT, replications INTEGER, hash BLOB NOT NULL)",

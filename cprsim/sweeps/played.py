@@ -26,7 +26,7 @@ class StoredPoint:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a policy at a point: its plan, and `MEASURES` by replications.
+    """What came of a policy at a point: its plan, as in `PlanRow`, and `MEASURES` by replications.
 
     `corrupt`: the share of them that end with a silent fault in what was trained.
     """
@@ -35,5 +35,7 @@ class Played:
     system: str
     recovery: str
     interval_s: float
+    unmet_s: float
+    lossless: bool
     measures: NDArray[np.float64]
     corrupt: float = 0.0

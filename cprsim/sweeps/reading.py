@@ -166,10 +166,11 @@ def plans_of(
     connection: sqlite3.Connection, key: str, policies: Sequence[str]
 ) -> dict[str, PlanRow]:
     """Of a point, what is told of each policy's plan."""
-    found = {
-        policy: PlanRow(policy, system, recovery, interval_s, _basis(basis))
-        for _, policy, system, recovery, interval_s, basis in rows_of(connection, "plans", key)
-    }
+    found = {}
+    for _, policy, *told, lossless, basis in rows_of(connection, "plans", key):
+        system, recovery, interval_s, unmet_s = told
+        how = (system, recovery, interval_s, unmet_s, bool(lossless))
+        found[policy] = PlanRow(policy, *how, _basis(basis))
     if found.keys() != set(policies):
         raise DamageError("a point lacks plans")
     return {policy: found[policy] for policy in policies}

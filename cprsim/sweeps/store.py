@@ -81,6 +81,7 @@ class SweepStore:
         plans = [
             (
                 *(task.key, each.policy, each.system, each.recovery, each.interval_s),
+                *(each.unmet_s, each.lossless),
                 json.dumps(each.basis.numbers),
             )
             for each in block.plans

@@ -101,6 +101,7 @@ class Sweep:
         return [
             Played(
                 *(plan.policy, plan.system, plan.recovery, plan.interval_s),
+                *(plan.unmet_s, plan.lossless),
                 measures=by_measure(values, plan.basis),
                 corrupt=float(values[COLUMNS.index("corrupt")].mean()),
             )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.analytic.expected import loses_nothing
 from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.runs.hopeless import check_hope
@@ -37,12 +38,17 @@ class Task:
 
 @dataclass(frozen=True)
 class PlanRow:
-    """What a table tells of a policy's plan."""
+    """What a table tells of a policy's plan, and what its best is judged by.
+
+    `unmet_s`: as in `Plan`. `lossless`: whether no failure takes any learning for good.
+    """
 
     policy: str
     system: str
     recovery: str
     interval_s: float
+    unmet_s: float
+    lossless: bool
     basis: Basis
 
 
@@ -122,7 +128,11 @@ def _validated(name: str, table: object) -> Any:
 def _row(scenario: Scenario, policy: str) -> PlanRow:
     plan, basis = scenario.plan(policy), Basis.of(scenario, policy)
     system = scenario.policies[policy].system
-    return PlanRow(policy, system, plan.recovery, float(plan.interval_s), basis)
+    return PlanRow(
+        *(policy, system, plan.recovery, float(plan.interval_s), float(plan.unmet_s)),
+        loses_nothing(plan, scenario.context),
+        basis,
+    )
 
 
 def pack(values: NDArray[np.float64]) -> bytes:

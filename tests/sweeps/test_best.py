@@ -13,6 +13,8 @@ from scipy import stats
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import load_mapping
 from cprsim.selection.bounds import Quality
 from cprsim.sweeps.best import SweepVerdict, policy_and_rest, sweep_verdicts
 from cprsim.sweeps.display import BestTable
@@ -57,7 +59,7 @@ class Told:
         measures[list(MEASURES).index("overhead")] = overheads
         measures[list(MEASURES).index("pls")] = 2 * lost
         measures[list(MEASURES).index("updates_lost")] = lost
-        return Played(policy, "full", "full", 3600.0, measures)
+        return Played(policy, "full", "full", 3600.0, 0.0, not lost, measures)
 
 
 def found(told: Told, *bounds: float | None) -> list[SweepVerdict]:
@@ -101,6 +103,29 @@ def test_who_looks_for_no_silent_faults_is_the_best_by_time_and_that_is_told(out
         "blind: ended with a silent fault in what was trained in up to 100.00 % "
         "of the replications, and nobody knows; verify_every of a policy has it looked for." in told
     )
+
+
+def test_what_no_replication_met_is_allowed_for_by_how_a_policy_recovers(out):
+    job = load_mapping("scenarios/all-systems.toml")
+    job["failures"] = {"distribution": "exponential", "mean": "1000 d"}
+    done = sweep(Scenario.read(job), out, {"costs.reschedule": ["5 min"]}, replications=4)
+    played = {each.policy: each for each in done.played(0)}
+    lost = {
+        name: each.measures[list(MEASURES).index("updates_lost")].max()
+        for name, each in played.items()
+    }
+
+    assert max(lost.values()) == 0  # so that none of it is seen
+    losing = {name for name, each in played.items() if not each.lossless}
+    assert losing == {"partial-experts", "partial", "cpr", "cpr-mfu", "accepted-loss"}
+    taken = {name: each.unmet_s for name, each in played.items() if each.unmet_s}
+    assert taken == {
+        "tiered": 21_600.0,
+        **dict.fromkeys(("replication", "ecrm", "ecrec", "peer-memory", "hot-swap"), 86_400.0),
+    }
+    (verdict,) = done.verdicts(Quality(max_updates_lost=1e-6))
+    kept = dict(zip(verdict.labels, verdict.certificate.kept, strict=True))
+    assert {name for name, each in kept.items() if each is None} == losing
 
 
 def test_the_best_is_what_the_table_says_and_margins_are_paired(out):
