@@ -62,10 +62,10 @@ def cut(
     ]
     axes = [key for key in keys if len({text_of(point.values[key]) for point in shown}) > 1]
     if len(axes) > 2:
-        example = f"{axes[-1]} = {text_of(shown[0].values[axes[-1]])}"
+        example = f'at={{"{axes[-1]}": "{text_of(shown[0].values[axes[-1]])}"}}'
         raise UsageError(
             f"figure phase: {len(axes)} keys are varied ({', '.join(axes)}), a map has two axes; "
-            f"fix {len(axes) - 2}, e.g. at {example}"
+            f'fix {len(axes) - 2}, in Python: cprsim.Sweep(folder).figure("phase", {example})'
         )
     return [point.number for point in shown], axes or [keys[0]]
 

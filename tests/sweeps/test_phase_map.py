@@ -35,7 +35,8 @@ def test_what_is_not_fixed_and_still_varies_gives_the_axes():
             KEYS,
             {},
             "3 keys are varied (failures.mean, costs.save, cluster.parameter_servers), a map has "
-            "two axes; fix 1, e.g. at cluster.parameter_servers = 4",
+            'two axes; fix 1, in Python: cprsim.Sweep(folder).figure("phase", '
+            'at={"cluster.parameter_servers": "4"})',
         ),
         (KEYS, {"job.samples": 3}, f"at job.samples: is not varied; varied: {', '.join(KEYS)}"),
         (KEYS, {"costs.save": "9 s"}, "at costs.save = 9 s: the sweep has 30 s, 1 min, 2 min"),

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.plain import plain_numbers
 from tests.trainer.interleavings import by_seed, exhaustive, search
 from tests.trainer.modelled import Case, check
 
@@ -61,6 +62,27 @@ def test_a_seed_gives_the_same_again():
 
     assert worlds[0].actions == worlds[1].actions
     assert worlds[0].now == worlds[1].now
+
+
+def _picked(seed):
+    """All that was picked from, what was, and what came of it."""
+    case, pick, faults = by_seed(seed)
+    picks = []
+
+    def note(count):
+        picks.append((count, pick(count)))
+        return picks[-1][1]
+
+    world = check(case, note, faults)
+    return picks, world.struck, world.now
+
+
+def test_plain_numbers_have_the_same_schedules():
+    """So what PyPy tries without NumPy and PyTorch is what processes do."""
+    seeds = range(40)
+    there = [_picked(seed) for seed in seeds]
+    with plain_numbers():
+        assert [_picked(seed) for seed in seeds] == there
 
 
 _TOLD = """

@@ -1,6 +1,7 @@
 """What the search of schedules is good for: faults that are put into the protocol, it finds."""
 
-import numpy as np
+from contextlib import nullcontext
+
 import pytest
 
 from cprsim.trainer.coordinator.owed import Owed
@@ -10,8 +11,9 @@ from cprsim.trainer.members.server import Server
 from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.trainer import Trainer
 from cprsim.trainer.members.wire import Op
+from tests.plain import plain_numbers
 from tests.trainer import interleavings
-from tests.trainer.interleavings import FailedAtError, main, search
+from tests.trainer.interleavings import FailedAtError, main, of_three_copies, search
 
 
 def _nothing(*_):
@@ -28,7 +30,7 @@ _end_copy, _expect = ShardState.end_copy, Owed.expect
 
 def _nothing_changed_since(state, marks):
     applied, ids, _ = _end_copy(state, marks)
-    return applied, ids[:0], state.shard.arrays(np.zeros(0, np.int64))
+    return applied, ids[:0], state.shard.arrays(ids[:0])
 
 
 def _but_for(op):
@@ -80,10 +82,21 @@ def lengths():
         ),
     ],
 )
-def test_a_fault_of_the_protocol_is_found(monkeypatch, where, name, instead, found):
+@pytest.mark.parametrize("arrays", [nullcontext, plain_numbers])
+def test_a_fault_of_the_protocol_is_found(monkeypatch, arrays, where, name, instead, found):
     monkeypatch.setattr(where, name, instead)
-    with pytest.raises(FailedAtError, match=found):
+    with arrays(), pytest.raises(FailedAtError, match=found):
         search(range(3000))
+
+
+def test_plain_numbers_are_tried_with_three_copies_alone(capsys):
+    with plain_numbers(), pytest.raises(SystemExit) as ended:
+        main(["--schedules", "9", "--seed", "3", "--workers", "1"], which=of_three_copies)
+
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith("6 schedules, 0 broken, ")
+    assert said.endswith("; 4 servers with 3 copies: 6\n")
 
 
 def test_many_are_tried_in_a_command_that_says_how_many(capsys):

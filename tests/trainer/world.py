@@ -36,12 +36,20 @@ class ModelMessage(Message):
 
     @property
     def facts(self):
-        return _facts(bytes(self.parts[0]))
+        return _facts(self.parts[0])
+
+
+def _facts(part):
+    return _read(bytes(part))
 
 
 @lru_cache(_REMEMBERED)
-def _facts(text):
+def _read(text):
     return json.loads(text)
+
+
+#: What a part of a message is on its way: its sender may write into its own arrays.
+copied = bytearray
 
 
 #: JSON of facts that were told before, by their `repr`.
@@ -69,7 +77,7 @@ class MemoryChannel(Channel):
 
     def put(self, op, step=0, *parts):
         if not self.gone:
-            self.unsent.append(ModelMessage(op, step, tuple(map(bytearray, parts))))
+            self.unsent.append(ModelMessage(op, step, tuple(map(copied, parts))))
             self._world.unsent[self] = None
             self.member.moved = True
             if self._world.pick(2) == 0:  # it is sent at once
