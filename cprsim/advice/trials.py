@@ -125,7 +125,8 @@ class Trials:
         """How many useful times it takes, at least, about."""
         context = self.scenario.context
         found = expected(plan, context)
-        again = context.failures_per_recovery(context.costs.reschedule_mean_s, 0.0)
+        waits_s = context.costs.reschedule_mean_s if found.reschedule > 0 else 0.0
+        again = context.failures_per_recovery(waits_s, 0.0)
         lost = math.expm1(min(2 * found.lost, 50.0)) / 2
         return min(1.0 + (found.overhead - found.lost + lost) * again, NOWHERE)
 

@@ -517,6 +517,22 @@ def test_all_systems_are_asked_of_the_example_that_has_them_all() -> None:
     assert advice.verdict in {"best", "tied"}
 
 
+def test_who_waits_for_no_replacement_is_not_hopeless_where_failures_strike_whoever_does() -> None:
+    job = cprsim.Scenario(
+        **MEASURED
+        | {
+            "failures": {"distribution": "exponential", "mean": "2 min"},
+            "costs": {"save": "10 s", "load": "10 s", "reschedule": "20 min"},
+            "policies": {"waits": {"system": "full"}, "goes-on": {"system": "accepted-loss"}},
+        }
+    )
+    trials = Trials(job, Aim(), 0)
+
+    assert trials.is_hopeless(job.policies["waits"])
+    assert not trials.is_hopeless(job.policies["goes-on"])
+    assert cprsim.run(job, ["goes-on"], replications=3).replications["overhead"].max() < 1
+
+
 def test_a_system_whose_defaults_are_hopeless_is_searched_from_settings_that_are_not() -> None:
     """Copies are lost together often, so never to save, as by default, starts the job anew."""
     job = cprsim.Scenario(
