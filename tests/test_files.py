@@ -5,7 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,7 +13,7 @@ import pytest
 
 from cprsim.basics import files, owned
 from cprsim.basics.files import write_all
-from cprsim.basics.interrupts import held_back
+from cprsim.basics.interrupts import INTERRUPTS, held_back
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.owned import owned_folder
 from tests.test_cli import written
@@ -251,6 +251,61 @@ def test_without_locks_nothing_is_swept(folder, monkeypatch) -> None:
 
 
 # Interrupts that are held back
+
+
+@pytest.fixture
+def heard() -> Iterator[list[int]]:
+    """Interrupts that came to handlers that note them."""
+    came: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        came.append(number)
+        raise Stop
+
+    before = [(each, signal.signal(each, note)) for each in INTERRUPTS]
+    yield came
+    for each in before:
+        signal.signal(*each)
+
+
+def test_all_interrupts_come_when_the_moment_is_over(heard) -> None:
+    def moment() -> None:
+        with held_back():
+            for each in INTERRUPTS:
+                signal.raise_signal(each)
+
+    with pytest.raises(Stop):
+        moment()
+    assert heard == [*INTERRUPTS]
+
+
+def test_one_that_comes_as_the_moment_ends_leaves_no_other_unheard(heard, monkeypatch) -> None:
+    """As soon as it is heard again, while others aren't yet."""
+    restore, handlers = signal.signal, [signal.getsignal(each) for each in INTERRUPTS]
+
+    def interrupted(number: int, handler: object) -> object:
+        found = restore(number, handler)
+        if number == signal.SIGINT and handler in handlers:
+            signal.raise_signal(number)
+        return found
+
+    def moment() -> None:
+        with held_back():
+            monkeypatch.setattr(signal, "signal", interrupted)
+
+    with pytest.raises(Stop):
+        moment()
+    monkeypatch.undo()
+    assert heard == [signal.SIGINT]
+    assert [signal.getsignal(each) for each in INTERRUPTS] == handlers
+
+
+def test_what_python_has_no_handler_for_is_left_alone(heard) -> None:
+    """Such as SIGHUP under nohup, and what a library in C listens to."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with held_back():
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -3,7 +3,7 @@
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from itertools import count
@@ -14,14 +14,6 @@ from cprsim.basics.futures import Ended, Threads
 from cprsim.sweeps.driver import Driver
 from cprsim.sweeps.tasks import Task
 from tests.waiting import HANGS_S
-
-
-@pytest.fixture(autouse=True)
-def _heeds_interrupts() -> Iterator[None]:
-    """Whoever runs the tests in the background has them ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(instant: int, act: Callable[[], None]) -> int:
@@ -51,7 +43,12 @@ def at_any_instant(make: Callable[[], tuple[Callable[[], None], Callable[[], Non
     """Interrupt one thing at each of its instants, and see that the other comes to an end."""
     for instant in count():
         act, end = make()
-        met = interrupted(instant, act)
+        # Whoever runs the tests in the background has them ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            met = interrupted(instant, act)
+        finally:
+            signal.signal(signal.SIGINT, before)
         thread = threading.Thread(target=end, daemon=True)
         thread.start()
         thread.join(HANGS_S)
@@ -89,6 +86,23 @@ def test_futures_that_are_asked_may_not_be_able_to(monkeypatch):
     monkeypatch.setattr("tests.test_futures.HANGS_S", 0.2)
     with pytest.raises(AssertionError, match="something hangs"):
         futures_asked(lambda futures: [each.done() for each in futures] and None)
+
+
+def test_who_was_interrupted_may_wait_again():
+    def make() -> tuple[Callable[[], None], Callable[[], None]]:
+        ended, futures = Ended[int](), [Future(), Future()]
+        for each in futures:
+            ended.watch(each)
+            each.set_result(1)
+
+        def wait() -> None:
+            for each in futures:
+                ended.wait(each)
+                assert each in ended
+
+        return wait, wait
+
+    assert at_any_instant(make) > 5
 
 
 def test_threads_can_end():

@@ -84,8 +84,9 @@ def loses_nothing(plan: Plan, context: Context) -> bool:
     if context.overlooks_faults(plan):
         return False
     # What notices spare is no matter of what can be lost.
-    found = expected(replace(plan, on_notice=None), context)
-    return found.pls == 0 == found.updates_lost
+    unannounced = plan if plan.on_notice is None else replace(plan, on_notice=None)
+    found = expected(unannounced, context)
+    return bool(found.pls == 0 == found.updates_lost)
 
 
 def _worked_out(plan: Plan, context: Context) -> Expected:

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,6 +10,9 @@ from typing import Any
 INTERRUPTS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
+
+#: And an alarm: some that come at a bad moment are put off by it.
+_HELD = (*INTERRUPTS, *([signal.SIGALRM] if hasattr(signal, "SIGALRM") else []))
 
 
 @contextmanager
@@ -23,15 +26,24 @@ def held_back() -> Iterator[None]:
     def note(number: int, _: object) -> None:
         came.append(number)
 
-    handlers: dict[int, Any] = {each: signal.getsignal(each) for each in INTERRUPTS}
-    # One that is None was not set by Python, which couldn't set it again.
-    before = {each: it for each, it in handlers.items() if it is not None}
+    # All others raise nothing in Python.
+    handlers = [(each, signal.getsignal(each)) for each in _HELD]
+    before = [(each, handler) for each, handler in handlers if callable(handler)]
     try:  # before any is replaced: another may come meanwhile, and be raised
-        for each in before:
+        for each, _ in before:
             signal.signal(each, note)
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-        for each in came[:1]:
-            signal.raise_signal(each)
+        try:
+            _do_all(signal.signal, before)
+        finally:
+            _do_all(signal.raise_signal, [(each,) for each in came])
+
+
+def _do_all(act: Callable[..., object], given: Sequence[tuple[Any, ...]]) -> None:
+    """For each of these, though an interrupt is raised at any of them."""
+    if given:
+        try:
+            act(*given[0])
+        finally:
+            _do_all(act, given[1:])

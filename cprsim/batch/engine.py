@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.futures import Ended, Threads
+from cprsim.basics.futures import Threads
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.batch.draws import DrawnRows, Gathered, RunDraws, stretches
@@ -198,9 +198,9 @@ class Playing:
             _note_where_kept()
             return
         with Threads(self._threads) as pool:
-            ended = Ended[None]()
-            for each in [ended.watch(pool.submit(some, *each)) for each in pairwise(bounds)]:
-                ended.result(each)
+            parts = [pool.submit(some, *each) for each in pairwise(bounds)]
+        for part in parts:  # which have ended
+            part.result()
 
     def _give_up(
         self,

@@ -19,7 +19,7 @@ from cprsim.scenario.sections import validated
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
 #: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
-WORKERS_VERSION = f"{MODEL_VERSION}.3"
+WORKERS_VERSION = f"{MODEL_VERSION}.4"
 
 
 @dataclass(frozen=True)

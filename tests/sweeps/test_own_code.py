@@ -63,6 +63,13 @@ def test_a_sweep_goes_on_with_the_same_code(mine, out):
     assert swept(mine(2), out).table.equals(first)
 
 
+def test_numbers_of_numpy_in_a_plan_are_stored_as_numbers(mine, out):
+    found = swept(mine("__import__('numpy').float64(2)"), out)
+
+    assert found.table["interval_s"].tolist()[0] == 7200.0
+    assert found.played(0)[0].lossless is False
+
+
 @pytest.mark.parametrize(("hours", "late"), [(8, 0), (2, 30)])
 def test_a_policy_whose_code_has_changed_is_not_mixed_with_what_it_was(mine, out, hours, late):
     before = swept(mine(2), out).table

@@ -179,6 +179,8 @@ def main(arguments=None, which=of_all):
     parser.add_argument("--workers", type=int, default=cores())
     given = parser.parse_args(arguments)
     seeds = [*filter(which, range(given.seed, given.seed + given.schedules))]
+    if not seeds:
+        parser.error("none of these seeds is one that is tried")
     chunks = [seeds[at : at + _AT_A_TIME] for at in range(0, len(seeds), _AT_A_TIME)]
     total, done, wrong, spent_s = Counter(), 0, 0, 0.0
     for chunk, found in zip(chunks, _all_tried(chunks, given.workers), strict=True):

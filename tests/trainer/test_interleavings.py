@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.plain import plain_numbers
+from tests.plain import Numbers, plain_numbers
 from tests.trainer.interleavings import by_seed, exhaustive, search
 from tests.trainer.modelled import Case, check
 
@@ -83,6 +83,8 @@ def test_plain_numbers_have_the_same_schedules():
     there = [_picked(seed) for seed in seeds]
     with plain_numbers():
         assert [_picked(seed) for seed in seeds] == there
+        server = check(*by_seed(0)).members["server", 0].server
+    assert isinstance(server._own.shard.weights, Numbers)
 
 
 _TOLD = """

@@ -50,18 +50,17 @@ class Writing:
 
     def __init__(self, files: Sequence[Future[int]]) -> None:
         self._files, self._ended = files, Ended[int]()
-        self._left = {self._ended.watch(each) for each in files}
+        for each in files:
+            self._ended.watch(each)
 
     def done(self) -> bool:
         """Whether none is under way any more."""
-        while self._left and (ended := self._ended.next_within(0.0)):
-            self._left.remove(ended)
-        return not self._left
+        return all(each in self._ended for each in self._files)
 
     def result(self) -> int:
         """The bytes written, once none is under way; raises what the first that failed did."""
-        while self._left:
-            self._left.remove(self._ended.next())
+        for each in self._files:
+            self._ended.wait(each)
         return sum(each.result() for each in self._files)
 
 
