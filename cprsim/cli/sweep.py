@@ -13,6 +13,7 @@ from cprsim.cli.common import (
     print_table,
     resumable,
     scenario_or_sweep,
+    share,
 )
 
 if TYPE_CHECKING:
@@ -66,10 +67,11 @@ def sweep(
         bool, typer.Option("--best", help="Print the best policy and interval at each point.")
     ] = False,
     max_pls: Annotated[
-        float | None, typer.Option(metavar="X", help="The best of those with a PLS of at most X.")
+        str | None,
+        typer.Option(metavar="X", help="The best of those with a PLS of at most X: 0.02 or 2%."),
     ] = None,
     max_updates_lost: Annotated[
-        float | None, typer.Option(metavar="X", help="Of those that lose a share of X at most.")
+        str | None, typer.Option(metavar="X", help="Of those that lose a share of X at most.")
     ] = None,
     overrides: Overrides = None,
     as_json: Json = False,
@@ -85,10 +87,23 @@ def sweep(
 
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")
-    quality = Quality(max_pls, max_updates_lost)
+    quality = Quality(share("--max-pls", max_pls), share("--max-updates-lost", max_updates_lost))
     if quality and not best:
         raise UsageError("--max-pls and --max-updates-lost go with --best; add it")
     if scenario.is_dir():
+        _check_shown_alone(
+            scenario,
+            out=out,
+            vary=vary,
+            policy=policy,
+            replications=replications,
+            half_width=half_width,
+            seed=seed or None,
+            engine=None if engine == "auto" else engine,
+            workers=workers,
+            scheduler=scheduler,
+            set=overrides,
+        )
         _show(Sweep(scenario), quality, best=best, as_json=as_json)
         return
     if out is None:
@@ -112,6 +127,18 @@ def sweep(
         )
     _show(done, quality, best=best, as_json=as_json)
     _complain_of_failures(done)
+
+
+def _check_shown_alone(folder: Path, **given: object) -> None:
+    """Raise `UsageError` where a sweep is to be shown again, and played otherwise."""
+    from cprsim.errors import UsageError
+
+    options = [f"--{name.replace('_', '-')}" for name, each in given.items() if each]
+    if options:
+        raise UsageError(
+            f"{folder}: is a sweep that was played, which is shown as it is; {', '.join(options)} "
+            "go with a scenario: leave them out, or sweep that"
+        )
 
 
 def _show(done: "Sweep", quality: "Quality", *, best: bool, as_json: bool) -> None:

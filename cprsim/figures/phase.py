@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.typing import ColorType
 
+from cprsim.basics.units import counted
 from cprsim.errors import UsageError
 from cprsim.figures.parts import key, layout, panels, style, ticks
 from cprsim.figures.parts.cells import RIGHT, Cells
@@ -26,11 +27,12 @@ _HEADINGS: Final = 0.38
 _AXIS: Final = 0.5  # tick labels and what the axis is
 _NAME: Final = 0.2  # of the vertical axis, above it
 
+_NOTHING: Final = 1e-12  # shares of learning below which lies only rounding
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
 _WITHOUT: Final = {
     "none": ("#EDEDED", NOBODY),
-    "failed": ("#BFBFBF", "all points failed"),
+    "failed": ("#BFBFBF", "points that failed"),
 }
 _BORDER: Final = (0.04, 1.0)  # between cells: share of the narrowest, and points at most
 
@@ -41,6 +43,7 @@ def phase(
     systems: Mapping[str, str],
     title: str = "",
     among: str = "",
+    to_do: int = 0,
 ) -> Figure:
     """Which policy is best, by one or two of the things that were varied.
 
@@ -57,6 +60,8 @@ def phase(
         What it is found in: stands below the finding, wrapped.
     among
         Which candidates count, in words; all if empty.
+    to_do
+        How many points are still to be done.
 
     Returns
     -------
@@ -76,7 +81,8 @@ def phase(
     colours = style.policy_colours(systems)
     with style.styled():
         cells = Cells.from_table(table, axes)
-        head = Heading.of(_finding(table), title)
+        left = f"{counted(to_do, 'point')} still to be done" if to_do else ""
+        head = Heading.of(_finding(table, bool(to_do)), "; ".join(filter(None, (title, left))))
         top_in = head.ends_in + MARGIN
         panel_in = top_in + _HEADINGS + (_NAME if cells.y else 0)
         notes = cells.notes()
@@ -94,19 +100,20 @@ def phase(
     return figure
 
 
-def _finding(table: pd.DataFrame) -> str:
-    """Who is the best most often, and how often surely."""
+def _finding(table: pd.DataFrame, is_part: bool) -> str:
+    """Who is the best most often, how often surely, and what it loses of learning."""
     best = table[table["policy"].notna() & ~table["verdict"].isin([*_WITHOUT])]
     if best.empty:
         return ""
     counts = best["policy"].value_counts()
     name, count = str(counts.index[0]), int(counts.iloc[0])
     sure = sum(_is_sure(row) for row in best[best["policy"] == name].to_dict("records"))
-    if not sure and count == len(table):
-        return f"No policy is surely the best anywhere; {name} has the least means"
-    surely = "surely" if sure == count else f"surely in {sure}"
-    where = "everywhere" if count == len(table) else f"in {count} of {len(table)} cells"
-    return f"{name} loses the least {where}, {surely}"
+    everywhere = count == len(table) and not is_part
+    where = "everywhere" if everywhere else f"in {count} of {counted(len(table), 'cell')}"
+    surely = "surely" if sure == count else f"surely in {sure or 'none'}"
+    lost = float(best.loc[best["policy"] == name, "updates_lost"].max())
+    but = f", but loses up to {layout.percent(lost)} of the updates" if lost > _NOTHING else ""
+    return f"{name} has the least overhead {where}, {surely}{but}"
 
 
 def _check(table: pd.DataFrame, axes: Mapping[str, str]) -> None:

@@ -96,9 +96,14 @@ class PairedSample:
         can_lose = np.full(len(self.objective), self.can_fail)
         if self.lossless is not None:
             can_lose &= ~self.lossless
-        return [
+        found = (
             intervals(self.bounded[:, i], failed, miss, rounding, can_lose)
             for i in range(self.bounded.shape[1])
+        )
+        # None is less than 0; infinite ends say that too little was met to tell.
+        return [
+            each._replace(low=np.where(np.isfinite(each.low), each.low.clip(min=0), each.low))
+            for each in found
         ]
 
     def differences(self, best: int, others: Sequence[int], miss: float) -> Means:

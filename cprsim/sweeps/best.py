@@ -27,7 +27,7 @@ from cprsim.sweeps.played import Played, StoredPoint
 PlayedAt = Callable[[int], Sequence[Played]]
 #: Of `MEASURES`, those that are told of the best.
 TOLD = ("overhead", "pls", "updates_lost")
-_NEEDED = (*TOLD, "failures")
+_NEEDED = (*TOLD, "failures", "machine_overhead")
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class SweepVerdict:
         Of the candidates; None if there are none.
     statistics
         Of the best: means of `TOLD` with their 95 % intervals, `_low` and `_high`.
+    machine_overhead
+        Of each candidate, in the mean: with the time of machines that stand ready.
     failed
         How many points failed; the others are compared.
     error
@@ -84,6 +86,7 @@ class SweepVerdict:
     candidates: tuple[SweepCandidate, ...] = ()
     certificate: Certificate | None = None
     statistics: dict[str, float] = field(default_factory=dict)
+    machine_overhead: tuple[float, ...] = ()
     failed: int = 0
     error: str = ""
 
@@ -97,6 +100,14 @@ class SweepVerdict:
         """The candidate with the least mean overhead, of those that keep to the bounds."""
         best = self.certificate.best if self.certificate else None
         return None if best is None else self.candidates[best]
+
+    @property
+    def least_machine_time(self) -> int | None:
+        """Which candidate, of those that keep to the bounds or may, takes the least of it."""
+        if self.certificate is None or self.certificate.best is None:
+            return None
+        kept = [i for i, each in enumerate(self.certificate.kept) if each is not False]
+        return min(kept, key=lambda i: self.machine_overhead[i])
 
     @property
     def runner_up(self) -> Rival | None:
@@ -182,6 +193,7 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
         candidates,
         certificate,
         {} if best is None else _statistics(measures[best, : len(TOLD)]),
+        tuple(measures[:, _NEEDED.index("machine_overhead")].mean(axis=1).tolist()),
         failed,
     )
 

@@ -14,7 +14,7 @@ from cprsim.errors import UnitError
 from cprsim.report.tables import format_amount
 from cprsim.report.terminal import Fitting, natural_width, plain_table
 from cprsim.selection.bounds import Quality
-from cprsim.selection.certificate import Rival
+from cprsim.selection.certificate import WITHIN, Rival
 from cprsim.selection.words import listed, short
 from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.columns import text_of
@@ -144,12 +144,49 @@ def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
             f"fault in what was trained in up to {share} of the replications, and nobody knows; "
             "verify_every of a policy has it looked for."
         )
+    notes += _by_machine_time(found)
     if quality:
+        notes += _not_of_pls(found, quality)
         return [*notes, f"Only candidates with {quality}, as far as that is known."]
     if any(each.best and each.statistics["updates_lost"] > 0 for each in found):
         lossy = "The best by time, though learning is lost; --max-pls and --max-updates-lost bound"
         notes.append(f"{lossy} that.")
     return notes
+
+
+def _by_machine_time(found: Sequence[SweepVerdict]) -> list[str]:
+    """Where another takes less of it, with the machines that stand ready."""
+    others = []
+    for each in found:
+        least = each.least_machine_time
+        if least is None or each.certificate is None or each.certificate.best is None:
+            continue
+        mine, its = (each.machine_overhead[i] for i in (each.certificate.best, least))
+        if mine - its > WITHIN:
+            less = f"{each.labels[least]} {format_percent(its)}, not {format_percent(mine)}"
+            others.append(_placed(each, less))
+    if not others:
+        return []
+    where = f"in {len(others):,} of {counted(len(found), 'row')}"
+    return [f"By machine time, spares counted, another takes less {where}, e.g. {others[0]}."]
+
+
+def _not_of_pls(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
+    """PLS counts samples of shards that a failure took, and no other updates."""
+    if quality.max_pls is None or quality.max_updates_lost is not None:
+        return []
+    lost = {
+        each.best.label: each.statistics["updates_lost"]
+        for each in found
+        if each.best and each.statistics["updates_lost"] > each.statistics["pls"] + quality.max_pls
+    }
+    if not lost:
+        return []
+    most = format_percent(max(lost.values()))
+    return [
+        f"{listed([*lost])}: up to {most} of the updates are lost, which PLS doesn't count; "
+        "--max-updates-lost bounds them."
+    ]
 
 
 def _cells(verdict: SweepVerdict) -> list[str]:
@@ -200,7 +237,20 @@ def _with_half(mean: float, half: float) -> str:
 
 def _head(sweep: Sweep, counts: Sequence[int]) -> str:
     title = sweep.definition["title"] or "cprsim sweep"
-    return f"{title}\n{counted(len(sweep.points), 'point')}, {_replications(sweep, counts)}"
+    points = counted(len(sweep.points), "point")
+    if sweep.unfinished:
+        points += f", {sweep.unfinished:,} of them still to be done"
+    return f"{title}\n{points}, {_replications(sweep, counts)}{_too_wide(sweep)}"
+
+
+def _too_wide(sweep: Sweep) -> str:
+    """At how many points the interval that was asked for isn't reached; empty if at none."""
+    count = sweep.too_wide
+    if not count:
+        return ""
+    asked = f"a half-width of {format_percent(sweep.definition['rule']['half_width'])}"
+    most = f"--replications {sweep.definition['rule']['replications']:,}"
+    return f"\n{asked} of every mean isn't reached at {counted(count, 'point')}: {most} are too few"
 
 
 def _replications(sweep: Sweep, counts: Sequence[int]) -> str:

@@ -31,12 +31,14 @@ def phase_map(
     from cprsim.figures.phase import phase  # noqa: PLC0415  (matplotlib is slow to import)
 
     shown, keys = cut(points, circumstances(definition["keys"]), at)
+    to_do = sum(not (points[i].finished or points[i].error) for i in shown)
     return phase(
         best[best["point"].isin(shown)].reset_index(drop=True),
         {key: si_column(key, [point.values[key] for point in points])[0] for key in keys},
         systems,
         definition["title"],
         bounds,
+        to_do,
     )
 
 

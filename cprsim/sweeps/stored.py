@@ -69,6 +69,17 @@ class Sweep:
         """How many points are still to be done."""
         return sum(not (point.finished or point.error) for point in self.points)
 
+    @property
+    def too_wide(self) -> int:
+        """At how many points replications ran out before `half_width` was reached."""
+        width = self.definition["rule"]["half_width"]
+        if width is None:
+            return 0
+        table = self.table
+        most = (1 + 1e-9) * width * table["overhead"].abs()  # as it is rounded
+        wide = table["overhead_high"] - table["overhead"] > most
+        return int(table.loc[wide, "point"].nunique())
+
     @cached_property
     def table(self) -> pd.DataFrame:
         """A row a point and policy, for all points that are finished.

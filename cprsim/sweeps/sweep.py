@@ -16,7 +16,7 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.agenda import Agenda, SweepProgress
 from cprsim.sweeps.base import scenario_key
-from cprsim.sweeps.block import SweepBlock
+from cprsim.sweeps.block import SweepBlock, flat
 from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.design import Given, IsWhole
 from cprsim.sweeps.disk_space import check_disk_space
@@ -39,6 +39,7 @@ _MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
 # lose. Part of a sweep's definition, so a change of it resumes no older sweep.
 _BLOCK = COHORT
 _COMMIT_S = 1.0
+_SIZES = frozenset({"cluster.parameter_servers", "cluster.trainers"})
 _READER_S = 0.2  # to wait for a reader; else with the next commit
 
 
@@ -134,6 +135,9 @@ def sweep(
         currency=currency_of(points, design.keys),
         code=own_code(base, names),
     )
+    told = _size_without_failures(base, design.keys, block)
+    if told:
+        tell(told)
     kind = network_file_system(out.absolute())
     if kind:
         tell(
@@ -213,6 +217,21 @@ def _whole_in(resolved: dict[str, Any]) -> IsWhole:
         return isinstance(value, int) and not isinstance(value, bool)
 
     return is_whole
+
+
+def _size_without_failures(base: Scenario, keys: Sequence[str], block: SweepBlock) -> str:
+    """That a cluster's size is varied, and failures are not by it; empty where that isn't so."""
+    failures, zipped = base.failures, flat(block.zipped)
+    sizes = [key for key in keys if key in _SIZES]
+    if not sizes or failures.per == "node" or failures.distribution is None:
+        return ""
+    if any(key.startswith("failures.") for key in zipped) and {*sizes} <= {*zipped}:
+        return ""
+    return (
+        f"{', '.join(sizes)}: the law of failures is that of the whole job, so that larger "
+        'clusters fail as often; with failures.per = "node", and the mean of a node, they fail '
+        "more often"
+    )
 
 
 def _silent(_: object) -> None:

@@ -1,6 +1,7 @@
 """`Sweep.best`: candidates of choices and circumstances, bounds, what is left out."""
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from typing import Any
 
@@ -17,7 +18,7 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping
 from cprsim.selection.bounds import Quality
 from cprsim.sweeps.best import SweepVerdict, policy_and_rest, sweep_verdicts
-from cprsim.sweeps.display import BestTable
+from cprsim.sweeps.display import BestTable, _notes
 from cprsim.sweeps.stored import Played, StoredPoint
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.verdicts import entries, tabulated
@@ -126,6 +127,74 @@ def test_what_no_replication_met_is_allowed_for_by_how_a_policy_recovers(out):
     (verdict,) = done.verdicts(Quality(max_updates_lost=1e-6))
     kept = dict(zip(verdict.labels, verdict.certificate.kept, strict=True))
     assert {name for name, each in kept.items() if each is None} == losing
+
+
+def test_margins_allow_for_a_loss_that_no_replication_met():
+    def margin(*unmet_s: float) -> tuple[float, float]:
+        told = Told(times=20).add({"a": 1}, one=[0.01, 0.02, 0.015], two=[0.03, 0.05, 0.04])
+        told.results[0] = [
+            replace(each, unmet_s=its) for each, its in zip(told.results[0], unmet_s, strict=True)
+        ]
+        rival = found(told)[0].runner_up
+        assert rival is not None
+        return rival.low, rival.high
+
+    low, high = margin(0.0, 0.0)
+    assert margin(0.5, 0.0)[0] < low == margin(0.0, 0.5)[0]
+    assert margin(0.0, 0.5)[1] > high == margin(0.5, 0.0)[1]
+    # Of a job of one useful second, which can't lose more than all.
+    assert margin(0.0, math.inf) == margin(0.0, 1.0)
+
+
+def test_machine_time_is_told_where_another_takes_less_of_it(out):
+    job = load_mapping("scenarios/all-systems.toml")
+    job["policies"] = {name: job["policies"][name] for name in ("hot-swap", "replication")}
+    done = sweep(Scenario.read(job), out, {"costs.reschedule": ["5 min"]}, replications=300)
+    means = done.table.set_index("policy")["machine_overhead"]
+    (verdict,) = done.verdicts(Quality())
+    written = StringIO()
+    Console(file=written, width=300).print(BestTable(done, Quality()))
+    told = " ".join(written.getvalue().split())
+
+    assert verdict.best is not None
+    assert verdict.least_machine_time is not None
+    assert verdict.best.policy == "hot-swap"
+    assert verdict.labels[verdict.least_machine_time] == "replication"
+    assert dict(zip(verdict.labels, verdict.machine_overhead, strict=True)) == pytest.approx(
+        means.to_dict()
+    )
+    assert (
+        "By machine time, spares counted, another takes less in 1 of 1 row, e.g. "
+        f"costs.reschedule = 5 min: replication {100 * means['replication']:.2f} %, "
+        f"not {100 * means['hot-swap']:.2f} %." in told
+    )
+
+
+def test_updates_that_pls_does_not_count_are_told_beside_a_bound_on_pls():
+    told = Told().add({"a": 1}, full=[0.2, 0.3, 0.4], lossy=([0.1, 0.1, 0.1], 0.0))
+    losing = told.results[0][1]
+    losing.measures[list(MEASURES).index("updates_lost")] = 0.2
+    told.results[0][1] = replace(losing, lossless=False)
+    verdicts = found(told, 0.01)
+
+    assert _notes(verdicts, Quality(0.01))[-2:] == [
+        "lossy: up to 20.00 % of the updates are lost, which PLS doesn't count; "
+        "--max-updates-lost bounds them.",
+        "Only candidates with PLS <= 1 %, as far as that is known.",
+    ]
+    assert len(_notes(verdicts, Quality(0.01, 0.5))) == 2
+
+
+def test_what_is_still_to_be_done_and_too_wide_is_told(out):
+    done = sweep(scenario(), out, MEANS, replications=16, half_width=0.001)
+
+    assert done.too_wide == 2
+    written = StringIO()
+    Console(file=written, width=300).print(BestTable(done, Quality()))
+    assert (
+        "a half-width of 0.10 % of every mean isn't reached at 2 points: --replications 16 are "
+        "too few" in written.getvalue()
+    )
 
 
 def test_the_best_is_what_the_table_says_and_margins_are_paired(out):

@@ -317,6 +317,56 @@ def test_what_is_set_holds_at_every_point(capsys):
     )
 
 
+def test_a_sweep_that_is_shown_again_takes_no_options_that_would_play_it_otherwise(capsys):
+    swept(capsys, *VARY)
+    shown = run(capsys, "sweep", "out", "--best", "--max-pls", "1%")
+    assert (shown[0], shown[2]) == (0, "")
+    assert "Only candidates with PLS <= 1 %" in shown[1]
+
+    code, out, err = run(capsys, "sweep", "out", "--policy", "full", "--seed", "9", "--set", "a=1")
+    assert (code, out) == (2, "")
+    assert err == (
+        "cprsim: out: is a sweep that was played, which is shown as it is; --policy, --seed, "
+        "--set go with a scenario: leave them out, or sweep that\n"
+    )
+
+
+def test_how_much_is_still_to_be_done_is_told_in_tables_and_the_map(capsys, monkeypatch):
+    def update(_, state):
+        if state.points:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress.Lines, "update", update)
+    swept(capsys, *VARY)
+
+    for more in ([], ["--best"]):
+        _, out, _ = run(capsys, "sweep", "out", *more)
+        assert out.splitlines()[1].startswith(
+            "2 points, 1 of them still to be done, 5 replications"
+        )
+    texts = [each.get_text() for each in cprsim.Sweep("out").figure().texts]
+    assert "1 point still to be done" in " ".join(texts)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--vary", "cluster.trainers=8,16"], 1),
+        (["--vary", "cluster.trainers=8,16", "--set", "failures.per=node"], 0),
+        (VARY, 0),
+    ],
+)
+def test_a_size_that_is_varied_without_its_failures_is_told(capsys, more, told):
+    _, _, err = swept(capsys, *more)
+
+    line = (
+        "cprsim: cluster.trainers: the law of failures is that of the whole job, so that larger "
+        'clusters fail as often; with failures.per = "node", and the mean of a node, they fail '
+        "more often\n"
+    )
+    assert err.count(line) == told
+
+
 def test_ctrl_c_says_how_to_go_on(capsys, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -107,8 +107,13 @@ class Cells:
         return panels.wrapped(words)
 
 
+def _points(margin: float) -> str:
+    """Two digits, or all before the point, with its sign."""
+    return f"{margin:+,.0f}" if abs(margin) >= 10 else f"{margin:+.2g}"
+
+
 def _lines(row: Mapping[Any, Any]) -> list[str]:
     if row["verdict"] in ("none", "failed"):
         return [row["verdict"]]
-    margin = [] if math.isnan(row["margin"]) else [f"+{100 * row['margin']:.2g} pt"]
+    margin = [] if math.isnan(row["margin"]) else [f"{_points(100 * row['margin'])} pt"]
     return [format_duration(row["interval_s"]), *margin]
