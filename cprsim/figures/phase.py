@@ -232,8 +232,9 @@ def _facts(table: pd.DataFrame, policy: str) -> str:
     rows = best.to_dict("records")
     clear = sum(map(_is_sure, rows))
     surely = "" if clear == len(best) else f" ({clear} surely)"
-    undecided = sum(row["verdict"] == "undecided" and not _is_sure(row) for row in rows)
-    surely += f", {undecided} undecided" if undecided else ""
+    for verdict in ("tied", "undecided"):
+        count = sum(row["verdict"] == verdict and not _is_sure(row) for row in rows)
+        surely += f", {count} {verdict}" if count else ""
     same = set.intersection(*(set(names) for names in best["same_as"]))
     as_well = f"; no different: {', '.join(sorted(same))}" if same else ""
     return f"best in {len(best)} of {len(table)}{surely}{as_well}"

@@ -20,7 +20,7 @@ from cprsim.runs.summaries import half_width
 from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import Certificate, PairedSample, Rival, Verdict, judge
 from cprsim.selection.words import sentence
-from cprsim.sweeps.columns import text_of
+from cprsim.sweeps.columns import brief
 from cprsim.sweeps.played import Played, StoredPoint
 
 #: What came of each policy at a point of that number.
@@ -50,7 +50,7 @@ class SweepCandidate:
     @property
     def label(self) -> str:
         """`"full"`; `"full (2 h)"` where its interval is varied, `"cpr (target_pls 0.1)"` else."""
-        own = {policy_and_rest(key)[1]: text_of(value) for key, value in self.choices.items()}
+        own = {policy_and_rest(key)[1]: brief(value) for key, value in self.choices.items()}
         texts = [
             text if key == "interval" else f"{key} {text}".strip() for key, text in own.items()
         ]
@@ -233,7 +233,7 @@ def _candidates(
     the first.
     """
     rows = [list(MEASURES).index(measure) for measure in _NEEDED]
-    found: dict[str, tuple[SweepCandidate, NDArray[np.float64]]] = {}
+    found: dict[tuple[str, str], tuple[SweepCandidate, NDArray[np.float64]]] = {}
     for point in group:
         for each in played(point.number) if point.finished else ():
             own = {
@@ -243,10 +243,11 @@ def _candidates(
             }
             plan = (each.system, each.recovery, each.interval_s, each.unmet_s, each.lossless)
             candidate = SweepCandidate(point.number, each.policy, own, *plan, each.corrupt)
-            known = found.get(candidate.label)
+            name = (each.policy, json.dumps(own, sort_keys=True))
+            known = found.get(name)
             # With a half-width, other policies' choices may have asked for more replications.
             if known is None or each.measures.shape[1] > known[1].shape[1]:
-                found[candidate.label] = (candidate, each.measures[rows])
+                found[name] = (candidate, each.measures[rows])
     count = min(measures.shape[1] for _, measures in found.values())
     measures = np.stack([measures[:, :count] for _, measures in found.values()])
     order = measures[:, _NEEDED.index("updates_lost")].mean(axis=1).argsort(kind="stable")

@@ -1,6 +1,7 @@
 """Columns of a table for what a sweep varies."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ _KINDS = (
     (units.parse_rate, "_bytes_per_s"),
     (units.parse_share, "_share"),
 )
+
+_LONGEST = 10  # letters of a value
 
 
 def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
@@ -33,3 +36,12 @@ def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
 def text_of(value: Any) -> str:
     """A varied value as people write it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def brief(value: Any) -> str:
+    """As given, but for long durations, such as `log` makes: three digits."""
+    text = text_of(value)
+    if len(text) > _LONGEST:
+        with suppress(UnitError):
+            return units.format_duration(units.parse_duration(text))
+    return text

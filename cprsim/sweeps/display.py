@@ -2,26 +2,23 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 
 from cprsim.basics.lines import wrapped
-from cprsim.basics.units import counted, format_duration, format_percent, parse_duration, percent
-from cprsim.errors import UnitError
+from cprsim.basics.units import counted, format_duration, format_percent, percent
 from cprsim.report.tables import format_amount
 from cprsim.report.terminal import Fitting, natural_width, plain_table
 from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import WITHIN, Rival
 from cprsim.selection.words import listed, short
 from cprsim.sweeps.best import SweepVerdict, circumstances
-from cprsim.sweeps.columns import text_of
+from cprsim.sweeps.columns import brief
 from cprsim.sweeps.stored import Sweep
 
 _MOST_ROWS = 40
-_LONGEST = 10  # letters of a value
 _MOST_UNDECIDED = 5  # of which it is said why
 _VERDICT = 32  # letters in a line of a verdict
 
@@ -49,7 +46,7 @@ def sweep_table(sweep: Sweep) -> Group:
             for row in rows.get(point.number, {}).values()
             for cell in (_overhead(row), *([_cost(row)] if sweep.currency is not None else []))
         ]
-        table.add_row(str(point.number), *map(_value, point.values.values()), *cells)
+        table.add_row(str(point.number), *map(brief, point.values.values()), *cells)
     left = len(sweep.points) - _MOST_ROWS
     more = f"... and {counted(left, 'point')} more: " if left > 0 else ""
     counts = sweep.table["replications"].dropna().tolist()
@@ -101,7 +98,7 @@ class BestTable:
         table.add_column("margin,\npoints", justify="right")
         table.add_column("verdict", min_width=12, max_width=_VERDICT)
         for verdict in self._shown:
-            table.add_row(*map(_value, verdict.values.values()), *_cells(verdict))
+            table.add_row(*map(brief, verdict.values.values()), *_cells(verdict))
         return table
 
 
@@ -117,17 +114,8 @@ def _sentence(verdict: SweepVerdict) -> str:
 
 def _placed(verdict: SweepVerdict, words: str) -> str:
     """Under which circumstances something is so."""
-    where = ", ".join(f"{key} = {_value(value)}" for key, value in verdict.values.items())
+    where = ", ".join(f"{key} = {brief(value)}" for key, value in verdict.values.items())
     return f"{where}: {words}" if where else words
-
-
-def _value(value: Any) -> str:
-    """As given, but for long durations, such as `log` makes: three digits."""
-    text = text_of(value)
-    if len(text) > _LONGEST:
-        with suppress(UnitError):
-            return format_duration(parse_duration(text))
-    return text
 
 
 def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:

@@ -215,7 +215,7 @@ def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
     words = " ".join(each.get_text() for each in figure.texts)
 
     assert "nearest rival in 1" in words
-    assert "best in 1 of 1 (0 surely); no different: twin" in words
+    assert "best in 1 of 1 (0 surely), 1 tied; no different: twin" in words
     assert "full" not in words.split()  # farther away
 
 

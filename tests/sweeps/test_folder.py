@@ -83,7 +83,7 @@ def test_a_database_of_another_model_is_refused_and_can_still_be_read(out, versi
     assert csv(cprsim.Sweep(out)) == done
 
 
-@pytest.mark.parametrize(("layout", "age"), [(3, "an older"), (5, "a newer")])
+@pytest.mark.parametrize(("layout", "age"), [(4, "an older"), (6, "a newer")])
 def test_a_file_of_another_layout_is_refused_by_readers_too(out, layout, age):
     sweep(scenario(), out, MEANS, replications=3)
     with sqlite3.connect(out / NAME) as connection:
