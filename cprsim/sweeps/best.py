@@ -103,10 +103,11 @@ class SweepVerdict:
 
     @property
     def least_machine_time(self) -> int | None:
-        """Which candidate, of those that keep to the bounds or may, takes the least of it."""
+        """Which candidate, of the best and those that surely keep to the bounds, takes least."""
         if self.certificate is None or self.certificate.best is None:
             return None
-        kept = [i for i, each in enumerate(self.certificate.kept) if each is not False]
+        best = self.certificate.best
+        kept = [i for i, each in enumerate(self.certificate.kept) if each or i == best]
         return min(kept, key=lambda i: self.machine_overhead[i])
 
     @property
