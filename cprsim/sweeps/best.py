@@ -21,7 +21,7 @@ from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import Certificate, PairedSample, Rival, Verdict, judge
 from cprsim.selection.words import sentence
 from cprsim.sweeps.columns import brief
-from cprsim.sweeps.played import Played, StoredPoint
+from cprsim.sweeps.played import Played, PolicyPlan, StoredPoint
 
 #: What came of each policy at a point of that number.
 PlayedAt = Callable[[int], Sequence[Played]]
@@ -31,21 +31,15 @@ _NEEDED = (*TOLD, "failures", "machine_overhead")
 
 
 @dataclass(frozen=True)
-class SweepCandidate:
+class SweepCandidate(PolicyPlan):
     """A policy with its choices, the point where it was played, and its plan.
 
-    `unmet_s`, `lossless` and `corrupt`: as in `Played`.
+    `corrupt`: as in `Played`.
     """
 
     point: int
-    policy: str
     choices: dict[str, Any]
-    system: str
-    recovery: str
-    interval_s: float
-    unmet_s: float
-    lossless: bool
-    corrupt: float = 0.0
+    corrupt: float
 
     @property
     def label(self) -> str:
@@ -166,7 +160,7 @@ def sweep_verdicts(
     `keys`: what is varied. `played`: what came of each policy at a point, by its number.
     """
     for group in _groups(keys, points):
-        if all(point.finished or point.error for point in group):
+        if not any(point.to_do for point in group):
             yield _verdict(played, group, quality)
 
 
@@ -242,8 +236,7 @@ def _candidates(
                 for key, value in point.values.items()
                 if policy_and_rest(key)[0] == each.policy
             }
-            plan = (each.system, each.recovery, each.interval_s, each.unmet_s, each.lossless)
-            candidate = SweepCandidate(point.number, each.policy, own, *plan, each.corrupt)
+            candidate = SweepCandidate(*each.kept, point.number, own, each.corrupt)
             name = (each.policy, json.dumps(own, sort_keys=True))
             known = found.get(name)
             # With a half-width, other policies' choices may have asked for more replications.

@@ -31,7 +31,7 @@ def phase_map(
     from cprsim.figures.phase import phase  # noqa: PLC0415  (matplotlib is slow to import)
 
     shown, keys = cut(points, circumstances(definition["keys"]), at)
-    to_do = sum(not (points[i].finished or points[i].error) for i in shown)
+    to_do = sum(points[i].to_do for i in shown)
     return phase(
         best[best["point"].isin(shown)].reset_index(drop=True),
         {key: si_column(key, [point.values[key] for point in points])[0] for key in keys},

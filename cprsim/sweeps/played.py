@@ -23,12 +23,17 @@ class StoredPoint:
         """Whether there are results."""
         return self.replications is not None and self.error is None
 
+    @property
+    def to_do(self) -> bool:
+        """Whether it is neither finished nor failed."""
+        return not (self.finished or self.error)
+
 
 @dataclass(frozen=True)
-class Played:
-    """What came of a policy at a point: its plan, as in `PlanRow`, and `MEASURES` by replications.
+class PolicyPlan:
+    """What is kept of a policy's plan at a point: what tables tell, and the best is judged by.
 
-    `corrupt`: the share of them that end with a silent fault in what was trained.
+    `unmet_s`: as in `Plan`. `lossless`: whether no failure takes any learning for good.
     """
 
     policy: str
@@ -37,5 +42,20 @@ class Played:
     interval_s: float
     unmet_s: float
     lossless: bool
+
+    @property
+    def kept(self) -> tuple[str, str, str, float, float, bool]:
+        """All of that, in this order."""
+        of_all = self.policy, self.system, self.recovery
+        return *of_all, self.interval_s, self.unmet_s, self.lossless
+
+
+@dataclass(frozen=True)
+class Played(PolicyPlan):
+    """What came of a policy at a point: its plan, and `MEASURES` by replications.
+
+    `corrupt`: the share of them that end with a silent fault in what was trained.
+    """
+
     measures: NDArray[np.float64]
     corrupt: float = 0.0

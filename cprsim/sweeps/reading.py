@@ -166,9 +166,8 @@ def plans_of(
     connection: sqlite3.Connection, key: str, policies: Sequence[str]
 ) -> dict[str, PlanRow]:
     """Of a point, what is told of each policy's plan."""
-    found = {}
-    for _, policy, *told, lossless, basis in rows_of(connection, "plans", key):
-        system, recovery, interval_s, unmet_s = told
+    found, stored = {}, rows_of(connection, "plans", key)
+    for _, policy, system, recovery, interval_s, unmet_s, lossless, basis in stored:
         how = (system, recovery, interval_s, unmet_s, bool(lossless))
         found[policy] = PlanRow(policy, *how, _basis(basis))
     if found.keys() != set(policies):

@@ -78,14 +78,7 @@ class SweepStore:
 
     def add(self, task: Task, block: Block) -> None:
         """Keep a block."""
-        plans = [
-            (
-                *(task.key, each.policy, each.system, each.recovery, each.interval_s),
-                *(each.unmet_s, each.lossless),
-                json.dumps(each.basis.numbers),
-            )
-            for each in block.plans
-        ]
+        plans = [(task.key, *each.kept, json.dumps(each.basis.numbers)) for each in block.plans]
         packed = [
             (task.key, policy, task.start, task.stop, each)
             for policy, each in zip(task.policies, block.packed, strict=True)

@@ -67,7 +67,7 @@ class Sweep:
     @property
     def unfinished(self) -> int:
         """How many points are still to be done."""
-        return sum(not (point.finished or point.error) for point in self.points)
+        return sum(point.to_do for point in self.points)
 
     @property
     def too_wide(self) -> int:
@@ -111,8 +111,7 @@ class Sweep:
         plans, every = self._results(point)
         return [
             Played(
-                *(plan.policy, plan.system, plan.recovery, plan.interval_s),
-                *(plan.unmet_s, plan.lossless),
+                *plan.kept,
                 measures=by_measure(values, plan.basis),
                 corrupt=float(values[COLUMNS.index("corrupt")].mean()),
             )
@@ -285,6 +284,6 @@ class Sweep:
                     "policies": entries.get(point.number, {}),
                 }
                 for point in self.points
-                if point.finished or point.error
+                if not point.to_do
             ],
         }

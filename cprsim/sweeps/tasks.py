@@ -17,6 +17,7 @@ from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.sections import validated
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
+from cprsim.sweeps.played import PolicyPlan
 
 #: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
 WORKERS_VERSION = f"{MODEL_VERSION}.4"
@@ -37,18 +38,9 @@ class Task:
 
 
 @dataclass(frozen=True)
-class PlanRow:
-    """What a table tells of a policy's plan, and what its best is judged by.
+class PlanRow(PolicyPlan):
+    """A policy's plan as it is stored, with what measures rest on."""
 
-    `unmet_s`: as in `Plan`. `lossless`: whether no failure takes any learning for good.
-    """
-
-    policy: str
-    system: str
-    recovery: str
-    interval_s: float
-    unmet_s: float
-    lossless: bool
     basis: Basis
 
 
@@ -126,12 +118,15 @@ def _validated(name: str, table: object) -> Any:
 
 
 def _row(scenario: Scenario, policy: str) -> PlanRow:
-    plan, basis = scenario.plan(policy), Basis.of(scenario, policy)
-    system = scenario.policies[policy].system
+    plan = scenario.plan(policy)
     return PlanRow(
-        *(policy, system, plan.recovery, float(plan.interval_s), float(plan.unmet_s)),
+        policy,
+        scenario.policies[policy].system,
+        plan.recovery,
+        float(plan.interval_s),
+        float(plan.unmet_s),
         loses_nothing(plan, scenario.context),
-        basis,
+        Basis.of(scenario, policy),
     )
 
 
