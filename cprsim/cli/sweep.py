@@ -18,6 +18,7 @@ from cprsim.cli.common import (
 
 if TYPE_CHECKING:
     from cprsim.selection.bounds import Quality
+    from cprsim.sweeps.played import StoredPoint
     from cprsim.sweeps.stored import Sweep
 
 _SHOWN_FAILURES = 5
@@ -169,14 +170,34 @@ def _varied(options: list[str]) -> dict[str, Any]:
 def _complain_of_failures(done: "Sweep") -> None:
     from cprsim.errors import RunError
 
-    failures = done.failures
-    if not failures:
-        return
-    lines = [f"{len(failures):,} of {len(done.points):,} points failed:"]
-    for point in failures[:_SHOWN_FAILURES]:
-        values = ", ".join(f"{key} = {value}" for key, value in point.values.items())
-        error = "; ".join((point.error or "").splitlines())
-        lines.append(f"point {point.number} ({values}): {error}")
-    if len(failures) > _SHOWN_FAILURES:
-        lines.append(f"and {len(failures) - _SHOWN_FAILURES:,} more; cprsim export has them all")
-    raise RunError("\n".join(lines))
+    of_all = f"of {len(done.points):,} points failed"
+    failed, in_part = done.failures, done.failed_in_part
+    lines = _named(f"{len(failed):,} {of_all}:", failed)
+    lines += _named(f"{len(in_part):,} {of_all} under some policies:", in_part)
+    if lines:
+        raise RunError("\n".join(lines))
+
+
+def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
+    """The head, and the first that failed; nothing where none did."""
+    from cprsim.sweeps.columns import brief
+
+    if not failed:
+        return []
+    lines = [head]
+    for point in failed[:_SHOWN_FAILURES]:
+        values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
+        lines.append(f"point {point.number} ({values}): {_why(point)}")
+    if len(failed) > _SHOWN_FAILURES:
+        lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")
+    return lines
+
+
+def _why(point: "StoredPoint") -> str:
+    """The first error on one line, and which other policies have errors of their own."""
+    from cprsim.selection.words import some
+
+    first, *_ = *point.errors.values(), point.error or ""
+    others = [policy for policy, error in point.errors.items() if error != first]
+    more = f"; failed, too: {some(others)}" if others else ""
+    return "; ".join(first.splitlines()) + more

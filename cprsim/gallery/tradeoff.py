@@ -11,7 +11,7 @@ from cprsim.gallery.points import at, measured, tidy
 from cprsim.policies.cpr import Cpr
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.sweeps.best import circumstances
-from cprsim.sweeps.columns import text_of
+from cprsim.sweeps.columns import told_apart
 from cprsim.sweeps.stored import Sweep
 
 #: Targets on the portion of lost samples.
@@ -47,8 +47,8 @@ def of_sweep(folder: Path) -> Titled:
         raise UsageError(f"figure tradeoff: no point of the sweep in {folder} is finished")
     varied = circumstances(sweep.definition["keys"])
     if varied:
-        values = (point.values for point in sweep.points)
-        names = [", ".join(text_of(each[key]) for key in varied) for each in values]
+        told = [told_apart([point.values[key] for point in sweep.points]) for key in varied]
+        names = [", ".join(each) for each in zip(*told, strict=True)]
         rows = rows.assign(
             varied=", ".join(varied), circumstances=[names[point] for point in rows["point"]]
         )

@@ -57,7 +57,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         # Each part is validated already.
         super().__setstate__(state | {"__pydantic_extra__": None, "__pydantic_private__": None})
         vars(self)["failure_model"] = checked  # a log was read for it
-        found = _plan_faults(self)
+        found = self.plan_faults()
         if found:
             raise PlanError(*found)
 
@@ -67,7 +67,11 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
 
         Raises `ScenarioError` with every fault of the values.
         """
-        return cls.model_construct(**build(mapping))
+        parts = build(mapping)
+        checked = parts.pop("failure_model")
+        found = cls.model_construct(**parts)
+        vars(found)["failure_model"] = checked  # a log was read for it
+        return found
 
     @once
     def cost_model(self) -> CostModel:
@@ -148,6 +152,27 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         if self.job.allocation_s is not None:
             _check_allocation(plan, self.cost_model, self.job.allocation_s)
         return plan
+
+    def plan_faults(self) -> list[str]:
+        """Why policies have no plan, and costs that are neither measured nor derivable."""
+        found: dict[str, None] = {}
+        holding = []
+        for name in self.policies:
+            try:
+                if self.check(name).machines_ready(self.cluster.spares):
+                    holding.append(name)
+            except LogError as error:  # a curve of popularity
+                found[f"model: {error}"] = None
+            except ScenarioError:  # some policy needs a cost that there isn't: tell all of them
+                found |= dict.fromkeys(self.cost_model.missing())
+            except ValueError as error:
+                found[f"policies.{name}: {error}"] = None
+        if holding and self.prices is not None and self.prices.lacks_spare:
+            found[
+                "prices.spare: is missing, but machines have prices and spares stand ready under "
+                f'{", ".join(holding)}; write e.g. spare = "2.5 USD/h"'
+            ] = None
+        return list(found)
 
     def with_policies(self, policies: Mapping[str, Policy]) -> Self:
         """The same job under other policies, which are still to be planned."""
@@ -246,25 +271,3 @@ def _check_allocation(plan: Plan, costs: CostModel, allocation_s: float) -> None
             f"in job.allocation = {held} nothing is trained: a start takes {start} of it, a load "
             f"{load}, and a last save and a shutdown {stop}; give a longer one"
         )
-
-
-def _plan_faults(scenario: Scenario) -> list[str]:
-    """Faults of plans, and costs that they need and that are neither measured nor derivable."""
-    found: dict[str, None] = {}
-    holding = []
-    for name in scenario.policies:
-        try:
-            if scenario.check(name).machines_ready(scenario.cluster.spares):
-                holding.append(name)
-        except LogError as error:  # a curve of popularity
-            found[f"model: {error}"] = None
-        except ScenarioError:  # some policy needs a cost that there isn't: tell all of them
-            found |= dict.fromkeys(scenario.cost_model.missing())
-        except ValueError as error:
-            found[f"policies.{name}: {error}"] = None
-    if holding and scenario.prices is not None and scenario.prices.lacks_spare:
-        found[
-            "prices.spare: is missing, but machines have prices and spares stand ready under "
-            f'{", ".join(holding)}; write e.g. spare = "2.5 USD/h"'
-        ] = None
-    return list(found)

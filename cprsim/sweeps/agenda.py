@@ -1,7 +1,7 @@
 """What is still to be done of a sweep: which task next, and when a point is finished."""
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,7 +21,8 @@ _WALL = COLUMNS.index("wall")
 class _Open:
     """A point that is being worked on; `first`: its tasks, but for the replications.
 
-    Blocks are made into tasks one by one, as these are asked for: there may be no end of them.
+    `failed`: policies that failed, each in which block first, and why. Blocks are made into tasks
+    one by one, as these are asked for: there may be no end of them.
     """
 
     point: Point
@@ -30,7 +31,7 @@ class _Open:
     coming: range | None = None
     left: set[int] = field(default_factory=set)
     overheads: list[NDArray[np.float64]] = field(default_factory=list)
-    fault: tuple[int, str] | None = None
+    failed: dict[str, tuple[int, str]] = field(default_factory=dict)
     counted: int = 0
 
     def offer(self, blocks: Iterator[range]) -> None:
@@ -44,13 +45,28 @@ class _Open:
             return None
         self.coming = next(self.blocks, None)
         self.left.add(block.start)
-        return replace(self.first, start=block.start, stop=block.stop)
+        return replace(
+            self.first, start=block.start, stop=block.stop, given_up=tuple(sorted(self.failed))
+        )
 
-    def fail(self, start: int, text: str) -> None:
-        """A block has failed; all blocks that have not begun are later ones."""
-        if self.fault is None or start < self.fault[0]:
-            self.fault = (start, text)
-        self.offer(iter(()))
+    def fail(self, start: int, errors: Mapping[str, str]) -> None:
+        """A block has failed under some policies; if all have, no other block is wanted."""
+        for policy, text in errors.items():
+            self.failed[policy] = min((start, text), self.failed.get(policy, (start, text)))
+        if self.error is not None:
+            self.offer(iter(()))
+
+    @property
+    def errors(self) -> dict[str, str]:
+        """Why it failed, by policy."""
+        return {each: self.failed[each][1] for each in self.first.policies if each in self.failed}
+
+    @property
+    def error(self) -> str | None:
+        """Why there is nothing of it, where all policies failed."""
+        if len(self.failed) < len(self.first.policies):
+            return None
+        return "\n".join(dict.fromkeys(self.errors.values()))
 
     @property
     def is_done(self) -> bool:
@@ -72,8 +88,8 @@ class Agenda:
     """Tasks in the order of the points, and of the blocks of each; what comes of them is kept.
 
     What is kept in the end does not depend on the order in which tasks end: of several faults of a
-    point the one of its first block counts, and the rule of how many replications are enough is
-    asked after each block in order.
+    policy at a point the one of the first block counts, and the rule of how many replications are
+    enough is asked after each block in order.
     """
 
     def __init__(
@@ -128,11 +144,12 @@ class Agenda:
         if isinstance(outcome, Block):
             self._results.add(task, outcome)
             self._count(opened, task.stop - task.start)
+            opened.fail(task.start, outcome.errors)
             if self._rule.half_width is not None:
                 opened.overheads.append(_overheads(opened.point, outcome.packed))
                 self._go_on(opened)
         else:
-            opened.fail(task.start, outcome.text)
+            opened.fail(task.start, dict.fromkeys(self._policies, outcome.text))
         self._close_if_finished(opened)
 
     def _open(self, point: Point) -> None:
@@ -147,7 +164,9 @@ class Agenda:
     def _open_all(self, opened: _Open) -> None:
         """All blocks that are missing, whichever these are."""
         kept = set()
-        for block, _ in self._results.blocks(opened.point.key, self._policies):
+        for block, packed in self._results.blocks(opened.point.key, self._policies):
+            if not _is_whole(packed):
+                continue
             kept.add(block.start)
             self._count(opened, len(block))
         self._offer(opened, (each for each in self._rule.blocks() if each.start not in kept))
@@ -156,7 +175,7 @@ class Agenda:
         """The first block that is missing: what is after it depends on it."""
         kept = self._results.blocks(opened.point.key, self._policies)
         for expected, (block, packed) in zip(self._rule.blocks(), kept, strict=False):
-            if block != expected:
+            if block != expected or not _is_whole(packed):
                 break
             self._count(opened, len(block))
             opened.overheads.append(_overheads(opened.point, packed))
@@ -164,7 +183,7 @@ class Agenda:
 
     def _go_on(self, opened: _Open) -> None:
         block = self._rule.next_block(opened.overheads)
-        if block is not None:
+        if block is not None and opened.error is None:
             self._offer(opened, iter([block]))
 
     def _offer(self, opened: _Open, blocks: Iterator[range]) -> None:
@@ -174,11 +193,10 @@ class Agenda:
     def _close_if_finished(self, opened: _Open) -> None:
         if not opened.is_done:
             return
-        error = opened.fault[1] if opened.fault else None
-        self._results.finish(opened.point.key, error, opened.counted)
+        self._results.finish(opened.point.key, opened.error, opened.errors, opened.counted)
         self._count(opened, self._rule.replications - opened.counted)
         self._finished += 1
-        self._failed += opened.fault is not None
+        self._failed += opened.error is not None
         del self._opened[opened.point.key]
 
     def _count(self, opened: _Open, replications: int) -> None:
@@ -186,8 +204,13 @@ class Agenda:
         self._counted += replications
 
 
+def _is_whole(packed: Sequence[bytes]) -> bool:
+    """Whether no policy failed in a block; why one did is not kept until the point is finished."""
+    return not any(np.isnan(unpack(each)[_WALL]).any() for each in packed)
+
+
 def _overheads(point: Point, packed: Sequence[bytes]) -> NDArray[np.float64]:
-    """Of a block, shape (policies, replications)."""
+    """Of a block, shape (policies, replications); not a number for a policy that failed."""
     walls_s = np.stack([unpack(each)[_WALL] for each in packed])
     found: NDArray[np.float64] = overhead(walls_s, point.useful_time_s)
     return found

@@ -8,7 +8,7 @@ is drawn from the seed, i and the circumstances.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -44,11 +44,13 @@ class SweepCandidate(PolicyPlan):
     @property
     def label(self) -> str:
         """`"full"`; `"full (2 h)"` where its interval is varied, `"cpr (target_pls 0.1)"` else."""
-        own = {policy_and_rest(key)[1]: brief(value) for key, value in self.choices.items()}
-        texts = [
-            text if key == "interval" else f"{key} {text}".strip() for key, text in own.items()
-        ]
-        return f"{self.policy} ({', '.join(texts)})" if texts else self.policy
+        return _label(self.policy, self.choices)
+
+
+def _label(policy: str, choices: Mapping[str, Any]) -> str:
+    own = {policy_and_rest(key)[1]: brief(value) for key, value in choices.items()}
+    texts = [text if key == "interval" else f"{key} {text}".strip() for key, text in own.items()]
+    return f"{policy} ({', '.join(texts)})" if texts else policy
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class SweepVerdict:
         Of each candidate, in the mean: with the time of machines that stand ready.
     failed
         How many points failed; the others are compared.
+    left_out
+        Policies with their choices that failed at a point where others didn't.
     error
         Why there is nothing to compare: the error of the first point, if all failed.
     """
@@ -82,6 +86,7 @@ class SweepVerdict:
     statistics: dict[str, float] = field(default_factory=dict)
     machine_overhead: tuple[float, ...] = ()
     failed: int = 0
+    left_out: tuple[str, ...] = ()
     error: str = ""
 
     @property
@@ -190,7 +195,22 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
         {} if best is None else _statistics(measures[best, : len(TOLD)]),
         tuple(measures[:, _NEEDED.index("machine_overhead")].mean(axis=1).tolist()),
         failed,
+        _left_out(group, candidates),
     )
+
+
+def _left_out(
+    group: Sequence[StoredPoint], candidates: Sequence[SweepCandidate]
+) -> tuple[str, ...]:
+    """Who failed at some point, by label, and is a candidate at none."""
+    found = [_label(name, _choices(point, name)) for point in group for name in point.errors]
+    known = {each.label for each in candidates}
+    return tuple(each for each in dict.fromkeys(found) if each not in known)
+
+
+def _choices(point: StoredPoint, policy: str) -> dict[str, Any]:
+    """What is varied of a policy, at a point."""
+    return {key: value for key, value in point.values.items() if policy_and_rest(key)[0] == policy}
 
 
 def _certificate(
@@ -231,11 +251,7 @@ def _candidates(
     found: dict[tuple[str, str], tuple[SweepCandidate, NDArray[np.float64]]] = {}
     for point in group:
         for each in played(point.number) if point.finished else ():
-            own = {
-                key: value
-                for key, value in point.values.items()
-                if policy_and_rest(key)[0] == each.policy
-            }
+            own = _choices(point, each.policy)
             candidate = SweepCandidate(*each.kept, point.number, own, each.corrupt)
             name = (each.policy, json.dumps(own, sort_keys=True))
             known = found.get(name)

@@ -1,6 +1,7 @@
 """Columns of a table for what a sweep varies."""
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -36,6 +37,12 @@ def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
 def text_of(value: Any) -> str:
     """A varied value as people write it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def told_apart(values: Sequence[Any]) -> list[str]:
+    """Each in brief, or as given where two would be the same in brief."""
+    texts, in_brief = ([each(value) for value in values] for each in (text_of, brief))
+    return in_brief if len({*in_brief}) == len({*texts}) else texts
 
 
 def brief(value: Any) -> str:

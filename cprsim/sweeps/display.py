@@ -1,6 +1,7 @@
 """Tables of a sweep for a terminal: of all points and policies, and of the best."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from cprsim.report.tables import format_amount
 from cprsim.report.terminal import Fitting, natural_width, plain_table
 from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import WITHIN, Rival
-from cprsim.selection.words import listed, short
+from cprsim.selection.words import listed, short, some
 from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.columns import brief
 from cprsim.sweeps.stored import Sweep
@@ -133,6 +134,7 @@ def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
             "verify_every of a policy has it looked for."
         )
     notes += _by_machine_time(found)
+    notes += _without_those_that_failed(found)
     if quality:
         notes += _not_of_pls(found, quality)
         return [*notes, f"Only candidates with {quality}, as far as that is known."]
@@ -157,6 +159,15 @@ def _by_machine_time(found: Sequence[SweepVerdict]) -> list[str]:
         return []
     where = f"in {len(others):,} of {counted(len(found), 'row')}"
     return [f"By machine time, spares counted, another takes less {where}, e.g. {others[0]}."]
+
+
+def _without_those_that_failed(found: Sequence[SweepVerdict]) -> list[str]:
+    """Who is left out, and in how many rows."""
+    rows = Counter(label for each in found for label in each.left_out)
+    if not rows:
+        return []
+    told = [f"{label} (in {count:,})" for label, count in rows.items()]
+    return [f"Left out in rows where they failed: {some(told)}."]
 
 
 def _not_of_pls(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:

@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 
 # Who made the file ("cprs"), and how its tables are laid out.
 _APPLICATION = 0x63707273
-_LAYOUT = 5
+_LAYOUT = 6
 _TABLES = (
     "CREATE TABLE definition (document TEXT NOT NULL, hash BLOB NOT NULL)",
     "CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL)",
@@ -29,7 +29,8 @@ _TABLES = (
     "UNIQUE (key, policy))",
     "CREATE TABLE blocks (key TEXT, policy TEXT, start INTEGER, stop INTEGER, "
     "replications BLOB NOT NULL, hash BLOB NOT NULL, UNIQUE (key, start, policy))",
-    "CREATE TABLE finished (key TEXT UNIQUE, error TEXT, replications INTEGER, hash BLOB NOT NULL)",
+    "CREATE TABLE finished (key TEXT UNIQUE, error TEXT, errors TEXT NOT NULL, "
+    "replications INTEGER, hash BLOB NOT NULL)",
     "CREATE TABLE tally (number INTEGER PRIMARY KEY, points INTEGER, digest BLOB, "
     "hash BLOB NOT NULL)",
 )

@@ -1,6 +1,7 @@
 """Points of a sweep as they are stored, and what came of each policy there."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class StoredPoint:
-    """A point of a sweep, and whether it is finished (with so many `replications`) or failed."""
+    """A point of a sweep, and whether it is finished (with so many `replications`) or failed.
+
+    `errors`: why policies failed there, by name.
+    """
 
     number: int
     values: dict[str, Any]
@@ -17,11 +21,16 @@ class StoredPoint:
     useful_time_s: float
     replications: int | None
     error: str | None
+    errors: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def finished(self) -> bool:
         """Whether there are results."""
         return self.replications is not None and self.error is None
+
+    def with_results(self, policies: Sequence[str]) -> list[str]:
+        """Of these policies those that didn't fail there."""
+        return [policy for policy in policies if policy not in self.errors]
 
     @property
     def to_do(self) -> bool:

@@ -24,9 +24,10 @@ from cprsim.sweeps import layout
 from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.explained import DamageError, explained
 from cprsim.sweeps.layout import NAME, Row, row_hash, rows, rows_of
+from cprsim.sweeps.plans import PlanRow
 from cprsim.sweeps.played import StoredPoint
 from cprsim.sweeps.points import PointsHash
-from cprsim.sweeps.tasks import PlanRow, unpack
+from cprsim.sweeps.tasks import unpack
 
 _PATIENCE_S = 60.0  # for a writer that commits
 #: What every definition says; older ones have no currency, and no code.
@@ -122,9 +123,9 @@ def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
     """All points, in order, and how far each is."""
     ends, found = _ends(connection), []
     for number, given, key, useful_s, fault in point_rows(connection):
-        error, count = ends.get(key, (None, None))
-        values = _parsed(given, "points")
-        found.append(StoredPoint(number, values, key, useful_s, count, fault or error))
+        error, errors, count = ends.get(key, (None, "{}", None))
+        told = fault or error, _parsed(errors, "finished")
+        found.append(StoredPoint(number, _parsed(given, "points"), key, useful_s, count, *told))
     return found
 
 
@@ -139,7 +140,7 @@ def point_rows(connection: sqlite3.Connection) -> Iterator[Row]:
 
 
 def _ends(connection: sqlite3.Connection) -> dict[str, Row]:
-    """Of points that are finished the error and how many replications, by their keys."""
+    """Of points that are finished, by key: the error, those of policies, how many replications."""
     tally, found = Tally(), {}
     for row in rows(connection, "finished"):
         tally.add(row)
@@ -157,7 +158,7 @@ def blocks_of(
     for start, of_one in groupby(every, itemgetter(2)):
         found = {policy: (stop, packed) for _, policy, _, stop, packed in of_one}
         stops = {stop for stop, _ in found.values()}
-        if found.keys() != set(policies) or len(stops) != 1:
+        if not found.keys() >= set(policies) or len(stops) != 1:
             raise DamageError("a block lacks policies")
         yield range(start, stops.pop()), tuple(found[policy][1] for policy in policies)
 
@@ -170,7 +171,7 @@ def plans_of(
     for _, policy, system, recovery, interval_s, unmet_s, lossless, basis in stored:
         how = (system, recovery, interval_s, unmet_s, bool(lossless))
         found[policy] = PlanRow(policy, *how, _basis(basis))
-    if found.keys() != set(policies):
+    if not found.keys() >= set(policies):
         raise DamageError("a point lacks plans")
     return {policy: found[policy] for policy in policies}
 

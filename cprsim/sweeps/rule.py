@@ -33,11 +33,15 @@ class Rule:
         return map(self._from, range(0, self.replications, self.block))
 
     def is_met(self, overheads: NDArray[np.float64]) -> bool:
-        """Whether overheads of shape (policies, replications) are enough."""
+        """Whether overheads of shape (policies, replications) are enough.
+
+        Those of a policy that failed, where some are not a number, are never more so.
+        """
         if self.half_width is None or overheads.shape[1] < 2:
             return False
-        means = np.abs(overheads.mean(axis=1))
-        return bool(np.all(half_width(overheads) <= self.half_width * means))
+        played = overheads[~np.isnan(overheads).any(axis=1)]
+        means = np.abs(played.mean(axis=1))
+        return bool(np.all(half_width(played) <= self.half_width * means))
 
     def next_block(self, done: Sequence[NDArray[np.float64]]) -> range | None:
         """The block after those whose overheads are given, or None if they are enough."""

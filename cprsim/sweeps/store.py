@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,11 @@ class SweepStore:
         self._write("plans", plans, "IGNORE")
         self._write("blocks", packed, "REPLACE")  # one beyond a block that was lost is done again
 
-    def finish(self, key: str, error: str | None, replications: int) -> None:
-        """Keep that a point is finished, or why it failed."""
-        row = (key, error, replications)
+    def finish(
+        self, key: str, error: str | None, errors: Mapping[str, str], replications: int
+    ) -> None:
+        """Keep that a point is finished, or why it failed; `errors`: why policies did."""
+        row = (key, error, json.dumps(errors), replications)
         self._write("finished", [row])
         self._tally.add(row)
 

@@ -21,10 +21,10 @@ from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import SweepVerdict, sweep_verdicts
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
+from cprsim.sweeps.plans import PlanRow
 from cprsim.sweeps.played import Played, StoredPoint
 from cprsim.sweeps.reading import plans_of, reading, stored_definition, stored_points, values_of
 from cprsim.sweeps.table import by_measure, tables
-from cprsim.sweeps.tasks import PlanRow
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
@@ -61,8 +61,13 @@ class Sweep:
 
     @property
     def failures(self) -> list[StoredPoint]:
-        """Points that failed."""
+        """Points that failed, under all policies."""
         return [point for point in self.points if point.error]
+
+    @property
+    def failed_in_part(self) -> list[StoredPoint]:
+        """Points that failed under some policies; the others have results there."""
+        return [point for point in self.points if point.errors and not point.error]
 
     @property
     def unfinished(self) -> int:
@@ -87,7 +92,8 @@ class Sweep:
         `point`; what is varied, quantities in SI units, which the columns' names tell (a value
         `"14 h"` of `failures.mean` is 50400.0 under `failures.mean_s`); `policy`, and of its plan
         `system`, `recovery`, `interval_s`; how many `replications`; all that
-        `Result.summary` has; and `error`, which says why a point failed and is empty else.
+        `Result.summary` has; and `error`, which says why a point, or the policy there, failed and
+        is empty else.
         """
         (table,) = self.pieces(max(len(self.points), 1))
         return table
@@ -99,15 +105,19 @@ class Sweep:
     def replications(self, point: int) -> pd.DataFrame:
         """The replications of one point, as `Result.replications` has them.
 
-        Row i of every policy was played on the same failure timeline, also at other points with
-        the same failures: differences between policies are paired.
+        Policies that failed there are left out. Row i of every other was played on the same
+        failure timeline, also at other points with the same failures: differences between policies
+        are paired.
         """
         plans, every = self._results(point)
         values = np.stack(every, axis=1).transpose(2, 1, 0)
         return tidy([*plans], values, COLUMNS, [plan.basis for plan in plans.values()])
 
     def played(self, point: int) -> list[Played]:
-        """What came of each policy at one point, in the order of the policies."""
+        """What came of each policy at one point, in the order of the policies.
+
+        Those that failed there are left out.
+        """
         plans, every = self._results(point)
         return [
             Played(
@@ -146,8 +156,8 @@ class Sweep:
             undecided: `failures` (too few were met), `bound` (whether one is kept to) or `margin`;
             the same as a sentence, `told`; the candidates that aren't surely worse, `tied_with`, or
             differ in nothing, `same_as`, and policies among the former, `rivals`; how many
-            `candidates` keep to the bounds or may, how many points `failed`, and the `error` if all
-            did.
+            `candidates` keep to the bounds or may, how many points `failed`, candidates that are
+            `left_out` since they failed where others didn't, and the `error` if all did.
 
         Raises
         ------
@@ -186,7 +196,8 @@ class Sweep:
             raise UsageError(f"figure {name!r}: a sweep has none of that name; known: phase")
         best = self.best(max_pls, max_updates_lost)
         bounds = str(Quality(max_pls, max_updates_lost))
-        systems = dict(zip(self.table["policy"], self.table["system"], strict=True))
+        known = self.table.dropna(subset="system")
+        systems = dict(zip(known["policy"], known["system"], strict=True))
         systems = {name: systems.get(name, "") for name in self.definition["policies"]}
         return phase_map(self.definition, self.points, best, at or {}, bounds, systems)
 
@@ -195,11 +206,11 @@ class Sweep:
         return list(sweep_verdicts(self.definition["keys"], self.points, self.played, quality))
 
     def _results(self, point: int) -> tuple[dict[str, PlanRow], list[NDArray[np.float64]]]:
-        """Of each policy at a point its plan, and its replications by `COLUMNS`."""
+        """Of each policy that was played at a point its plan, and its replications by `COLUMNS`."""
         stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or stored.key is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
-        policies = self.definition["policies"]
+        policies = stored.with_results(self.definition["policies"])
         with reading(self.folder) as connection:
             plans = plans_of(connection, stored.key, policies)
             return plans, values_of(connection, stored, policies)
@@ -281,6 +292,7 @@ class Sweep:
                     "point": point.number,
                     "values": point.values,
                     "error": point.error,
+                    "errors": point.errors,
                     "policies": entries.get(point.number, {}),
                 }
                 for point in self.points

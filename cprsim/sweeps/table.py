@@ -14,6 +14,7 @@ from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
 from cprsim.runs.summaries import statistics
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.columns import si_column
+from cprsim.sweeps.plans import PlanRow
 from cprsim.sweeps.played import StoredPoint
 from cprsim.sweeps.reading import plans_of, reading, values_of
 
@@ -33,8 +34,8 @@ def tables(
     written in the same way in all of them.
     """
     varied = [si_column(key, [each.values[key] for each in points]) for key in definition["keys"]]
-    # Points that failed have no number there, and a whole number can't be none.
-    whole = "float64" if any(point.error for point in points) else "int64"
+    # What failed has no number there, and a whole number can't be none.
+    whole = "float64" if any(point.error or point.errors for point in points) else "int64"
     measures = _measures(folder, points, definition["policies"])
     numbers = [f"{measure}{suffix}" for measure in measures for suffix in _SUFFIXES]
     numbers += [*OVERHEAD_CAUSES, *PLANNED]
@@ -65,7 +66,7 @@ def _measures(
     for point in points:
         if point.finished and point.key:
             with reading(folder) as connection:
-                plans = plans_of(connection, point.key, policies)
+                plans = plans_of(connection, point.key, point.with_results(policies))
             return measures_of(next(iter(plans.values())).basis)
     return measures_of()
 
@@ -74,22 +75,28 @@ def _rows(
     connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """A row a policy; none for a point that is still to be done."""
-    if point.error:
-        for policy in policies:
-            yield {"point": point.number, "policy": policy, "error": point.error}
-    elif point.finished and point.key:
+    if point.finished and point.key:
         plans = plans_of(connection, point.key, policies)
-        everything = values_of(connection, point, policies)
-        for plan, values in zip(plans.values(), everything, strict=True):
-            yield {
-                "point": point.number,
-                "policy": plan.policy,
-                **{name: getattr(plan, name) for name in _PLAN},
-                "replications": values.shape[1],
-                **_summary(values, plan.basis),
-                **{each: getattr(plan.basis, each) for each in PLANNED},
-                "error": "",
-            }
+        everything = iter(values_of(connection, point, point.with_results(policies)))
+        for plan in plans.values():
+            planned = {name: getattr(plan, name) for name in _PLAN}
+            failed = plan.policy in point.errors
+            told = {"error": point.errors[plan.policy]} if failed else _told(plan, next(everything))
+            yield {"point": point.number, "policy": plan.policy, **planned, **told}
+    elif point.error:
+        for policy in policies:
+            error = point.errors.get(policy, point.error)
+            yield {"point": point.number, "policy": policy, "error": error}
+
+
+def _told(plan: PlanRow, values: NDArray[np.float64]) -> dict[str, Any]:
+    """What came of a plan, from replications of shape (len(COLUMNS), replications)."""
+    return {
+        "replications": values.shape[1],
+        **_summary(values, plan.basis),
+        **{each: getattr(plan.basis, each) for each in PLANNED},
+        "error": "",
+    }
 
 
 def by_measure(values: NDArray[np.float64], basis: Basis) -> NDArray[np.float64]:

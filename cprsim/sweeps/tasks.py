@@ -1,31 +1,29 @@
 """What a worker does: a block of replications of one point, under all its policies."""
 
-import json
 import zlib
+from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.analytic.expected import loses_nothing
 from cprsim.errors import CprsimError, RunError
-from cprsim.runs.engines import Engine, chosen, simulate
-from cprsim.runs.hopeless import check_hope
-from cprsim.runs.measures import Basis
+from cprsim.runs.engines import Engine, simulate
 from cprsim.scenario import Scenario
-from cprsim.scenario.sections import validated
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
-from cprsim.sweeps.played import PolicyPlan
+from cprsim.sweeps.plans import PlanRow, planned
 
 #: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
-WORKERS_VERSION = f"{MODEL_VERSION}.4"
+WORKERS_VERSION = f"{MODEL_VERSION}.5"
 
 
 @dataclass(frozen=True)
 class Task:
-    """Replications `start` to `stop` of a point; plain values, for workers anywhere."""
+    """Replications `start` to `stop` of a point; plain values, for workers anywhere.
+
+    `given_up`: of the policies those that failed at this point already.
+    """
 
     key: str
     scenario: str
@@ -34,22 +32,20 @@ class Task:
     stop: int
     seed: int
     engine: str = "auto"
+    given_up: tuple[str, ...] = ()
     model_version: str = WORKERS_VERSION
 
 
 @dataclass(frozen=True)
-class PlanRow(PolicyPlan):
-    """A policy's plan as it is stored, with what measures rest on."""
-
-    basis: Basis
-
-
-@dataclass(frozen=True)
 class Block:
-    """What came of a task, for each policy: its plan, and its replications packed."""
+    """What came of a task, for each policy: its plan, and its replications packed.
+
+    `errors`: why there are none of a policy, whose replications are not a number then.
+    """
 
     plans: tuple[PlanRow, ...]
     packed: tuple[bytes, ...]
+    errors: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,8 +58,9 @@ class Fault:
 def perform(task: Task) -> Block | Fault:
     """Play a block of replications.
 
-    Whatever goes wrong is the point's fault, and returned; but for a worker with another model,
-    none of whose numbers must be taken: that is a `RunError`.
+    A policy that has no plan here, or gets nowhere, is at fault alone. Whatever else goes wrong is
+    the point's fault, and returned; but for a worker with another model, none of whose numbers must
+    be taken: that is a `RunError`.
     """
     if task.model_version != WORKERS_VERSION:
         raise RunError(
@@ -71,63 +68,39 @@ def perform(task: Task) -> Block | Fault:
             "install the same cprsim on all workers"
         )
     try:
-        scenario, plans, engines = _planned(task.scenario, task.policies, task.engine)
-        if task.start == 0:
-            check_hope(scenario, engines, task.seed)
-        values = simulate(scenario, engines, range(task.start, task.stop), task.seed)
+        return _block(task)
     except CprsimError as error:
         return Fault(str(error))
     except MemoryError:
         return Fault("out of memory")
     except Exception as error:  # a policy of the user's, or a defect: the other points go on
         return Fault(f"{type(error).__name__}: {error}")
-    return Block(plans, tuple(map(pack, values.swapaxes(0, 1))))
 
 
-@lru_cache(maxsize=8)  # blocks of one point come one after the other
-def _planned(
-    text: str, policies: tuple[str, ...], engine: str
-) -> tuple[Scenario, tuple[PlanRow, ...], dict[str, Engine]]:
-    mapping = json.loads(text)
-    own = mapping.pop("policies")
-    parts = {name: _validated(name, table) for name, table in mapping.items()}
-    parts["policies"] = {
-        name: _validated("policies", {name: table})[name] for name, table in own.items()
-    }
-    scenario = Scenario(**parts)
-    rows = tuple(_row(scenario, name) for name in policies)
-    return scenario, rows, chosen(scenario, policies, engine)
+def _block(task: Task) -> Block:
+    point = planned(task.scenario, task.policies, task.engine, task.seed)
+    engines = {name: engine for name, engine in point.engines.items() if name not in task.given_up}
+    numbers = range(task.start, task.stop)
+    values, errors = _played(point.scenario, engines, numbers, task.seed)
+    nowhere = np.full((len(numbers), len(COLUMNS)), np.nan)
+    packed = tuple(pack(values.get(name, nowhere)) for name in task.policies)
+    return Block(point.rows, packed, point.errors | errors)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table of a scenario, `text` as it is written in Python, which tells 1 from 1.0."""
-
-    name: str
-    text: str
-    table: object = field(compare=False)
-
-
-@lru_cache(maxsize=64)  # most points of a sweep have most of their sections in common
-def _section(of: _Table) -> Any:
-    return validated({of.name: of.table})[of.name]
-
-
-def _validated(name: str, table: object) -> Any:
-    return _section(_Table(name, repr(table), table))
-
-
-def _row(scenario: Scenario, policy: str) -> PlanRow:
-    plan = scenario.plan(policy)
-    return PlanRow(
-        policy,
-        scenario.policies[policy].system,
-        plan.recovery,
-        float(plan.interval_s),
-        float(plan.unmet_s),
-        loses_nothing(plan, scenario.context),
-        Basis.of(scenario, policy),
-    )
+def _played(
+    scenario: Scenario, engines: dict[str, Engine], numbers: range, seed: int
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
+    """Values of shape (replications, len(COLUMNS)) by policy; why there are none of the others."""
+    try:
+        values = simulate(scenario, engines, numbers, seed)
+    except RunError as error:
+        if len(engines) == 1:
+            return {}, dict.fromkeys(engines, str(error))
+    else:
+        return dict(zip(engines, values.swapaxes(0, 1), strict=True)), {}
+    alone = [_played(scenario, {name: each}, numbers, seed) for name, each in engines.items()]
+    found, errors = (dict(ChainMap(*each)) for each in zip(*alone, strict=True))
+    return found, errors
 
 
 def pack(values: NDArray[np.float64]) -> bytes:

@@ -27,6 +27,7 @@ _COLUMNS = (
     "rivals",
     "candidates",
     "failed",
+    "left_out",
     "error",
 )
 
@@ -63,6 +64,7 @@ def _row(verdict: SweepVerdict) -> dict[str, Any]:
         "rivals": tuple(verdict.rivals),
         "candidates": verdict.kept,
         "failed": verdict.failed,
+        "left_out": verdict.left_out,
         "error": verdict.error,
     }
     if verdict.best is None or verdict.certificate is None:
@@ -92,6 +94,7 @@ def _entry(verdict: SweepVerdict) -> dict[str, Any]:
         **{name: row[name] for name in ("verdict", "why", "told")},
         "candidates": verdict.kept,
         "failed": verdict.failed,
+        "left_out": list(verdict.left_out),
         "error": verdict.error or None,
     }
     if verdict.best is None:

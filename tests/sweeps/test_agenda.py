@@ -21,6 +21,7 @@ class Kept:
     def __init__(self) -> None:
         self.kept: dict[Task, Block] = {}
         self.ended: dict[str, str | None] = {}
+        self.errors: dict[str, dict[str, str]] = {}
         self.counts: dict[str, int] = {}
 
     def blocks(self, key, policies):
@@ -31,9 +32,11 @@ class Kept:
     def add(self, task: Task, block: Block) -> None:
         self.kept[task] = block
 
-    def finish(self, key: str, error: str | None, replications: int) -> None:
+    def finish(
+        self, key: str, error: str | None, errors: dict[str, str], replications: int
+    ) -> None:
         assert key not in self.ended
-        self.ended[key], self.counts[key] = error, replications
+        self.ended[key], self.errors[key], self.counts[key] = error, errors, replications
 
 
 def agenda(kept: Kept, rule: Rule, points=(POINT,), finished=()) -> Agenda:
@@ -61,6 +64,67 @@ def test_the_fault_of_the_first_block_counts_whichever_ends_first(order):
     assert kept.ended == {"k": "of the second"}
     assert plan.progress.share == 1.0
     assert plan.progress.failed == 1
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_a_policy_that_fails_does_so_alone_for_what_it_met_first(order):
+    kept = Kept()
+    plan = Agenda([POINT], (), ["full", "cpr"], 0, Rule(40, None, 10), kept)
+    tasks = [plan.next() for _ in range(3)]
+    outcomes = [of_two(), of_two(cpr="in the second"), of_two(cpr="in the third")]
+    for i in order:
+        plan.done(tasks[i], outcomes[i])
+    last = plan.next()
+    plan.done(last, of_two(cpr=None))
+
+    assert [task.given_up for task in tasks] == [()] * 3
+    assert (last.start, last.given_up) == (30, ("cpr",))  # nobody tries it again
+    assert (kept.ended, kept.counts) == ({"k": None}, {"k": 40})
+    assert kept.errors == {"k": {"cpr": "in the second"}}
+    assert plan.progress.failed == 0
+
+
+def test_a_point_at_which_all_policies_fail_one_after_the_other_has_failed():
+    kept = Kept()
+    plan = Agenda([POINT], (), ["full", "cpr"], 0, Rule(1000, None, 10), kept)
+    plan.done(plan.next(), of_two(cpr="cpr fails"))
+    plan.done(plan.next(), of_two(full="full fails", cpr=None))
+
+    assert plan.next() is None
+    assert kept.ended == {"k": "full fails\ncpr fails"}
+    assert kept.errors == {"k": {"full": "full fails", "cpr": "cpr fails"}}
+    assert plan.progress.failed == 1
+
+
+def test_blocks_in_which_a_policy_failed_are_asked_for_again_where_a_point_was_not_finished():
+    kept = Kept()
+    for start, block in ((0, of_two(noise=5.0)), (10, of_two(cpr="fails")), (20, of_two(cpr=None))):
+        kept.add(Task("k", "", ("full", "cpr"), start, start + 10, 0), block)
+    for half_width in (None, 0.001):
+        plan = Agenda([POINT], (), ["full", "cpr"], 0, Rule(30, half_width, 10), kept)
+        task = plan.next()
+        assert (task.start, task.given_up) == (10, ())  # why it failed isn't known any more
+
+
+def test_a_half_width_is_that_of_policies_that_did_not_fail():
+    kept = Kept()
+    plan = Agenda([POINT], (), ["full", "cpr"], 0, Rule(1000, 0.5, 10), kept)
+    plan.done(plan.next(), of_two(noise=5.0))
+    task = plan.next()
+    plan.done(task, of_two(noise=5.0, cpr="fails"))
+
+    assert task.start == 10  # the noise was that of cpr
+    assert plan.next() is None
+    assert (kept.ended, kept.counts) == ({"k": None}, {"k": 20})
+
+
+def of_two(noise: float = 0.0, **errors: str | None) -> Block:
+    """A block of full and cpr, which has noise; and who failed, or wasn't played (None)."""
+    (full,) = walls(*[0.2] * 10).packed
+    (cpr,) = walls(*[0.3, 0.3 + noise] * 5).packed
+    nothing = pack(np.full((10, len(COLUMNS)), np.nan))
+    packed = [nothing if name in errors else each for name, each in (("full", full), ("cpr", cpr))]
+    return Block((), tuple(packed), {name: text for name, text in errors.items() if text})
 
 
 def test_after_a_fault_the_blocks_that_have_not_begun_are_left_out():

@@ -11,7 +11,7 @@ from cprsim.runs.summaries import quantile
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import set_value
 from cprsim.sweeps.base import Base, scenario_key, to_json
-from cprsim.sweeps.tasks import _validated
+from cprsim.sweeps.plans import _validated
 from tests.sweeps.cases import SCENARIO
 
 POLICIES = ("partial", "full")

@@ -46,9 +46,11 @@ class Told:
         return self.results[point]
 
     def add(self, values: dict[str, Any], error: str | None = None, done: bool = True,
+            errors: dict[str, str] | None = None,
             **policies: list[float] | tuple[list[float], float]) -> "Told":  # fmt: skip
         count = 9 if done and not error else None
-        self.points.append(StoredPoint(len(self.points), values, "k", 1.0, count, error))
+        self.points.append(StoredPoint(
+            len(self.points), values, "k", 1.0, count, error, errors or {}))  # fmt: skip
         self.results.append([self._told(name, each) for name, each in policies.items()])
         return self
 
@@ -378,6 +380,24 @@ def test_choices_that_failed_are_no_candidates():
     assert row["candidates"] == 2
 
 
+def test_who_failed_at_a_point_is_no_candidate_there_and_that_is_told():
+    told = Told()
+    key = "policies.a.interval"
+    for x in (1, 2):
+        told.add({"x": x, key: "1 s"}, errors={"a": "nowhere", "c": "nowhere"}, b=[2.0, 2.4])
+        told.add({"x": x, key: "1 h"}, errors={"c": "nowhere"}, a=[1.0, 1.5], b=[2.0, 2.4])
+    told.add({"x": 3, key: "1 s"}, a=[2.0, 2.1], b=[1.0, 1.1], c=[3.0, 3.1])
+    told.add({"x": 3, key: "1 h"}, a=[2.0, 2.1], b=[1.0, 1.1], c=[3.0, 3.1])
+
+    assert table(told)["candidates"].tolist() == [2, 2, 4]
+    assert table(told)["failed"].tolist() == [0, 0, 0]
+    assert table(told)["left_out"].tolist() == [("a (1 s)", "c"), ("a (1 s)", "c"), ()]
+    assert entries(found(told))[0]["left_out"] == ["a (1 s)", "c"]
+    assert "Left out in rows where they failed: a (1 s) (in 2), c (in 2)." in _notes(
+        found(told), Quality()
+    )
+
+
 def test_what_is_still_to_be_done_is_left_out():
     told = Told()
     told.add({"x": 1, "policies.a.interval": "1 h"}, a=[1.0, 1.5])
@@ -408,7 +428,8 @@ def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
     assert first == {
         "point": 0, "values": {"x": 1}, "verdict": "undecided", "why": "failures",
         "told": "undecided: one replication tells nothing of chance", "candidates": 2, "failed": 0,
-        "error": None, "policy": "a", "choices": {"policies.a.interval": "1 h"}, "corrupt": 0.0,
+        "left_out": [], "error": None, "policy": "a",
+        "choices": {"policies.a.interval": "1 h"}, "corrupt": 0.0,
         "system": "full", "recovery": "full", "replications": 1, "interval_s": 3600.0,
         "overhead": {"mean": 1.0, "ci95": [None, None]},
         "pls": {"mean": 0.0, "ci95": [None, None]},
@@ -419,7 +440,7 @@ def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
     assert second == {
         "point": 1, "values": {"x": 2}, "verdict": "failed", "why": None, "told": "gets nowhere",
         "candidates": 0, "failed": 1,
-        "error": "gets nowhere",
+        "left_out": [], "error": "gets nowhere",
     }  # fmt: skip
 
 

@@ -297,6 +297,36 @@ def test_points_that_fail_are_summed_up_at_the_end_with_exit_code_1(capsys):
     assert json.loads(out)["failed"] == 1
 
 
+def test_a_policy_that_fails_at_a_point_is_told_at_the_end_and_the_others_are_there(capsys):
+    free = ("--vary", "costs.save=0 s,5 min", "--set", "policies.partial.interval=1 h")
+    code, out, err = swept(capsys, *free)
+    (row,) = (line.split() for line in out.splitlines() if line.split()[:1] == ["0"])
+
+    assert code == 1
+    assert row[3] == "failed"
+    assert float(row[4]) > 0
+    assert err == (
+        "cprsim: 1 of 2 points failed under some policies:\n"
+        "cprsim: point 0 (costs.save = 0 s): policies.full: the save takes no time, so no interval "
+        'is optimal; give one, e.g. interval = "10 min"\n'
+    )
+    document = json.loads(swept(capsys, *free, "--json")[1])
+    first, second = document["points"]
+    assert (document["failed"], first["error"]) == (0, None)
+    assert list(first["errors"]) == ["full"]
+    assert list(first["policies"]) == ["partial"]
+    assert (second["errors"], list(second["policies"])) == ({}, ["full", "partial"])
+
+
+def test_of_policies_that_fail_at_one_point_the_first_says_why(capsys):
+    _, _, err = swept(capsys, "--vary", "costs.save=0 s,5 min")
+
+    assert err.splitlines()[1] == (
+        "cprsim: point 0 (costs.save = 0 s): policies.full: the save takes no time, so no interval "
+        'is optimal; give one, e.g. interval = "10 min"; failed, too: partial'
+    )
+
+
 def test_many_failures_are_told_in_short(capsys):
     given = ",".join(["0 s"] * 8)
     _, _, err = swept(capsys, "--vary", f"costs.save={given}", "--policy", "full")

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import cprsim
-from cprsim.errors import PlanError, ScenarioError, UsageError
+from cprsim.errors import PlanError, RunError, ScenarioError, UsageError
 from cprsim.runs.measures import MEASURES
 from cprsim.sweeps.layout import NAME
 from cprsim.sweeps.sweep import sweep
@@ -131,6 +131,81 @@ def test_a_point_that_gets_nowhere_is_recorded_and_the_others_go_on(out):
         told = f"^point {point} has no results; it failed, or there is none$"
         with pytest.raises(UsageError, match=told):
             done.replications(point)
+
+
+@pytest.mark.parametrize("engine", ["sim", "batch"])
+def test_a_policy_that_gets_nowhere_fails_alone(out, engine):
+    # Failures every 20 s: of a save that takes 5 min nothing is ever done, and without one it is.
+    policies = {"full": {"system": "full"}, "partial": {"system": "partial", "interval": "1000 d"}}
+    law = {"distribution": "exponential", "mean": "20 s"}
+    short = scenario(
+        job={"useful_time": "1 h"},
+        costs={"save": "5 min", "load": "1 s", "reschedule": "1 s"},
+        failures=law,
+        policies=policies,
+    )
+    vary = {"failures.mean": ["20 s", "30 h"]}
+    done = sweep(short, out / "both", vary, replications=300, engine=engine)
+    alone = sweep(short, out / "alone", vary, ["partial"], 300, engine=engine)
+    failed, partial, *rest = done.table.to_dict("records")
+
+    assert failed["error"].startswith("policy 'full': the job gets nowhere")
+    assert (failed["system"], failed["interval_s"] > 0) == ("full", True)
+    assert np.isnan(failed["overhead"])
+    assert (partial["error"], [row["error"] for row in rest]) == ("", [""] * 2)
+    pd.testing.assert_frame_equal(
+        done.table[done.table["policy"] == "partial"].reset_index(drop=True),
+        alone.table,
+        check_dtype=False,
+    )
+    assert done.failures == []
+    assert [(point.number, [*point.errors]) for point in done.failed_in_part] == [(0, ["full"])]
+    assert done.replications(0)["policy"].unique().tolist() == ["partial"]
+    assert [each.policy for each in done.played(0)] == ["partial"]
+    assert done.best()["policy"].tolist()[0] == "partial"
+    assert done.best()["left_out"].tolist() == [("full",), ()]
+    again = sweep(short, out / "both", vary, replications=300, engine=engine)
+    assert csv(again) == csv(done)
+
+
+def test_a_policy_without_a_plan_at_a_point_fails_alone(out):
+    with_interval = {"full": {"system": "full"}, "hourly": {"system": "full", "interval": "1 h"}}
+    free = {"costs.save": ["0 s", "5 min"]}
+    done = sweep(scenario(policies=with_interval), out, free, replications=5)
+    rows = done.table.set_index(["point", "policy"])
+
+    assert [*rows["error"].astype(bool)] == [True, False, False, False]
+    assert "no interval is optimal" in rows["error"][0, "full"]
+    assert rows["system"].tolist() == ["full"] * 4
+    assert rows["interval_s"].isna().tolist() == [True, False, False, False]
+    assert rows["replications"].tolist() == [pd.NA, 5, 5, 5]
+
+
+def test_a_policy_that_gets_nowhere_in_a_later_block_is_not_played_again(out, monkeypatch):
+    from cprsim.sweeps import driver, tasks
+
+    played = []
+
+    def simulate(scenario, engines, numbers, seed):
+        played.append((numbers.start, tuple(engines)))
+        if numbers.start >= 256 and "full" in engines:
+            raise RunError(f"nowhere from {numbers.start} on")
+        return tasks_simulate(scenario, engines, numbers, seed)
+
+    tasks_simulate = tasks.simulate
+    monkeypatch.setattr(tasks, "simulate", simulate)
+    monkeypatch.setattr(driver, "perform", tasks.perform)
+    done = sweep(scenario(), out, {"failures.mean": ["30 h"]}, replications=1000)
+
+    assert done.table["error"].tolist() == ["nowhere from 256 on", ""]
+    assert done.table["replications"].tolist()[1] == 1000
+    assert played[:4] == [
+        (0, ("full", "partial")),
+        (256, ("full", "partial")),
+        (256, ("full",)),
+        (256, ("partial",)),
+    ]
+    assert played[-1] == (768, ("partial",))
 
 
 def test_the_first_block_that_fails_says_why_whatever_came_before(out, monkeypatch):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
+from cprsim.sweeps.columns import told_apart
 from cprsim.sweeps.values import expand, parse_range
 
 
@@ -87,3 +88,10 @@ def test_what_is_no_range_is_told(text):
     assert str(error.value) == (
         f'sweep.latin.x.y: {text!r} is no range; write "lin(LOW, HIGH)" or "log(LOW, HIGH)"'
     )
+
+
+def test_values_are_told_in_brief_where_that_tells_them_apart():
+    assert told_apart(["729.864239469 s", "1 h", 3]) == ["12.2 min", "1 h", "3"]
+    near = ["729.864239469 s", "729.864239470 s"]
+    assert told_apart(near) == near
+    assert told_apart([*near[:1], *near[:1]]) == ["12.2 min"] * 2
