@@ -529,13 +529,13 @@ POLICIES = [
         "interval-without-a-unit",
         {POLICY: POLICY + "interval = 45\n"},
         'policies.full.interval: 45 has no unit: write a string with one, e.g. "45 h"; '
-        "or 'optimal' or 'exact'",
+        "or 'optimal', 'exact' or 'never'",
     ),
     case(
         "misspelt-rule-for-an-interval",
         {POLICY: POLICY + 'interval = "optimum"\n'},
         "policies.full.interval: 'optimum' is not a duration: write a number and a unit, "
-        f"{FIRST_TIME}; or 'optimal' or 'exact'",
+        f"{FIRST_TIME}; or 'optimal', 'exact' or 'never'",
     ),
     case(
         "more-copies-than-servers",

@@ -11,7 +11,6 @@ from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.schema import nearest
-from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
@@ -90,9 +89,8 @@ class Found:
         seen = self.measures["updates_lost"].high, self.measures["pls"].high
         return self.lossless and not any(seen)
 
-    def document(self, never: str) -> dict[str, Any]:
-        """As one JSON object; `never`: an interval that scenario files take for that."""
-        settings = {k: never if v == "never" else v for k, v in self.settings.items()}
+    def document(self) -> dict[str, Any]:
+        """As one JSON object."""
         told = {
             name: each.document() if math.isfinite(each.mean) else None
             for name, each in self.measures.items()
@@ -100,7 +98,7 @@ class Found:
         return {
             "name": self.name,
             "system": self.candidate.system,
-            "settings": settings,
+            "settings": self.settings,
             **told,
             "breakdown": {cause: each.mean for cause, each in self.causes.items()},
             "breakdown_ci95": {c: each.document()["ci95"] for c, each in self.causes.items()},
@@ -248,7 +246,6 @@ class Advice:
     def document(self) -> dict[str, Any]:
         """The answer as one JSON document; numbers that are not finite are null."""
         best, lossless = self.best, self.lossless
-        never = format_exact(self.scenario.job.useful_time_s, SECONDS)
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
@@ -261,13 +258,13 @@ class Advice:
             "confidence": self.aim.confidence,
             "within": self.aim.within,
             "verdict": self.verdict,
-            "best": None if best is None else best.document(never),
+            "best": None if best is None else best.document(),
             "tied": [each.name for each in self.tied],
             "runner_up": None if self.runner_up is None else self.runner_up.name,
             "runner_up_takes_more": {cause: e.document() for cause, e in self.apart.items()},
             "best_that_loses_nothing": None if lossless is None else lossless.name,
             "candidates": [
-                *(each.document(never) for each in self.found),
+                *(each.document() for each in self.found),
                 *(_refused(each) for each in self.refused),
             ],
             "warnings": list(self.warnings),

@@ -136,7 +136,8 @@ def chosen(candidate: Candidate, scenario: Scenario) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for setting in candidate.policy.settings(scenario.context):
         if isinstance(setting, DurationSpan):
-            never = setting.start_s >= setting.most_s
+            # Of other keys a file takes no "never".
+            never = setting.start_s >= setting.most_s and setting.key.endswith("interval")
             found[setting.key] = "never" if never else format_duration(setting.start_s)
         else:
             found[setting.key] = value_of(candidate.policy, setting.key)

@@ -40,7 +40,7 @@ from cprsim.contract.plan import (
     Tracking,
     Verification,
 )
-from cprsim.contract.policy import Context, Interval, Policy
+from cprsim.contract.policy import Context, GivenInterval, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController, every
 from cprsim.contract.settings import Choice, DurationSpan, Setting, whole_numbers
@@ -66,6 +66,7 @@ __all__ = [
     "EmergencySave",
     "Event",
     "Failed",
+    "GivenInterval",
     "Groups",
     "Growing",
     "InARow",

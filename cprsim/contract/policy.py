@@ -100,8 +100,8 @@ class Policy(Section):
 
     `system`: which fault-tolerance system this is, with keys of its own.
 
-    `interval`: training from one save to the next: a duration,
-    `"optimal"` (Young's formula) or `"exact"` (the exact minimiser under exponential failures).
+    `interval`: training from one save to the next: a duration, `"optimal"` (Young's formula),
+    `"exact"` (the exact minimiser under exponential failures) or `"never"`.
 
     `after_void`: what follows a save to the store that turned out void (`storage.save_fails`): it
     is tried again at once ("retry"), or left out until the next is due ("skip"). Without it the
@@ -229,26 +229,50 @@ class Policy(Section):
         return {name: value for name, value in said.items() if value is not None}
 
 
+_RULES = ("optimal", "exact")
+_NEVER = "never"
+
+
 def _parse_interval(value: object, checked: Any) -> str | float:
-    if value in ("optimal", "exact"):
+    if value in _RULES:
         return str(value)
+    return _parsed(value, checked, "'optimal', 'exact' or 'never'")
+
+
+def _parse_given(value: object, checked: Any) -> float:
+    return _parsed(value, checked, "'never'")
+
+
+def _parsed(value: object, checked: Any, others: str) -> float:
+    """An interval; `others`: what it may be but a duration."""
+    if value == _NEVER:
+        return units.AsWritten(math.inf, _NEVER)
     try:
         interval_s = units.parse_duration(value)
     except ValueError as error:
-        raise ValueError(f"{error}; or 'optimal' or 'exact'") from None
+        raise ValueError(f"{error}; or {others}") from None
     if interval_s <= 0:
         raise ValueError(f"{value!r} is out of range: an interval must be > 0")
     return units.AsWritten(checked(interval_s), str(value))
 
 
 def _interval_text(value: str | float, info: SerializationInfo) -> str:
-    return value if isinstance(value, str) else text_of(units.SECONDS, value, info)
+    if isinstance(value, str):
+        return value
+    return _NEVER if value == math.inf else text_of(units.SECONDS, value, info)
 
 
-#: A checkpoint interval: seconds of training, or the rule that finds it.
+#: A checkpoint interval: seconds of training, infinite for none, or the rule that finds it.
 Interval = Annotated[
     str | float,
     WrapValidator(_parse_interval),
     PlainSerializer(_interval_text),
-    WithJsonSchema({"anyOf": [{"enum": ["optimal", "exact"]}, A_DURATION]}),
+    WithJsonSchema({"anyOf": [{"enum": [*_RULES, _NEVER]}, A_DURATION]}),
+]
+#: One that no rule finds.
+GivenInterval = Annotated[
+    float,
+    WrapValidator(_parse_given),
+    PlainSerializer(_interval_text),
+    WithJsonSchema({"anyOf": [{"const": _NEVER}, A_DURATION]}),
 ]

@@ -30,7 +30,7 @@ _MOST_IN_FLIGHT = 4
 _RULE = "checkfreq"
 
 
-_ALSO = {"anyOf": [{"enum": ["optimal", "exact", _RULE]}, A_DURATION]}
+_ALSO = {"anyOf": [{"enum": ["optimal", "exact", "never", _RULE]}, A_DURATION]}
 
 
 def _or_rule(value: object, interval: Callable[[object], Any]) -> Any:

@@ -11,6 +11,7 @@ from cprsim.contract import (
     Answers,
     Case,
     Context,
+    GivenInterval,
     Groups,
     Mirror,
     Plan,
@@ -66,7 +67,7 @@ class InMemory(Policy):
     behind: Annotated[int, Field(ge=0)] = 1
     stall_s: Seconds = Field(0.0, alias="stall")
     retrieval_s: Seconds | None = Field(None, alias="retrieval")
-    interval_s: PositiveSeconds = Field(10_800.0, alias="interval")  # 3 h: Gemini's baseline
+    interval_s: GivenInterval = Field(10_800.0, alias="interval")  # 3 h: Gemini's baseline
 
     def mirrored(
         self,

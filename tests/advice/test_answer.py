@@ -137,6 +137,10 @@ def test_a_mean_allows_for_a_loss_that_no_replication_met() -> None:
     assert best is not None
     assert best.settings["copies"] == 3
     assert best.settings["interval"] == "never"
+    told = advice.document()["best"]
+    taken = job.mapping()["policies"] | {"it": {"system": told["system"], **told["settings"]}}
+    again = cprsim.Scenario(**job.mapping() | {"policies": taken})
+    assert again.plan("it").interval_s == math.inf
     assert best.lacks == 3 / best.replications
     assert best.measures["overhead"].high >= best.lacks
     (said,) = (each for each in advice.warnings if "which takes back" in each)

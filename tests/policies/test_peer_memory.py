@@ -273,7 +273,7 @@ def test_more_copies_than_servers_are_refused(tmp_path):
         ("copies", 0, "policies.p.copies: 0 is out of range: it must be >= 1"),
         ("behind", -1, "policies.p.behind: -1 is out of range: it must be >= 0"),
         ("iteration", "0 s", "policies.p.iteration: '0 s' is out of range: it must be > 0"),
-        ("interval", "0 s", "policies.p.interval: '0 s' is out of range: it must be > 0"),
+        ("interval", "0 s", "policies.p.interval: '0 s' is out of range: an interval must be > 0"),
     ],
 )
 def test_values_out_of_range(tmp_path, key, value, message):
