@@ -80,3 +80,15 @@ class LogError(CprsimError):
 
 class RunError(CprsimError):
     """A run that failed for a reason that is no fault of the scenario."""
+
+
+class NowhereError(RunError):
+    """A job that gets nowhere under a policy; its arguments are the text and the policy's name."""
+
+    def __str__(self) -> str:
+        return str(RunError(self.args[0]))
+
+    @property
+    def policy(self) -> str:
+        """Its name."""
+        return str(self.args[1])

@@ -179,25 +179,17 @@ def _complain_of_failures(done: "Sweep") -> None:
 
 
 def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
-    """The head, and the first that failed; nothing where none did."""
+    """The head, and the first that failed, each with its first error; nothing where none did."""
+    from cprsim.selection.words import some
     from cprsim.sweeps.columns import brief
 
-    if not failed:
-        return []
-    lines = [head]
+    lines = [head] if failed else []
     for point in failed[:_SHOWN_FAILURES]:
         values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
-        lines.append(f"point {point.number} ({values}): {_why(point)}")
+        under = "" if point.error else f", under {some([*point.errors])}"
+        first, *_ = *point.errors.values(), point.error or ""
+        told = "; ".join(first.splitlines())
+        lines.append(f"point {point.number} ({values}){under}: {told}")
     if len(failed) > _SHOWN_FAILURES:
         lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")
     return lines
-
-
-def _why(point: "StoredPoint") -> str:
-    """The first error on one line, and which other policies have errors of their own."""
-    from cprsim.selection.words import some
-
-    first, *_ = *point.errors.values(), point.error or ""
-    others = [policy for policy, error in point.errors.items() if error != first]
-    more = f"; failed, too: {some(others)}" if others else ""
-    return "; ".join(first.splitlines()) + more

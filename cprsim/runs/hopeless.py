@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from cprsim.basics.units import format_duration
-from cprsim.errors import RunError
+from cprsim.errors import NowhereError
 from cprsim.runs.engines import Engine, simulate
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
@@ -18,7 +18,7 @@ _SAVES = 100_000.0
 
 
 def check_hope(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> None:
-    """Raise `RunError` where a job gets nowhere under some policy, as far as its first part tells.
+    """Raise `NowhereError` where a job gets nowhere, as far as its first part tells.
 
     It takes a second at most, where runs of the job may take minutes until they are given up.
     `engines`: which plays which policy.
@@ -35,7 +35,7 @@ def first_part(scenario: Scenario, policy: str, seed: int, engine: Engine = "sim
 
     Raises
     ------
-    RunError
+    NowhereError
         If it gets nowhere.
     """
     mtbf_s, useful_s = scenario.failure_model.mtbf_s, scenario.job.useful_time_s
@@ -49,9 +49,9 @@ def first_part(scenario: Scenario, policy: str, seed: int, engine: Engine = "sim
     part.plans[policy] = plan
     try:
         ledger = simulate(part, {policy: engine}, [0], seed)[0, 0]
-    except RunError as error:
+    except NowhereError as error:
         if part_s == useful_s:
             raise
         own = f"the job gets nowhere, nor would one of {format_duration(part_s)}:"
-        raise RunError(str(error).replace("the job gets nowhere:", own)) from None
+        raise NowhereError(str(error).replace("the job gets nowhere:", own), policy) from None
     return float(ledger[COLUMNS.index("wall")] / part_s)

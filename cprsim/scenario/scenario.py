@@ -57,9 +57,9 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         # Each part is validated already.
         super().__setstate__(state | {"__pydantic_extra__": None, "__pydantic_private__": None})
         vars(self)["failure_model"] = checked  # a log was read for it
-        found = self.plan_faults()
+        found = [fault for each in self.plan_faults().values() for fault in each]
         if found:
-            raise PlanError(*found)
+            raise PlanError(*dict.fromkeys(found))
 
     @classmethod
     def read(cls, mapping: dict[str, Any]) -> "Scenario":
@@ -153,26 +153,27 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             _check_allocation(plan, self.cost_model, self.job.allocation_s)
         return plan
 
-    def plan_faults(self) -> list[str]:
-        """Why policies have no plan, and costs that are neither measured nor derivable."""
-        found: dict[str, None] = {}
+    def plan_faults(self) -> dict[str, list[str]]:
+        """Of policies that can't be played: why they have no plan, and costs that are missing."""
+        found: dict[str, list[str]] = {}
         holding = []
         for name in self.policies:
             try:
                 if self.check(name).machines_ready(self.cluster.spares):
                     holding.append(name)
             except LogError as error:  # a curve of popularity
-                found[f"model: {error}"] = None
-            except ScenarioError:  # some policy needs a cost that there isn't: tell all of them
-                found |= dict.fromkeys(self.cost_model.missing())
+                found[name] = [f"model: {error}"]
+            except ScenarioError:  # it needs a cost that there isn't: tell all of them
+                found[name] = self.cost_model.missing()
             except ValueError as error:
-                found[f"policies.{name}: {error}"] = None
-        if holding and self.prices is not None and self.prices.lacks_spare:
-            found[
+                found[name] = [f"policies.{name}: {error}"]
+        if self.prices is not None and self.prices.lacks_spare:
+            lacks = (
                 "prices.spare: is missing, but machines have prices and spares stand ready under "
                 f'{", ".join(holding)}; write e.g. spare = "2.5 USD/h"'
-            ] = None
-        return list(found)
+            )
+            found |= {name: [lacks] for name in holding}
+        return found
 
     def with_policies(self, policies: Mapping[str, Policy]) -> Self:
         """The same job under other policies, which are still to be planned."""

@@ -4,7 +4,7 @@ from typing import NoReturn
 
 from cprsim.basics.units import format_percent
 from cprsim.contract import rules
-from cprsim.errors import RunError
+from cprsim.errors import NowhereError
 from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.state import State
 from cprsim.sim.work import Work
@@ -87,10 +87,12 @@ class Limits:
 
     def _give_up(self, way_out: str) -> NoReturn:
         useful_time_s = self._resolved.useful_time_s
-        raise RunError(
-            f"policy {self._resolved.policy!r}: the job gets nowhere: "
+        policy = self._resolved.policy
+        raise NowhereError(
+            f"policy {policy!r}: the job gets nowhere: "
             f"{self._work.now / useful_time_s:.3g} times its useful time is over, with "
             f"{self.failures:,} failures, and "
             f"{format_percent(round(self._state.progress_s / useful_time_s, 3))} of it done; "
-            f"{way_out}"
+            f"{way_out}",
+            policy,
         )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cprsim.contract.ledger import overhead
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.points import Point
+from cprsim.sweeps.reading import StoredBlock
 from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.store import SweepStore
 from cprsim.sweeps.tasks import Block, Fault, Task, unpack
@@ -35,8 +36,9 @@ class _Open:
     counted: int = 0
 
     def offer(self, blocks: Iterator[range]) -> None:
-        """Have these done, and no others."""
-        self.blocks, self.coming = blocks, next(blocks, None)
+        """Have these done, and no others; none where all policies have failed."""
+        self.blocks = blocks if self.error is None else iter(())
+        self.coming = next(self.blocks, None)
 
     def next(self) -> Task | None:
         """Its next task."""
@@ -54,7 +56,7 @@ class _Open:
         for policy, text in errors.items():
             self.failed[policy] = min((start, text), self.failed.get(policy, (start, text)))
         if self.error is not None:
-            self.offer(iter(()))
+            self.offer(self.blocks)
 
     @property
     def errors(self) -> dict[str, str]:
@@ -87,9 +89,9 @@ class SweepProgress:
 class Agenda:
     """Tasks in the order of the points, and of the blocks of each; what comes of them is kept.
 
-    What is kept in the end does not depend on the order in which tasks end: of several faults of a
-    policy at a point the one of the first block counts, and the rule of how many replications are
-    enough is asked after each block in order.
+    What is kept in the end does not depend on the order in which tasks end, as long as no worker
+    fails: of several errors of a policy at a point the one of the first block counts, and the rule
+    of how many replications are enough is asked after each block in order.
     """
 
     def __init__(
@@ -142,11 +144,12 @@ class Agenda:
         opened = self._opened[task.key]
         opened.left.discard(task.start)
         if isinstance(outcome, Block):
-            self._results.add(task, outcome)
-            self._count(opened, task.stop - task.start)
             opened.fail(task.start, outcome.errors)
+            self._results.add(task, outcome, opened.errors | outcome.errors)
+            count = task.stop - task.start
+            self._count(opened, count)
             if self._rule.half_width is not None:
-                opened.overheads.append(_overheads(opened.point, outcome.packed))
+                opened.overheads.append(_overheads(opened, outcome.packed, count))
                 self._go_on(opened)
         else:
             opened.fail(task.start, dict.fromkeys(self._policies, outcome.text))
@@ -164,26 +167,29 @@ class Agenda:
     def _open_all(self, opened: _Open) -> None:
         """All blocks that are missing, whichever these are."""
         kept = set()
-        for block, packed in self._results.blocks(opened.point.key, self._policies):
-            if not _is_whole(packed):
-                continue
-            kept.add(block.start)
-            self._count(opened, len(block))
+        for block in self._results.blocks(opened.point.key, self._policies):
+            kept.add(block.numbers.start)
+            self._take(opened, block)
         self._offer(opened, (each for each in self._rule.blocks() if each.start not in kept))
 
     def _open_first(self, opened: _Open) -> None:
         """The first block that is missing: what is after it depends on it."""
         kept = self._results.blocks(opened.point.key, self._policies)
-        for expected, (block, packed) in zip(self._rule.blocks(), kept, strict=False):
-            if block != expected or not _is_whole(packed):
+        for expected, block in zip(self._rule.blocks(), kept, strict=False):
+            if block.numbers != expected:
                 break
-            self._count(opened, len(block))
-            opened.overheads.append(_overheads(opened.point, packed))
+            self._take(opened, block)
+            opened.overheads.append(_overheads(opened, block.packed, len(expected)))
         self._go_on(opened)
+
+    def _take(self, opened: _Open, block: StoredBlock) -> None:
+        """A block that there is already."""
+        opened.fail(block.numbers.start, block.errors)
+        self._count(opened, len(block.numbers))
 
     def _go_on(self, opened: _Open) -> None:
         block = self._rule.next_block(opened.overheads)
-        if block is not None and opened.error is None:
+        if block is not None:
             self._offer(opened, iter([block]))
 
     def _offer(self, opened: _Open, blocks: Iterator[range]) -> None:
@@ -193,7 +199,7 @@ class Agenda:
     def _close_if_finished(self, opened: _Open) -> None:
         if not opened.is_done:
             return
-        self._results.finish(opened.point.key, opened.error, opened.errors, opened.counted)
+        self._results.finish(opened.point.key, opened.error, opened.counted)
         self._count(opened, self._rule.replications - opened.counted)
         self._finished += 1
         self._failed += opened.error is not None
@@ -204,13 +210,10 @@ class Agenda:
         self._counted += replications
 
 
-def _is_whole(packed: Sequence[bytes]) -> bool:
-    """Whether no policy failed in a block; why one did is not kept until the point is finished."""
-    return not any(np.isnan(unpack(each)[_WALL]).any() for each in packed)
-
-
-def _overheads(point: Point, packed: Sequence[bytes]) -> NDArray[np.float64]:
-    """Of a block, shape (policies, replications); not a number for a policy that failed."""
-    walls_s = np.stack([unpack(each)[_WALL] for each in packed])
-    found: NDArray[np.float64] = overhead(walls_s, point.useful_time_s)
+def _overheads(opened: _Open, packed: Mapping[str, bytes], count: int) -> NDArray[np.float64]:
+    """Of a block of so many, shape (policies, count); not a number for a policy that failed."""
+    nothing = np.full(count, np.nan)
+    policies = opened.first.policies
+    walls_s = [unpack(packed[each])[_WALL] if each in packed else nothing for each in policies]
+    found: NDArray[np.float64] = overhead(np.stack(walls_s), opened.point.useful_time_s)
     return found

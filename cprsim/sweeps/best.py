@@ -8,7 +8,7 @@ is drawn from the seed, i and the circumstances.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -76,7 +76,7 @@ class SweepVerdict:
     left_out
         Policies with their choices that failed at a point where others didn't.
     error
-        Why there is nothing to compare: the error of the first point, if all failed.
+        Why there is nothing to compare: the first error, if all failed.
     """
 
     point: int
@@ -182,9 +182,12 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
     first = group[0]
     values = {key: first.values[key] for key in circumstances(list(first.values))}
     failed = sum(not point.finished for point in group)
-    if failed == len(group):
-        return SweepVerdict(first.number, values, failed=failed, error=first.error or "")
-    candidates, measures = _candidates(played, group)
+    left_out = _left_out(group)
+    found = _candidates(played, group, left_out)
+    if not found:
+        errors = (error for point in group for error in (point.error, *point.errors.values()))
+        return SweepVerdict(first.number, values, failed=failed, error=next(filter(None, errors)))
+    candidates, measures = _compared(found)
     certificate = _certificate(first, candidates, measures, quality)
     best = certificate.best
     return SweepVerdict(
@@ -195,17 +198,23 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
         {} if best is None else _statistics(measures[best, : len(TOLD)]),
         tuple(measures[:, _NEEDED.index("machine_overhead")].mean(axis=1).tolist()),
         failed,
-        _left_out(group, candidates),
+        tuple(left_out.values()),
     )
 
 
-def _left_out(
-    group: Sequence[StoredPoint], candidates: Sequence[SweepCandidate]
-) -> tuple[str, ...]:
-    """Who failed at some point, by label, and is a candidate at none."""
-    found = [_label(name, _choices(point, name)) for point in group for name in point.errors]
-    known = {each.label for each in candidates}
-    return tuple(each for each in dict.fromkeys(found) if each not in known)
+def _left_out(group: Sequence[StoredPoint]) -> dict[tuple[str, str], str]:
+    """Labels of policies with choices that failed at some point where others didn't."""
+    return {
+        _named(policy, own): _label(policy, own)
+        for point in group
+        if point.finished
+        for policy in point.errors
+        for own in [_choices(point, policy)]
+    }
+
+
+def _named(policy: str, choices: Mapping[str, Any]) -> tuple[str, str]:
+    return policy, json.dumps(choices, sort_keys=True)
 
 
 def _choices(point: StoredPoint, policy: str) -> dict[str, Any]:
@@ -240,12 +249,11 @@ def _can_fail(point: StoredPoint) -> bool:
 
 
 def _candidates(
-    played: PlayedAt, group: Sequence[StoredPoint]
-) -> tuple[tuple[SweepCandidate, ...], NDArray[np.float64]]:
-    """Each policy with each of its choices, once, and `_NEEDED` of the replications that all have.
+    played: PlayedAt, group: Sequence[StoredPoint], left_out: Container[tuple[str, str]]
+) -> list[tuple[SweepCandidate, NDArray[np.float64]]]:
+    """Each policy with each of its choices, once, and `_NEEDED` of its replications.
 
-    Their shape is (candidates, len(_NEEDED), replications); whoever loses the fewest updates is
-    the first.
+    `left_out`: those that aren't wanted.
     """
     rows = [list(MEASURES).index(measure) for measure in _NEEDED]
     found: dict[tuple[str, str], tuple[SweepCandidate, NDArray[np.float64]]] = {}
@@ -253,15 +261,25 @@ def _candidates(
         for each in played(point.number) if point.finished else ():
             own = _choices(point, each.policy)
             candidate = SweepCandidate(*each.kept, point.number, own, each.corrupt)
-            name = (each.policy, json.dumps(own, sort_keys=True))
+            name = _named(each.policy, own)
             known = found.get(name)
             # With a half-width, other policies' choices may have asked for more replications.
             if known is None or each.measures.shape[1] > known[1].shape[1]:
                 found[name] = (candidate, each.measures[rows])
-    count = min(measures.shape[1] for _, measures in found.values())
-    measures = np.stack([measures[:, :count] for _, measures in found.values()])
+    return [each for name, each in found.items() if name not in left_out]
+
+
+def _compared(
+    found: Sequence[tuple[SweepCandidate, NDArray[np.float64]]],
+) -> tuple[tuple[SweepCandidate, ...], NDArray[np.float64]]:
+    """Candidates, and what all have: shape (candidates, len(_NEEDED), replications).
+
+    Whoever loses the fewest updates is the first.
+    """
+    candidates, every = zip(*found, strict=True)
+    count = min(measures.shape[1] for measures in every)
+    measures = np.stack([each[:, :count] for each in every])
     order = measures[:, _NEEDED.index("updates_lost")].mean(axis=1).argsort(kind="stable")
-    candidates = [each for each, _ in found.values()]
     return tuple(candidates[i] for i in order), measures[order]
 
 

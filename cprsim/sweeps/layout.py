@@ -27,10 +27,10 @@ _TABLES = (
     "CREATE TABLE plans (key TEXT, policy TEXT, system TEXT, recovery TEXT, interval_s REAL, "
     "unmet_s REAL, lossless INTEGER, basis TEXT NOT NULL, hash BLOB NOT NULL, "
     "UNIQUE (key, policy))",
-    "CREATE TABLE blocks (key TEXT, policy TEXT, start INTEGER, stop INTEGER, "
-    "replications BLOB NOT NULL, hash BLOB NOT NULL, UNIQUE (key, start, policy))",
-    "CREATE TABLE finished (key TEXT UNIQUE, error TEXT, errors TEXT NOT NULL, "
-    "replications INTEGER, hash BLOB NOT NULL)",
+    "CREATE TABLE blocks (key TEXT, policy TEXT, start INTEGER, stop INTEGER, error TEXT, "
+    "replications BLOB, hash BLOB NOT NULL, UNIQUE (key, start, policy))",
+    "CREATE INDEX failures ON blocks (key) WHERE error IS NOT NULL",
+    "CREATE TABLE finished (key TEXT UNIQUE, error TEXT, replications INTEGER, hash BLOB NOT NULL)",
     "CREATE TABLE tally (number INTEGER PRIMARY KEY, points INTEGER, digest BLOB, "
     "hash BLOB NOT NULL)",
 )

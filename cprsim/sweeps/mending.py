@@ -71,7 +71,7 @@ def _mended_points(connection: sqlite3.Connection, points: Iterable[Row]) -> lis
 
 def _mended_tally(connection: sqlite3.Connection) -> list[str]:
     """Whether it was another."""
-    finished = connection.execute("SELECT key, error, errors, replications FROM finished")
+    finished = connection.execute("SELECT key, error, replications FROM finished")
     with suppress(DamageError):
         if Tally.of(finished).row == stored_tally(connection):
             return []

@@ -1,16 +1,14 @@
-"""What is planned of a point: each policy's plan and engine, and who fails before it is played."""
+"""What is planned of a point: each policy's plan and engine, and which policies have none."""
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from cprsim.analytic.expected import loses_nothing
-from cprsim.errors import RunError
+from cprsim.errors import CprsimError, LogError, PlanError, PolicyError, UsageError
 from cprsim.runs.engines import Engine, chosen
-from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.sections import validated
@@ -38,45 +36,46 @@ class Planned:
 
 
 @lru_cache(maxsize=8)  # blocks of one point come one after the other
-def planned(text: str, policies: tuple[str, ...], engine: str, seed: int) -> Planned:
-    """Of a point's scenario, as JSON; a second at most for each policy that gets nowhere."""
+def planned(text: str, policies: tuple[str, ...], engine: str) -> Planned:
+    """Of a point's scenario, as JSON.
+
+    What may pass (a file that can't be read, an error in code of the user's) is raised.
+    """
     mapping = json.loads(text)
     own = mapping.pop("policies")
     parts = {name: _validated(name, table) for name, table in mapping.items()}
     parts["policies"] = {
         name: _validated("policies", {name: table})[name] for name, table in own.items()
     }
-    scenario, errors = _with_plans(Scenario.read(parts))
-    systems = {name: each.system for name, each in parts["policies"].items()}
-    rows = tuple(
-        _unplanned(name, systems[name]) if name in errors else _row(scenario, name)
-        for name in policies
-    )
-    engines = chosen(scenario, [name for name in policies if name not in errors], engine)
-    errors |= _hopeless(scenario, engines, seed)
-    hopeful = {name: each for name, each in engines.items() if name not in errors}
-    return Planned(scenario, rows, hopeful, errors)
-
-
-def _with_plans(scenario: Scenario) -> tuple[Scenario, dict[str, str]]:
-    """The scenario with those of its policies that have a plan, and why the others have none."""
-    if not scenario.plan_faults():
-        return scenario, {}
-    alone = {n: scenario.with_policies({n: each}) for n, each in scenario.policies.items()}
-    errors = {name: "\n".join(each.plan_faults()) for name, each in alone.items()}
-    others = {name: each for name, each in scenario.policies.items() if not errors[name]}
-    return scenario.with_policies(others), {name: text for name, text in errors.items() if text}
-
-
-def _hopeless(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> dict[str, str]:
-    """Why those policies get nowhere that don't come to the end of a first part."""
-    errors = {}
-    for name, engine in engines.items():
+    scenario = Scenario.read(parts)
+    errors = _unplanned(scenario)
+    rows = tuple(_row(scenario, name, unplanned=name in errors) for name in policies)
+    engines: dict[str, Engine] = {}
+    for name in policies:
         try:
-            first_part(scenario, name, seed, engine)
-        except RunError as error:
+            engines |= {} if name in errors else chosen(scenario, [name], engine)
+        except UsageError as error:
             errors[name] = str(error)
-    return errors
+    return Planned(scenario, rows, engines, errors)
+
+
+def _unplanned(scenario: Scenario) -> dict[str, str]:
+    """Why policies have no plan."""
+    faults = scenario.plan_faults()
+    for name in faults:
+        try:
+            scenario.check(name)
+        except (CprsimError, ValueError) as error:
+            if _may_pass(error):
+                raise
+    return {name: str(PlanError(*each)) for name, each in faults.items()}
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether a file is at fault, or what code of the user's raised that is no answer."""
+    raised = error.__cause__ if isinstance(error, PolicyError) else error
+    is_answer = raised is None or isinstance(raised, (CprsimError, ValueError))
+    return isinstance(raised, LogError) or not is_answer
 
 
 @dataclass(frozen=True)
@@ -97,20 +96,18 @@ def _validated(name: str, table: object) -> Any:
     return _section(_Table(name, repr(table), table))
 
 
-def _row(scenario: Scenario, policy: str) -> PlanRow:
+def _row(scenario: Scenario, policy: str, *, unplanned: bool) -> PlanRow:
+    system = scenario.policies[policy].system
+    if unplanned:
+        unknown = Basis(*[math.nan] * 6)
+        return PlanRow(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)
     plan = scenario.plan(policy)
     return PlanRow(
         policy,
-        scenario.policies[policy].system,
+        system,
         plan.recovery,
         float(plan.interval_s),
         float(plan.unmet_s),
         loses_nothing(plan, scenario.context),
         Basis.of(scenario, policy),
     )
-
-
-def _unplanned(policy: str, system: str) -> PlanRow:
-    """Where there is no plan."""
-    unknown = Basis(*[math.nan] * 6)
-    return PlanRow(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)

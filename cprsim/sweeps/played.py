@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 class StoredPoint:
     """A point of a sweep, and whether it is finished (with so many `replications`) or failed.
 
-    `errors`: why policies failed there, by name.
+    `errors`: why policies failed there, by name; the others have results where it is finished.
     """
 
     number: int

@@ -7,13 +7,14 @@ may have blocks then; they are none of a reader's business.
 import json
 import sqlite3
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,12 +122,26 @@ def stored_tally(connection: sqlite3.Connection) -> Row:
 
 def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
     """All points, in order, and how far each is."""
-    ends, found = _ends(connection), []
+    ends, errors, found = _ends(connection), _errors(connection), []
     for number, given, key, useful_s, fault in point_rows(connection):
-        error, errors, count = ends.get(key, (None, "{}", None))
-        told = fault or error, _parsed(errors, "finished")
+        error, count = ends.get(key, (None, None))
+        told = fault or error, errors.get(key, {})
         found.append(StoredPoint(number, _parsed(given, "points"), key, useful_s, count, *told))
     return found
+
+
+def _errors(connection: sqlite3.Connection) -> dict[str, dict[str, str]]:
+    """Of points why policies failed there: in the first block in which each did."""
+    first: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
+    for key, policy, start, _, error, _ in rows(connection, "blocks", "WHERE error IS NOT NULL"):
+        if error is None:  # a good row, to which a damaged index has led
+            raise DamageError("a row of blocks is no failure")
+        first[key][policy] = min((start, error), first[key].get(policy, (start, error)))
+    policies = stored_definition(connection)["policies"]
+    return {
+        key: {policy: of[policy][1] for policy in policies if policy in of}
+        for key, of in first.items()
+    }
 
 
 def point_rows(connection: sqlite3.Connection) -> Iterator[Row]:
@@ -140,7 +155,7 @@ def point_rows(connection: sqlite3.Connection) -> Iterator[Row]:
 
 
 def _ends(connection: sqlite3.Connection) -> dict[str, Row]:
-    """Of points that are finished, by key: the error, those of policies, how many replications."""
+    """Of points that are finished the error and how many replications, by their keys."""
     tally, found = Tally(), {}
     for row in rows(connection, "finished"):
         tally.add(row)
@@ -150,17 +165,27 @@ def _ends(connection: sqlite3.Connection) -> dict[str, Row]:
     return found
 
 
+class StoredBlock(NamedTuple):
+    """Replications of these numbers: packed, or why there are none, of each policy."""
+
+    numbers: range
+    packed: dict[str, bytes]
+    errors: dict[str, str]
+
+
 def blocks_of(
     connection: sqlite3.Connection, key: str, policies: Sequence[str]
-) -> Iterator[tuple[range, tuple[bytes, ...]]]:
-    """Blocks of a point in order: their replications, and what is kept of each, a policy each."""
+) -> Iterator[StoredBlock]:
+    """Blocks of a point, in order."""
     every = rows_of(connection, "blocks", key, "start")
     for start, of_one in groupby(every, itemgetter(2)):
-        found = {policy: (stop, packed) for _, policy, _, stop, packed in of_one}
-        stops = {stop for stop, _ in found.values()}
-        if not found.keys() >= set(policies) or len(stops) != 1:
+        found = {policy: kept for _, policy, _, *kept in of_one}
+        stops = {stop for stop, *_ in found.values()}
+        if found.keys() != set(policies) or len(stops) != 1:
             raise DamageError("a block lacks policies")
-        yield range(start, stops.pop()), tuple(found[policy][1] for policy in policies)
+        packed = {policy: kept for policy, (_, error, kept) in found.items() if error is None}
+        errors = {policy: error for policy, (_, error, _) in found.items() if error is not None}
+        yield StoredBlock(range(start, stops.pop()), packed, errors)
 
 
 def plans_of(
@@ -171,25 +196,32 @@ def plans_of(
     for _, policy, system, recovery, interval_s, unmet_s, lossless, basis in stored:
         how = (system, recovery, interval_s, unmet_s, bool(lossless))
         found[policy] = PlanRow(policy, *how, _basis(basis))
-    if not found.keys() >= set(policies):
+    if found.keys() != set(policies):
         raise DamageError("a point lacks plans")
     return {policy: found[policy] for policy in policies}
 
 
 def values_of(
     connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
-) -> list[NDArray[np.float64]]:
-    """Replications of a point that is finished: of each policy, shape (len(COLUMNS), count)."""
+) -> dict[str, NDArray[np.float64]]:
+    """Replications of a point that is finished: of each policy, shape (len(COLUMNS), count).
+
+    `policies`: all of the sweep; those that failed at the point are left out.
+    """
     count, found = 0, []
-    for block, packed in blocks_of(connection, point.key or "", policies):
-        if block.start != count:
+    played = point.with_results(policies)
+    for block in blocks_of(connection, point.key or "", policies):
+        if block.numbers.start != count:
             break
-        count = block.stop
+        count = block.numbers.stop
+        if block.errors.keys() & set(played):
+            raise DamageError("a policy failed at a point, and the list of failures hasn't it")
         try:
-            found.append([unpack(each) for each in packed])
+            found.append([unpack(block.packed[policy]) for policy in played])
         except (zlib.error, ValueError):
-            part = f"replications {block.start:,} to {count:,}"
+            part = f"replications {block.numbers.start:,} to {count:,}"
             raise DamageError(f"{part} are packed in another way") from None
     if not found or count != point.replications:
         raise DamageError("replications of a point are missing")
-    return [np.concatenate(each, axis=1) for each in zip(*found, strict=True)]
+    every = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
+    return dict(zip(played, every, strict=True))

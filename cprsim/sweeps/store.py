@@ -12,7 +12,7 @@ from cprsim.sweeps.explained import code, explained
 from cprsim.sweeps.layout import NAME, Row, insert, rows
 from cprsim.sweeps.mending import mend
 from cprsim.sweeps.points import Point
-from cprsim.sweeps.reading import Tally, blocks_of, stored_definition
+from cprsim.sweeps.reading import StoredBlock, Tally, blocks_of, stored_definition
 from cprsim.sweeps.tasks import Block, Task
 
 _PATIENCE_S = 60.0  # for a reader to be done
@@ -67,30 +67,28 @@ class SweepStore:
         with explained(self._path):
             return {key for key, *_ in rows(self._connection, "finished")}
 
-    def blocks(
-        self, key: str, policies: Sequence[str]
-    ) -> Iterator[tuple[range, tuple[bytes, ...]]]:
-        """Blocks that there were of a point, in order: what is kept of each, a policy each."""
+    def blocks(self, key: str, policies: Sequence[str]) -> Iterator[StoredBlock]:
+        """Blocks that there were of a point, in order."""
         if self._is_new:
             return
         with explained(self._path):
             yield from blocks_of(self._connection, key, policies)
 
-    def add(self, task: Task, block: Block) -> None:
-        """Keep a block."""
+    def add(self, task: Task, block: Block, errors: Mapping[str, str]) -> None:
+        """Keep a block; `errors`: why there is nothing of those policies that it has not."""
         plans = [(task.key, *each.kept, json.dumps(each.basis.numbers)) for each in block.plans]
-        packed = [
-            (task.key, policy, task.start, task.stop, each)
-            for policy, each in zip(task.policies, block.packed, strict=True)
+        found = [
+            (policy, task.start, task.stop, None if policy in block.packed else errors[policy])
+            for policy in task.policies
         ]
         self._write("plans", plans, "IGNORE")
-        self._write("blocks", packed, "REPLACE")  # one beyond a block that was lost is done again
+        # One beyond a block that was lost is done again.
+        rows = [(task.key, *each, block.packed.get(each[0])) for each in found]
+        self._write("blocks", rows, "REPLACE")
 
-    def finish(
-        self, key: str, error: str | None, errors: Mapping[str, str], replications: int
-    ) -> None:
-        """Keep that a point is finished, or why it failed; `errors`: why policies did."""
-        row = (key, error, json.dumps(errors), replications)
+    def finish(self, key: str, error: str | None, replications: int) -> None:
+        """Keep that a point is finished, or why it failed."""
+        row = (key, error, replications)
         self._write("finished", [row])
         self._tally.add(row)
 

@@ -110,8 +110,8 @@ class Sweep:
         are paired.
         """
         plans, every = self._results(point)
-        values = np.stack(every, axis=1).transpose(2, 1, 0)
-        return tidy([*plans], values, COLUMNS, [plan.basis for plan in plans.values()])
+        values = np.stack([*every.values()], axis=1).transpose(2, 1, 0)
+        return tidy([*every], values, COLUMNS, [plans[name].basis for name in every])
 
     def played(self, point: int) -> list[Played]:
         """What came of each policy at one point, in the order of the policies.
@@ -121,11 +121,11 @@ class Sweep:
         plans, every = self._results(point)
         return [
             Played(
-                *plan.kept,
-                measures=by_measure(values, plan.basis),
+                *plans[name].kept,
+                measures=by_measure(values, plans[name].basis),
                 corrupt=float(values[COLUMNS.index("corrupt")].mean()),
             )
-            for plan, values in zip(plans.values(), every, strict=True)
+            for name, values in every.items()
         ]
 
     def best(
@@ -205,12 +205,12 @@ class Sweep:
         """What `best` tabulates."""
         return list(sweep_verdicts(self.definition["keys"], self.points, self.played, quality))
 
-    def _results(self, point: int) -> tuple[dict[str, PlanRow], list[NDArray[np.float64]]]:
-        """Of each policy that was played at a point its plan, and its replications by `COLUMNS`."""
+    def _results(self, point: int) -> tuple[dict[str, PlanRow], dict[str, NDArray[np.float64]]]:
+        """Plans at a point, and replications by `COLUMNS` of each policy that didn't fail there."""
         stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or stored.key is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
-        policies = stored.with_results(self.definition["policies"])
+        policies = self.definition["policies"]
         with reading(self.folder) as connection:
             plans = plans_of(connection, stored.key, policies)
             return plans, values_of(connection, stored, policies)
@@ -287,6 +287,7 @@ class Sweep:
             **{key: self.definition["rule"][key] for key in ("replications", "half_width")},
             "out": str(self.folder),
             "failed": len(self.failures),
+            "failed_in_part": len(self.failed_in_part),
             "points": [
                 {
                     "point": point.number,

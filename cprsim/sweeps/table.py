@@ -66,8 +66,8 @@ def _measures(
     for point in points:
         if point.finished and point.key:
             with reading(folder) as connection:
-                plans = plans_of(connection, point.key, point.with_results(policies))
-            return measures_of(next(iter(plans.values())).basis)
+                plans = plans_of(connection, point.key, policies)
+            return measures_of(plans[point.with_results(policies)[0]].basis)
     return measures_of()
 
 
@@ -77,12 +77,11 @@ def _rows(
     """A row a policy; none for a point that is still to be done."""
     if point.finished and point.key:
         plans = plans_of(connection, point.key, policies)
-        everything = iter(values_of(connection, point, point.with_results(policies)))
-        for plan in plans.values():
-            planned = {name: getattr(plan, name) for name in _PLAN}
-            failed = plan.policy in point.errors
-            told = {"error": point.errors[plan.policy]} if failed else _told(plan, next(everything))
-            yield {"point": point.number, "policy": plan.policy, **planned, **told}
+        found = values_of(connection, point, policies)
+        for name, plan in plans.items():
+            planned = {each: getattr(plan, each) for each in _PLAN}
+            told = _told(plan, found[name]) if name in found else {"error": point.errors[name]}
+            yield {"point": point.number, "policy": name, **planned, **told}
     elif point.error:
         for policy in policies:
             error = point.errors.get(policy, point.error)

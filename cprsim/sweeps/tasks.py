@@ -1,15 +1,15 @@
 """What a worker does: a block of replications of one point, under all its policies."""
 
 import zlib
-from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import CprsimError, RunError
+from cprsim.errors import CprsimError, NowhereError, RunError
 from cprsim.runs.engines import Engine, simulate
+from cprsim.runs.hopeless import first_part
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 from cprsim.sweeps.plans import PlanRow, planned
@@ -38,14 +38,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Block:
-    """What came of a task, for each policy: its plan, and its replications packed.
+    """What came of a task: plans of all policies, and replications of those that were played.
 
-    `errors`: why there are none of a policy, whose replications are not a number then.
+    `packed`: the replications. `errors`: why there are none, but for those given up before.
     """
 
     plans: tuple[PlanRow, ...]
-    packed: tuple[bytes, ...]
-    errors: Mapping[str, str] = field(default_factory=dict)
+    packed: Mapping[str, bytes]
+    errors: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,29 +78,33 @@ def perform(task: Task) -> Block | Fault:
 
 
 def _block(task: Task) -> Block:
-    point = planned(task.scenario, task.policies, task.engine, task.seed)
-    engines = {name: engine for name, engine in point.engines.items() if name not in task.given_up}
+    point = planned(task.scenario, task.policies, task.engine)
+    errors = dict(point.errors)
+    engines = {name: each for name, each in point.engines.items() if name not in task.given_up}
+    if task.start == 0:
+        errors |= _hopeless(point.scenario, engines, task.seed)
+        engines = {name: each for name, each in engines.items() if name not in errors}
     numbers = range(task.start, task.stop)
-    values, errors = _played(point.scenario, engines, numbers, task.seed)
-    nowhere = np.full((len(numbers), len(COLUMNS)), np.nan)
-    packed = tuple(pack(values.get(name, nowhere)) for name in task.policies)
-    return Block(point.rows, packed, point.errors | errors)
+    while True:
+        try:
+            values = simulate(point.scenario, engines, numbers, task.seed)
+        except NowhereError as error:
+            errors[error.policy] = str(error)
+            del engines[error.policy]
+        else:
+            packed = map(pack, values.swapaxes(0, 1))
+            return Block(point.rows, dict(zip(engines, packed, strict=True)), errors)
 
 
-def _played(
-    scenario: Scenario, engines: dict[str, Engine], numbers: range, seed: int
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
-    """Values of shape (replications, len(COLUMNS)) by policy; why there are none of the others."""
-    try:
-        values = simulate(scenario, engines, numbers, seed)
-    except RunError as error:
-        if len(engines) == 1:
-            return {}, dict.fromkeys(engines, str(error))
-    else:
-        return dict(zip(engines, values.swapaxes(0, 1), strict=True)), {}
-    alone = [_played(scenario, {name: each}, numbers, seed) for name, each in engines.items()]
-    found, errors = (dict(ChainMap(*each)) for each in zip(*alone, strict=True))
-    return found, errors
+def _hopeless(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> dict[str, str]:
+    """Why those policies get nowhere that don't come to the end of a first part."""
+    errors = {}
+    for name, engine in engines.items():
+        try:
+            first_part(scenario, name, seed, engine)
+        except NowhereError as error:
+            errors[name] = str(error)
+    return errors
 
 
 def pack(values: NDArray[np.float64]) -> bytes:

@@ -9,10 +9,12 @@ from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.agenda import Agenda
 from cprsim.sweeps.packed_text import PackedText
 from cprsim.sweeps.points import Point
+from cprsim.sweeps.reading import StoredBlock
 from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.tasks import Block, Fault, Task, pack, unpack
 
 POINT = Point(0, {}, key="k", useful_time_s=100.0)
+BOTH = ["full", "cpr"]
 
 
 class Kept:
@@ -20,23 +22,26 @@ class Kept:
 
     def __init__(self) -> None:
         self.kept: dict[Task, Block] = {}
+        self.errors: dict[Task, dict[str, str]] = {}
         self.ended: dict[str, str | None] = {}
-        self.errors: dict[str, dict[str, str]] = {}
         self.counts: dict[str, int] = {}
 
     def blocks(self, key, policies):
         for task, block in sorted(self.kept.items(), key=lambda each: each[0].start):
             if task.key == key:
-                yield range(task.start, task.stop), block.packed
+                yield StoredBlock(range(task.start, task.stop), block.packed, self.errors[task])
 
-    def add(self, task: Task, block: Block) -> None:
+    def add(self, task: Task, block: Block, errors: dict[str, str] | None = None) -> None:
         self.kept[task] = block
+        self.errors[task] = {
+            policy: (errors or block.errors)[policy]
+            for policy in task.policies
+            if policy not in block.packed
+        }
 
-    def finish(
-        self, key: str, error: str | None, errors: dict[str, str], replications: int
-    ) -> None:
+    def finish(self, key: str, error: str | None, replications: int) -> None:
         assert key not in self.ended
-        self.ended[key], self.errors[key], self.counts[key] = error, errors, replications
+        self.ended[key], self.counts[key] = error, replications
 
 
 def agenda(kept: Kept, rule: Rule, points=(POINT,), finished=()) -> Agenda:
@@ -47,7 +52,7 @@ def walls(*overheads: float) -> Block:
     """A block of replications with these overheads."""
     values = np.zeros((len(overheads), len(COLUMNS)))
     values[:, COLUMNS.index("wall")] = [100.0 * (1 + overhead) for overhead in overheads]
-    return Block((), (pack(values),))
+    return Block((), {"full": pack(values)})
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
@@ -67,9 +72,9 @@ def test_the_fault_of_the_first_block_counts_whichever_ends_first(order):
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_a_policy_that_fails_does_so_alone_for_what_it_met_first(order):
+def test_a_policy_that_fails_does_so_alone_and_is_not_played_again(order):
     kept = Kept()
-    plan = Agenda([POINT], (), ["full", "cpr"], 0, Rule(40, None, 10), kept)
+    plan = Agenda([POINT], (), BOTH, 0, Rule(40, None, 10), kept)
     tasks = [plan.next() for _ in range(3)]
     outcomes = [of_two(), of_two(cpr="in the second"), of_two(cpr="in the third")]
     for i in order:
@@ -78,37 +83,55 @@ def test_a_policy_that_fails_does_so_alone_for_what_it_met_first(order):
     plan.done(last, of_two(cpr=None))
 
     assert [task.given_up for task in tasks] == [()] * 3
-    assert (last.start, last.given_up) == (30, ("cpr",))  # nobody tries it again
+    assert (last.start, last.given_up) == (30, ("cpr",))
     assert (kept.ended, kept.counts) == ({"k": None}, {"k": 40})
-    assert kept.errors == {"k": {"cpr": "in the second"}}
+    assert [kept.errors[task].get("cpr") for task in (*tasks, last)] == [
+        None, "in the second", "in the third", "in the second",
+    ]  # fmt: skip
     assert plan.progress.failed == 0
 
 
 def test_a_point_at_which_all_policies_fail_one_after_the_other_has_failed():
     kept = Kept()
-    plan = Agenda([POINT], (), ["full", "cpr"], 0, Rule(1000, None, 10), kept)
+    plan = Agenda([POINT], (), BOTH, 0, Rule(1000, None, 10), kept)
     plan.done(plan.next(), of_two(cpr="cpr fails"))
     plan.done(plan.next(), of_two(full="full fails", cpr=None))
 
     assert plan.next() is None
     assert kept.ended == {"k": "full fails\ncpr fails"}
-    assert kept.errors == {"k": {"full": "full fails", "cpr": "cpr fails"}}
     assert plan.progress.failed == 1
 
 
-def test_blocks_in_which_a_policy_failed_are_asked_for_again_where_a_point_was_not_finished():
+@pytest.mark.parametrize("half_width", [None, 0.001])
+def test_who_failed_in_blocks_that_are_there_is_not_played_in_those_that_are_not(half_width):
     kept = Kept()
-    for start, block in ((0, of_two(noise=5.0)), (10, of_two(cpr="fails")), (20, of_two(cpr=None))):
-        kept.add(Task("k", "", ("full", "cpr"), start, start + 10, 0), block)
-    for half_width in (None, 0.001):
-        plan = Agenda([POINT], (), ["full", "cpr"], 0, Rule(30, half_width, 10), kept)
-        task = plan.next()
-        assert (task.start, task.given_up) == (10, ())  # why it failed isn't known any more
+    plan = Agenda([POINT], (), BOTH, 0, Rule(40, half_width, 10), kept)
+    for outcome in (of_two(5.0, full="full fails"), of_two(5.0, full=None)):
+        plan.done(plan.next(), outcome)
+    again = Agenda([POINT], (), BOTH, 0, Rule(40, half_width, 10), kept)
+
+    assert (again.next().start, again.progress.share) == (20, 0.5)
+    plan.done(plan.next(), of_two(cpr="cpr fails", full=None))
+    assert kept.ended.pop("k") == "full fails\ncpr fails"
+    last = Agenda([POINT], (), BOTH, 0, Rule(40, half_width, 10), kept)
+    assert last.next() is None  # nothing is tried again that would fail again
+    assert kept.ended == {"k": "full fails\ncpr fails"}
+
+
+def test_why_a_policy_failed_is_not_taken_from_a_worker_that_did():
+    kept = Kept()
+    plan = Agenda([POINT], (), BOTH, 0, Rule(20, None, 10), kept)
+    first, second = plan.next(), plan.next()
+    plan.done(first, Fault("out of memory"))
+    plan.done(second, of_two(cpr="cpr fails"))
+
+    assert kept.ended == {"k": "out of memory"}
+    assert kept.errors[second] == {"cpr": "cpr fails"}
 
 
 def test_a_half_width_is_that_of_policies_that_did_not_fail():
     kept = Kept()
-    plan = Agenda([POINT], (), ["full", "cpr"], 0, Rule(1000, 0.5, 10), kept)
+    plan = Agenda([POINT], (), BOTH, 0, Rule(1000, 0.5, 10), kept)
     plan.done(plan.next(), of_two(noise=5.0))
     task = plan.next()
     plan.done(task, of_two(noise=5.0, cpr="fails"))
@@ -120,11 +143,10 @@ def test_a_half_width_is_that_of_policies_that_did_not_fail():
 
 def of_two(noise: float = 0.0, **errors: str | None) -> Block:
     """A block of full and cpr, which has noise; and who failed, or wasn't played (None)."""
-    (full,) = walls(*[0.2] * 10).packed
-    (cpr,) = walls(*[0.3, 0.3 + noise] * 5).packed
-    nothing = pack(np.full((10, len(COLUMNS)), np.nan))
-    packed = [nothing if name in errors else each for name, each in (("full", full), ("cpr", cpr))]
-    return Block((), tuple(packed), {name: text for name, text in errors.items() if text})
+    full, cpr = walls(*[0.2] * 10), walls(*[0.3, 0.3 + noise] * 5)
+    both = {"full": full.packed["full"], "cpr": cpr.packed["full"]}
+    played = {name: packed for name, packed in both.items() if name not in errors}
+    return Block((), played, {name: text for name, text in errors.items() if text})
 
 
 def test_after_a_fault_the_blocks_that_have_not_begun_are_left_out():

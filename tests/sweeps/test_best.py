@@ -398,6 +398,24 @@ def test_who_failed_at_a_point_is_no_candidate_there_and_that_is_told():
     )
 
 
+def test_who_failed_at_one_point_of_a_row_is_no_candidate_by_another():
+    told = Told()
+    told.add({"x": 1, "policies.a.interval": "1 s"}, a=[1.0, 1.5], c=[0.5, 0.6])
+    told.add({"x": 1, "policies.a.interval": "1 h"}, errors={"c": "nowhere"}, a=[1.0, 1.2])
+    (row,) = table(told).to_dict("records")
+
+    assert (row["policy"], row["candidates"], row["left_out"]) == ("a", 2, ("c",))
+    alone = Told().add({"x": 1, "policies.a.interval": "1 h"}, errors={"a": "nowhere"}, c=[1.0])
+    alone.add({"x": 1, "policies.a.interval": "2 h"}, errors={"c": "later"}, a=[1.0])
+    alone.add({"x": 1, "policies.a.interval": "3 h"}, "out of memory", errors={"a": "no memory"})
+    (row,) = table(alone).to_dict("records")
+    assert (row["policy"], row["left_out"]) == ("a", ("a (1 h)", "c"))
+    nobody = Told().add({"x": 1, "policies.a.interval": "1 h"}, errors={"a": "nowhere"}, c=[1.0])
+    nobody.add({"x": 1, "policies.a.interval": "1 h"}, errors={"c": "later"}, a=[1.0])
+    (row,) = table(nobody).to_dict("records")
+    assert (row["verdict"], row["error"], row["failed"]) == ("failed", "nowhere", 0)
+
+
 def test_what_is_still_to_be_done_is_left_out():
     told = Told()
     told.add({"x": 1, "policies.a.interval": "1 h"}, a=[1.0, 1.5])

@@ -57,6 +57,7 @@ def test_json_is_one_document_and_says_what_the_table_of_run_says(capsys):
     assert (code, err) == (0, "")
     assert document == {
         "scenario": "", "seed": 3, "replications": 5, "half_width": None, "out": "out", "failed": 0,
+        "failed_in_part": 0,
     }  # fmt: skip
     assert (first["point"], first["values"], first["error"]) == (0, {"failures.mean": "20 h"}, None)
     policy = first["policies"]["partial"]
@@ -307,23 +308,23 @@ def test_a_policy_that_fails_at_a_point_is_told_at_the_end_and_the_others_are_th
     assert float(row[4]) > 0
     assert err == (
         "cprsim: 1 of 2 points failed under some policies:\n"
-        "cprsim: point 0 (costs.save = 0 s): policies.full: the save takes no time, so no interval "
-        'is optimal; give one, e.g. interval = "10 min"\n'
+        "cprsim: point 0 (costs.save = 0 s), under full: policies.full: the save takes no time, so "
+        'no interval is optimal; give one, e.g. interval = "10 min"\n'
     )
     document = json.loads(swept(capsys, *free, "--json")[1])
     first, second = document["points"]
-    assert (document["failed"], first["error"]) == (0, None)
+    assert (document["failed"], document["failed_in_part"], first["error"]) == (0, 1, None)
     assert list(first["errors"]) == ["full"]
     assert list(first["policies"]) == ["partial"]
     assert (second["errors"], list(second["policies"])) == ({}, ["full", "partial"])
 
 
-def test_of_policies_that_fail_at_one_point_the_first_says_why(capsys):
+def test_of_policies_that_all_fail_at_a_point_the_first_says_why(capsys):
     _, _, err = swept(capsys, "--vary", "costs.save=0 s,5 min")
 
     assert err.splitlines()[1] == (
         "cprsim: point 0 (costs.save = 0 s): policies.full: the save takes no time, so no interval "
-        'is optimal; give one, e.g. interval = "10 min"; failed, too: partial'
+        'is optimal; give one, e.g. interval = "10 min"'
     )
 
 

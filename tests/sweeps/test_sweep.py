@@ -1,6 +1,7 @@
 """`cprsim.sweep`: the same numbers as `cprsim.run` at every point; points that fail; files."""
 
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,11 +9,13 @@ import pytest
 from scipy import stats
 
 import cprsim
-from cprsim.errors import PlanError, RunError, ScenarioError, UsageError
+from cprsim.errors import LogError, NowhereError, PlanError, ScenarioError, UsageError
+from cprsim.runs import engines
 from cprsim.runs.measures import MEASURES
+from cprsim.sweeps import plans
 from cprsim.sweeps.layout import NAME
 from cprsim.sweeps.sweep import sweep
-from cprsim.sweeps.tasks import Fault
+from cprsim.sweeps.tasks import Fault, perform
 from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
 
 
@@ -189,7 +192,7 @@ def test_a_policy_that_gets_nowhere_in_a_later_block_is_not_played_again(out, mo
     def simulate(scenario, engines, numbers, seed):
         played.append((numbers.start, tuple(engines)))
         if numbers.start >= 256 and "full" in engines:
-            raise RunError(f"nowhere from {numbers.start} on")
+            raise NowhereError(f"nowhere from {numbers.start} on", "full")
         return tasks_simulate(scenario, engines, numbers, seed)
 
     tasks_simulate = tasks.simulate
@@ -199,13 +202,54 @@ def test_a_policy_that_gets_nowhere_in_a_later_block_is_not_played_again(out, mo
 
     assert done.table["error"].tolist() == ["nowhere from 256 on", ""]
     assert done.table["replications"].tolist()[1] == 1000
-    assert played[:4] == [
-        (0, ("full", "partial")),
+    assert [each for each in played if each[0] >= 256] == [
         (256, ("full", "partial")),
-        (256, ("full",)),
         (256, ("partial",)),
+        (512, ("partial",)),
+        (768, ("partial",)),
     ]
-    assert played[-1] == (768, ("partial",))
+
+
+def test_what_may_pass_fails_the_point_and_is_tried_again(out, tmp_path, monkeypatch):
+    curve = tmp_path / "curve.csv"
+    curve.write_text("rows_share,accesses_share\n0.01,0.5\n0.1,0.8\n1,1\n")
+    table = {"rows": 10**6, "dim": 16, "skew": {"curve": str(curve)}}
+    job = scenario(
+        job=SCENARIO["job"] | {"samples": 10**9},
+        model={"tables": [table]},
+        policies={"full": {"system": "full"}, "mfu": {"system": "cpr-mfu", "target_pls": 0.05}},
+    )
+    vary = {"costs.save": ["1 min"]}
+    good = sweep(job, out / "good", vary, replications=5)
+    plans.planned.cache_clear()
+    plans._section.cache_clear()
+
+    def without_it(task):
+        with monkeypatch.context() as patched:
+            patched.setattr("cprsim.rows.skew.read_curve", unreadable)
+            return perform(task)
+
+    def unreadable(*_):
+        raise LogError(f"{curve}: no such file")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cprsim.sweeps.driver.perform", without_it)
+        failed = sweep(job, out / "again", vary, replications=5)
+    assert failed.table["error"].tolist() == [f"{curve}: no such file"] * 2
+    assert csv(sweep(job, out / "again", vary, replications=5)) == csv(good)
+
+
+def test_an_engine_that_can_not_play_a_policy_at_a_point_fails_it_alone(out, monkeypatch):
+    def chosen(scenario, names, engine):
+        if names == ["full"] and scenario.costs.save_s == 60:
+            raise UsageError("engine 'batch' can't play policy 'full'")
+        return engines.chosen(scenario, names, engine)
+
+    monkeypatch.setattr("cprsim.sweeps.plans.chosen", chosen)
+    vary = {"costs.save": ["1 min", "2 min"]}
+    table = sweep(scenario(), out, vary, replications=3, engine="batch").table
+
+    assert table["error"].tolist() == ["engine 'batch' can't play policy 'full'", "", "", ""]
 
 
 def test_the_first_block_that_fails_says_why_whatever_came_before(out, monkeypatch):
@@ -339,6 +383,20 @@ def test_an_error_in_letters_that_no_file_holds_is_kept(out, monkeypatch):
     done = sweep(scenario(), out, MEANS, replications=3)
 
     assert [point.error for point in done.failures] == ["no file ?.csv"] * 2
+    assert csv(done).encode().count(b"no file ?.csv") == 4
+
+
+def test_an_error_of_a_policy_in_letters_that_no_file_holds_is_kept(out, monkeypatch):
+    def perform_without_full(task):
+        block = perform(task)
+        packed = {"partial": block.packed["partial"]}
+        return replace(block, packed=packed, errors={"full": "no file \udcff.csv"})
+
+    monkeypatch.setattr("cprsim.sweeps.driver.perform", perform_without_full)
+    done = sweep(scenario(), out, MEANS, replications=3)
+
+    assert done.table["error"].tolist() == ["no file ?.csv", ""] * 2
+    assert csv(done).encode().count(b"no file ?.csv") == 2
 
 
 def test_a_whole_section_that_is_called_like_a_measure_is_varied(out):
