@@ -14,6 +14,7 @@ from cprsim.cli.common import (
     resumable,
     scenario_or_sweep,
     share,
+    write_picture,
 )
 
 if TYPE_CHECKING:
@@ -74,12 +75,21 @@ def sweep(
     max_updates_lost: Annotated[
         str | None, typer.Option(metavar="X", help="Of those that lose a share of X at most.")
     ] = None,
+    drawn: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="FILE", help="Draw which policy is best where: a .png, ..."),
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Of the map only where a key has that value."),
+    ] = None,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
     from cprsim.basics.machine import cores
     from cprsim.errors import UsageError
+    from cprsim.figures import check_picture
     from cprsim.selection.bounds import Quality
     from cprsim.sweeps.block import parse_half_width
     from cprsim.sweeps.progress import shown
@@ -89,8 +99,13 @@ def sweep(
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")
     quality = Quality(share("--max-pls", max_pls), share("--max-updates-lost", max_updates_lost))
-    if quality and not best:
-        raise UsageError("--max-pls and --max-updates-lost go with --best; add it")
+    if quality and not (best or drawn):
+        raise UsageError("--max-pls and --max-updates-lost go with --best or --map; add one")
+    if drawn is None and at:
+        raise UsageError("--at goes with --map; add it")
+    if drawn is not None:
+        check_picture(drawn, "--map")
+    shown_at = {key: _one(key, text) for key, text in _pairs("--at", at or []).items()}
     if scenario.is_dir():
         _check_shown_alone(
             scenario,
@@ -106,6 +121,7 @@ def sweep(
             set=overrides,
         )
         _show(Sweep(scenario), quality, best=best, as_json=as_json)
+        _draw(Sweep(scenario), drawn, shown_at, quality, as_json=as_json)
         return
     if out is None:
         raise UsageError("Missing option '--out'.")
@@ -114,7 +130,7 @@ def sweep(
         done = run_sweep(
             scenario,
             out,
-            _varied(vary or []),
+            _pairs("--vary", vary or []),
             policies=policy,
             replications=replications,
             half_width=width,
@@ -127,6 +143,7 @@ def sweep(
             tell=display.tell,
         )
     _show(done, quality, best=best, as_json=as_json)
+    _draw(done, drawn, shown_at, quality, as_json=as_json)
     _complain_of_failures(done)
 
 
@@ -153,18 +170,49 @@ def _show(done: "Sweep", quality: "Quality", *, best: bool, as_json: bool) -> No
         print_table(BestTable(done, quality) if best else sweep_table(done))
 
 
-def _varied(options: list[str]) -> dict[str, Any]:
+def _draw(
+    done: "Sweep", out: Path | None, at: dict[str, Any], quality: "Quality", *, as_json: bool
+) -> None:
+    """The map of the best, where it is asked for."""
+    if out is not None:
+        figure = done.figure("phase", at, quality.max_pls, quality.max_updates_lost)
+        write_picture(figure, out, silent=as_json)
+
+
+#: Of options with keys: how they are written, and what is wrong with one that is there twice.
+_WRITTEN = {
+    "--vary": (
+        'KEY=V1,V2, e.g. failures.mean="14 h,28 h"',
+        "is varied twice; give all its values at once",
+    ),
+    "--at": ('KEY=VALUE, e.g. failures.mean="14 h"', "is given twice; a map shows one value"),
+}
+
+
+def _pairs(option: str, given: list[str]) -> dict[str, Any]:
     from cprsim.errors import UsageError
 
+    form, twice = _WRITTEN[option]
     found: dict[str, Any] = {}
-    for option in options:
-        key, equals, text = option.partition("=")
+    for each in given:
+        key, equals, text = each.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f'--vary {option!r}: write KEY=V1,V2, e.g. failures.mean="14 h,28 h"')
+            raise UsageError(f"{option} {each!r}: write {form}")
         if key.strip() in found:
-            raise UsageError(f"--vary {key.strip()}: is varied twice; give all its values at once")
+            raise UsageError(f"{option} {key.strip()}: {twice}")
         found[key.strip()] = text
     return found
+
+
+def _one(key: str, text: str) -> Any:
+    """The one value of a text, read as those that are varied."""
+    from cprsim.errors import UsageError
+    from cprsim.sweeps.values import expand
+
+    value, *others = expand(text, whole=False, what=f"--at {key}")
+    if others:
+        raise UsageError(f"--at {key}: {text!r} has {1 + len(others)} values; a map shows one")
+    return value
 
 
 def _complain_of_failures(done: "Sweep") -> None:

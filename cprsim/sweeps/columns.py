@@ -39,6 +39,13 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def where(values: Sequence[Any], value: Any) -> list[bool]:
+    """Which of the values is that one: `"14 h"` is `"50400 s"` as well."""
+    _, (*column, wanted) = si_column("", [*values, value])
+    text, texts = text_of(value), map(text_of, values)
+    return [each == text or bool(si == wanted) for each, si in zip(texts, column, strict=True)]
+
+
 def told_apart(values: Sequence[Any]) -> list[str]:
     """Each in brief, or as given where two would be the same in brief."""
     texts, in_brief = ([each(value) for value in values] for each in (text_of, brief))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from cprsim.errors import UsageError
 from cprsim.sweeps.best import circumstances
-from cprsim.sweeps.columns import si_column, text_of
+from cprsim.sweeps.columns import brief, si_column, text_of, where
 from cprsim.sweeps.played import StoredPoint
 
 if TYPE_CHECKING:
@@ -32,11 +32,13 @@ def phase_map(
 
     shown, keys = cut(points, circumstances(definition["keys"]), at)
     to_do = sum(points[i].to_do for i in shown)
+    fixed = ", ".join(f"{key} = {brief(value)}" for key, value in at.items())
+    title = "; ".join(filter(None, (definition["title"], fixed and f"at {fixed}")))
     return phase(
         best[best["point"].isin(shown)].reset_index(drop=True),
         {key: si_column(key, [point.values[key] for point in points])[0] for key in keys},
         systems,
-        definition["title"],
+        title,
         bounds,
         to_do,
     )
@@ -55,30 +57,32 @@ def cut(
     """
     if not keys:
         raise UsageError("figure phase: only choices of policies are varied; a map needs more")
+    shown = list(points)
     for key, value in at.items():
-        _check_fixed(points, keys, key, value)
-    shown = [
-        point
-        for point in points
-        if all(text_of(point.values[key]) == text_of(value) for key, value in at.items())
-    ]
+        there = _fixed(points, keys, key, value)
+        shown = [point for point in shown if point.number in there]
     axes = [key for key in keys if len({text_of(point.values[key]) for point in shown}) > 1]
     if len(axes) > 2:
-        example = f'at={{"{axes[-1]}": "{text_of(shown[0].values[axes[-1]])}"}}'
+        example = f'{axes[-1]}="{text_of(shown[0].values[axes[-1]])}"'
         raise UsageError(
             f"figure phase: {len(axes)} keys are varied ({', '.join(axes)}), a map has two axes; "
-            f'fix {len(axes) - 2}, in Python: cprsim.Sweep(folder).figure("phase", {example})'
+            f"fix {len(axes) - 2}: cprsim sweep DIR --map FILE --at {example}"
         )
     return [point.number for point in shown], axes or [keys[0]]
 
 
-def _check_fixed(points: Sequence[StoredPoint], keys: Sequence[str], key: str, value: Any) -> None:
+def _fixed(points: Sequence[StoredPoint], keys: Sequence[str], key: str, value: Any) -> set[int]:
+    """Numbers of the points where a key has that value."""
     if key not in keys:
         raise UsageError(f"figure phase: at {key}: is not varied; varied: {', '.join(keys)}")
-    known = list(dict.fromkeys(text_of(point.values[key]) for point in points))
-    if text_of(value) not in known:
+    values = [point.values[key] for point in points]
+    there = zip(points, where(values, value), strict=True)
+    found = {point.number for point, is_there in there if is_there}
+    if not found:
+        known = list(dict.fromkeys(map(text_of, values)))
         more = ", ..." if len(known) > _SHOWN else ""
         raise UsageError(
             f"figure phase: at {key} = {text_of(value)}: the sweep has "
             f"{', '.join(known[:_SHOWN])}{more}"
         )
+    return found

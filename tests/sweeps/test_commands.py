@@ -241,7 +241,7 @@ def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatc
         ),
         (
             [*VARY, "--max-pls", "0.1"],
-            "--max-pls and --max-updates-lost go with --best; add it",
+            "--max-pls and --max-updates-lost go with --best or --map; add one",
         ),
         (
             [*VARY, "--best", "--max-updates-lost", "10"],
@@ -279,6 +279,37 @@ def test_more_than_the_disk_has_room_for_is_refused_before_it_begins(capsys, mon
     assert not Path("out").exists()
     # Where a half-width ends it, they are only the most that a point may get.
     assert swept(capsys, *VARY, "--replications", many, "--half-width", "90%")[0] == 0
+
+
+def test_a_map_is_drawn_within_the_bounds_of_the_table(capsys):
+    more = ("--vary", "costs.load=1 min,2 min", "--vary", "costs.save=1 min,9 min")
+    *_, err = swept(capsys, *VARY, *more, "--best", "--map", "map.svg", "--at", "costs.load=60 s")
+
+    assert err == "cprsim: wrote map.svg\n"
+    drawn = Path("map.svg").read_text()
+    assert cli._main(["sweep", "out", "--map", "lossless.svg", "--at", "costs.load=1 min",
+                 "--max-updates-lost", "0"]) == 0  # fmt: skip
+    assert drawn.count("updates lost &lt;= 0 %") == 0
+    assert "updates lost &lt;= 0 %" in Path("lossless.svg").read_text()
+    assert cli._main(["sweep", "out", "--map", "map.svg", "--at", "costs.load=1 min"]) == 0
+    assert Path("map.svg").read_text() == drawn
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (["--at", "costs.load=1 min"], "--at goes with --map; add it"),
+        (["--map", "m.gif"], "--map m.gif: a picture's name ends in .png, .svg, .pdf"),
+        (["--map", "m.png", "--at", "costs.load"],
+         "--at 'costs.load': write KEY=VALUE, e.g. failures.mean=\"14 h\""),
+        (["--map", "m.png", "--at", "a=1", "--at", "a=2"],
+         "--at a: is given twice; a map shows one value"),
+        (["--map", "m.png", "--at", "a=1,2"], "--at a: '1,2' has 2 values; a map shows one"),
+    ],
+)  # fmt: skip
+def test_a_map_that_can_not_be_is_refused_before_anything_is_played(capsys, given, fault):
+    assert swept(capsys, *VARY, *given) == (2, "", f"cprsim: {fault}\n")
+    assert not Path("out").exists()
 
 
 def test_points_that_fail_are_summed_up_at_the_end_with_exit_code_1(capsys):

@@ -24,6 +24,7 @@ def test_what_is_not_fixed_and_still_varies_gives_the_axes():
     assert cut(POINTS, KEYS, {"failures.mean": "2 h"}) == ([6, 7, 8, 9, 10, 11], KEYS[1:])
     assert cut(POINTS, KEYS, {"failures.mean": "1 h", KEYS[2]: 8}) == ([1, 3, 5], ["costs.save"])
     assert cut(POINTS, KEYS, {KEYS[2]: "8", "failures.mean": "1 h"})[0] == [1, 3, 5]
+    assert cut(POINTS, KEYS, {"costs.save": "60 s", KEYS[2]: 8.0})[0] == [3, 9]
     assert cut(POINTS[:4:2], KEYS, {}) == ([0, 2], ["costs.save"])
     assert cut(POINTS[:1], KEYS, {}) == ([0], ["failures.mean"])
 
@@ -35,8 +36,8 @@ def test_what_is_not_fixed_and_still_varies_gives_the_axes():
             KEYS,
             {},
             "3 keys are varied (failures.mean, costs.save, cluster.parameter_servers), a map has "
-            'two axes; fix 1, in Python: cprsim.Sweep(folder).figure("phase", '
-            'at={"cluster.parameter_servers": "4"})',
+            "two axes; fix 1: cprsim sweep DIR --map FILE --at "
+            'cluster.parameter_servers="4"',
         ),
         (KEYS, {"job.samples": 3}, f"at job.samples: is not varied; varied: {', '.join(KEYS)}"),
         (KEYS, {"costs.save": "9 s"}, "at costs.save = 9 s: the sweep has 30 s, 1 min, 2 min"),
@@ -58,6 +59,7 @@ def test_a_map_of_a_sweep(out):
     assert whole.axes[0].get_xlabel() == "failures.mean"
     assert whole.axes[0].collections[0].get_array().shape == (2, 2, 4)
     assert part.axes[0].get_xlabel() == "costs.save"
+    assert "a short job; at failures.mean = 10 h" in [each.get_text() for each in part.texts]
     assert part.axes[0].collections[0].get_array().shape == (1, 2, 4)
     with pytest.raises(UsageError) as refused:
         done.figure("breakdown")
