@@ -29,6 +29,8 @@ class Definition:
         Of the code that plays it.
     currency
         Of the scenario's prices, None where it has none; no part of what is compared.
+    zipped
+        Those of the keys whose values go together; no part of what is compared.
     code
         Of policies that aren't shipped, by name (`own_code`).
     """
@@ -43,6 +45,7 @@ class Definition:
     engine: str = "auto"
     model_version: int = MODEL_VERSION
     currency: str | None = None
+    zipped: tuple[str, ...] = ()
     code: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> str:

@@ -30,10 +30,14 @@ def phase_map(
     """
     from cprsim.figures.phase import phase  # noqa: PLC0415  (matplotlib is slow to import)
 
-    shown, keys = cut(points, circumstances(definition["keys"]), at)
+    varied, zipped = circumstances(definition["keys"]), definition["zipped"]
+    shown, keys = cut(points, varied, at, zipped)
     to_do = sum(points[i].to_do for i in shown)
-    fixed = ", ".join(f"{key} = {brief(value)}" for key, value in at.items())
-    title = "; ".join(filter(None, (definition["title"], fixed and f"at {fixed}")))
+    values = points[shown[0]].values if shown else at
+    fixed = ", ".join(f"{key} = {brief(values[key])}" for key in at)
+    along = [key for key in zipped if key in varied and key not in (*keys, *at)]
+    others = [f"{', '.join(along)} with {key}" for key in keys if along and key in zipped]
+    title = "; ".join(filter(None, (definition["title"], fixed and f"at {fixed}", *others)))
     return phase(
         best[best["point"].isin(shown)].reset_index(drop=True),
         {key: si_column(key, [point.values[key] for point in points])[0] for key in keys},
@@ -45,9 +49,14 @@ def phase_map(
 
 
 def cut(
-    points: Sequence[StoredPoint], keys: Sequence[str], at: Mapping[str, Any]
+    points: Sequence[StoredPoint],
+    keys: Sequence[str],
+    at: Mapping[str, Any],
+    zipped: Sequence[str] = (),
 ) -> tuple[list[int], list[str]]:
     """Numbers of the points where what `at` names has that value, and keys that still vary there.
+
+    `zipped`: keys whose values go together. One of them stands for all that it tells.
 
     Raises
     ------
@@ -61,7 +70,9 @@ def cut(
     for key, value in at.items():
         there = _fixed(points, keys, key, value)
         shown = [point for point in shown if point.number in there]
-    axes = [key for key in keys if len({text_of(point.values[key]) for point in shown}) > 1]
+    axes = [key for key in keys if _count(shown, key) > 1]
+    first, *others = [key for key in axes if key in zipped] or [""]
+    axes = [key for key in axes if key not in others or not _in_step(shown, first, key)]
     if len(axes) > 2:
         example = f'{axes[-1]}="{text_of(shown[0].values[axes[-1]])}"'
         raise UsageError(
@@ -69,6 +80,16 @@ def cut(
             f"fix {len(axes) - 2}: cprsim sweep DIR --map FILE --at {example}"
         )
     return [point.number for point in shown], axes or [keys[0]]
+
+
+def _count(points: Sequence[StoredPoint], *keys: str) -> int:
+    """How many values of the keys together there are."""
+    return len({tuple(text_of(point.values[key]) for key in keys) for point in points})
+
+
+def _in_step(points: Sequence[StoredPoint], one: str, other: str) -> bool:
+    """Whether each value of one key is there with one of the other."""
+    return _count(points, one) == _count(points, other) == _count(points, one, other)
 
 
 def _fixed(points: Sequence[StoredPoint], keys: Sequence[str], key: str, value: Any) -> set[int]:

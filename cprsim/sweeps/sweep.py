@@ -133,6 +133,7 @@ def sweep(
         rule,
         engine,
         currency=currency_of(points, design.keys),
+        zipped=tuple(flat(block.zipped)),
         code=own_code(base, names),
     )
     told = _size_without_failures(base, design.keys, block)

@@ -29,6 +29,20 @@ def test_what_is_not_fixed_and_still_varies_gives_the_axes():
     assert cut(POINTS[:1], KEYS, {}) == ([0], ["failures.mean"])
 
 
+def test_keys_whose_values_go_together_are_one_axis():
+    values = [("1 h", "30 s", 4), ("2 h", "1 min", 4), ("3 h", "2 min", 8)]
+    points = [
+        StoredPoint(2 * i + j, dict(zip(KEYS, each, strict=True)) | {"x": j}, "k", 1.0, 9, None)
+        for i, each in enumerate(values)
+        for j in range(2)
+    ]
+    keys = [*KEYS, "x"]
+
+    assert cut(points, [*KEYS[:2], "x"], {}, KEYS)[1] == [KEYS[0], "x"]
+    with pytest.raises(UsageError, match="3 keys are varied"):
+        cut(points, keys, {}, KEYS)  # two points with 4 servers
+
+
 @pytest.mark.parametrize(
     ("keys", "at", "fault"),
     [
@@ -49,6 +63,17 @@ def test_a_part_that_can_not_be_shown_is_refused(keys, at, fault):
         cut(POINTS, keys, at)
 
     assert str(refused.value) == f"figure phase: {fault}"
+
+
+def test_a_map_says_what_goes_along_with_an_axis(out, tmp_path):
+    file = tmp_path / "s.toml"
+    block = '\n[sweep.zip]\nfailures.mean = ["10 h", "30 h"]\ncosts.save = ["1 min", "2 min"]\n'
+    file.write_text(scenario().to_toml() + block)
+    figure = sweep(file, out, replications=3).figure()
+
+    assert figure.axes[0].collections[0].get_array().shape == (1, 2, 4)
+    told = "a short job; costs.save with failures.mean"
+    assert told in [each.get_text() for each in figure.texts]
 
 
 def test_a_map_of_a_sweep(out):
