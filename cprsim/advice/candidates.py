@@ -136,12 +136,16 @@ def chosen(candidate: Candidate, scenario: Scenario) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for setting in candidate.policy.settings(scenario.context):
         if isinstance(setting, DurationSpan):
-            # Of other keys a file takes no "never".
-            never = setting.start_s >= setting.most_s and setting.key.endswith("interval")
+            never = setting.start_s >= setting.most_s and _may_be_never(candidate, setting.key)
             found[setting.key] = "never" if never else format_duration(setting.start_s)
         else:
             found[setting.key] = value_of(candidate.policy, setting.key)
     return found
+
+
+def _may_be_never(candidate: Candidate, key: str) -> bool:
+    """Whether scenario files take that."""
+    return with_value(candidate.policy, key, "never") is not None
 
 
 def frozen(policy: Policy, scenario: Scenario) -> Policy:

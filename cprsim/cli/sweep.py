@@ -88,7 +88,7 @@ def sweep(
 ) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
     from cprsim.basics.machine import cores
-    from cprsim.errors import UsageError
+    from cprsim.errors import CprsimError, RunError, UsageError
     from cprsim.figures import check_picture
     from cprsim.selection.bounds import Quality
     from cprsim.sweeps.block import parse_half_width
@@ -120,8 +120,9 @@ def sweep(
             scheduler=scheduler,
             set=overrides,
         )
-        _show(Sweep(scenario), quality, best=best, as_json=as_json)
-        _draw(Sweep(scenario), drawn, shown_at, quality, as_json=as_json)
+        played = Sweep(scenario)
+        _show(played, quality, best=best, as_json=as_json)
+        _draw(played, drawn, shown_at, quality, as_json=as_json)
         return
     if out is None:
         raise UsageError("Missing option '--out'.")
@@ -143,8 +144,15 @@ def sweep(
             tell=display.tell,
         )
     _show(done, quality, best=best, as_json=as_json)
-    _draw(done, drawn, shown_at, quality, as_json=as_json)
-    _complain_of_failures(done)
+    failures = _failures(done)
+    try:
+        _draw(done, drawn, shown_at, quality, as_json=as_json)
+    except CprsimError as error:
+        if not failures:
+            raise
+        failures.append(str(error))
+    if failures:
+        raise RunError("\n".join(failures))
 
 
 def _check_shown_alone(folder: Path, **given: object) -> None:
@@ -215,15 +223,14 @@ def _one(key: str, text: str) -> Any:
     return value
 
 
-def _complain_of_failures(done: "Sweep") -> None:
-    from cprsim.errors import RunError
-
+def _failures(done: "Sweep") -> list[str]:
+    """What failed, for people."""
     of_all = f"of {len(done.points):,} points failed"
     failed, in_part = done.failures, done.failed_in_part
-    lines = _named(f"{len(failed):,} {of_all}:", failed)
-    lines += _named(f"{len(in_part):,} {of_all} under some policies:", in_part)
-    if lines:
-        raise RunError("\n".join(lines))
+    return [
+        *_named(f"{len(failed):,} {of_all}:", failed),
+        *_named(f"{len(in_part):,} {of_all} under some policies:", in_part),
+    ]
 
 
 def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
@@ -235,8 +242,9 @@ def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
     for point in failed[:_SHOWN_FAILURES]:
         values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
         under = "" if point.error else f", under {some([*point.errors])}"
-        first, *_ = *point.errors.values(), point.error or ""
-        told = "; ".join(first.splitlines())
+        errors = list(point.errors.values())
+        of_all = point.error in (None, "\n".join(dict.fromkeys(errors)))
+        told = "; ".join((errors[0] if of_all else point.error or "").splitlines())
         lines.append(f"point {point.number} ({values}){under}: {told}")
     if len(failed) > _SHOWN_FAILURES:
         lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")

@@ -82,7 +82,7 @@ class Tiered(Policy):
             raise ValueError('give at least one tier, e.g. remote = { interval = "30 min" }')
         nearer: tuple[str, float] | None = None
         for name, place in self.places.items():
-            if isinstance(place.interval, str):
+            if isinstance(place.interval, str) or place.interval == math.inf:
                 continue
             if nearer is not None and place.interval < nearer[1]:
                 both_s = place.interval, nearer[1]

@@ -6,7 +6,7 @@ out`.
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, InstanceOf
 
@@ -30,6 +30,13 @@ from cprsim.scenario.sections import SECTIONS, build
 
 #: What is no table of a file but follows from them.
 _WORKED_OUT = ("failure_model", "cost_model", "context", "plans")
+
+
+class PlanFault(NamedTuple):
+    """Why a policy can't be played, and the error that said so, if one did."""
+
+    texts: list[str]
+    error: Exception | None = None
 
 
 class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
@@ -57,7 +64,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         # Each part is validated already.
         super().__setstate__(state | {"__pydantic_extra__": None, "__pydantic_private__": None})
         vars(self)["failure_model"] = checked  # a log was read for it
-        found = [fault for each in self.plan_faults().values() for fault in each]
+        found = [text for each in self.plan_faults().values() for text in each.texts]
         if found:
             raise PlanError(*dict.fromkeys(found))
 
@@ -153,26 +160,27 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             _check_allocation(plan, self.cost_model, self.job.allocation_s)
         return plan
 
-    def plan_faults(self) -> dict[str, list[str]]:
+    def plan_faults(self) -> dict[str, PlanFault]:
         """Of policies that can't be played: why they have no plan, and costs that are missing."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, PlanFault] = {}
         holding = []
         for name in self.policies:
             try:
                 if self.check(name).machines_ready(self.cluster.spares):
                     holding.append(name)
             except LogError as error:  # a curve of popularity
-                found[name] = [f"model: {error}"]
-            except ScenarioError:  # it needs a cost that there isn't: tell all of them
-                found[name] = self.cost_model.missing()
+                found[name] = PlanFault([f"model: {error}"], error)
+            except ScenarioError as error:  # it needs a cost that there isn't: tell all of them
+                missing = self.cost_model.missing() or list(map(str, error.args))
+                found[name] = PlanFault(missing, error)
             except ValueError as error:
-                found[name] = [f"policies.{name}: {error}"]
+                found[name] = PlanFault([f"policies.{name}: {error}"], error)
         if self.prices is not None and self.prices.lacks_spare:
             lacks = (
                 "prices.spare: is missing, but machines have prices and spares stand ready under "
                 f'{", ".join(holding)}; write e.g. spare = "2.5 USD/h"'
             )
-            found |= {name: [lacks] for name in holding}
+            found |= {name: PlanFault([lacks]) for name in holding}
         return found
 
     def with_policies(self, policies: Mapping[str, Policy]) -> Self:

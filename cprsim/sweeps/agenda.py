@@ -33,6 +33,7 @@ class _Open:
     left: set[int] = field(default_factory=set)
     overheads: list[NDArray[np.float64]] = field(default_factory=list)
     failed: dict[str, tuple[int, str]] = field(default_factory=dict)
+    fault: tuple[int, str] | None = None
     counted: int = 0
 
     def offer(self, blocks: Iterator[range]) -> None:
@@ -47,14 +48,22 @@ class _Open:
             return None
         self.coming = next(self.blocks, None)
         self.left.add(block.start)
-        return replace(
-            self.first, start=block.start, stop=block.stop, given_up=tuple(sorted(self.failed))
-        )
+        # Who failed in a later block alone may do so here for another reason, which counts then.
+        given_up = sorted(name for name, (start, _) in self.failed.items() if start < block.start)
+        return replace(self.first, start=block.start, stop=block.stop, given_up=tuple(given_up))
 
     def fail(self, start: int, errors: Mapping[str, str]) -> None:
         """A block has failed under some policies; if all have, no other block is wanted."""
         for policy, text in errors.items():
             self.failed[policy] = min((start, text), self.failed.get(policy, (start, text)))
+        self._stop_where_it_failed()
+
+    def lose(self, start: int, text: str) -> None:
+        """Nothing came of a block; no other is wanted."""
+        self.fault = min((start, text), self.fault or (start, text))
+        self._stop_where_it_failed()
+
+    def _stop_where_it_failed(self) -> None:
         if self.error is not None:
             self.offer(self.blocks)
 
@@ -65,7 +74,9 @@ class _Open:
 
     @property
     def error(self) -> str | None:
-        """Why there is nothing of it, where all policies failed."""
+        """Why there is nothing of it: the fault of a block, or those of all policies."""
+        if self.fault:
+            return self.fault[1]
         if len(self.failed) < len(self.first.policies):
             return None
         return "\n".join(dict.fromkeys(self.errors.values()))
@@ -152,7 +163,7 @@ class Agenda:
                 opened.overheads.append(_overheads(opened, outcome.packed, count))
                 self._go_on(opened)
         else:
-            opened.fail(task.start, dict.fromkeys(self._policies, outcome.text))
+            opened.lose(task.start, outcome.text)
         self._close_if_finished(opened)
 
     def _open(self, point: Point) -> None:

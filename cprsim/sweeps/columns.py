@@ -1,6 +1,7 @@
 """Columns of a table for what a sweep varies."""
 
 import json
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,9 +12,15 @@ from numpy.typing import NDArray
 from cprsim.basics import units
 from cprsim.errors import UnitError
 
+
+def _seconds(value: object) -> float:
+    """Of a duration, or of an interval that is none."""
+    return math.inf if value == "never" else units.parse_duration(value)
+
+
 # What parses all values of a column, and how its name then ends.
 _KINDS = (
-    (units.parse_duration, "_s"),
+    (_seconds, "_s"),
     (units.parse_bytes, "_bytes"),
     (units.parse_rate, "_bytes_per_s"),
     (units.parse_share, "_share"),
@@ -36,7 +43,7 @@ def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
 
 def text_of(value: Any) -> str:
     """A varied value as people write it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def where(values: Sequence[Any], value: Any) -> list[bool]:

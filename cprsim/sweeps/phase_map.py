@@ -1,7 +1,7 @@
 """A map of which policy is best: its axes, and the points where all else is fixed."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -30,17 +30,15 @@ def phase_map(
     """
     from cprsim.figures.phase import phase  # noqa: PLC0415  (matplotlib is slow to import)
 
-    varied, zipped = circumstances(definition["keys"]), definition["zipped"]
-    shown, keys = cut(points, varied, at, zipped)
-    to_do = sum(points[i].to_do for i in shown)
-    values = points[shown[0]].values if shown else at
+    there = cut(points, circumstances(definition["keys"]), at, definition["zipped"])
+    to_do = sum(points[i].to_do for i in there.points)
+    values = points[there.points[0]].values
     fixed = ", ".join(f"{key} = {brief(values[key])}" for key in at)
-    along = [key for key in zipped if key in varied and key not in (*keys, *at)]
-    others = [f"{', '.join(along)} with {key}" for key in keys if along and key in zipped]
-    title = "; ".join(filter(None, (definition["title"], fixed and f"at {fixed}", *others)))
+    along = [f"{', '.join(there.along)} with {there.whole}"] if there.along else []
+    title = "; ".join(filter(None, (definition["title"], fixed and f"at {fixed}", *along)))
     return phase(
-        best[best["point"].isin(shown)].reset_index(drop=True),
-        {key: si_column(key, [point.values[key] for point in points])[0] for key in keys},
+        best[best["point"].isin(there.points)].reset_index(drop=True),
+        {key: si_column(key, [point.values[key] for point in points])[0] for key in there.axes},
         systems,
         title,
         bounds,
@@ -48,15 +46,24 @@ def phase_map(
     )
 
 
+class Cut(NamedTuple):
+    """Numbers of points, keys that are axes there, and those that go `along` with one, `whole`."""
+
+    points: list[int]
+    axes: list[str]
+    along: list[str]
+    whole: str
+
+
 def cut(
     points: Sequence[StoredPoint],
     keys: Sequence[str],
     at: Mapping[str, Any],
     zipped: Sequence[str] = (),
-) -> tuple[list[int], list[str]]:
-    """Numbers of the points where what `at` names has that value, and keys that still vary there.
+) -> Cut:
+    """The points where what `at` names has that value.
 
-    `zipped`: keys whose values go together. One of them stands for all that it tells.
+    `zipped`: keys whose values go together. One of them stands for all, if it tells them apart.
 
     Raises
     ------
@@ -66,30 +73,31 @@ def cut(
     """
     if not keys:
         raise UsageError("figure phase: only choices of policies are varied; a map needs more")
-    shown = list(points)
+    numbers = {point.number for point in points}
     for key, value in at.items():
-        there = _fixed(points, keys, key, value)
-        shown = [point for point in shown if point.number in there]
-    axes = [key for key in keys if _count(shown, key) > 1]
-    first, *others = [key for key in axes if key in zipped] or [""]
-    axes = [key for key in axes if key not in others or not _in_step(shown, first, key)]
+        numbers &= _fixed(points, keys, key, value)
+    shown = [point for point in points if point.number in numbers]
+    if not shown:
+        told = " and ".join(f"{key} = {text_of(value)}" for key, value in at.items())
+        raise UsageError(f"figure phase: at {told}: the sweep has no such point")
+    axes = [key for key in keys if key not in at and _count(shown, key) > 1]
+    together = [key for key in axes if key in zipped]
+    every = _count(shown, *together)
+    whole = next((key for key in together if _count(shown, key) == every), "")
+    along = [key for key in together if whole and key != whole]
+    axes = [key for key in axes if key not in along]
     if len(axes) > 2:
         example = f'{axes[-1]}="{text_of(shown[0].values[axes[-1]])}"'
         raise UsageError(
             f"figure phase: {len(axes)} keys are varied ({', '.join(axes)}), a map has two axes; "
             f"fix {len(axes) - 2}: cprsim sweep DIR --map FILE --at {example}"
         )
-    return [point.number for point in shown], axes or [keys[0]]
+    return Cut([point.number for point in shown], axes or [keys[0]], along, whole)
 
 
 def _count(points: Sequence[StoredPoint], *keys: str) -> int:
     """How many values of the keys together there are."""
     return len({tuple(text_of(point.values[key]) for key in keys) for point in points})
-
-
-def _in_step(points: Sequence[StoredPoint], one: str, other: str) -> bool:
-    """Whether each value of one key is there with one of the other."""
-    return _count(points, one) == _count(points, other) == _count(points, one, other)
 
 
 def _fixed(points: Sequence[StoredPoint], keys: Sequence[str], key: str, value: Any) -> set[int]:

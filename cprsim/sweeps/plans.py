@@ -62,13 +62,10 @@ def planned(text: str, policies: tuple[str, ...], engine: str) -> Planned:
 def _unplanned(scenario: Scenario) -> dict[str, str]:
     """Why policies have no plan."""
     faults = scenario.plan_faults()
-    for name in faults:
-        try:
-            scenario.check(name)
-        except (CprsimError, ValueError) as error:
-            if _may_pass(error):
-                raise
-    return {name: str(PlanError(*each)) for name, each in faults.items()}
+    for fault in faults.values():
+        if fault.error is not None and _may_pass(fault.error):
+            raise fault.error
+    return {name: str(PlanError(*fault.texts)) for name, fault in faults.items()}
 
 
 def _may_pass(error: Exception) -> bool:

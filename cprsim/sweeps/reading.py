@@ -125,7 +125,7 @@ def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
     ends, errors, found = _ends(connection), _errors(connection), []
     for number, given, key, useful_s, fault in point_rows(connection):
         error, count = ends.get(key, (None, None))
-        told = fault or error, errors.get(key, {})
+        told = fault or error, errors[key] if key in ends and key in errors else {}
         found.append(StoredPoint(number, _parsed(given, "points"), key, useful_s, count, *told))
     return found
 

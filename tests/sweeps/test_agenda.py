@@ -118,6 +118,30 @@ def test_who_failed_in_blocks_that_are_there_is_not_played_in_those_that_are_not
     assert kept.ended == {"k": "full fails\ncpr fails"}
 
 
+def test_a_sweep_that_was_stopped_ends_with_the_errors_that_it_would_have_had():
+    kept = Kept()
+    plan = Agenda([POINT], (), BOTH, 0, Rule(30, None, 10), kept)
+    _, _, third = plan.next(), plan.next(), plan.next()
+    plan.done(third, of_two(cpr="in the third"))  # and the others are lost
+    again = Agenda([POINT], (), BOTH, 0, Rule(30, None, 10), kept)
+    first, second = again.next(), again.next()
+
+    assert (first.given_up, second.given_up) == ((), ())  # it may fail there for another reason
+    again.done(first, of_two())
+    again.done(second, of_two(cpr="in the second"))
+    assert kept.errors[second] == {"cpr": "in the second"}
+    assert kept.ended == {"k": None}
+
+
+def test_a_fault_is_told_by_itself():
+    kept = Kept()
+    plan = Agenda([POINT], (), BOTH, 0, Rule(20, None, 10), kept)
+    plan.done(plan.next(), of_two(cpr="cpr fails"))
+    plan.done(plan.next(), Fault("out of memory"))
+
+    assert kept.ended == {"k": "out of memory"}
+
+
 def test_why_a_policy_failed_is_not_taken_from_a_worker_that_did():
     kept = Kept()
     plan = Agenda([POINT], (), BOTH, 0, Rule(20, None, 10), kept)

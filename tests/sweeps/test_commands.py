@@ -295,6 +295,21 @@ def test_a_map_is_drawn_within_the_bounds_of_the_table(capsys):
     assert Path("map.svg").read_text() == drawn
 
 
+def test_what_failed_is_told_where_no_map_can_be_drawn_too(capsys):
+    free = ("--vary", "costs.save=0 s,5 min", "--policy", "full", "--map", "map.svg")
+    code, _, err = swept(capsys, *free, "--at", "costs.load=2020-01-01")
+
+    assert (code, len(err.splitlines())) == (1, 3)
+    assert err.splitlines()[0] == "cprsim: 1 of 2 points failed:"
+    assert err.splitlines()[2] == (
+        "cprsim: figure phase: at costs.load: is not varied; varied: costs.save"
+    )
+    given = ("--map", "map.svg", "--at", "failures.mean=2020-01-01", "--out", "other")
+    code, _, err = swept(capsys, *VARY, *given)
+    told = 'at failures.mean = "2020-01-01": the sweep has 20 h, 30 h'
+    assert (code, err) == (2, f"cprsim: figure phase: {told}\n")
+
+
 @pytest.mark.parametrize(
     ("given", "fault"),
     [

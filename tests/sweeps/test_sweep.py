@@ -10,6 +10,7 @@ from scipy import stats
 
 import cprsim
 from cprsim.errors import LogError, NowhereError, PlanError, ScenarioError, UsageError
+from cprsim.rows.readers import read_curve
 from cprsim.runs import engines
 from cprsim.runs.measures import MEASURES
 from cprsim.sweeps import plans
@@ -148,8 +149,8 @@ def test_a_policy_that_gets_nowhere_fails_alone(out, engine):
         policies=policies,
     )
     vary = {"failures.mean": ["20 s", "30 h"]}
-    done = sweep(short, out / "both", vary, replications=300, engine=engine)
-    alone = sweep(short, out / "alone", vary, ["partial"], 300, engine=engine)
+    done = sweep(short, out / "both", vary, replications=20, engine=engine)
+    alone = sweep(short, out / "alone", vary, ["partial"], 20, engine=engine)
     failed, partial, *rest = done.table.to_dict("records")
 
     assert failed["error"].startswith("policy 'full': the job gets nowhere")
@@ -167,7 +168,7 @@ def test_a_policy_that_gets_nowhere_fails_alone(out, engine):
     assert [each.policy for each in done.played(0)] == ["partial"]
     assert done.best()["policy"].tolist()[0] == "partial"
     assert done.best()["left_out"].tolist() == [("full",), ()]
-    again = sweep(short, out / "both", vary, replications=300, engine=engine)
+    again = sweep(short, out / "both", vary, replications=20, engine=engine)
     assert csv(again) == csv(done)
 
 
@@ -229,14 +230,41 @@ def test_what_may_pass_fails_the_point_and_is_tried_again(out, tmp_path, monkeyp
             patched.setattr("cprsim.rows.skew.read_curve", unreadable)
             return perform(task)
 
-    def unreadable(*_):
-        raise LogError(f"{curve}: no such file")
+    curves = iter([LogError(f"{curve}: no such file")])  # the next time it is there
+
+    def unreadable(path):
+        for error in curves:
+            raise error
+        return read_curve(path)
 
     with monkeypatch.context() as patched:
         patched.setattr("cprsim.sweeps.driver.perform", without_it)
         failed = sweep(job, out / "again", vary, replications=5)
     assert failed.table["error"].tolist() == [f"{curve}: no such file"] * 2
     assert csv(sweep(job, out / "again", vary, replications=5)) == csv(good)
+
+
+def test_a_cost_of_one_policy_that_is_missing_fails_it_alone_with_what_is_missing(out):
+    notice = {"lead": "10 min", "recall": 0.5}
+    job = scenario(
+        model=None,
+        cluster=SCENARIO["cluster"] | {"spares": 1},
+        failures=SCENARIO["failures"] | {"notice": notice},
+    )
+    answers = {"policies.full.on_notice": ["save", "drain"]}
+    done = sweep(job, out / "both", answers, replications=3)
+    alone = sweep(job, out / "alone", answers, ["full"], 3)
+
+    (error,) = {each for each in done.table["error"] if each}
+    assert error.startswith("costs.drain: is missing")
+    assert done.table["error"].tolist() == ["", "", error, ""]
+    assert (alone.unfinished, alone.table["error"].tolist()) == (0, ["", error])
+
+
+def test_an_interval_that_is_none_is_a_choice_like_others(out):
+    done = sweep(scenario(), out, {"policies.full.interval": "2 h,never"}, ["full"], 3)
+
+    assert done.table["policies.full.interval_s"].tolist() == [7200.0, np.inf]
 
 
 def test_an_engine_that_can_not_play_a_policy_at_a_point_fails_it_alone(out, monkeypatch):
