@@ -295,12 +295,12 @@ def write(folder: Path, contents: "Mapping[str, Content]", *, silent: bool = Fal
     echo_wrapped(f"cprsim: wrote {folder / names[0] if len(names) == 1 else into}", err=True)
 
 
-def check_plot(plot: Path | None) -> None:
+def check_plot(plot: Path | None, option: str = "--plot") -> None:
     """Complain of a picture that can't be drawn, before anything else takes time."""
     if plot is not None:
         from cprsim.figures import check_picture
 
-        check_picture(plot)
+        check_picture(plot, option)
 
 
 def draw(found: Any, plot: Path | None, *, silent: bool = False) -> None:

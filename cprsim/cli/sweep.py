@@ -9,6 +9,7 @@ from cprsim.cli.common import (
     Json,
     Overrides,
     Policies,
+    check_plot,
     print_json,
     print_table,
     resumable,
@@ -77,7 +78,9 @@ def sweep(
     ] = None,
     drawn: Annotated[
         Path | None,
-        typer.Option("--map", metavar="FILE", help="Draw which policy is best where: a .png, ..."),
+        typer.Option(
+            "--map", metavar="FILE", help="Draw which policy is best where: a .png, .svg, .pdf."
+        ),
     ] = None,
     at: Annotated[
         list[str] | None,
@@ -89,7 +92,6 @@ def sweep(
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
     from cprsim.basics.machine import cores
     from cprsim.errors import CprsimError, RunError, UsageError
-    from cprsim.figures import check_picture
     from cprsim.selection.bounds import Quality
     from cprsim.sweeps.block import parse_half_width
     from cprsim.sweeps.progress import shown
@@ -103,8 +105,7 @@ def sweep(
         raise UsageError("--max-pls and --max-updates-lost go with --best or --map; add one")
     if drawn is None and at:
         raise UsageError("--at goes with --map; add it")
-    if drawn is not None:
-        check_picture(drawn, "--map")
+    check_plot(drawn, "--map")
     shown_at = {key: _one(key, text) for key, text in _pairs("--at", at or []).items()}
     if scenario.is_dir():
         _check_shown_alone(
@@ -225,11 +226,11 @@ def _one(key: str, text: str) -> Any:
 
 def _failures(done: "Sweep") -> list[str]:
     """What failed, for people."""
-    of_all = f"of {len(done.points):,} points failed"
+    of_points = f"of {len(done.points):,} points failed"
     failed, in_part = done.failures, done.failed_in_part
     return [
-        *_named(f"{len(failed):,} {of_all}:", failed),
-        *_named(f"{len(in_part):,} {of_all} under some policies:", in_part),
+        *_named(f"{len(failed):,} {of_points}:", failed),
+        *_named(f"{len(in_part):,} {of_points} under some policies:", in_part),
     ]
 
 
@@ -237,15 +238,15 @@ def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
     """The head, and the first that failed, each with its first error; nothing where none did."""
     from cprsim.selection.words import some
     from cprsim.sweeps.columns import brief
+    from cprsim.sweeps.played import of_all
 
     lines = [head] if failed else []
     for point in failed[:_SHOWN_FAILURES]:
         values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
         under = "" if point.error else f", under {some([*point.errors])}"
-        errors = list(point.errors.values())
-        of_all = point.error in (None, "\n".join(dict.fromkeys(errors)))
-        told = "; ".join((errors[0] if of_all else point.error or "").splitlines())
-        lines.append(f"point {point.number} ({values}){under}: {told}")
+        first, *_ = *point.errors.values(), ""
+        told = first if point.error in (None, of_all(point.errors)) else point.error
+        lines.append(f"point {point.number} ({values}){under}: {'; '.join(told.splitlines())}")
     if len(failed) > _SHOWN_FAILURES:
         lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")
     return lines

@@ -1,6 +1,6 @@
 """Jobs that get nowhere, noticed on the first part of them, before anything else is played."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from cprsim.basics.units import format_duration
 from cprsim.errors import NowhereError
@@ -23,8 +23,22 @@ def check_hope(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> 
     It takes a second at most, where runs of the job may take minutes until they are given up.
     `engines`: which plays which policy.
     """
+    for error in without_hope(scenario, engines, seed):
+        raise error
+
+
+def without_hope(
+    scenario: Scenario, engines: Mapping[str, Engine], seed: int
+) -> Iterator[NowhereError]:
+    """The errors of those policies under which a job gets nowhere, as far as its first part tells.
+
+    One after the other: each takes a second at most.
+    """
     for name, engine in engines.items():
-        first_part(scenario, name, seed, engine)
+        try:
+            first_part(scenario, name, seed, engine)
+        except NowhereError as error:
+            yield error
 
 
 def first_part(scenario: Scenario, policy: str, seed: int, engine: Engine = "sim") -> float:

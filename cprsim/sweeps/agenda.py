@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cprsim.contract.ledger import overhead
 from cprsim.sim.engine import COLUMNS
+from cprsim.sweeps.played import of_all
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.reading import StoredBlock
 from cprsim.sweeps.rule import Rule
@@ -79,7 +80,7 @@ class _Open:
             return self.fault[1]
         if len(self.failed) < len(self.first.policies):
             return None
-        return "\n".join(dict.fromkeys(self.errors.values()))
+        return of_all(self.errors)
 
     @property
     def is_done(self) -> bool:

@@ -49,7 +49,10 @@ def planned(text: str, policies: tuple[str, ...], engine: str) -> Planned:
     }
     scenario = Scenario.read(parts)
     errors = _unplanned(scenario)
-    rows = tuple(_row(scenario, name, unplanned=name in errors) for name in policies)
+    rows = tuple(
+        _row_without_plan(scenario, name) if name in errors else _row(scenario, name)
+        for name in policies
+    )
     engines: dict[str, Engine] = {}
     for name in policies:
         try:
@@ -93,18 +96,19 @@ def _validated(name: str, table: object) -> Any:
     return _section(_Table(name, repr(table), table))
 
 
-def _row(scenario: Scenario, policy: str, *, unplanned: bool) -> PlanRow:
-    system = scenario.policies[policy].system
-    if unplanned:
-        unknown = Basis(*[math.nan] * 6)
-        return PlanRow(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)
+def _row(scenario: Scenario, policy: str) -> PlanRow:
     plan = scenario.plan(policy)
     return PlanRow(
         policy,
-        system,
+        scenario.policies[policy].system,
         plan.recovery,
         float(plan.interval_s),
         float(plan.unmet_s),
         loses_nothing(plan, scenario.context),
         Basis.of(scenario, policy),
     )
+
+
+def _row_without_plan(scenario: Scenario, policy: str) -> PlanRow:
+    system, unknown = scenario.policies[policy].system, Basis(*[math.nan] * 6)
+    return PlanRow(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)

@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def of_all(errors: Mapping[str, str]) -> str:
+    """Why a point failed at which all policies did, from the error of each."""
+    return "\n".join(dict.fromkeys(errors.values()))
+
+
 @dataclass(frozen=True, slots=True)
 class StoredPoint:
     """A point of a sweep, and whether it is finished (with so many `replications`) or failed.

@@ -125,23 +125,21 @@ def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
     ends, errors, found = _ends(connection), _errors(connection), []
     for number, given, key, useful_s, fault in point_rows(connection):
         error, count = ends.get(key, (None, None))
-        told = fault or error, errors[key] if key in ends and key in errors else {}
+        told = fault or error, errors.get(key, {}) if key in ends else {}
         found.append(StoredPoint(number, _parsed(given, "points"), key, useful_s, count, *told))
     return found
 
 
 def _errors(connection: sqlite3.Connection) -> dict[str, dict[str, str]]:
     """Of points why policies failed there: in the first block in which each did."""
-    first: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
-    for key, policy, start, _, error, _ in rows(connection, "blocks", "WHERE error IS NOT NULL"):
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    failures = "WHERE error IS NOT NULL ORDER BY start"
+    for key, policy, _, _, error, _ in rows(connection, "blocks", failures):
         if error is None:  # a good row, to which a damaged index has led
             raise DamageError("a row of blocks is no failure")
-        first[key][policy] = min((start, error), first[key].get(policy, (start, error)))
+        found[key].setdefault(policy, error)
     policies = stored_definition(connection)["policies"]
-    return {
-        key: {policy: of[policy][1] for policy in policies if policy in of}
-        for key, of in first.items()
-    }
+    return {key: {name: of[name] for name in policies if name in of} for key, of in found.items()}
 
 
 def point_rows(connection: sqlite3.Connection) -> Iterator[Row]:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import CprsimError, NowhereError, RunError
-from cprsim.runs.engines import Engine, simulate
-from cprsim.runs.hopeless import first_part
-from cprsim.scenario import Scenario
+from cprsim.runs.engines import simulate
+from cprsim.runs.hopeless import without_hope
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 from cprsim.sweeps.plans import PlanRow, planned
 
@@ -82,7 +81,8 @@ def _block(task: Task) -> Block:
     errors = dict(point.errors)
     engines = {name: each for name, each in point.engines.items() if name not in task.given_up}
     if task.start == 0:
-        errors |= _hopeless(point.scenario, engines, task.seed)
+        hopeless = without_hope(point.scenario, engines, task.seed)
+        errors |= {error.policy: str(error) for error in hopeless}
         engines = {name: each for name, each in engines.items() if name not in errors}
     numbers = range(task.start, task.stop)
     while True:
@@ -94,17 +94,6 @@ def _block(task: Task) -> Block:
         else:
             packed = map(pack, values.swapaxes(0, 1))
             return Block(point.rows, dict(zip(engines, packed, strict=True)), errors)
-
-
-def _hopeless(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> dict[str, str]:
-    """Why those policies get nowhere that don't come to the end of a first part."""
-    errors = {}
-    for name, engine in engines.items():
-        try:
-            first_part(scenario, name, seed, engine)
-        except NowhereError as error:
-            errors[name] = str(error)
-    return errors
 
 
 def pack(values: NDArray[np.float64]) -> bytes:

@@ -9,6 +9,7 @@ from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import MEANS, scenario
 
 KEYS = ["failures.mean", "costs.save", "cluster.parameter_servers"]
+ALONE: tuple[list[str], str] = ([], "")  # nothing goes along with an axis
 POINTS = [
     StoredPoint(i, dict(zip(KEYS, (mean, save, servers), strict=True)), "k", 1.0, 9, None)
     for i, (mean, save, servers) in enumerate(
@@ -21,12 +22,12 @@ POINTS = [
 
 
 def test_what_is_not_fixed_and_still_varies_gives_the_axes():
-    assert cut(POINTS, KEYS, {"failures.mean": "2 h"})[:2] == ([6, 7, 8, 9, 10, 11], KEYS[1:])
-    assert cut(POINTS, KEYS, {KEYS[0]: "1 h", KEYS[2]: 8})[:2] == ([1, 3, 5], ["costs.save"])
+    assert cut(POINTS, KEYS, {"failures.mean": "2 h"}) == ([6, 7, 8, 9, 10, 11], KEYS[1:], *ALONE)
+    assert cut(POINTS, KEYS, {KEYS[0]: "1 h", KEYS[2]: 8}) == ([1, 3, 5], ["costs.save"], *ALONE)
     assert cut(POINTS, KEYS, {KEYS[2]: "8", "failures.mean": "1 h"})[0] == [1, 3, 5]
     assert cut(POINTS, KEYS, {"costs.save": "60 s", KEYS[2]: 8.0})[0] == [3, 9]
-    assert cut(POINTS[:4:2], KEYS, {})[:2] == ([0, 2], ["costs.save"])
-    assert cut(POINTS[:1], KEYS, {})[:2] == ([0], ["failures.mean"])
+    assert cut(POINTS[:4:2], KEYS, {}) == ([0, 2], ["costs.save"], *ALONE)
+    assert cut(POINTS[:1], KEYS, {}) == ([0], ["failures.mean"], *ALONE)
 
 
 def test_keys_whose_values_go_together_are_one_axis():
