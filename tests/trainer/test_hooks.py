@@ -272,7 +272,7 @@ def spoil(folder):
     newest.write_bytes(content)
 
 
-@pytest.mark.parametrize("member", ["rows-0-0", "dense"])
+@pytest.mark.parametrize("member", ["rows-0-0", "dense-0"])
 def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, clean, tmp_path):
     loop = Loop()
     hooks = hooked(loop, "full", tmp_path)
@@ -290,7 +290,7 @@ def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, clean, tmp
 def test_what_is_spoilt_and_older_is_nobodys_concern(tmp_path):
     hooks = hooked(Loop(), "full", tmp_path)
     train(Loop(), hooks, hooks.restore(), 35)
-    older = min((tmp_path / "dense").glob("*.json"))
+    older = min((tmp_path / "dense-0").glob("*.json"))
     older.write_bytes(b"")
 
     assert hooked(Loop(), "full", tmp_path).restore() == 30
@@ -300,7 +300,7 @@ def test_a_file_that_can_not_be_read_now_stays_and_is_told(tmp_path, monkeypatch
     hooks = hooked(Loop(), "full", tmp_path)
     train(Loop(), hooks, hooks.restore(), 25)
     again = hooked(Loop(), "full", tmp_path)
-    newest = max((tmp_path / "dense").glob("*.npys"))
+    newest = max((tmp_path / "dense-0").glob("*.npys"))
 
     def digest(*_):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -310,7 +310,7 @@ def test_a_file_that_can_not_be_read_now_stays_and_is_told(tmp_path, monkeypatch
         with pytest.raises(RunError) as error:
             again.restore()
     assert str(error.value) == (
-        f"{tmp_path / 'dense'}: a checkpoint can't be read now: [Errno 5] Input/output error: "
+        f"{tmp_path / 'dense-0'}: a checkpoint can't be read now: [Errno 5] Input/output error: "
         f"'{newest}'; try again, or remove that file to go on from the checkpoint before"
     )
     assert hooked(Loop(), "full", tmp_path).restore() == 20
@@ -361,7 +361,7 @@ def test_a_new_process_saves_when_the_old_one_would_have(tmp_path):
     train(Loop(), again, again.restore(), 35)
 
     assert again.summary.saves == 3
-    assert sorted({*again._state.steps}) == [20, 30]
+    assert sorted({*again._state.stores.steps}) == [20, 30]
 
 
 def test_mfu_counts_the_rows_that_batches_look_up(tmp_path):

@@ -73,15 +73,19 @@ def test_a_loop_comes_to_its_end_whatever_the_scenario_says_of_its_steps(useful,
     assert again.summary.step == STEPS
 
 
-def test_a_new_process_knows_the_failures_and_saves_of_those_before(tmp_path, monkeypatch):
+@pytest.mark.parametrize("planned", [False, True])
+def test_a_new_process_knows_the_failures_and_saves_of_those_before(planned, tmp_path, monkeypatch):
+    """A job that was stopped after `save_now()` has not failed; one that trained on has."""
     Time(monkeypatch, look_s=0.001)
     for starts in range(3):
         hooks = hooked(Loop(), "auto", tmp_path, scenario=scenario(**AUTO))
         first = hooks.restore()
         train(Loop(), hooks, first, first + 12)
         assert hooks.save_now()
+        if not planned:
+            train(Loop(), hooks, first + 12, first + 13)
         knows = hooks._job.controller._controller
-        assert knows._failures == hooks.summary.failures == starts
+        assert knows._failures == hooks.summary.failures == (0 if planned else starts)
 
     again = hooked(Loop(), "auto", tmp_path, scenario=scenario(**AUTO))
     again.restore()

@@ -1,5 +1,6 @@
 """Jobs that go on otherwise than they began: more steps, other shards, larger tables, a notice."""
 
+import json
 import os
 import signal
 import threading
@@ -9,12 +10,12 @@ import pytest
 import torch
 
 import cprsim
-from cprsim.errors import UsageError
-from cprsim.trainer import TablePart, TrainerHooks, split_rows
+from cprsim.errors import CprsimError, UsageError
+from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, split_rows
+from cprsim.trainer.hooks.job_folder import JobFolder
+from cprsim.trainer.hooks.ranks import OneProcess
 from tests.trainer.test_hooks_processes import Threads, Together
 
-#: Processes of several are played one by one, each as if it were alone.
-pytestmark = pytest.mark.filterwarnings("ignore:.*no process gives:UserWarning")
 STEPS, ROWS, DIM = 20, (50, 30), 4
 
 
@@ -146,7 +147,12 @@ def test_tables_grow(clean, tmp_path):
         weights.fill_(-1)
     again = hooked(grown, tmp_path, scenario=job(rows=larger))
 
-    assert again.restore() == 8
+    with pytest.warns(HooksWarning) as warned:
+        assert again.restore() == 8
+    assert [str(each.message).split("; ")[0] for each in warned] == [
+        f"shards(): rows {each} are in no checkpoint"
+        for each in ("50 to 56 of table 0", "30 to 32 of table 1", "0 to 10 of table 2")
+    ]
     for table, rows in enumerate(ROWS):
         assert torch.equal(grown.weights[table][:rows], clean[8][table])
         assert (grown.weights[table][rows:] == -1).all()
@@ -160,89 +166,228 @@ def test_tables_grow(clean, tmp_path):
     assert len(list(tmp_path.glob("rows-*"))) == 1
 
 
-def test_one_that_is_killed_while_it_divides_rows_anew_begins_that_again(
-    clean, tmp_path, monkeypatch
-):
-    it = Counted()
-    hooks = hooked(it, tmp_path)
-    train(it, hooks, hooks.restore(), 8)
-    larger = (ROWS[0] + 7, ROWS[1])
-    with monkeypatch.context() as patch:
-        patch.setattr("cprsim.trainer.hooks.job_folder.JobFolder.write", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            hooked(Counted(2, larger), tmp_path, scenario=job(rows=larger))
-    assert hooked(Counted(), tmp_path).restore() == 8
-    assert hooked(Counted(2, larger), tmp_path, scenario=job(rows=larger)).restore() == 8
-
-
-def processes(counts, folder, **more):
-    """Hooks of processes with so many shards, each by itself in a folder of its own."""
+def processes(counts, folder, do, **more):
+    """Do the same in processes with so many shards each, at once; what each gave."""
     ends = [sum(counts[: n + 1]) for n in range(len(counts))]
-    for n, (count, end) in enumerate(zip(counts, ends, strict=True)):
-        it = Counted(sum(counts), mine=range(end - count, end))
-        yield it, hooked(it, folder / str(n), **more)
+    group, rows = Together(len(counts)), more.pop("rows", ROWS)
+    given = {"scenario": job(shards=sum(counts), rows=rows, policy=more.pop("policy", "full"))}
+
+    def process(n):
+        it = Counted(sum(counts), rows, mine=range(ends[n] - counts[n], ends[n]))
+        return do(it, hooked(it, folder(n), ranks=Threads(group, n), **given, **more))
+
+    with ThreadPoolExecutor(len(counts)) as pool:
+        return list(pool.map(process, range(len(counts))))
+
+
+def is_clean(it, state):
+    """Whether the rows of a process, and its MLP, are those of a job without hooks."""
+    for parts in it.shards().values():
+        for part in parts:
+            at = slice(part.first, part.first + len(part.weights))
+            if not torch.equal(part.weights, state[part.table][at]):
+                return False
+    return torch.equal(it.mlp.weight.detach(), state[-1])
+
+
+def trained_to(end, **more):
+    def do(it, hooks):
+        first = hooks.restore()
+        train(it, hooks, first, end)
+        return it, first
+
+    return do
+
+
+@pytest.mark.parametrize(
+    "numbers", [(2, 1, 2), (4, 3), (1, 4, 2), (3, 5, 1)], ids=lambda each: "-".join(map(str, each))
+)
+@pytest.mark.parametrize("policy", ["full", "cpr-vanilla"])
+def test_a_job_goes_on_with_other_numbers_of_processes_in_the_same_folders(
+    numbers, policy, clean, tmp_path
+):
+    """Six shards over so many processes; each number is killed a step after a save."""
+    for start, count in enumerate(numbers):
+        shares = [6 // count + (n < 6 % count) for n in range(count)]
+        end = min(8 * start + 9, STEPS)
+        found = processes(shares, lambda n: tmp_path / str(n), trained_to(end), policy=policy)
+        assert [first for _, first in found] == [8 * start] * count
+        assert all(is_clean(it, clean[end]) for it, _ in found)
+
+
+def refused(do):
+    try:
+        return do()
+    except CprsimError as error:
+        return str(error)
+
+
+def restored(it, hooks):
+    return refused(hooks.restore)
+
+
+def test_a_start_that_can_not_read_all_is_refused_in_all_processes(tmp_path):
+    processes((1, 1, 1), lambda n: tmp_path / str(n), trained_to(9))
+    (tmp_path / "2").rename(tmp_path / "away")
+    for counts in ((1, 1, 1), (3,), (1, 2)):
+        found = processes(counts, lambda n: tmp_path / str(n), restored)
+        assert set(found) == {
+            f"no checkpoint is left in {tmp_path}/2 (shards 2: rows 34 to 49 of table 0; rows 20 "
+            "to 29 of table 1), which the job had; bring it back, or begin in another folder"
+        }
+    assert not (tmp_path / "2").exists()
+    (tmp_path / "away").rename(tmp_path / "2")
+    assert processes((3,), lambda n: tmp_path / str(n), restored) == [8]
+
+
+def test_a_start_that_would_leave_rows_out_is_refused_in_all_processes(tmp_path):
+    """A script that gives what rank 0 held, started with one process."""
+    processes((1, 1), lambda n: tmp_path / str(n), trained_to(9))
+    it = Counted(2, mine=[0])
+    assert refused(hooked(it, tmp_path / "0").restore) == (
+        "shards(): no process gives rows 25 to 49 of table 0, which the checkpoints in "
+        f"{tmp_path}/0, {tmp_path}/1 have; give all rows, or another folder"
+    )
+
+
+def test_a_folder_of_before_goes_on_from_where_the_job_is(clean, tmp_path):
+    """Two processes, then one in the first folder, then one that is started in the second."""
+    processes((1, 1), lambda n: tmp_path / str(n), trained_to(5))
+    processes((2,), lambda _: tmp_path / "0", trained_to(9))
+    ((it, first),) = processes((2,), lambda _: tmp_path / "1", trained_to(STEPS))
+    assert first == 8
+    assert is_clean(it, clean[STEPS])
+
+
+def test_another_policy_takes_a_folder_of_its_own(clean, tmp_path):
+    processes((2,), lambda _: tmp_path / "it", trained_to(9))
+    (found,) = processes((2,), lambda _: tmp_path / "it", restored, policy="partial")
+    assert found == (
+        f"folder {tmp_path}/it: its checkpoints are of a policy 'full', not 'partial'; give that "
+        "policy, or a new folder and this one as `earlier`"
+    )
+    more = {"policy": "partial", "earlier": [tmp_path / "it"]}
+    ((it, first),) = processes((2,), lambda _: tmp_path / "other", trained_to(STEPS), **more)
+    assert first == 8
+    assert is_clean(it, clean[STEPS])
+
+
+def older(folder):
+    """Make it one as an older version wrote it, which does not say which processes there were."""
+    claim = json.loads((folder / "job.json").read_text())
+    (folder / "dense-0").rename(folder / "dense")
+    (folder / "job.json").write_text(json.dumps({k: claim[k] for k in ("tables", "generation")}))
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (2,)])
+def test_folders_of_an_older_version_are_read(counts, clean, tmp_path):
+    processes(counts, lambda n: tmp_path / str(n), trained_to(9))
+    for n in range(len(counts)):
+        older(tmp_path / str(n))
+    for first, end in ((8, 17), (16, STEPS)):
+        found = processes(counts, lambda n: tmp_path / str(n), trained_to(end))
+        assert [each[1] for each in found] == [first] * len(counts)
+    assert not (tmp_path / "0/dense").exists()
+
+
+def test_rows_that_an_older_version_does_not_know_of_are_not_taken_for_new(tmp_path):
+    processes((1, 1), lambda n: tmp_path / str(n), trained_to(9))
+    older(tmp_path / "0")
+    (found,) = processes((2,), lambda n: tmp_path / str(n), restored)
+    assert found == (
+        f"folder {tmp_path}/0: rows 25 to 49 of table 0 are in no checkpoint, and those of an "
+        "older version do not say whether other processes had them; give their folders as "
+        "`earlier`, or start once with the tables as they were"
+    )
+
+
+@pytest.mark.parametrize("at", ["stored", "claimed by one"])
+def test_a_start_that_is_killed_while_it_divides_rows_begins_that_again(
+    at, clean, tmp_path, monkeypatch
+):
+    """All have stored what they hold now, or one says so already."""
+    processes((1, 1), lambda n: tmp_path / str(n), trained_to(9))
+    write = JobFolder.write
+
+    def killed(self, claim):
+        if at == "claimed by one" and self.path.name == "0":
+            write(self, claim)
+        raise KeyboardInterrupt
+
+    def begun(it, hooks):
+        try:
+            hooks.restore()
+        except KeyboardInterrupt:
+            return "killed"
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobFolder, "write", killed)
+        found = processes((1, 1, 1), lambda n: tmp_path / str(n), begun)
+    assert found == ["killed"] * 3
+    for counts, end in (((1, 1, 1), 17), ((1, 1), STEPS)):
+        found = processes(counts, lambda n: tmp_path / str(n), trained_to(end))
+        assert [first for _, first in found] == [8 if end == 17 else 16] * len(counts)
+        assert all(is_clean(it, clean[end]) for it, _ in found)
 
 
 def test_a_changed_job_returns_to_what_all_processes_have(clean, tmp_path):
     """One has saved at step 16, the other was killed before; then a table is added."""
-    for mine, end in ((0, 17), (1, 15)):
-        it = Counted(2, mine=[mine])
-        hooks = hooked(it, tmp_path / str(mine))
-        train(it, hooks, hooks.restore(), end)
-    larger, together = (*ROWS, 11), Together(2)
 
-    def restored(mine):
-        it = Counted(2, larger, mine=[mine])
-        more = {"ranks": Threads(together, mine), "scenario": job(rows=larger)}
-        return it, hooked(it, tmp_path / str(mine), **more).restore()
+    def uneven(it, hooks):
+        hooks.restore()
+        train(it, hooks, 0, 15)
+        if it.mine[0] == 0:
+            hooks._ranks = hooks._saves._ranks = OneProcess()
+            train(it, hooks, 15, 17)
 
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(restored, range(2)))
+    processes((1, 1), lambda n: tmp_path / str(n), uneven)
+
+    def begun(it, hooks):
+        return it, hooks.restore()
+
+    with pytest.warns(HooksWarning, match="of table 2 are in no checkpoint"):
+        found = processes((1, 1), lambda n: tmp_path / str(n), begun, rows=(*ROWS, 11))
     for it, step in found:
         assert step == 8
-        for part in it.shards()[it.mine[0]][:2]:
-            at = slice(part.first, part.first + len(part.weights))
-            assert torch.equal(part.weights, clean[8][part.table][at])
+        del it.weights[2:], it.uses[2:]
+        assert is_clean(it, clean[8])
 
 
 @pytest.mark.parametrize("lost", [0, 1])
 @pytest.mark.parametrize("after", [(2,), (1, 1, 1, 1)])
 def test_accounts_of_all_processes_go_on_in_one(lost, after, tmp_path):
-    partly = job(policy="partial")
-    for it, hooks in processes((1, 1), tmp_path / "before", scenario=partly):
+    def failing(it, hooks):
         train(it, hooks, hooks.restore(), 12)
         hooks.on_failure({lost})
         train(it, hooks, 12, 17)
         hooks.save_now()
+
+    processes((1, 1), lambda n: tmp_path / "before" / str(n), failing, policy="partial")
     folders = [tmp_path / "before" / str(n) for n in range(2)]
 
     def told(counts, folder, **more):
-        found = [0.0] * 5
-        for _, hooks in processes(counts, folder, scenario=job(shards=sum(counts)), **more):
+        def do(it, hooks):
             assert hooks.restore() == 17
             known, updates = hooks.summary, hooks._state.updates.lost_and_all(STEPS)
             # Shards that are saved whole are counted, so updates are those of as many as there are.
-            mine = [known.pls, *updates, known.bytes_saved, known.failures / len(counts)]
-            found = [one + other for one, other in zip(found, mine, strict=True)]
-        return found
+            return [known.pls, *updates, known.bytes_saved, known.failures / len(counts)]
+
+        found = processes(counts, lambda n: folder / str(n), do, policy="partial", **more)
+        return [sum(each) for each in zip(*found, strict=True)]
 
     assert told(after, tmp_path / "after", earlier=folders) == told((1, 1), tmp_path / "before")
 
 
 @pytest.mark.parametrize(("before", "after"), [((1, 1), (2,)), ((2,), (1, 1)), ((2, 1), (1, 2, 1))])
-def test_rows_go_to_other_processes(before, after, clean, tmp_path):
-    """Shards of each process before, and after; every process is a folder of its own."""
-    for it, hooks in processes(before, tmp_path / "before"):
-        train(it, hooks, hooks.restore(), 9)
+def test_rows_go_to_other_folders(before, after, clean, tmp_path):
+    """Shards of each process before, and after; nothing is changed in the folders of before."""
+    processes(before, lambda n: tmp_path / "before" / str(n), trained_to(9))
     folders = [tmp_path / "before" / str(n) for n in range(len(before))]
     files = {each: each.stat().st_mtime_ns for each in (tmp_path / "before").rglob("*")}
-    for it, hooks in processes(after, tmp_path / "after", earlier=folders):
-        assert hooks.restore() == 8
-        for parts in it.shards().values():
-            for part in parts:
-                mine = slice(part.first, part.first + len(part.weights))
-                assert torch.equal(part.weights, clean[8][part.table][mine])
-        assert it.mlp.weight.item() == 8
+    more = {"earlier": folders}
+    found = processes(after, lambda n: tmp_path / "after" / str(n), trained_to(STEPS), **more)
+    assert [first for _, first in found] == [8] * len(after)
+    assert all(is_clean(it, clean[STEPS]) for it, _ in found)
     assert files == {each: each.stat().st_mtime_ns for each in files}
 
 

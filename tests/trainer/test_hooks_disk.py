@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from cprsim.errors import RunError, UsageError
-from cprsim.trainer import HooksWarning
+from cprsim.trainer import HooksWarning, TablePart
 from cprsim.trainer.hooks.checkpointed import Image
 from tests.trainer.held import STEPS, Held, hooks, said, steps
 from tests.trainer.loops import scenario
@@ -67,7 +67,7 @@ def test_saves_that_are_void_in_a_part_leave_the_last_checkpoint_that_is_whole(
     it.restore()
     steps(it, 10)
     it.save_now()
-    write, dense = Image.write, it._state._dense.store
+    write, dense = Image.write, it._state.stores.dense.store
 
     def refuses(self, step, returns_to):
         if self.store is dense:
@@ -109,21 +109,47 @@ def test_a_full_disk_at_the_start_is_said_before_training_begins(tmp_path, monke
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", refuse)
-    for begin in (it.restore, lambda: hooks(Held(), tmp_path / "other", "full")):
-        with pytest.raises(
-            RunError,
-            match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room",
-        ):
-            begin()
+    with pytest.raises(
+        RunError,
+        match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room",
+    ):
+        it.restore()
 
 
-def test_state_that_can_no_longer_be_stored_ends_no_training(tmp_path):
+@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
+@pytest.mark.parametrize("way", ["kind", "rows", "width"])
+def test_what_can_never_be_stored_again_ends_training(way, policy, tmp_path):
+    """At the save that finds it, written beside training or not; earlier checkpoints stay."""
+    adapter = Held()
+    job = {"steps": 40, "scenario": scenario(**{"async": {"system": "async", "interval": "10 s"}})}
+    it = hooks(adapter, tmp_path, policy, **job)
+    it.restore()
+    steps(it, 12)
+    it._saves.settle()
+    if way == "kind":
+        adapter.rest["mlp"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
+        wanted = r"^dense\(\)\.state\.mlp\.seen is a set"
+    else:
+        shape = (107, 8) if way == "rows" else (100, 9)
+        adapter.found = {0: [TablePart(1, torch.zeros(shape))], 1: adapter.parts[::2]}
+        wanted = "other shapes or types than at the start, first of table 0"
+    with pytest.raises(UsageError, match=wanted):
+        steps(it, 28)
+    assert hooks(Held(), tmp_path, policy, **job).restore() == it.summary.checkpoint > 0
+
+
+def test_what_fails_now_may_be_stored_later(tmp_path):
+    """An error of the loop's own `state_dict()` is warned of."""
     adapter = Held()
     it = hooks(adapter, tmp_path, "full")
     it.restore()
-    adapter.rest["mlp"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
-    with pytest.warns(HooksWarning, match="step 3 failed: UsageError: .*seen is a set"):
+    rest = adapter.rest["mlp"]
+    adapter.rest["mlp"] = type("", (), {"state_dict": lambda self: 1 / 0})()
+    with pytest.warns(HooksWarning, match="step 3 failed: ZeroDivisionError"):
         steps(it, 5)
+    adapter.rest["mlp"] = rest
+    steps(it, 5)
+    assert it.summary.checkpoint > 3
 
 
 def test_state_of_rows_that_the_first_step_makes_is_found_at_the_first_step(tmp_path):
@@ -136,11 +162,11 @@ def test_state_of_rows_that_the_first_step_makes_is_found_at_the_first_step(tmp_
         it.after_step({})
 
 
-@pytest.mark.parametrize("left", ["rows-0-0", "dense"])
+@pytest.mark.parametrize("left", ["rows-0-0", "dense-0"])
 def test_a_folder_that_has_checkpoints_of_nobody_knows_which_job(left, tmp_path):
     hooks(Held(), tmp_path).restore()
     (tmp_path / "job.json").unlink()
-    shutil.rmtree(tmp_path / ({"rows-0-0", "dense"} - {left}).pop())
+    shutil.rmtree(tmp_path / ({"rows-0-0", "dense-0"} - {left}).pop())
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(
         UsageError,
@@ -149,13 +175,13 @@ def test_a_folder_that_has_checkpoints_of_nobody_knows_which_job(left, tmp_path)
             "that back, or give another folder"
         ),
     ):
-        hooks(Held(), tmp_path)
+        hooks(Held(), tmp_path).restore()
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_names_of_new_folders_are_kept_once(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr("cprsim.trainer.hooks.process_state.sync_folder", synced.append)
+    monkeypatch.setattr("cprsim.trainer.hooks.stores.sync_folder", synced.append)
     it = hooks(Held(), tmp_path / "it", "full")
     it.restore()
     steps(it, 5)

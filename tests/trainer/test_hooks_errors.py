@@ -266,17 +266,22 @@ def test_a_dense_part_that_the_checkpoint_does_not_have(tmp_path):
 
 
 def test_a_folder_of_another_job(tmp_path):
-    hooks(Held(), tmp_path)
+    hooks(Held(), tmp_path).restore()
     smaller, wider = Held(((200, 8), (100, 8), (20, 8))), Held(((300, 8), (100, 16), (20, 8)))
-    for adapter in (smaller, wider):
-        with pytest.raises(
-            UsageError,
-            match=said(
-                f"folder {tmp_path}: has checkpoints of another job (tables differ); give another "
-                "folder"
-            ),
-        ):
-            hooks(adapter, tmp_path)
+    for adapter, wanted in (
+        (
+            smaller,
+            f"shards(): no process gives rows 200 to 299 of table 0, which the checkpoints in "
+            f"{tmp_path} have; give all rows, or another folder",
+        ),
+        (
+            wider,
+            f"folder {tmp_path}: has checkpoints of another job (tables differ); give another "
+            "folder",
+        ),
+    ):
+        with pytest.raises(UsageError, match=said(wanted)):
+            hooks(adapter, tmp_path).restore()
 
 
 def test_fewer_steps_than_are_done(tmp_path):
@@ -290,7 +295,7 @@ def test_fewer_steps_than_are_done(tmp_path):
             "those of the whole job"
         ),
     ):
-        hooks(Held(), tmp_path, steps=8)
+        hooks(Held(), tmp_path, "full", steps=8).restore()
 
 
 def test_a_folder_of_earlier_processes_that_has_nothing(tmp_path):
@@ -299,7 +304,7 @@ def test_a_folder_of_earlier_processes_that_has_nothing(tmp_path):
         UsageError,
         match=said(f"earlier: {tmp_path}/none has no checkpoints of hooks; leave it out"),
     ):
-        hooks(Held(), tmp_path / "it", earlier=[tmp_path / "none"])
+        hooks(Held(), tmp_path / "it", earlier=[tmp_path / "none"]).restore()
 
 
 def test_a_folder_that_can_not_be_used(tmp_path):
@@ -327,13 +332,13 @@ def test_a_folder_whose_job_can_not_be_read(tmp_path, content):
 def test_files_of_others_are_left_alone(tmp_path):
     hooks(Held(), tmp_path, "full").restore()
     for name in (".DS_Store", ".nfs01", "foo.npys", "notes.json"):
-        (tmp_path / "dense" / name).write_text(name)
+        (tmp_path / "dense-0" / name).write_text(name)
     it = hooks(Held(), tmp_path, "full")
     it.restore()
     for _ in range(STEPS):
         it.after_step({})
     for name in (".DS_Store", ".nfs01", "foo.npys", "notes.json"):
-        assert (tmp_path / "dense" / name).read_text() == name
+        assert (tmp_path / "dense-0" / name).read_text() == name
 
 
 def test_a_folder_whose_checkpoints_are_all_spoilt(tmp_path):
@@ -357,10 +362,11 @@ def test_a_shard_whose_checkpoints_are_gone(tmp_path):
     for file in (tmp_path / "rows-0-0").iterdir():
         file.unlink()
     with pytest.raises(
-        RunError,
+        UsageError,
         match=said(
-            f"folder {tmp_path}: has a checkpoint of step 3, but not of all shards of the job; "
-            "bring those back, or give another folder"
+            f"no checkpoint is left in {tmp_path} (shards 0, 1: rows 0 to 299 of table 0; rows 0 "
+            "to 99 of table 1; rows 0 to 19 of table 2), which the job had; bring it back, or "
+            "begin in another folder"
         ),
     ):
         hooks(Held(), tmp_path, "full").restore()

@@ -2,19 +2,20 @@
 
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from torch.optim import Optimizer
 
-from cprsim.errors import RunError, UsageError
+from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
-from cprsim.trainer.hooks.nested import from_bytes, is_sharded, joined, packed, unpacked
+from cprsim.trainer.hooks.nested import from_bytes, joined, packed, unpacked
 from cprsim.trainer.hooks.ranks import Least
+from cprsim.trainer.hooks.sharded import filled, is_sharded
 from cprsim.trainer.hooks.warned import HooksWarning
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
@@ -91,7 +92,7 @@ class CheckpointedDense:
 
     def image(self, accounts: dict[str, Any]) -> Image:
         """A copy of it."""
-        return Image(self.store, packed(self._state() | {"job": accounts}))
+        return Image(self.store, packed({"state": self._states(), "job": accounts}))
 
     def content(self) -> Arrays:
         """What another process can take over with `take`: all but shards, which are its own."""
@@ -107,41 +108,29 @@ class CheckpointedDense:
     def load(self, at_most: int) -> tuple[int, int]:
         """As `CheckpointedRows.load`."""
         found = _restored(self.store, self._folder, at_most)
-        whole = unpacked(found.arrays)
-        self.accounts = whole["job"]
-        self._load(whole)
+        self.take_whole(unpacked(found.arrays))
         return found.step, found.size
+
+    def take_whole(self, whole: Mapping[str, Any]) -> None:
+        """Take over what a checkpoint of the dense part has, with the accounts of the job."""
+        if whole.get("shards"):
+            raise UsageError(
+                f"{self._folder}: its sharded tensors are stored as an older version did; save "
+                "them with that version into files of torch.distributed.checkpoint"
+            )
+        live, state = self._adapter.dense(), whole["state"]
+        if live.keys() != state.keys():
+            raise UsageError(
+                f"dense(): gives {sorted(live)}, but the checkpoint has {sorted(state)}; give the "
+                "same, or another folder"
+            )
+        self.accounts = whole["job"]
+        for name, each in live.items():
+            now = each if isinstance(each, Optimizer) else each.state_dict()
+            each.load_state_dict(filled(state[name], now, f"dense().{name}"))
 
     def _states(self) -> dict[str, Mapping[str, Any]]:
         return {name: each.state_dict() for name, each in self._adapter.dense().items()}
-
-    def _state(self) -> dict[str, Any]:
-        """By name: `state` of what is here as a whole, `shards` of what others hold parts of."""
-        found: dict[str, Any] = {"state": {}, "shards": {}}
-        for name, state in self._states().items():
-            if is_sharded(state):
-                found["shards"][name] = _sharded().shards_as_bytes(state)
-            else:
-                found["state"][name] = state
-        return found
-
-    def _load(self, whole: Mapping[str, Any]) -> None:
-        live, state, shards = self._adapter.dense(), whole["state"], whole["shards"]
-        if live.keys() != state.keys() | shards.keys():
-            raise UsageError(
-                f"dense(): gives {sorted(live)}, but the checkpoint has "
-                f"{sorted({*state, *shards})}; give the same, or another folder"
-            )
-        for name, each in live.items():
-            if name in shards:
-                each.load_state_dict(_sharded().load_shards(shards[name], each.state_dict()))
-            else:
-                each.load_state_dict(state[name])
-
-
-def _sharded() -> Any:
-    """What knows torch.distributed.checkpoint, which takes a second to import."""
-    return import_module("cprsim.trainer.hooks.sharded")
 
 
 def together(
@@ -149,11 +138,18 @@ def together(
 ) -> tuple[int, int]:
     """Return all of these, in all processes, to the last checkpoint that every one of them has.
 
-    Gives its step, and the bytes read here. Where one has to go further back, all go as far.
+    Gives its step, and the bytes read here. Where one has to go further back, all go as far. Raises
+    `RunError` in all processes where one can't load.
     """
     size = 0
     while True:
-        loaded = [load(at_most) for load in loads]
+        failed, loaded = None, [(0, 0)]
+        try:
+            loaded = [load(at_most) for load in loads]
+        except CprsimError as error:
+            failed = error
+        if not least(int(failed is None)):
+            raise failed or RunError("another process can't load its part of a checkpoint")
         size += sum(read for _, read in loaded)
         steps = [step for step, _ in loaded]
         first, last = least(min(steps)), -least(-max(steps))

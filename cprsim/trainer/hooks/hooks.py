@@ -13,13 +13,12 @@ from typing import Generic, TypeVar
 
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Loss, Resumed, Saved, Train
-from cprsim.errors import CprsimError, RunError, UsageError
+from cprsim.errors import CprsimError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.job_folder import room_in
 from cprsim.trainer.hooks.notice import StopSignals
 from cprsim.trainer.hooks.observer import HooksObserver, Observers
 from cprsim.trainer.hooks.process_state import ProcessState
@@ -130,6 +129,7 @@ class TrainerHooks(Generic[_Batch]):
     ) -> None:
         _check_kinds(scenario, policy, folder, steps)
         (self._policy,) = scenario.select([policy])
+        self._system = scenario.policies[self._policy].system
         plan = scenario.plan(policy)
         HOOKS.check_plan(policy, plan, scenario.plans_of)
         if steps < 1:
@@ -145,13 +145,8 @@ class TrainerHooks(Generic[_Batch]):
             scenario.context.rows,
             plan.tracking,
             seed,
+            self._system,
         )
-        done = self._state.newest
-        if done > steps:
-            raise UsageError(
-                f"steps = {steps}: the folder {folder} has a checkpoint of step {done}; give as "
-                "many or more, those of the whole job"
-            )
         self._ranks = OneProcess() if ranks is None else ranks
         self._plan, self._final_save = plan, scenario.job.final_save
         self._planned_save_s = 0.0
@@ -166,7 +161,13 @@ class TrainerHooks(Generic[_Batch]):
         self._observer = Observers(observers)
         self._twins = twins_of(plan, adapter, self._state, self._ranks)
         self._saves = Saves(
-            self._state, self._job, self._servers, self._ranks, self._observer, self._twins
+            self._state,
+            self._job,
+            self._servers,
+            self._ranks,
+            self._observer,
+            self._twins,
+            by_rows=plan.tracking is not None,
         )
 
     # --- What a loop calls ---
@@ -184,25 +185,35 @@ class TrainerHooks(Generic[_Batch]):
         self._thread = threading.get_ident()
         self._job.watch.start()
         self._job.watch.reattribute("load")
-        self._look_for_gaps()
-        if self._ranks.least(int(self._state.stored)):
-            return self._recover(range(self._servers), dense=True, everything=True)
-        last = max(self._state.steps, default=0)
-        if last:
-            raise RunError(
-                f"folder {self._folder}: has a checkpoint of step {last}, but not of all shards of "
-                "the job; bring those back, or give another folder"
-            )
-        with room_in(self._folder):
-            self._saves.first()
+        stores = self._state.stores
+        begun = stores.begin(self._ranks)
+        self._check_steps(self._ranks.least(stores.newest))
+        self._warn_of_gaps()
+        if begun:
+            planned = bool(self._ranks.least(int(stores.stopped)))
+            return self._recover(range(self._servers), True, everything=True, planned=planned)
+        self._saves.first(0)
         self._started = self._unchecked = True
         self._job.watch.reattribute("train")
         self._job.watch.start()  # what the job begins with costs it nothing
         self._act()
         return 0
 
-    def _look_for_gaps(self) -> None:
-        """Warn of rows and shards that no process has: nothing saves them, nor loads them."""
+    def _check_steps(self, done: int) -> None:
+        if done > self._job.steps:
+            raise UsageError(
+                f"steps = {self._job.steps}: the folder {self._folder} has a checkpoint of step "
+                f"{done}; give as many or more, those of the whole job"
+            )
+
+    def _warn_of_gaps(self) -> None:
+        """Warn of rows and shards that no process has, and of rows that no checkpoint has."""
+        for each in self._state.stores.grown:
+            warnings.warn(
+                f"shards(): {each} are in no checkpoint; they keep the values that they have now",
+                HooksWarning,
+                stacklevel=3,
+            )
         missing = self._state.missing(self._ranks.total)
         if missing:
             warnings.warn(
@@ -224,6 +235,7 @@ class TrainerHooks(Generic[_Batch]):
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         self._thread = threading.get_ident()
+        self._state.stores.stopped = False
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
             self._state.check()
@@ -259,7 +271,8 @@ class TrainerHooks(Generic[_Batch]):
                 "save_now() in another thread than the loop's, which may be in the middle of a "
                 "step: call it between steps there, or send a signal that saving_on() listens for"
             )
-        return self._saves.everything(self._plan.last_save)
+        self._state.stores.stopped = self._saves.everything(self._plan.last_save)
+        return self._state.stores.stopped
 
     @contextmanager
     def saving_on(self, *signals: signal.Signals) -> Iterator[None]:
@@ -309,6 +322,7 @@ class TrainerHooks(Generic[_Batch]):
                     f"on_failure(): shard {missing[0]} of a process that has just been started is "
                     "lost as well; name it in all processes"
                 )
+            self._state.stores.replace()
             self._job.watch.start()
             self._job.watch.reattribute("load")
         return self._recover(lost, dense, everything=False)
@@ -358,22 +372,30 @@ class TrainerHooks(Generic[_Batch]):
         self._saves.settle()
         if not job.is_over(self._final_save):
             self._saves.do(self._plan.last_save._replace(blocking=True))
+        self._state.stores.stopped = True  # a job that is prolonged has not failed
 
     # --- Recovery ---
 
-    def _recover(self, lost: Collection[int], dense: bool, everything: bool) -> int:
-        """Return as the controller says, or `everything` where nothing but checkpoints is left."""
-        job = self._job
+    def _recover(
+        self, lost: Collection[int], dense: bool, everything: bool, planned: bool = False
+    ) -> int:
+        """Return as the controller says, or `everything` where nothing but checkpoints is left.
+
+        A `planned` restart is no failure: nobody is asked, or learns from it.
+        """
+        job, counts = self._job, self._saves.counts
         self._saves.settle_with_the_lost()
-        self._saves.counts["failures"] += 1
-        self._observer.lost(frozenset(lost), dense)
-        loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
-        answer = job.controller.answer(job.clock, loss)
+        answer = None
+        if not planned:
+            counts["failures"] += 1
+            self._observer.lost(frozenset(lost), dense)
+            loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
+            answer = job.controller.answer(job.clock, loss)
         job.watch.switch("load")
-        read = self._saves.counts["bytes_loaded"]
-        if answer.rollback == "all":
+        read = counts["bytes_loaded"]
+        if answer is not None and answer.rollback == "all":
             self._return_all()
-        elif everything:
+        elif answer is None or everything:
             whole = self._return_all()
             for _ in self._state.shards:
                 job.lose(whole)
@@ -381,13 +403,14 @@ class TrainerHooks(Generic[_Batch]):
             by_twins = answer.source in self._plan.live_tiers
             self._return_lost(lost, dense, self._twins if by_twins else None)
         latest = self._latest(job.usable.last.step)  # which all processes ask for
+        counts["failures"] = self._latest(counts["failures"])  # a new process knows of fewer
         if self._started:
             job.controller.tell(Resumed(job.clock, ()))
         else:
-            self._catch_up(latest)
+            self._catch_up(latest, planned)
         self._started = self._unchecked = True
         job.watch.switch("train")
-        self._observer.loaded(job.step, self._saves.counts["bytes_loaded"] - read)
+        self._observer.loaded(job.step, counts["bytes_loaded"] - read)
         self._until = job.step
         self._act()
         return job.step
@@ -404,6 +427,8 @@ class TrainerHooks(Generic[_Batch]):
         job.turns.return_to(step)
         if self._twins is not None:
             self._twins.averaged = step  # as before each save
+        if fresh:
+            self._saves.adopt(step)
         return whole
 
     def _return_lost(self, lost: Collection[int], dense: bool, twins: TwinShards | None) -> None:
@@ -442,11 +467,12 @@ class TrainerHooks(Generic[_Batch]):
             for name, number in before["counts"].items():
                 counts[name] += number
 
-    def _catch_up(self, latest: int) -> None:
+    def _catch_up(self, latest: int, planned: bool) -> None:
         """A new controller hears of what was before it: it may go by what it has seen.
 
-        Of this failure's end, of the failures before, and of the last save, of step `latest`, so
-        that it saves when those of other processes do; that took as long as the others in the mean.
+        Of this failure's end, unless the start was planned, of the failures before, and of the last
+        save, of step `latest`, so that it saves when those of other processes do; that took as long
+        as the others in the mean.
         """
         job, counts, seconds = self._job, self._saves.counts, self._job.watch.seconds
         saved = [latest]
@@ -458,7 +484,7 @@ class TrainerHooks(Generic[_Batch]):
             save_s = (seconds["save"] + seconds["stall"]) * job.pace / timed
         before = Clock(now.wall_s - min(save_s, now.wall_s), saved[0] * job.step_s)
         job.controller.tell(Resumed(before, ()))
-        for _ in range(counts["failures"] - 1):
+        for _ in range(counts["failures"] - (not planned)):
             job.controller.answer(before, Loss(frozenset({0}), frozenset()))
             job.controller.tell(Resumed(before, ()))
         for step, schedule in zip(saved, reversed(self._plan.schedules), strict=False):

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,13 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.errors import UsageError
+from cprsim.trainer.hooks.sharded import Chunk, StoredTensor, is_sharded, local_chunks
 from cprsim.trainer.members.parameters import Arrays
-
-#: Tensors of which a rank holds a shard, and where they are.
-_SHARDED = (
-    ("torch.distributed.tensor", "DTensor"),
-    ("torch.distributed._shard.sharded_tensor", "ShardedTensor"),  # TorchRec's
-)
 
 
 def as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
@@ -68,22 +62,12 @@ def packed(state: Mapping[str, Any]) -> Arrays:
 
 
 def unpacked(arrays: Arrays) -> Any:
-    """The state that `packed` made these arrays of; tensors in CPU memory."""
+    """The state that `packed` made these arrays of; tensors in CPU memory.
+
+    Of a tensor that processes hold in parts it is a `StoredTensor`, with the parts of one process.
+    """
     text, *contents = arrays
     return _meant(json.loads(text.tobytes()), contents)
-
-
-def is_sharded(state: Any) -> bool:
-    """Whether a state has tensors of which this rank holds a shard (DTensor, ShardedTensor)."""
-    if isinstance(state, Mapping):
-        return any(map(is_sharded, state.values()))
-    if isinstance(state, list | tuple):
-        return any(map(is_sharded, state))
-    # Of a module that nobody has imported there are no tensors.
-    known = [
-        getattr(sys.modules[module], name) for module, name in _SHARDED if module in sys.modules
-    ]
-    return isinstance(state, tuple(known))
 
 
 def _said(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> Any:
@@ -97,12 +81,24 @@ def _said(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> Any:
     if isinstance(value, list | tuple):
         parts = [_said(each, f"{where}.{at}", contents) for at, each in enumerate(value)]
         return {"tuple" if isinstance(value, tuple) else "list": parts}
+    if is_sharded(value):
+        return _said_of_parts(value, contents)
     # NumPy's float64 is a float as well, and would come back as one.
     if isinstance(value, Tensor | bytes | np.generic | np.ndarray):
         return _said_of_bytes(value, where, contents)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise _refused(f"a {type(value).__name__}", where)
+
+
+def _said_of_parts(value: Tensor, contents: list[NDArray[np.uint8]]) -> dict[str, Any]:
+    """The same of the parts of a tensor that this process holds."""
+    parts = []
+    for offset, content in local_chunks(value):
+        parts.append([list(offset), list(content.shape), len(contents)])
+        contents.append(as_bytes(content))
+    kind = str(value.dtype).removeprefix("torch.")
+    return {"parts": parts, "dtype": kind, "shape": list(value.shape)}
 
 
 def _said_of_bytes(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> dict[str, Any]:
@@ -132,17 +128,29 @@ def _refused(what: str, where: str) -> UsageError:
 def _meant(said: Any, contents: Sequence[NDArray[np.uint8]]) -> Any:
     if not isinstance(said, dict):
         return said
-    if "tensor" in said:
-        return from_bytes(contents[said["tensor"]], getattr(torch, said["dtype"]), said["shape"])
     if "bytes" in said:
         return contents[said["bytes"]].tobytes()
-    for name in ("array", "scalar"):
-        if name in said:
-            flat = np.frombuffer(contents[said[name]].tobytes(), said["dtype"])
-            array = flat.reshape(said["shape"]).copy()
-            return array if name == "array" else array[()]
+    if "shape" in said:
+        return _meant_of_shape(said, contents)
     for name, mapping in (("mapping", dict), ("counter", Counter)):
         if name in said:
             return mapping({_meant(k, contents): _meant(each, contents) for k, each in said[name]})
     kind = tuple if "tuple" in said else list
     return kind(_meant(each, contents) for each in next(iter(said.values())))
+
+
+def _meant_of_shape(said: Mapping[str, Any], contents: Sequence[NDArray[np.uint8]]) -> Any:
+    """A tensor, the stored parts of one, an array, or a scalar of NumPy."""
+    shape = said["shape"]
+    if "tensor" in said:
+        return from_bytes(contents[said["tensor"]], getattr(torch, said["dtype"]), shape)
+    if "parts" in said:
+        kind = getattr(torch, said["dtype"])
+        chunks = [
+            Chunk(tuple(offset), from_bytes(contents[at], kind, size))
+            for offset, size, at in said["parts"]
+        ]
+        return StoredTensor(kind, tuple(shape), chunks)
+    of_bytes = contents[said["array" if "array" in said else "scalar"]].tobytes()
+    array = np.frombuffer(of_bytes, said["dtype"]).reshape(shape).copy()
+    return array if "array" in said else array[()]

@@ -10,24 +10,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from torch import Tensor
 
-from cprsim.basics.files import sync_folder
 from cprsim.basics.futures import Ended, Threads
 from cprsim.contract import Tracking
 from cprsim.rows.model import RowModel
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.checkpointed import (
-    CheckpointedDense,
-    CheckpointedRows,
-    Image,
-    together,
-)
-from cprsim.trainer.hooks.job_folder import DENSE, opened, room_in
+from cprsim.trainer.hooks.checkpointed import Image, together
 from cprsim.trainer.hooks.layout import Layout, RowRange, check_live
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
+from cprsim.trainer.hooks.stores import ProcessStores
 from cprsim.trainer.hooks.update_count import UpdateCount
-from cprsim.trainer.members.store import CheckpointStore
 
 _Batch = TypeVar("_Batch")
 #: Threads that write: most of the time they wait for the disk.
@@ -83,6 +76,13 @@ class ProcessState(Generic[_Batch]):
         Who chooses the rows of a save, if they are chosen.
     seed
         Of what trackers draw.
+    policy
+        The system that saves.
+
+    Attributes
+    ----------
+    stores
+        Its checkpoints.
     """
 
     def __init__(
@@ -94,6 +94,7 @@ class ProcessState(Generic[_Batch]):
         rows: RowModel | None,
         tracking: Tracking | None,
         seed: int,
+        policy: str,
     ) -> None:
         self._adapter, self._tracking, self._seed = adapter, tracking, seed
         self._servers = servers
@@ -103,18 +104,7 @@ class ProcessState(Generic[_Batch]):
         check_live(given, adapter.shards())
         self._tables = rows.tracked_tables if rows is not None else ()
         self._trackers = self._new_trackers()
-        live = self._layout.tensors(given)
-        blocks = self._layout.blocks
-        with room_in(folder):
-            place = opened(
-                folder, self._layout, lambda: [each.bytes_of(live) for each in blocks], earlier
-            )
-            self._dense = CheckpointedDense(adapter, place.path / DENSE)
-            self._rows = [
-                CheckpointedRows(block, self._layout, adapter, place.rows(block.number))
-                for block in blocks
-            ]
-        self._folder = folder
+        self.stores = ProcessStores(adapter, self._layout, folder, earlier, policy)
         self._gap = False
         # Made here, and given its work by whoever trains: at the end of the interpreter what was
         # begun is ended, but no thread may be given more.
@@ -126,21 +116,6 @@ class ProcessState(Generic[_Batch]):
     def shards(self) -> tuple[int, ...]:
         """Numbers of the shards that are here."""
         return self._layout.shards
-
-    @property
-    def stored(self) -> bool:
-        """Whether all that is here has been stored before."""
-        return not any(store.empty for store in self._stores)
-
-    @property
-    def steps(self) -> list[int]:
-        """Of all checkpoints of anything here."""
-        return [step for store in self._stores for step in store.steps]
-
-    @property
-    def newest(self) -> int:
-        """The step of the newest checkpoint of which everything here is stored; -1: of none."""
-        return min(max(store.steps, default=-1) for store in self._stores)
 
     def missing(self, total: Callable[[float], float]) -> list[str]:
         """Shards and rows that no process has, in words; `total` adds up over all processes."""
@@ -177,8 +152,8 @@ class ProcessState(Generic[_Batch]):
         chosen = None if whole or self._trackers is None else self._trackers.select()
         live = self._layout.tensors(self._adapter.shards())
         accounts["updates"] = self.updates.document(chosen)
-        images = [each.image(live, chosen) for each in self._rows]
-        return Snapshot((*images, self._dense.image(accounts)), chosen)
+        images = [each.image(live, chosen) for each in self.stores.rows]
+        return Snapshot((*images, self.stores.dense.image(accounts)), chosen)
 
     def write(self, step: int, snapshot: Snapshot, returns_to: Collection[int]) -> Writing:
         """Begin to store it, all files at once; one is done before the next is begun.
@@ -188,11 +163,6 @@ class ProcessState(Generic[_Batch]):
         # Each of them is its own store; whoever returns takes a step that all of them have.
         submit = self._writers.submit
         return Writing([submit(each.write, step, returns_to) for each in snapshot.images])
-
-    def keep_folders(self) -> None:
-        """Have the disk keep the names of folders that were made: stores see to their files."""
-        sync_folder(self._folder)
-        sync_folder(self._folder.absolute().parent)
 
     def saved(self, snapshot: Snapshot, sure: bool) -> None:
         """Take note that what is in the snapshot is stored, or will be, which is not `sure`."""
@@ -212,17 +182,15 @@ class ProcessState(Generic[_Batch]):
 
     def load_all(self, at_most: int, ranks: Ranks) -> tuple[int, int]:
         """Return everything to one checkpoint; gives its step, and the bytes read."""
-        # The dense part first: an optimiser that loads may make state of rows anew.
-        loads = [self._dense.load, *(each.load for each in self._rows)]
-        loaded = together(loads, at_most, ranks.least)
+        loaded = together(self.stores.loads, at_most, ranks.least)
         self._trackers = self._new_trackers()
         self._gap = False
         return loaded
 
     def load_shard(self, shard: int, at_most: int) -> tuple[int, int]:
         """Return one shard to its last checkpoint; gives its step, and the bytes read."""
-        before = max((step for step in self.steps if step <= at_most), default=0)
-        held = [each for each in self._rows if each.has(shard)]
+        before = max((step for step in self.stores.steps if step <= at_most), default=0)
+        held = [each for each in self.stores.rows if each.has(shard)]
         loads = [partial(each.load, shard=shard) for each in held]
         step, size = together(loads, at_most, OneProcess().least)
         if self._trackers is not None:
@@ -265,23 +233,19 @@ class ProcessState(Generic[_Batch]):
 
     def load_dense(self, at_most: int) -> tuple[int, int]:
         """Return the dense part to its last checkpoint; gives its step, and the bytes read."""
-        return self._dense.load(at_most)
+        return self.stores.dense.load(at_most)
 
     def copy_dense(self, ranks: Ranks, lost: bool) -> int | None:
         """Take the dense part from a process that has it; gives its bytes, or None if none has."""
-        content = ranks.copied(None if lost else self._dense.content())
+        content = ranks.copied(None if lost else self.stores.dense.content())
         if content is None:
             return None
-        return self._dense.take(content) if lost else 0
+        return self.stores.dense.take(content) if lost else 0
 
     @property
     def accounts(self) -> dict[str, Any]:
         """What the checkpoint of the dense part says that was loaded last."""
-        return self._dense.accounts
-
-    @property
-    def _stores(self) -> list[CheckpointStore]:
-        return [self._dense.store, *(each.store for each in self._rows)]
+        return self.stores.dense.accounts
 
     def _new_trackers(self) -> ProcessTrackers | None:
         if self._tracking is None:

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from cprsim.contract import Save, Saved, Stored, Void
-from cprsim.errors import RunError
+from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
 from cprsim.trainer.coordinator.accounts import UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
 from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot, Writing
 from cprsim.trainer.hooks.ranks import Ranks
+from cprsim.trainer.hooks.room import check_room
 from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.hooks.warned import HooksWarning
 
+#: How a save ended in a process. All take the least: what fails in one counts in none.
+_STORED, _FAILED, _NEVER = 2, 1, 0
 #: What each process counts of a job.
 COUNTS = ("failures", "saves", "saves_failed", "bytes_saved", "bytes_loaded")
 
@@ -37,7 +40,8 @@ class Saves:
     """Carries out the saves that a controller asks for, one at a time.
 
     A save that fails in one process is void in all: it is warned of and told to the controller,
-    and training goes on.
+    and training goes on. It ends training in all if it would fail for ever: tables of other shapes,
+    state that can't be stored.
 
     Parameters
     ----------
@@ -53,6 +57,8 @@ class Saves:
         Told of what is stored, and what isn't.
     twins
         Averaged before each save, where there are groups with the same rows.
+    by_rows
+        Whether saves are of some rows.
     """
 
     def __init__(
@@ -63,10 +69,12 @@ class Saves:
         ranks: Ranks,
         observer: HooksObserver,
         twins: TwinShards | None,
+        by_rows: bool,
     ) -> None:
         self.counts = dict.fromkeys(COUNTS, 0)
         self._state, self._job, self._servers, self._ranks = state, job, servers, ranks
         self._observer, self._twins = observer, twins
+        self._by_rows = by_rows
         self._under_way: _UnderWay | None = None
         self._everywhere = 0  # the last step of which every process has all
         self._all_rows: int | None = None  # when all of them were saved last
@@ -76,11 +84,32 @@ class Saves:
         """Whether one is written beside training."""
         return self._under_way is not None
 
-    def first(self) -> None:
-        """Store what the job begins with; errors are the caller's."""
+    def first(self, step: int) -> None:
+        """Store what the job begins with, or goes on with in folders that have nothing yet.
+
+        Raises `RunError` in all processes where one can't, or has no room for those that follow.
+        """
         snapshot = self._state.snapshot(1.0, self._accounts(self._job.usable))
-        self._state.write(0, snapshot, returns_to=()).result()
-        self._state.keep_folders()
+        folder = self._state.stores.path
+        check_room(folder, snapshot.images, self._by_rows, self._ranks)
+        error = None
+        try:
+            self._state.write(step, snapshot, returns_to=()).result()
+            self._state.stores.keep_names()
+        except OSError as failed:
+            error = failed
+        if not self._ranks.least(int(error is None)):
+            raise RunError(
+                f"folder {folder}: the first checkpoint can't be stored "
+                f"({error or 'in another process'}); make room, or give another folder"
+            )
+        self._everywhere = step
+
+    def adopt(self, step: int) -> None:
+        """Store what was loaded from folders of processes before, if it was."""
+        if self._state.stores.moved:
+            self.first(step)
+            self._state.stores.claim(self._ranks)
 
     def do(self, save: Save) -> bool:
         """Save; False where training waited for it and it was void."""
@@ -129,20 +158,25 @@ class Saves:
         size, error = _ended(under_way.written)
         # What one process has not, none may count on, nor drop an older one for it. A process that
         # is lost here leaves it under way.
-        everywhere = bool(self._ranks.least(int(error is None)))
+        outcome = _STORED if error is None else _FAILED
+        if isinstance(error, UsageError):  # state that will be the same at the next save
+            outcome = _NEVER
+        agreed = self._ranks.least(outcome)
         self._under_way = None
-        if everywhere:
+        if agreed == _STORED:
             self._stored(under_way, size)
-        else:
-            self._job.controller.tell(Void(self._job.clock, under_way.save))
-            self._void(under_way, error)
-        return everywhere
+            return True
+        self._job.controller.tell(Void(self._job.clock, under_way.save))
+        if agreed == _NEVER:
+            raise error or RunError("another process can't store its state; see its error")
+        self._void(under_way, error)
+        return False
 
     def settle_with_the_lost(self) -> None:
         """The same after a failure, which may have taken a part of it: it counts if all have it."""
         under_way, self._under_way = self._under_way, None
         size, error = (0, None) if under_way is None else _ended(under_way.written)
-        self._everywhere = self._ranks.least(self._state.newest)
+        self._everywhere = self._ranks.least(self._state.stores.newest)
         if under_way is None:
             return
         if error is None and self._everywhere >= under_way.step:
@@ -154,7 +188,7 @@ class Saves:
         """The save with its snapshot, being written; nothing that goes wrong ends training."""
         job, state = self._job, self._state
         start_s = time.monotonic()
-        usable, snapshot = job.usable.kept_from(min(state.steps, default=0)), NOTHING
+        usable, snapshot = job.usable.kept_from(min(state.stores.steps, default=0)), NOTHING
         usable.put(job.step, save.portion, job.trained_s)
         job.watch.stop()
         accounts = self._accounts(usable)

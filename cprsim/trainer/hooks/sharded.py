@@ -1,65 +1,180 @@
-"""What each rank holds a shard of (`fully_shard`, TorchRec's tables), as bytes and back.
+"""Tensors of which each process holds a part (DTensor, ShardedTensor): stored by parts, and filled.
 
-torch.distributed.checkpoint knows what a rank holds of them and writes that; every rank keeps its
-own, without collectives, in the store that hashes all else of it. Its metadata are pickled: they
-are read after their hash was compared.
+A checkpoint has the parts of one process, each with its place in the whole. So any number of
+processes can be filled from the parts of all, and what no part covers is known.
 """
 
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from torch.distributed.checkpoint.default_planner import (
-    DefaultSavePlanner,
-    create_default_global_save_plan,
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from cprsim.errors import UsageError
+
+#: Tensors that are held in parts, and the modules that define them.
+_SHARDED = (
+    ("torch.distributed.tensor", "DTensor"),
+    ("torch.distributed._shard.sharded_tensor", "ShardedTensor"),  # TorchRec's
 )
-from torch.distributed.checkpoint.metadata import Metadata
-from torch.distributed.checkpoint.planner import SavePlan
-from torch.distributed.checkpoint.state_dict_loader import load
-from torch.distributed.checkpoint.state_dict_saver import save
-
-from cprsim.basics.owned import owned_folder
-
-#: Within a folder that goes with the process, should that be killed meanwhile.
-_FILES = "files"
 
 
-class _OwnShards(DefaultSavePlanner):
-    """Plans for this rank alone: the shards of others are theirs, and not missing."""
+class Chunk(NamedTuple):
+    """A part of a tensor, and the index in the whole of its first element."""
 
-    def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """As the default, which checks in the end that all ranks together have everything."""
-        plans, metadata = create_default_global_save_plan(all_plans)
-        self.global_plan = plans
-        (mine,) = plans
-        self.metadata = Metadata(metadata.state_dict_metadata, planner_data=mine.planner_data)
-        return plans, self.metadata
+    offset: tuple[int, ...]
+    content: Tensor
 
 
-@contextmanager
-def _without_others() -> Iterator[None]:
-    """Each rank for itself is what is wanted, and no cause for a warning."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "torch.distributed is disabled", UserWarning)
-        yield
+class StoredTensor(NamedTuple):
+    """The stored parts of one tensor; `shape` is that of the whole."""
+
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    chunks: list[Chunk]
 
 
-def shards_as_bytes(state: Mapping[str, Any]) -> dict[str, bytes]:
-    """What this rank holds of a state: files of torch.distributed.checkpoint, by name."""
-    with owned_folder() as owned, _without_others():
-        folder = owned / _FILES
-        save(dict(state), checkpoint_id=folder, planner=_OwnShards(), no_dist=True)
-        return {each.name: each.read_bytes() for each in folder.iterdir()}
+def is_sharded(state: Any) -> bool:
+    """Return whether a state has a tensor that is held in parts, or stored so, at any depth."""
+    if isinstance(state, StoredTensor):
+        return True
+    if isinstance(state, Mapping):
+        return any(map(is_sharded, state.values()))
+    if isinstance(state, list | tuple):
+        return any(map(is_sharded, state))
+    # A module that was never imported has made no tensors.
+    known = [
+        getattr(sys.modules[module], name) for module, name in _SHARDED if module in sys.modules
+    ]
+    return isinstance(state, tuple(known))
 
 
-def load_shards(files: Mapping[str, bytes], state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state, in place and given, with what those files hold."""
-    found = dict(state)
-    with owned_folder() as owned, _without_others():
-        folder = owned / _FILES
-        folder.mkdir()
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-        load(found, checkpoint_id=folder, no_dist=True)
-    return found
+def local_chunks(tensor: Tensor) -> list[Chunk]:
+    """The parts of a tensor that this process holds, without a copy; of a plain one, all of it."""
+    if not is_sharded(tensor):
+        found = [Chunk((0,) * tensor.dim(), tensor)]
+    elif hasattr(tensor, "local_shards"):
+        shards = tensor.local_shards()
+        found = [Chunk(tuple(each.metadata.shard_offsets), each.tensor) for each in shards]
+    else:
+        # DTensor's own list for torch.distributed.checkpoint: one part of this process.
+        parts: Any = tensor
+        local = parts.to_local()
+        found = [Chunk(tuple(each.offsets), local) for each in parts.__create_chunk_list__()]
+    return [each._replace(content=each.content.detach()) for each in found if each.content.numel()]
+
+
+def filled(stored: Any, live: Any, where: str) -> Any:
+    """Fill live tensors that are held in parts from their stored parts.
+
+    Parameters
+    ----------
+    stored
+        A state as it was stored.
+    live
+        The state that it replaces: a `state_dict()`, or an optimizer.
+    where
+        The name of the state, for messages.
+
+    Returns
+    -------
+    The stored state, with the live tensors in place of `StoredTensor`.
+
+    Raises
+    ------
+    UsageError
+        Where the live state has no such tensor, one of another shape, or elements that no stored
+        part covers.
+    """
+    if isinstance(live, Optimizer):
+        live = _with_state(live, stored)
+    if isinstance(stored, Tensor) and is_sharded(live):
+        stored = StoredTensor(stored.dtype, tuple(stored.shape), local_chunks(stored))
+    if isinstance(stored, StoredTensor):
+        _fill(stored, live, where)
+        return live
+    if isinstance(stored, Mapping):
+        at = live if isinstance(live, Mapping) else {}
+        found = {key: filled(each, at.get(key), f"{where}.{key}") for key, each in stored.items()}
+        return Counter(found) if isinstance(stored, Counter) else found
+    if isinstance(stored, list | tuple):
+        listed = live if isinstance(live, list | tuple) and len(live) == len(stored) else ()
+        given = listed or [None] * len(stored)
+        numbered = enumerate(zip(stored, given, strict=True))
+        return type(stored)(filled(each, its, f"{where}.{n}") for n, (each, its) in numbered)
+    return stored
+
+
+def merged(states: Sequence[Any]) -> Any:
+    """The first of several states that were stored alike, with the parts of all of them."""
+    first, *_ = states
+    if isinstance(first, StoredTensor):
+        alike = [each for each in states if isinstance(each, StoredTensor)]
+        return first._replace(chunks=[chunk for each in alike for chunk in each.chunks])
+    if isinstance(first, Mapping):
+        mappings = [each for each in states if isinstance(each, Mapping)]
+        found = {key: merged([each[key] for each in mappings if key in each]) for key in first}
+        return Counter(found) if isinstance(first, Counter) else found
+    if isinstance(first, list | tuple):
+        listed = [each for each in states if isinstance(each, list | tuple)]
+        listed = [each for each in listed if len(each) == len(first)]
+        return type(first)(merged(each) for each in zip(*listed, strict=True))
+    return first
+
+
+def _with_state(optimizer: Optimizer, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The state of an optimizer, with room for stored parts that its first step would make.
+
+    `torch.distributed.checkpoint.state_dict` makes that room by a step, which changes training.
+    """
+    live = optimizer.state_dict()
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    state = dict(live["state"])
+    for number, of in stored.get("state", {}).items():
+        if number >= len(parameters) or not is_sharded([parameters[number], of]):
+            continue
+        like = parameters[number]
+        made = {
+            name: torch.zeros_like(like, dtype=each.dtype)
+            for name, each in of.items()
+            if isinstance(each, Tensor | StoredTensor) and tuple(each.shape) == tuple(like.shape)
+        }
+        state[number] = made | state.get(number, {})
+    return live | {"state": state}
+
+
+def _fill(stored: StoredTensor, live: Any, where: str) -> None:
+    if not isinstance(live, Tensor) or tuple(live.shape) != stored.shape:
+        has = f"shape {tuple(live.shape)}" if isinstance(live, Tensor) else "no tensor"
+        raise UsageError(
+            f"{where}: {has} here, shape {stored.shape} in the checkpoint; give the same model, "
+            "and its optimizer itself"
+        )
+    for offset, part in local_chunks(live):
+        covered = torch.zeros(part.shape, dtype=torch.bool)
+        for other, content in stored.chunks:
+            here, there = _overlap(offset, part.shape, other, content.shape)
+            part[here] = content[there].to(part.device, part.dtype)
+            covered[here] = True
+        if not covered.all():
+            raise UsageError(
+                f"{where}: {int((~covered).sum()):,} of its {part.numel():,} elements in this "
+                "process are in none of the checkpoints that were read; give a new folder and the "
+                "folders of all processes that the job had as `earlier`"
+            )
+
+
+def _overlap(
+    first: Sequence[int], size: Sequence[int], other: Sequence[int], of: Sequence[int]
+) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """What two boxes share, as an index into each; empty where they share nothing."""
+    here, there = [], []
+    for one, length, two, width in zip(first, size, other, of, strict=True):
+        start, end = max(one, two), min(one + length, two + width)
+        end = max(start, end)
+        here.append(slice(start - one, end - one))
+        there.append(slice(start - two, end - two))
+    return tuple(here), tuple(there)

@@ -45,6 +45,15 @@ def is_merged(appended: int, base: int) -> bool:
     return appended > _MOST_DELTAS * base
 
 
+def most_bytes(size: int, deltas: bool) -> int:
+    """The bytes of all files that a store has at a time, of checkpoints of so many bytes.
+
+    Without `deltas` the last, the one before, and the one that is being written. With them the
+    chains of two bases, and the base into which the second is merged.
+    """
+    return round(size * (2 * (1 + _MOST_DELTAS) + 1)) if deltas else 3 * size
+
+
 def checkpoints_in(folder: Path) -> list[Manifest]:
     """All in a store's folder with a sound manifest, newest first; their files may be spoilt."""
     return _sound(folder, _names_in(folder))[0]

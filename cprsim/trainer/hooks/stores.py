@@ -1,0 +1,184 @@
+"""The checkpoints of one process of a job: where they are, from the start on."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cprsim.basics.files import sync_folder
+from cprsim.errors import RunError, UsageError
+from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.checkpointed import CheckpointedDense, CheckpointedRows
+from cprsim.trainer.hooks.earlier import EarlierCheckpoints
+from cprsim.trainer.hooks.job_folder import JobFolder
+from cprsim.trainer.hooks.layout import Layout
+from cprsim.trainer.hooks.ranks import Ranks
+from cprsim.trainer.hooks.start import Process, Start, agreed_start, claim_of
+from cprsim.trainer.members.store import CheckpointStore
+
+
+class ProcessStores:
+    """The stores of the dense part and of each block of rows, and the folder that they are in.
+
+    Parameters
+    ----------
+    adapter, layout
+        Lead to the tensors of this process, and say which rows these are.
+    folder
+        For the checkpoints of this process.
+    earlier
+        Folders of processes that the job had before, where `folder` is new.
+    policy
+        The system that saves.
+
+    Attributes
+    ----------
+    dense, rows
+        What is stored.
+    """
+
+    dense: CheckpointedDense
+    rows: list[CheckpointedRows]
+
+    def __init__(
+        self,
+        adapter: ShardAdapter[Any],
+        layout: Layout,
+        folder: Path,
+        earlier: Sequence[Path],
+        policy: str,
+    ) -> None:
+        self._adapter, self._layout, self._policy = adapter, layout, policy
+        tables = json.loads(json.dumps(layout.document()))  # as a claim has them
+        whole = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
+        self._mine = Process(whole, [*layout.shards], tables, tuple(earlier))
+        self._folder = JobFolder(folder)
+        self._start: Start | None = None
+        self._earlier: EarlierCheckpoints | None = None
+        self._stopped = self._folder.stopped
+
+    def begin(self, ranks: Ranks) -> bool:
+        """Find what the job starts from; False if that is nothing. All processes call it.
+
+        Raises as `agreed_start` does, with nothing written.
+
+        What is loaded from the checkpoints of other processes counts as stored here only after
+        `claim`, so that a start which is killed can be repeated.
+        """
+        start = agreed_start(self._mine, self._folder, self._policy, ranks)
+        if start.sources:
+            self._folder.clear(start.generation)
+        self._start = start
+        with _room(self.path):
+            if not start.sources:
+                self._folder.write(claim_of(start, self._mine, self._policy))
+                self._folder.keep_only(start.generation)
+            self._open(start.generation)
+        if start.sources:
+            self._stopped = all(JobFolder(each.process.folder).stopped for each in start.sources)
+            self._earlier = EarlierCheckpoints(
+                start.sources,
+                self._layout,
+                lambda: self._layout.tensors(self._adapter.shards()),
+                self.dense.take_whole,
+            )
+        return start.begun
+
+    def replace(self) -> None:
+        """Open the folder of a lost process, in whose place this one goes on.
+
+        Raises `UsageError` where it holds other rows than this process.
+        """
+        claim = self._folder.claim
+        if claim is None or claim.processes is None or claim.tables != self._mine.tables:
+            raise UsageError(
+                f"folder {self._folder.path}: does not have the checkpoints of the lost process, "
+                "with the same rows; start all processes again"
+            )
+        self._open(claim.generation)
+
+    def claim(self, ranks: Ranks) -> None:
+        """Go on from here alone, once all processes have stored what they loaded. All call it."""
+        assert self._start is not None
+        self._earlier = None
+        self._folder.write(claim_of(self._start, self._mine, self._policy))
+        ranks.least(1)  # others may still read what is removed now
+        self._folder.keep_only(self._start.generation)
+
+    @property
+    def path(self) -> Path:
+        """The folder of this process."""
+        return self._folder.path
+
+    @property
+    def moved(self) -> bool:
+        """Whether what the job starts from is still in folders of processes before."""
+        return self._earlier is not None
+
+    @property
+    def grown(self) -> list[str]:
+        """Rows of this process that no checkpoint has, in words."""
+        return [] if self._start is None else self._start.grown
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps of all checkpoints of anything here."""
+        return [step for store in self._all for step in store.steps]
+
+    @property
+    def newest(self) -> int:
+        """The step of the newest checkpoint of which everything here is stored; -1: of none."""
+        if self._earlier is not None:
+            return self._earlier.newest
+        return min(max(store.steps, default=-1) for store in self._all)
+
+    @property
+    def loads(self) -> list[Callable[[int], tuple[int, int]]]:
+        """What loads everything, as `CheckpointedRows.load` does."""
+        if self._earlier is not None:
+            return [self._earlier.load]
+        # The dense part first: an optimizer that loads may make the state of rows again.
+        return [self.dense.load, *(each.load for each in self.rows)]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the job was stopped on purpose after the step that was done last."""
+        return self._stopped
+
+    @stopped.setter
+    def stopped(self, stopped: bool) -> None:
+        if stopped != self._stopped:
+            self._folder.set_stopped(stopped)
+            self._stopped = stopped
+
+    def keep_names(self) -> None:
+        """Have the disk keep the names of folders that were made; stores sync their files."""
+        sync_folder(self._folder.path)
+        sync_folder(self._mine.folder.parent)
+
+    def _open(self, generation: int) -> None:
+        folder, blocks = self._folder, self._layout.blocks
+        self.dense = CheckpointedDense(self._adapter, folder.dense(generation))
+        self.rows = [
+            CheckpointedRows(
+                block, self._layout, self._adapter, folder.rows(block.number, generation)
+            )
+            for block in blocks
+        ]
+
+    @property
+    def _all(self) -> list[CheckpointStore]:
+        return [self.dense.store, *(each.store for each in self.rows)]
+
+
+@contextmanager
+def _room(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"folder {folder}: the first checkpoint can't be stored ({error}); make room, or give "
+            "another folder"
+        ) from None
