@@ -39,7 +39,8 @@ _READ: Final = "this command reads {}"
 _IRREGULAR: Final = "only a regular file can be replaced, not {}"
 _FOREIGN: Final = "cprsim did not write {}"
 _CHANGED: Final = "manifest.json does not match {}"
-_UNKNOWN: Final = "manifest.json was changed or is not cprsim's, so it does not show who wrote {}"
+_UNSOUND: Final = "{} is not as cprsim wrote it"
+_UNKNOWN: Final = "nothing shows that cprsim wrote {}"
 
 
 def check_folder(folder: Path, names: Iterable[str], option: str, *, force: bool) -> None:
@@ -60,12 +61,8 @@ def check_folder(folder: Path, names: Iterable[str], option: str, *, force: bool
             return
         written = written_files(folder)
         foreign = _UNKNOWN if not written and (folder / MANIFEST).exists() else _FOREIGN
-        kept = _grouped(
-            {
-                name: _unlike(folder / name, written[name]) if name in written else foreign
-                for name in there
-            }
-        )
+        faults = {name: _unlike(folder / name, written.get(name), foreign) for name in there}
+        kept = _grouped({MANIFEST: faults.pop(MANIFEST, None), **faults})
     if kept:
         raise UsageError(
             f"{option} {folder}: {kept}; give another folder, or --force to replace what is there"
@@ -118,8 +115,10 @@ def _never_replaced(path: Path, read: set[tuple[int, int]]) -> str | None:
     return "{} " + link_to(path) if path.is_symlink() else None
 
 
-def _unlike(path: Path, digest: str) -> str | None:
+def _unlike(path: Path, digest: str | None, foreign: str) -> str | None:
     """How a file differs from the one that a manifest names."""
+    if digest is None:
+        return _UNSOUND if path.name == MANIFEST else foreign
     with path.open("rb") as file:
         same = hashlib.file_digest(file, "sha256").hexdigest() == digest
     return None if same else _CHANGED

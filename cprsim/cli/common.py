@@ -75,10 +75,12 @@ def check_text(path: Path) -> None:
 
 def sweep_folder(path: Path) -> Path:
     """The folder of a sweep, refused likewise."""
+    from cprsim.basics.reading import note
     from cprsim.errors import UsageError
 
     if not (path / "sweep.db").is_file():
         raise UsageError(f"{path}: holds no sweep; name the folder given to cprsim sweep --out")
+    note(path / "sweep.db")
     return path
 
 
