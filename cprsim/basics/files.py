@@ -90,8 +90,9 @@ def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
 def finish_others(folder: Path) -> None:
     """Do what writers into a folder who were killed have left to do."""
     if folder.is_dir():
-        with held_back(), locked(folder):
-            _finish_others(folder)
+        if (folder / _COMMITTED).is_dir():
+            with naming(folder), held_back(), locked(folder):
+                _finish_others(folder)
         remove_orphans(folder)
 
 
