@@ -257,7 +257,7 @@ def test_force_replaces_the_others(place) -> None:
 
 
 def test_two_commands_share_a_folder(folder) -> None:
-    """Each manifest names what the other command left, and a changed file is nobody's output."""
+    """Each manifest names what the other command left, and a changed file is kept."""
     first = output.OutputFolder(folder, ["a", "both", "manifest.json"], force=False)
     first.write(with_manifest({"a": b"1", "both": b"1"}, {}), silent=True)
     second = output.OutputFolder(folder, ["b", "both", "manifest.json"], force=False)
