@@ -18,6 +18,8 @@ from PIL import Image
 from rich.console import Console
 
 import cprsim
+from cprsim.basics.files import write_all
+from cprsim.basics.manifest import with_manifest
 from cprsim.cli import command as cli
 from cprsim.report import outputs
 from cprsim.report.tables import RunTable
@@ -312,6 +314,8 @@ def test_the_scenario_that_is_written_gives_the_same_run(run_twice, folder):
 
 def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
     manifest = json.loads(run_twice[0]["manifest.json"])
+    own = manifest.pop("manifest_sha256")
+    assert own == hashlib.sha256(_canonical(manifest)).hexdigest()
     git = manifest.pop("git")  # of the repository that the code lies in, if it lies in one
 
     assert git is None or re.fullmatch("[0-9a-f]{40}", git["commit"])
@@ -336,6 +340,10 @@ def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
     }
 
 
+def _canonical(document: dict) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
 def test_the_picture_is_a_sound_png(run_twice):
     picture = run_twice[0]["breakdown.png"]
     with Image.open(io.BytesIO(picture)) as image:
@@ -347,10 +355,9 @@ def test_the_picture_is_a_sound_png(run_twice):
 
 
 def test_out_replaces_its_own_files_and_leaves_the_others(run_twice, folder):
-    Path("out").mkdir()
-    Path("out/results.csv").write_text("old")
+    old = {"results.csv": b"old", "fleet-breakdown.png": b"of a run of another kind"}
+    write_all(Path("out"), with_manifest(old, {}))
     Path("out/notes.txt").write_text("mine")
-    Path("out/fleet-breakdown.png").write_text("of a run of another kind")
     arguments = ["--replications", "5", "--seed", "4", "--out", "out"]
 
     assert cli._main(["run", KAGGLE, *arguments]) == 0

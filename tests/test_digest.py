@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 import cprsim
+from cprsim.basics.files import write_all
+from cprsim.basics.manifest import with_manifest
 from cprsim.cli.command import _main
 from cprsim.errors import UsageError
 from cprsim.runs import runner
@@ -198,8 +200,7 @@ def test_out_leaves_the_rows_away_and_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runner, "MOST_ROWS", 1)
     (tmp_path / "job.toml").write_text(cprsim.Scenario(**_JOB).to_toml())
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out/results.csv").write_text("of another run")
+    write_all(tmp_path / "out", with_manifest({"results.csv": b"of another run"}, {}))
 
     assert _main(["run", "job.toml", "--replications", "200", "--out", "out"]) == 0
     told = capsys.readouterr()

@@ -54,7 +54,9 @@ def test_a_link_that_leads_nowhere_is_no_folder(folder: Path, capsys) -> None:
     Path("out").symlink_to("nowhere")
 
     assert command._main(["run", KAGGLE, "--replications", "1", "--out", "out"]) == 2
-    assert capsys.readouterr().err == "cprsim: --out out: is a link that leads nowhere\n"
+    assert capsys.readouterr().err == (
+        "cprsim: --out out: out is a link to nowhere, which does not exist; remove that link\n"
+    )
 
 
 def test_mistakes_are_mistakes_with_closed_streams_too() -> None:

@@ -53,7 +53,7 @@ def test_a_copy_is_the_same_file(name: str, folder, capsys: pytest.CaptureFixtur
         (["scenarios", "--copy", "a.toml"], "--copy a.toml: give the name of what is to be copied"),
         (
             ["scenarios", "tiered", "--copy", "mine.toml"],
-            "--copy mine.toml: is there already; choose another name",
+            "--copy mine.toml: exists already; give another name, or --force to replace it",
         ),
         (
             ["run", "quikstart"],

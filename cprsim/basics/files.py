@@ -26,8 +26,8 @@ def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out
     try:
         missing = _missing(folder)
         there = missing[0].parent if missing else folder
-        if any(each.is_symlink() for each in missing):
-            raise UsageError(f"{option} {folder}: is a link that leads nowhere")
+        if links := [each for each in missing if each.is_symlink()]:
+            raise UsageError(f"{option} {folder}: {links[0]} {link_to(links[0])}; remove that link")
         if not there.is_dir():
             raise UsageError(f"{option} {folder}: {there} is a file, not a folder")
         if not os.access(there, os.W_OK | os.X_OK):
@@ -37,6 +37,19 @@ def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out
                 raise UsageError(f"{option} {folder}: {folder / name} is a folder")
     except OSError as error:
         raise UsageError(f"{option} {folder}: {error.strerror}") from None
+
+
+def link_to(path: Path) -> str:
+    """Return where a link leads, as the rest of a sentence about it."""
+    missing = "" if path.exists() else ", which does not exist"
+    return f"is a link to {path.readlink()}{missing}"
+
+
+def absent(path: Path) -> str:
+    """Return why there is no file at `path`: none of that name, or a link that leads nowhere."""
+    if path.is_symlink():
+        return f"{link_to(path)}; point it at a file that does"
+    return "no such file"
 
 
 def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
@@ -77,8 +90,9 @@ def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
 def finish_others(folder: Path) -> None:
     """Do what writers into a folder who were killed have left to do."""
     if folder.is_dir():
-        with held_back(), locked(folder):
-            _finish_others(folder)
+        if (folder / _COMMITTED).is_dir():
+            with naming(folder), held_back(), locked(folder):
+                _finish_others(folder)
         remove_orphans(folder)
 
 

@@ -1,4 +1,4 @@
-"""The manifest of a result: what it takes to get it again, and what its other files hold."""
+"""The manifest of a result: how to repeat it, and the hashes of its files and of itself."""
 
 import hashlib
 import json
@@ -6,37 +6,88 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cprsim.basics.files import MANIFEST
+from cprsim.basics.files import MANIFEST, Content
 from cprsim.errors import UsageError
 
-_HASHES = "files_sha256"
+_HASHES, _EARLIER, _OWN = "files_sha256", "earlier_files_sha256", "manifest_sha256"
 
 
 def with_manifest(contents: Mapping[str, bytes], about: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of a result and the manifest, which tells their hashes."""
+    """Return the files of a result and the manifest that names them with their hashes."""
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    document = {**about, _HASHES: dict(sorted(hashes.items()))}
-    return {**contents, MANIFEST: (json.dumps(document, indent=2) + "\n").encode()}
+    return {**contents, MANIFEST: _signed({**about, _HASHES: dict(sorted(hashes.items()))})}
+
+
+def with_earlier(contents: Mapping[str, Content], folder: Path) -> dict[str, Content]:
+    """Return `contents`, their manifest naming the other files that cprsim wrote to `folder`.
+
+    Else `run` and `advise` into one folder would each forget the files of the other.
+    """
+    manifest = contents.get(MANIFEST)
+    others = written_files(folder).items()
+    earlier = {name: each for name, each in others if name not in contents and name != MANIFEST}
+    if not earlier or not isinstance(manifest, bytes):
+        return dict(contents)
+    document = json.loads(manifest) | {_EARLIER: earlier}
+    del document[_OWN]
+    return {**contents, MANIFEST: _signed(document)}
+
+
+def written_files(folder: Path) -> dict[str, str]:
+    """Return the files that the manifest of a folder names, itself too, each with its SHA-256.
+
+    A manifest that is damaged, changed or not of cprsim's names none.
+    """
+    try:
+        content = (folder / MANIFEST).read_bytes()
+        document = _parsed(content)
+        named = {**document.get(_EARLIER, {}), **document[_HASHES]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {**named, MANIFEST: hashlib.sha256(content).hexdigest()}
 
 
 def read_manifest(folder: Path, names: Iterable[str]) -> dict[str, Any]:
-    """What the manifest of a folder says, where these files are those that it was written with.
+    """Return what the manifest of a folder says, if these files are as it was written with them.
 
     Raises
     ------
     UsageError
-        If a file is another: it was changed, or a run was killed while it replaced them all.
+        If the manifest or a file was changed, or a run was killed while it replaced them all.
     """
     try:
-        found = json.loads((folder / MANIFEST).read_bytes())
-        hashes = found.get(_HASHES, {})  # an older cprsim wrote none
-        written = {name: hashes[name] for name in names if name in hashes}
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        raise UsageError(f"{folder / MANIFEST}: is no manifest of cprsim; run that again") from None
+        found = _parsed((folder / MANIFEST).read_bytes())
+        written = {name: found[_HASHES][name] for name in names if name in found[_HASHES]}
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(
+            f"{folder / MANIFEST}: is not as cprsim wrote it; run that again, with --force"
+        ) from None
     for name, digest in written.items():
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
             raise UsageError(
                 f"{folder / name}: is not what {MANIFEST} says; it was changed, or its run was "
-                "killed as it replaced them: run that again"
+                "killed as it replaced them: run that again, with --force"
             )
-    return found  # type: ignore[no-any-return]
+    return found
+
+
+def _signed(document: Mapping[str, Any]) -> bytes:
+    whole = {**document, _OWN: _hash(document)}
+    return (json.dumps(whole, indent=2) + "\n").encode()
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    """The document of a manifest; `ValueError`, `KeyError` or `TypeError` if it was changed."""
+    try:
+        document = json.loads(content)
+    except RecursionError:
+        raise ValueError from None
+    if not isinstance(document, dict) or document.pop(_OWN) != _hash(document):
+        raise ValueError
+    return document
+
+
+def _hash(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of all that a manifest says but this."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

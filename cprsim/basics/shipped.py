@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from cprsim.basics.files import absent
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
 from cprsim.version import PACKAGE
@@ -71,8 +72,8 @@ def located(path: str | Path) -> Path:
 
 def missing(path: Path) -> str:
     """What is to be said of a scenario that isn't there."""
-    if not _bare(path):
-        return f"{path}: no such file"
+    if not _bare(path) or path.is_symlink():
+        return f"{path}: {absent(path)}"
     return f"{path}: no such file, and no scenario of that name; {nearest(path.name, names())}"
 
 

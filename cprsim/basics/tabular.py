@@ -20,6 +20,7 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, BinaryIO
 
+from cprsim.basics.files import absent
 from cprsim.basics.patient import open_patiently
 from cprsim.errors import LogError
 
@@ -57,7 +58,7 @@ def opened(path: LogPath) -> Iterator[BinaryIO]:
                 raise LogError(f"{path}: is an archive; unpack it and name one of its files")
             yield file
     except FileNotFoundError:
-        raise LogError(f"{path}: no such file") from None
+        raise LogError(f"{path}: {absent(Path(path))}") from None
     except IsADirectoryError:
         raise LogError(f"{path}: is a directory, not a log") from None
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:

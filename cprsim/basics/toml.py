@@ -7,8 +7,10 @@ import re
 import tomllib
 from collections.abc import Iterator
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
+from cprsim.basics.files import absent
 from cprsim.basics.patient import open_patiently
 from cprsim.errors import ScenarioError, printable
 
@@ -34,7 +36,7 @@ def text_of(path: str | PathLike[str]) -> str:
             raise ScenarioError(f"{path}: is longer than {MOST_BYTES:,} bytes, no scenario")
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
-        raise ScenarioError(f"{path}: no such file") from None
+        raise ScenarioError(f"{path}: {absent(Path(path))}") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{path}: can't be read: is not UTF-8 text") from None
     except OSError as error:

@@ -15,8 +15,8 @@ from cprsim.cli.common import (
     print_json,
     print_table,
     share,
-    write,
 )
+from cprsim.cli.output import Force, OutputFolder, output
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
@@ -56,9 +56,8 @@ def advise(
         str, typer.Option(help="What that bounds: pls, or updates lost by priority saving.")
     ] = "pls",
     seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for report.html, answer.json ...")
-    ] = None,
+    out: Annotated[Path | None, output(help="Folder for report.html, answer.json ...")] = None,
+    force: Force = False,
     closed_form: Annotated[
         bool, typer.Option("--closed-form", help="CPR's decision by its equations alone, at once.")
     ] = False,
@@ -66,7 +65,6 @@ def advise(
     as_json: Json = False,
 ) -> None:
     """Which policy, with which settings, and how sure."""
-    from cprsim.basics import files
     from cprsim.fleets.fleet import Fleet, of_job
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
@@ -77,10 +75,11 @@ def advise(
         _check_alone(out, system, max_spares, max_pls, max_updates_lost, max_auc_drop, max_memory)
         _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
         return
+    folder = None
     if out is not None:
         from cprsim.report.answer_page import NAMES
 
-        files.check_writable(out, NAMES)
+        folder = OutputFolder(out, NAMES, force=force)
     advice, robust = _advised(
         job,
         as_json,
@@ -97,12 +96,12 @@ def advise(
         quality=quality,
         seed=seed,
     )
-    if out is not None:
+    if folder is not None:
         from cprsim.report.answer_page import contents
         from cprsim.report.source import ScenarioSource
 
         source = ScenarioSource(text, tuple(overrides or ()), None)
-        write(out, contents(advice, robust, source), silent=as_json)
+        folder.write(contents(advice, robust, source), silent=as_json)
     if as_json:
         held = None if robust is None else robust.document()
         print_json(advice.document() | {"robustness": held})

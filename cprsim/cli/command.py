@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -97,10 +98,12 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def _main(arguments: list[str]) -> int:
     """The exit code: 0 when done, 1 when the run failed, 2 when the input is wrong."""
+    from cprsim.basics.reading import recorded
     from cprsim.errors import CprsimError, RunError
 
     try:
-        code = app(arguments or ["--help"], prog_name="cprsim", standalone_mode=False) or 0
+        with recorded():
+            code = app(arguments or ["--help"], prog_name="cprsim", standalone_mode=False) or 0
         sys.stdout.flush()
     except typer.Exit as stop:
         code = stop.exit_code
@@ -110,11 +113,27 @@ def _main(arguments: list[str]) -> int:
         return 0 if _completes(arguments) else _complain_of_exit(stop)
     except _CommandError as error:
         return _complain(error.format_message(), 2)
-    except CprsimError as error:
-        return _complain(str(error), 1 if isinstance(error, RunError) else 2)
-    except (OSError, MemoryError) as error:
+    except (CprsimError, OSError, MemoryError) as error:
+        if not _has_folder():
+            where = os.environ.get("PWD", ".")
+            return _complain(
+                f"the working directory {where} does not exist any more; change to one that does "
+                "(cd), and run the command again",
+                2,
+            )
+        if isinstance(error, CprsimError):
+            return _complain(str(error), 1 if isinstance(error, RunError) else 2)
         return _complain_of_the_system(error)
     return _complain("interrupted; no file is half-written", 1) if code == _INTERRUPTED else code
+
+
+def _has_folder() -> bool:
+    """Return whether the working directory is still there."""
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
 
 
 def _complain_of_exit(stop: SystemExit) -> int:

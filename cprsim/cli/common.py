@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from cprsim.basics.files import Content
     from cprsim.scenario import Scenario
 
 _SCENARIO = "A scenario file (TOML), or the name of a shipped one"
@@ -52,11 +50,15 @@ def scenario_or_sweep(path: Path) -> Path:
 
 def there(path: Path | None) -> Path | None:
     """The path of a log or a folder, which is there, or the name of a shipped scenario."""
+    from cprsim.basics.files import absent
+    from cprsim.basics.reading import note
     from cprsim.basics.shipped import located
     from cprsim.errors import LogError
 
     if path is not None and not located(path).exists():
-        raise LogError(f"{path}: no such file")
+        raise LogError(f"{path}: {absent(path)}")
+    if path is not None:
+        note(located(path))
     return path
 
 
@@ -73,10 +75,12 @@ def check_text(path: Path) -> None:
 
 def sweep_folder(path: Path) -> Path:
     """The folder of a sweep, refused likewise."""
+    from cprsim.basics.reading import note
     from cprsim.errors import UsageError
 
     if not (path / "sweep.db").is_file():
         raise UsageError(f"{path}: holds no sweep; name the folder given to cprsim sweep --out")
+    note(path / "sweep.db")
     return path
 
 
@@ -281,39 +285,6 @@ def resumable(out: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         done = f"what is done is in {out}" if out.exists() else "nothing was done yet"
         raise RunError(f"interrupted; {done}: give the same command again to go on") from None
-
-
-def write(folder: Path, contents: "Mapping[str, Content]", *, silent: bool = False) -> None:
-    """Write files all or none, and say so on stderr, unless what is on stdout stands alone."""
-    from cprsim.basics import files
-
-    files.write_all(folder, contents)
-    names = [name for name, content in contents.items() if content is not None]
-    if silent or not names:
-        return
-    into = f"{len(names)} files into {folder}: {', '.join(names)}"
-    echo_wrapped(f"cprsim: wrote {folder / names[0] if len(names) == 1 else into}", err=True)
-
-
-def check_plot(plot: Path | None, option: str = "--plot") -> None:
-    """Complain of a picture that can't be drawn, before anything else takes time."""
-    if plot is not None:
-        from cprsim.figures import check_picture
-
-        check_picture(plot, option)
-
-
-def draw(found: Any, plot: Path | None, *, silent: bool = False) -> None:
-    """Draw what was found into a file, if one is asked for."""
-    if plot is not None:
-        write_picture(found.figure(), plot, silent=silent)
-
-
-def write_picture(figure: "Figure", out: Path, *, silent: bool = False) -> None:
-    """A figure as a file, in the format that its name ends in."""
-    from cprsim.figures import save_bytes
-
-    write(out.parent, {out.name: save_bytes(figure, out.suffix.lower()[1:])}, silent=silent)
 
 
 def show(found: Any, table: Any, as_json: bool) -> None:

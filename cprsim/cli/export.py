@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import echo, swept_or_run, write
+from cprsim.cli.common import echo, swept_or_run
+from cprsim.cli.output import Force, OutputFile, output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,15 +33,15 @@ def export(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file; text goes to stdout without.")
+        Path | None, output(metavar="FILE", help="A file; text goes to stdout without.")
     ] = None,
+    force: Force = False,
     vocabulary: Annotated[
         str | None,
         typer.Option(help="Causes of metrics by the words of cprsim, goodput or ett."),
     ] = None,
 ) -> None:
     """Write the table of a sweep, a row a point and policy, or the metrics of a run."""
-    from cprsim.basics import files
     from cprsim.errors import UsageError
 
     if form not in (*_OF_A_SWEEP, *_OF_A_RUN):
@@ -54,12 +55,10 @@ def export(
     if is_sweep != (form in _OF_A_SWEEP):
         holds, fit = ("sweep", _OF_A_SWEEP) if is_sweep else ("run", _OF_A_RUN)
         raise UsageError(f"--format {form}: {folder} holds a {holds}; give {' or '.join(fit)}")
-    if out is not None:
-        files.check_writable(out.parent, [out.name])
     told: bytes | Callable[[BinaryIO], None]
     told, left = _table(folder, form) if is_sweep else (_metrics(folder, form, vocabulary), "")
     if out is not None:
-        write(out.parent, {out.name: told})
+        OutputFile(out, form, force=force).write(told)
     else:
         stdout = sys.stdout.buffer
         stdout.write(told) if isinstance(told, bytes) else told(stdout)

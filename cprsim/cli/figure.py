@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import ProgressBar, echo_wrapped, there, write_picture
+from cprsim.cli.common import ProgressBar, echo_wrapped, there
+from cprsim.cli.output import Force, OutputPicture, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from matplotlib.figure import Figure
 
     from cprsim.gallery.picture import Picture
 
@@ -25,7 +24,8 @@ def figure(
             callback=there,
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="A .png, .svg or .pdf.")] = None,
+    out: Annotated[Path | None, output(metavar="FILE", help="A .png, .svg or .pdf.")] = None,
+    force: Force = False,
     listed: Annotated[bool, typer.Option("--list", help="Say what each picture shows.")] = False,
 ) -> None:
     """Draw a picture that answers a question, e.g. how overhead grows with the servers."""
@@ -41,8 +41,12 @@ def figure(
     if out is None:
         raise UsageError(f"figure {name}: give --out FILE.png, .svg or .pdf")
     with ProgressBar("drawing"):
-        drawn = _drawn(name, source, out)
-    write_picture(drawn, out)
+        from cprsim.gallery.registry import picture
+
+        chosen = picture(name)
+        written = OutputPicture(out, force=force)
+        drawn = chosen.figure(source)
+    written.draw(drawn)
 
 
 def _list(pictures: "Iterable[Picture]") -> None:
@@ -52,12 +56,3 @@ def _list(pictures: "Iterable[Picture]") -> None:
         echo_wrapped(f"{each.name:<20}{each.explains}", indent=" " * 20)
         default = f"; by default scenarios/{each.default}" if each.default else ""
         echo_wrapped(f"{'':<20}of {TAKES[each.takes]}{default}")
-
-
-def _drawn(name: str, source: Path | None, out: Path) -> "Figure":
-    from cprsim.figures import check_picture
-    from cprsim.gallery.registry import picture
-
-    chosen = picture(name)
-    check_picture(out, "--out")
-    return chosen.figure(source)

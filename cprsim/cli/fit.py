@@ -8,14 +8,13 @@ import typer
 from cprsim.cli.common import (
     Json,
     ProgressBar,
-    check_plot,
-    draw,
     echo,
     print_json,
     scenario_file,
     show,
     there,
 )
+from cprsim.cli.output import Force, OutputPicture, output
 from cprsim.failures.logs.readers import READERS
 
 _FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
@@ -82,8 +81,9 @@ def fit(
     ] = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print a [failures] block.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw into a .png, .svg or .pdf.")
+        Path | None, output(metavar="FILE", help="Draw into a .png, .svg or .pdf.")
     ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Fit failure laws to a log, and say whether they are any good."""
@@ -94,7 +94,7 @@ def fit(
         raise UsageError("--toml and --json print one document each; choose one")
     if for_job is not None and plot is not None:
         raise UsageError("--plot draws the fit alone; leave out --for")
-    check_plot(plot)
+    picture = None if plot is None else OutputPicture(plot, force=force, option="--plot")
     columns = {
         "time": time_column,
         "node": node_column,
@@ -127,7 +127,8 @@ def fit(
     with ProgressBar("fitting", silent=as_json):
         found, table = _fitted(log, taken, view, nodes, ties)
     block = found.toml() if toml else None
-    draw(found, plot, silent=as_json)
+    if picture is not None:
+        picture.draw(found.figure(), silent=as_json)
     if block is not None:
         echo(block)
     else:

@@ -1,7 +1,7 @@
 """`cprsim rows`: what priority saving loses and costs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,13 +10,15 @@ from cprsim.cli.common import (
     Overrides,
     Policies,
     ProgressBar,
-    check_plot,
     check_text,
-    draw,
     load,
     scenario_file,
     show,
 )
+from cprsim.cli.output import Force, OutputPicture, output
+
+if TYPE_CHECKING:
+    from cprsim.scenario import Scenario
 
 
 def rows(
@@ -36,8 +38,9 @@ def rows(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw into a .png, .svg or .pdf.")
+        Path | None, output(metavar="FILE", help="Draw into a .png, .svg or .pdf.")
     ] = None,
+    force: Force = False,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
@@ -51,21 +54,16 @@ def rows(
     if log is not None:
         check_text(log)
     with ProgressBar("counting", silent=as_json):
-        found, table = _found(scenario, log, overrides, policy, plot)
-    draw(found, plot, silent=as_json)
+        job = None if scenario is None else load(scenario, overrides)
+        picture = None if plot is None else OutputPicture(plot, force=force, option="--plot")
+        found, table = _found(job, log, policy)
+    if picture is not None:
+        picture.draw(found.figure(), silent=as_json)
     show(found, table, as_json)
 
 
-def _found(
-    scenario: Path | None,
-    log: Path | None,
-    overrides: list[str] | None,
-    policies: list[str] | None,
-    plot: Path | None,
-) -> tuple[Any, Any]:
+def _found(job: "Scenario | None", log: Path | None, policies: list[str] | None) -> tuple[Any, Any]:
     """What is lost, or a log, and what makes a table of it."""
-    job = None if scenario is None else load(scenario, overrides)
-    check_plot(plot)
     from cprsim.estimates import row_loss
     from cprsim.report import tables
 

@@ -16,8 +16,8 @@ from cprsim.cli.common import (
     echo_wrapped,
     print_json,
     print_table,
-    write,
 )
+from cprsim.cli.output import Force, OutputFolder, output
 
 if TYPE_CHECKING:
     from cprsim.contract.vocabulary import Vocabulary
@@ -33,9 +33,8 @@ def run(
     engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
     workers: Annotated[int, typer.Option(help="Processes; they change no digit.")] = 1,
     overrides: Overrides = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for report.html, results.csv ...")
-    ] = None,
+    out: Annotated[Path | None, output(help="Folder for report.html, results.csv ...")] = None,
+    force: Force = False,
     vocabulary: Annotated[
         str | None,
         typer.Option(help="Shares of the wall clock by the words of cprsim, goodput or ett."),
@@ -54,12 +53,13 @@ def run(
 
     words = None if vocabulary is None else named(vocabulary)
     with ProgressBar("simulating", "replications", silent=as_json) as progress:
-        result, source = _played(scenario, overrides or (), asked, out, progress)
-    if out is not None:
+        result, written = _played(scenario, overrides or (), asked, out, force, progress)
+    if written is not None:
         from cprsim.report import outputs
 
-        write(out, outputs.contents(result, source, words), silent=as_json)
-        _say_what_is_left_out(result, out)
+        folder, source = written
+        folder.write(outputs.contents(result, source, words), silent=as_json)
+        _say_what_is_left_out(result, folder.folder)
     if as_json:
         print_json(result.document(words))
     else:
@@ -71,36 +71,31 @@ def _played(
     overrides: Sequence[str],
     asked: dict[str, Any],
     out: Path | None,
+    force: bool,
     progress: ProgressBar,
-) -> "tuple[Any, ScenarioSource | None]":
-    """The result, and where it comes from if it is to be written."""
+) -> "tuple[Any, tuple[OutputFolder, ScenarioSource] | None]":
+    """The result; and if it is to be written, the folder and the source of the scenario."""
     from cprsim.fleets.fleet import Fleet, of_tables
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
     text = scenario_text(path)
     loaded = of_tables(scenario_tables(mapping_of(text, path, overrides)))
     example = loaded.example if isinstance(loaded, Fleet) else loaded
-    source = None if out is None else _source(text, overrides, example, out)
+    written = None
+    if out is not None:
+        from cprsim.report import outputs
+        from cprsim.report.source import ScenarioSource
+
+        folder = OutputFolder(out, outputs.NAMES, force=force)
+        written = folder, ScenarioSource(text, tuple(overrides), outputs.trace_sha256(example))
     from cprsim.fleets.play import run_fleet
     from cprsim.runs import runner
 
     if _compiles(example, asked):
         progress.begin("compiling, once")
     if isinstance(loaded, Fleet):
-        return run_fleet(loaded, progress=progress.update, **asked), source
-    return runner.run(loaded, progress=progress.update, **asked), source
-
-
-def _source(
-    text: str, overrides: Sequence[str], scenario: "Scenario", out: Path
-) -> "ScenarioSource":
-    """The scenario file, of a run that can be written."""
-    from cprsim.basics import files
-    from cprsim.report import outputs
-    from cprsim.report.source import ScenarioSource
-
-    files.check_writable(out, outputs.NAMES)
-    return ScenarioSource(text, tuple(overrides), outputs.trace_sha256(scenario))
+        return run_fleet(loaded, progress=progress.update, **asked), written
+    return runner.run(loaded, progress=progress.update, **asked), written
 
 
 def _compiles(scenario: "Scenario", asked: dict[str, Any]) -> bool:

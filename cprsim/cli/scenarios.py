@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import Json, echo_wrapped, print_json, write
+from cprsim.cli.common import Json, echo_wrapped, print_json
+from cprsim.cli.output import Force, OutputFile, output
 
 if TYPE_CHECKING:
     from cprsim.basics.shipped import Shipped
@@ -16,8 +17,9 @@ def scenarios(
         str | None, typer.Argument(metavar="[NAME]", help="Show this one; without it, list all.")
     ] = None,
     copy: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it there, to be changed.")
+        Path | None, output(metavar="FILE", help="Write it there, to be changed.")
     ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """List the shipped scenarios, show one, or copy it to start your own from."""
@@ -30,9 +32,10 @@ def scenarios(
         _list(shipped.scenarios(), as_json)
         return
     path = shipped.named(name)
+    content = path.read_bytes()
     if copy is not None:
-        _copy(path, copy, as_json)
-    text = path.read_text(encoding="utf-8")
+        OutputFile(copy, None, option="--copy", force=force).write(content, silent=as_json)
+    text = content.decode()
     if as_json:
         print_json({"name": path.stem, "path": str(path), "text": text})
     elif copy is None:
@@ -47,13 +50,3 @@ def _list(found: "list[Shipped]", as_json: bool) -> None:
     for each in found:
         needs = " (give its log: --set failures.trace=FILE)" * bool(each.log)
         echo_wrapped(f"{each.name:<{wide}}{each.title}{needs}", indent=" " * wide)
-
-
-def _copy(source: Path, target: Path, as_json: bool) -> None:
-    from cprsim.basics import files
-    from cprsim.errors import UsageError
-
-    if target.exists():
-        raise UsageError(f"--copy {target}: is there already; choose another name")
-    files.check_writable(target.parent, [target.name], "--copy")
-    write(target.parent, {target.name: source.read_bytes()}, silent=as_json)

@@ -12,8 +12,8 @@ from cprsim.cli.common import (
     print_table,
     resumable,
     scenario_file,
-    write,
 )
+from cprsim.cli.output import Force, OutputFolder, output
 from cprsim.trainer import check_torch
 
 _RUNS = "runs"
@@ -28,7 +28,8 @@ def study(
             callback=scenario_file,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the results; a study there goes on.")],
+    out: Annotated[Path, output(help="Folder of the results; a study there goes on.")],
+    force: Force = False,
     workers: Annotated[int, typer.Option(help="Runs at a time; they change no digit.")] = 2,
     overrides: Overrides = None,
     so_far: Annotated[
@@ -36,7 +37,6 @@ def study(
     ] = False,
 ) -> None:
     """Measure what failures do to accuracy: many paired runs of the real trainer."""
-    from cprsim.basics import files
     from cprsim.runs.runner import check_whole
     from cprsim.scenario.mapping import load_mapping
 
@@ -56,7 +56,7 @@ def study(
     block = study_section(mapping.get("study"))
     with ready(mapping) as (scenario, section):
         planned = runs(scenario, section, block)
-        files.check_writable(out, outputs.NAMES)
+        folder = OutputFolder(out, outputs.NAMES, force=force)
         store = RunStore(out / _RUNS)
         store.check(planned)
         if not so_far:
@@ -70,7 +70,7 @@ def study(
         done = store.done(planned)
         table = outputs.runs_table(done, change_per_pls(scenario, section))
         about = (scenario.title or config.name, block.reading, outputs.made_with(done))
-        write(out, outputs.contents(table, len(planned), *about))
+        folder.write(outputs.contents(table, len(planned), *about))
         found = with_drops(table, str(out))
     for each in tables(found, block.reading):
         print_table(each)

@@ -9,14 +9,13 @@ from cprsim.cli.common import (
     Json,
     Overrides,
     Policies,
-    check_plot,
     print_json,
     print_table,
     resumable,
     scenario_or_sweep,
     share,
-    write_picture,
 )
+from cprsim.cli.output import Force, OutputPicture, output
 
 if TYPE_CHECKING:
     from cprsim.selection.bounds import Quality
@@ -36,7 +35,7 @@ def sweep(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the results; a sweep there goes on.")
+        Path | None, output(help="Folder of the results; a sweep there goes on.")
     ] = None,
     vary: Annotated[
         list[str] | None,
@@ -78,10 +77,11 @@ def sweep(
     ] = None,
     drawn: Annotated[
         Path | None,
-        typer.Option(
+        output(
             "--map", metavar="FILE", help="Draw which policy is best where: a .png, .svg, .pdf."
         ),
     ] = None,
+    force: Force = False,
     at: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Of the map only where a key has that value."),
@@ -91,6 +91,7 @@ def sweep(
 ) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
     from cprsim.basics.machine import cores
+    from cprsim.basics.reading import note
     from cprsim.errors import CprsimError, RunError, UsageError
     from cprsim.selection.bounds import Quality
     from cprsim.sweeps.block import parse_half_width
@@ -105,7 +106,9 @@ def sweep(
         raise UsageError("--max-pls and --max-updates-lost go with --best or --map; add one")
     if drawn is None and at:
         raise UsageError("--at goes with --map; add it")
-    check_plot(drawn, "--map")
+    if out is not None:
+        note(out / "sweep.db")
+    picture = None if drawn is None else OutputPicture(drawn, force=force, option="--map")
     shown_at = {key: _one(key, text) for key, text in _pairs("--at", at or []).items()}
     if scenario.is_dir():
         _check_shown_alone(
@@ -123,7 +126,7 @@ def sweep(
         )
         played = Sweep(scenario)
         _show(played, quality, best=best, as_json=as_json)
-        _draw(played, drawn, shown_at, quality, as_json=as_json)
+        _draw(played, picture, shown_at, quality, as_json=as_json)
         return
     if out is None:
         raise UsageError("Missing option '--out'.")
@@ -147,7 +150,7 @@ def sweep(
     _show(done, quality, best=best, as_json=as_json)
     failures = _failures(done)
     try:
-        _draw(done, drawn, shown_at, quality, as_json=as_json)
+        _draw(done, picture, shown_at, quality, as_json=as_json)
     except CprsimError as error:
         if not failures:
             raise
@@ -180,12 +183,17 @@ def _show(done: "Sweep", quality: "Quality", *, best: bool, as_json: bool) -> No
 
 
 def _draw(
-    done: "Sweep", out: Path | None, at: dict[str, Any], quality: "Quality", *, as_json: bool
+    done: "Sweep",
+    picture: OutputPicture | None,
+    at: dict[str, Any],
+    quality: "Quality",
+    *,
+    as_json: bool,
 ) -> None:
     """The map of the best, where it is asked for."""
-    if out is not None:
+    if picture is not None:
         figure = done.figure("phase", at, quality.max_pls, quality.max_updates_lost)
-        write_picture(figure, out, silent=as_json)
+        picture.draw(figure, silent=as_json)
 
 
 #: Of options with keys: how they are written, and what is wrong with one that is there twice.

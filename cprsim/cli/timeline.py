@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cprsim.basics.units import counted
-from cprsim.cli.common import Overrides, ProgressBar, ScenarioFile, echo_wrapped, load, write
+from cprsim.cli.common import Overrides, ProgressBar, ScenarioFile, echo_wrapped, load
+from cprsim.cli.output import Force, OutputFile, output
 
 if TYPE_CHECKING:
     from cprsim.history.recorder import History
 
-_TRACE = ".json.gz"
-_METRICS = ".prom"
+_TRACE = "json.gz"
+_METRICS = "prom"
 
 
 def timeline(
@@ -20,7 +21,7 @@ def timeline(
     policy: Annotated[str, typer.Option(metavar="NAME", help="The policy to watch.")],
     out: Annotated[
         Path,
-        typer.Option(
+        output(
             metavar="FILE",
             help="A picture (.png, .svg, .pdf), a trace for Perfetto (.json.gz), or metrics over "
             "time as OpenMetrics has them (.prom).",
@@ -28,12 +29,14 @@ def timeline(
     ],
     seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
     replication: Annotated[int, typer.Option(help="Which failure timeline, from 0.")] = 0,
+    force: Force = False,
     overrides: Overrides = None,
 ) -> None:
     """Watch one run: what the job and its nodes do when."""
     with ProgressBar("simulating") as progress:
         loaded = load(scenario, overrides)
-        _check(out)
+        form = _form(out)
+        file = OutputFile(out, form, force=force)
         from cprsim.history.recorder import record
         from cprsim.runs.runner import check_whole
 
@@ -41,30 +44,32 @@ def timeline(
         check_whole("replication", replication, 0)
         history = record(loaded, policy, seed, replication)
         progress.begin("drawing")
-        content = _content(history, loaded.title, out)
-    write(out.parent, {out.name: content})
+        content = _content(history, loaded.title, form)
+    file.write(content)
     echo_wrapped(_sentence(history, loaded.job.useful_time_s))
 
 
-def _check(out: Path) -> None:
-    """Complain of a file that can't be written, before anything else takes time."""
-    from cprsim.basics.files import check_writable
+def _form(out: Path) -> str:
+    """Return the format that a name ends in; raise `UsageError` where there is none such."""
     from cprsim.errors import UsageError
     from cprsim.figures import FORMATS
 
-    others = (_TRACE, _METRICS)
-    if not out.name.endswith(others) and out.suffix.lower().removeprefix(".") not in FORMATS:
-        endings = ", ".join((*(f".{each}" for each in FORMATS), _TRACE))
-        raise UsageError(f"--out {out}: a timeline's name ends in {endings} or {_METRICS}")
-    check_writable(out.parent, [out.name])
+    for each in (_TRACE, _METRICS):
+        if out.name.endswith(f".{each}"):
+            return each
+    form = out.suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        endings = ", ".join(f".{each}" for each in (*FORMATS, _TRACE))
+        raise UsageError(f"--out {out}: a timeline's name ends in {endings} or .{_METRICS}")
+    return form
 
 
-def _content(history: "History", title: str, out: Path) -> bytes:
-    if out.name.endswith(_TRACE):
+def _content(history: "History", title: str, form: str) -> bytes:
+    if form == _TRACE:
         from cprsim.history.trace_events import trace_json
 
         return trace_json(history, title)
-    if out.name.endswith(_METRICS):
+    if form == _METRICS:
         from cprsim.history.readings import readings
         from cprsim.metrics import openmetrics
 
@@ -72,7 +77,7 @@ def _content(history: "History", title: str, out: Path) -> bytes:
     from cprsim.figures import save_bytes
     from cprsim.figures.timeline import timeline as draw
 
-    return save_bytes(draw(history, title), out.suffix.lower().removeprefix("."))
+    return save_bytes(draw(history, title), form)
 
 
 def _sentence(history: "History", useful_time_s: float) -> str:

@@ -14,8 +14,8 @@ from cprsim.cli.common import (
     print_json,
     print_table,
     ready_to_train,
-    write,
 )
+from cprsim.cli.output import Force, OutputFolder, output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cprsim.trainer.training import Trained
 
 _RESULT = "train.json"
+_NAMES = (_RESULT, "scenario.toml", "manifest.json")
 
 
 def train(
@@ -32,13 +33,11 @@ def train(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
     overrides: Overrides = None,
-    out: Annotated[
-        Path | None, typer.Option(help=f"Folder for {_RESULT} and scenario.toml.")
-    ] = None,
+    out: Annotated[Path | None, output(help=f"Folder for {_RESULT} and scenario.toml.")] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Train a scenario for real: its policy on processes that are really killed."""
-    from cprsim.basics import files
     from cprsim.runs.runner import check_whole
 
     ready_to_train()
@@ -48,12 +47,11 @@ def train(
     check_whole("seed", seed, 0)
     with opened(config, overrides or ()) as (scenario, section):
         (name,) = scenario.select(policy if policy is not None else next(iter(scenario.policies)))
-        if out is not None:
-            files.check_writable(out, [_RESULT, "scenario.toml"])
+        folder = None if out is None else OutputFolder(out, _NAMES, force=force)
         with ProgressBar("training", "steps", silent=as_json) as progress:
             trained = train_for_real(scenario, section, name, seed, progress.update)
-    if out is not None:
-        write(out, _contents(trained, scenario.to_toml()), silent=as_json)
+    if folder is not None:
+        folder.write(_contents(trained, scenario.to_toml()), silent=as_json)
     if as_json:
         print_json(trained.document())
     else:
@@ -61,7 +59,11 @@ def train(
 
 
 def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:
-    return {_RESULT: json_bytes(trained.document()), "scenario.toml": scenario.encode()}
+    from cprsim.basics.manifest import with_manifest
+    from cprsim.report.outputs import versions
+
+    files = {_RESULT: json_bytes(trained.document()), "scenario.toml": scenario.encode()}
+    return with_manifest(files, {**versions(), "seed": trained.seed})
 
 
 def _table(trained: "Trained") -> "Table":

@@ -16,8 +16,8 @@ from cprsim.cli.common import (
     print_json,
     print_table,
     ready_to_train,
-    write,
 )
+from cprsim.cli.output import Force, OutputFolder, output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _PREDICTIONS, _RESULT = "predictions.json", "validate.json"
 _PICTURE = "predicted-measured.png"
-_FILES = (_PREDICTIONS, _RESULT, "scenario.toml", "failures.csv", _PICTURE)
+_FILES = (_PREDICTIONS, _RESULT, "scenario.toml", "failures.csv", _PICTURE, "manifest.json")
 
 
 def validate(
@@ -39,11 +39,13 @@ def validate(
         int, typer.Option(help="How often each policy is trained; noise is told from 2 on.")
     ] = 1,
     overrides: Overrides = None,
-    out: Annotated[Path | None, typer.Option(help=f"Folder for {', '.join(_FILES)}.")] = None,
+    out: Annotated[Path | None, output(help=f"Folder for {', '.join(_FILES)}.")] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Predicted beside measured: calibrate, simulate, and train for real, failures and all."""
-    from cprsim.basics import files
+    from cprsim.basics.manifest import with_manifest
+    from cprsim.report.outputs import versions
     from cprsim.runs.runner import check_whole
 
     ready_to_train()
@@ -55,20 +57,23 @@ def validate(
 
     def write_down(predicted: "Predicted") -> None:
         """Before anything is trained; what came of earlier predictions goes."""
-        if out is not None:
-            earlier = dict.fromkeys(_FILES[1:])
-            files.write_all(out, {**earlier, _PREDICTIONS: predicted.content()})
+        if folder is not None:
+            written = with_manifest({_PREDICTIONS: predicted.content()}, about)
+            folder.write(dict.fromkeys(_FILES) | written, silent=True)
 
     with opened(config, overrides or ()) as (scenario, section):
-        if out is not None:
-            files.check_writable(out, _FILES)
+        folder = None if out is None else OutputFolder(out, _FILES, force=force)
+        about = {**versions(), "seed": seed}
         with ProgressBar("training", "steps", silent=as_json) as progress:
             found = predict_and_train(
                 scenario, section, policy, seed, progress.update, repeats, write_down
             )
-    if out is not None:
-        _check(out / _PREDICTIONS, found.predicted)
-        write(out, _contents(found), silent=as_json)
+    if folder is not None:
+        _check(folder.folder / _PREDICTIONS, found.predicted)
+        files = {_PREDICTIONS: found.predicted.content(), **_contents(found)}
+        written = with_manifest(files, about)
+        del written[_PREDICTIONS]
+        folder.write(written, silent=as_json)
     if as_json:
         print_json(found.document())
     else:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.basics.distributions import SPREAD
+from cprsim.basics.reading import note
 from cprsim.basics.shipped import located, missing
 from cprsim.basics.toml import (
     DEEPEST,
@@ -137,6 +138,7 @@ def _resolve(table: object, key: str, folder: Path) -> None:
     value = table.get(key) if isinstance(table, dict) else None
     if isinstance(table, dict) and isinstance(value, str):
         table[key] = os.path.normpath(folder.absolute() / value)
+        note(table[key])  # some are read only while the job is played
     elif isinstance(value, dict) and isinstance(value.get("values"), list):  # drawn for each job
         for place, each in enumerate(value["values"]):
             value["values"][place] = (

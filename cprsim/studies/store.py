@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -87,13 +88,24 @@ class RunStore:
 
     def put(self, run: Run, document: dict[str, Any]) -> None:
         """Keep a run; it is there whole, or not at all."""
+        path = self.path(run)
+        if self.find(run).state == "damaged":
+            _move_aside(path)  # it may be a file of the user's
         kept = {**document, _KEY: run.key, _HASH: _digest(run, document)}
         text = json.dumps(kept, indent=2, allow_nan=False) + "\n"
-        write_all(self._folder, {self.path(run).name: text.encode()})
+        write_all(self._folder, {path.name: text.encode()})
 
     def path(self, run: Run) -> Path:
         """The file of a run."""
         return self._folder / f"{run.key}.json"
+
+
+def _move_aside(path: Path) -> None:
+    """Rename a file to one with another ending that is not there yet."""
+    number = 1
+    while os.path.lexists(kept := path.with_suffix(f".damaged-{number}")):
+        number += 1
+    path.rename(kept)
 
 
 def _digest(run: Run, document: dict[str, Any]) -> str:

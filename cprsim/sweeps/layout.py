@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from cprsim.basics.reading import note
 from cprsim.errors import UsageError
 from cprsim.sweeps.explained import DamageError
 
@@ -38,6 +39,7 @@ _TABLES = (
 
 def connect(path: Path, mode: str, timeout_s: float) -> sqlite3.Connection:
     """A connection that trusts nothing of what it finds."""
+    note(path)
     # With no isolation level the module begins no transaction by itself.
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",

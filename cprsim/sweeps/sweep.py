@@ -109,6 +109,7 @@ def sweep(
     check_engine(engine)
     out = Path(out)
     check_writable(out, [NAME])
+    _check_companions(out)
     mapping = _mapping(scenario, overrides)
     block = SweepBlock.from_table(mapping.pop("sweep", {}))
     mapping = scenario_tables(mapping)
@@ -156,6 +157,16 @@ def sweep(
         agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
         _work(Driver(pool, agenda, tell), agenda, store, progress or _silent)
     return Sweep(out)
+
+
+def _check_companions(out: Path) -> None:
+    """Raise `UsageError` where SQLite would delete a file as left by a sweep that is not there."""
+    for path in (out / f"{NAME}{suffix}" for suffix in ("-journal", "-wal", "-shm")):
+        if path.exists() and not (out / NAME).exists():
+            raise UsageError(
+                f"--out {out}: {path.name} is there without {NAME}, and the sweep would delete it; "
+                "move it, or give another folder"
+            )
 
 
 def _work(driver: Driver, agenda: Agenda, store: SweepStore, progress: Listener) -> None:

@@ -10,6 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from cprsim.basics import shipped as module
+from cprsim.basics.files import write_all
+from cprsim.basics.manifest import with_manifest
 from cprsim.basics.shipped import shipped
 from cprsim.cli.command import _main
 from cprsim.errors import UsageError
@@ -120,8 +122,9 @@ def test_a_run_of_an_older_version_is_refused(folder, capsys):
     table = pd.read_csv("run/results.csv").drop(columns="machine_overhead")
     table.to_csv("run/results.csv", index=False)
     manifest = json.loads(Path("run/manifest.json").read_text())
-    del manifest["files_sha256"]  # which an older one hasn't got either
-    Path("run/manifest.json").write_text(json.dumps(manifest))
+    del manifest["files_sha256"], manifest["manifest_sha256"]
+    files = {name: Path("run", name).read_bytes() for name in ("results.csv", "scenario.toml")}
+    write_all(Path("run"), with_manifest(files, manifest))
     capsys.readouterr()
 
     assert _main(["figure", "policy-breakdown", "run", "--out", "it.png"]) == 2

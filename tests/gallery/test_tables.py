@@ -247,13 +247,13 @@ def test_the_run_in_a_folder_is_the_run(tmp_path: Path) -> None:
         runs.PRODUCTION.found(tmp_path)
     assert str(raised.value) == (
         f"{tmp_path / 'results.csv'}: is not what manifest.json says; it was changed, or its run "
-        "was killed as it replaced them: run that again"
+        "was killed as it replaced them: run that again, with --force"
     )
     (tmp_path / "manifest.json").write_text("[1]")
     with pytest.raises(UsageError) as raised:
         runs.PRODUCTION.found(tmp_path)
     assert str(raised.value) == (
-        f"{tmp_path / 'manifest.json'}: is no manifest of cprsim; run that again"
+        f"{tmp_path / 'manifest.json'}: is not as cprsim wrote it; run that again, with --force"
     )
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(UsageError) as raised:

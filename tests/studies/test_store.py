@@ -171,6 +171,19 @@ def test_a_damaged_run_is_trained_again_and_an_older_one_gets_its_hash(
     assert all(store.find(run) == ("sound", document(run)) for run in runs)
 
 
+@pytest.mark.parametrize("content", [b"# my own", b"", b'{"key": 1}'])
+def test_a_file_that_is_no_run_is_kept_under_another_name(store: RunStore, content: bytes) -> None:
+    run = planned()[0]
+    path = store.path(run)
+    for _ in range(2):
+        path.write_bytes(content)
+        store.put(run, document(run))
+
+    assert store.find(run) == ("sound", document(run))
+    kept = [path.with_suffix(f".damaged-{number}") for number in (1, 2)]
+    assert [each.read_bytes() for each in kept] == [content, content]
+
+
 def test_a_study_says_which_files_it_passes_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

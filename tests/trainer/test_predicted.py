@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from cprsim.basics.files import write_all
+from cprsim.basics.manifest import with_manifest
 from cprsim.cli import command as cli
 from cprsim.contract import (
     REMOTE,
@@ -275,8 +277,7 @@ def test_predictions_are_written_down_before_training(
     meddle, config, tmp_path, monkeypatch, capsys
 ):
     out = tmp_path / "out"
-    out.mkdir()
-    (out / "validate.json").write_text("of an earlier run")
+    write_all(out, with_manifest({"validate.json": b"of an earlier run"}, {}))
     place = out / "predictions.json"
     written = []
 
