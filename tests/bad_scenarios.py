@@ -49,8 +49,8 @@ OUT_OF_RANGE = [
      f"failures.hits.weights.trainers: 5e-324 is out of range: write a number {_ENDS}"),
     ("target_pls", "1e-320", {POLICY: 'system = "cpr-vanilla"\ntarget_pls = 1e-320\n'},
      f"policies.full.target_pls: 1e-320 is out of range: write a number {_ENDS}"),
-    ("price", "1e-300", {COSTS: COSTS + '[prices]\ntrainer = "1e-300 USD/h"\n'},
-     f"prices.trainer: '1e-300 USD/h' is out of range: write a number {_ENDS}"),
+    ("price", "1e300", {COSTS: COSTS + '[prices]\ntrainer = "1e300 USD/h"\n'},
+     "prices.trainer: '1e300 USD/h' is out of range: write a price per time of at most 1e+24"),
 ]  # fmt: skip
 
 
