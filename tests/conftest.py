@@ -2,6 +2,7 @@
 
 import resource
 import subprocess
+import threading
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
@@ -84,6 +85,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, and no repository: files have bare names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine changes nothing on stderr."""
+    monkeypatch.setattr("cprsim.cli.progress_lines.EVERY_S", threading.TIMEOUT_MAX)
 
 
 @pytest.fixture
