@@ -2,8 +2,8 @@
 
 import resource
 import subprocess
-import threading
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path

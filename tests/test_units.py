@@ -15,13 +15,13 @@ from cprsim.basics.units import (
     format_durations,
     format_exact,
     format_percent,
+    is_in_range,
     parse_bytes,
     parse_duration,
     parse_part,
     parse_rate,
     parse_share,
     rough_percent,
-    is_in_range,
 )
 from cprsim.errors import CprsimError, UnitError
 

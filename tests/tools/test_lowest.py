@@ -48,9 +48,7 @@ def test_a_dependency_without_a_bound_is_named() -> None:
     }
     with pytest.raises(SystemExit) as error:
         lowest.bounds(project, ["parquet"])
-    assert error.value.code == (
-        "pyproject.toml: rich, pyarrow==18: declare a lower bound with >="
-    )
+    assert error.value.code == ("pyproject.toml: rich, pyarrow==18: declare a lower bound with >=")
 
 
 def test_every_command_is_asked_for_its_help() -> None:

@@ -1,4 +1,4 @@
-"""Imports without an end, as torch may seem to on a slow machine; `STALLED` names a file to make."""
+"""Imports without an end, as torch seems to on a slow machine; `STALLED` names a file to make."""
 
 import os
 import signal
