@@ -27,6 +27,13 @@ COMMANDS = {
     "validate": (["validate", TRAINED], 5),
     "study": (["study", "small.toml", "--out=s", "--workers=2", "--set=study.seeds=20"], 8),
 }
+#: The command, which heeds Ctrl-C also where the tests run in the background.
+_COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from cprsim.cli import main
+main()
+"""
 _NEED_TORCH = ("train", "validate", "study")
 
 
@@ -50,13 +57,12 @@ def test_a_command_that_is_ended_leaves_nothing(
     temporary = tmp_path / "t"
     temporary.mkdir()
     with subprocess.Popen(
-        [sys.executable, "-m", "cprsim.cli", *arguments],
+        [sys.executable, "-c", _COMMAND, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         cwd=tmp_path,
         env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         try:
             wait_until(lambda: len(session(process.pid)) >= processes or process.poll())
