@@ -15,6 +15,7 @@ PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
 FIRST := not slow or essential
 DOCS_INSTALLED := $(VENV)/.docs
 RELEASE_INSTALLED := $(VENV)/.release
+LOWEST_INSTALLED := $(VENV)/.lowest
 
 # Run a command in silence; print all that it said only if it fails.
 or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
@@ -22,7 +23,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: demo test test-all torchrec check soak interleavings study bench validation calibrated predicted pages figures \
-	notebooks docs package clean help
+	notebooks docs package lowest clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
@@ -100,6 +101,10 @@ package: $(INSTALLED) $(RELEASE_INSTALLED) ## build wheel and sdist into dist/, 
 	@$(VENV)/bin/python -m tools.tried_wheel dist/*.whl
 	@ls dist
 
+# Outside the repository as well; torch is left out.
+lowest: $(INSTALLED) $(LOWEST_INSTALLED) ## try every command with the lowest versions of what it needs
+	@$(VENV)/bin/python -m tools.lowest
+
 clean: ## remove .venv, the caches, build leftovers and demo/
 	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
 		.hypothesis .import_linter_cache
@@ -121,7 +126,7 @@ $(INSTALLED): pyproject.toml
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e . --group dev
 	@touch $@
 
-# What only these two targets need.
-$(DOCS_INSTALLED) $(RELEASE_INSTALLED): $(VENV)/.%: $(INSTALLED)
+# What only these targets need.
+$(DOCS_INSTALLED) $(RELEASE_INSTALLED) $(LOWEST_INSTALLED): $(VENV)/.%: $(INSTALLED)
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --group $*
 	@touch $@

@@ -28,6 +28,30 @@ RATE_UNITS = (
 )
 LAWS = "'exponential', 'gamma', 'weibull', 'lognormal', 'deterministic', 'uniform' or 'empirical'"
 FIRST_TIME = 'e.g. "28 h"'
+_ENDS = "from 1e-15 to 1e+24"
+#: Numbers with which floats can't compute: key, value, edit, message.
+OUT_OF_RANGE = [
+    ("read", "1e-320 B/s", {COSTS: COSTS + '[storage]\nread = "1e-320 B/s"\n'},
+     f"storage.read: '1e-320 B/s' is out of range: write a rate {_ENDS} B/s, e.g. \"1.5 GB/s\""),
+    ("nic", "1e25 B/s", {CLUSTER: CLUSTER + 'nic = "1e25 B/s"\n'},
+     f"cluster.nic: '1e25 B/s' is out of range: write a rate {_ENDS} B/s, e.g. \"1.5 GB/s\""),
+    ("load", "1e-300 ms", {'load = "1 min"': 'load = "1e-300 ms"'},
+     f"costs.load: '1e-300 ms' is out of range: write a duration {_ENDS} s, {FIRST_TIME}"),
+    ("durations", "1e30 d", {LAW: 'distribution = "empirical"\ndurations = ["1 h", "1e30 d"]\n'},
+     f"failures.durations.1: '1e30 d' is out of range: write a duration {_ENDS} s, {FIRST_TIME}"),
+    ("shape", "5e-324", {LAW: 'distribution = "gamma"\nmean = "5 h"\nshape = 5e-324\n'},
+     f"failures.shape: 5e-324 is out of range: write a number {_ENDS}"),
+    ("cv", "1e300", {LAW: 'distribution = "lognormal"\nmean = "5 h"\ncv = 1e300\n'},
+     f"failures.cv: 1e+300 is out of range: write a number {_ENDS}"),
+    ("shape", "0.001", {LAW: 'distribution = "weibull"\nmean = "5 h"\nshape = 0.001\n'},
+     "failures: shape = 0.001 is out of range for weibull: write one nearer to 1"),
+    ("weights", "5e-324", {LAW: LAW + "hits = { weights = { trainers = 5e-324 } }\n"},
+     f"failures.hits.weights.trainers: 5e-324 is out of range: write a number {_ENDS}"),
+    ("target_pls", "1e-320", {POLICY: 'system = "cpr-vanilla"\ntarget_pls = 1e-320\n'},
+     f"policies.full.target_pls: 1e-320 is out of range: write a number {_ENDS}"),
+    ("price", "1e300", {COSTS: COSTS + '[prices]\ntrainer = "1e300 USD/h"\n'},
+     "prices.trainer: '1e300 USD/h' is out of range: write a price per time of at most 1e+24"),
+]  # fmt: skip
 
 
 def case(
@@ -106,6 +130,10 @@ QUANTITIES = [
         "too-large-for-a-float",
         {'"5 h"': '"1e400 s"'},
         f"failures.mean: '1e400 s' is not a duration: write a finite one, {FIRST_TIME}",
+    ),
+    *(
+        case(f"out-of-range-{key}-{text}", changes, message)
+        for key, text, changes, message in OUT_OF_RANGE
     ),
     case(
         "more-spares-than-nodes",

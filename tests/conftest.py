@@ -3,6 +3,7 @@
 import resource
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -84,6 +85,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, and no repository: files have bare names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine changes nothing on stderr."""
+    monkeypatch.setattr("cprsim.cli.progress_lines.EVERY_S", threading.TIMEOUT_MAX)
 
 
 @pytest.fixture

@@ -54,14 +54,14 @@ def interrupted(
         env=os.environ | {"PYTHONPATH": str(_ROOT)},
     ) as process:
         out, err = process.communicate(timeout=HANGS_S)
-    wait_until(lambda: not _session(process.pid), "processes are left")
+    wait_until(lambda: not session(process.pid), "processes are left")
     ended_s = time.monotonic()
     calls, sent, first_s = struct.unpack(_LEFT, counted.read_bytes())
     took_s = ended_s - first_s if sent else 0.0
     return Ended(process.returncode, out, err, calls, sent, took_s)
 
 
-def _session(leader: int) -> list[int]:
+def session(leader: int) -> list[int]:
     """Processes of a session that are alive."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):

@@ -25,7 +25,8 @@ from cprsim.report import outputs
 from cprsim.report.tables import RunTable
 from cprsim.scenario import load_scenario
 
-SCENARIOS = Path(__file__).parents[1] / "scenarios"
+ROOT = Path(__file__).parents[1]
+SCENARIOS = ROOT / "scenarios"
 KAGGLE = str(SCENARIOS / "criteo-kaggle.toml")
 KAGGLE_POLICIES = ["full", "partial", "cpr", "cpr-mfu", "cpr-ssu", "cpr-scar"]
 QUICKSTART = str(SCENARIOS / "quickstart.toml")
@@ -43,7 +44,7 @@ def process(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return python("-m", "cprsim.cli", *arguments)
 
 
-def python(*arguments: str) -> "subprocess.CompletedProcess[str]":
+def python(*arguments: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
@@ -52,7 +53,8 @@ def python(*arguments: str) -> "subprocess.CompletedProcess[str]":
         check=False,
         timeout=200,
         start_new_session=True,  # a test that interrupts it must not interrupt pytest
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        env=os.environ | {"PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)},
+        cwd=cwd,
     )
 
 

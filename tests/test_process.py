@@ -1,5 +1,6 @@
 """A command whose streams are closed, whose files vanish, or which calls code that ends Python."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,49 @@ def test_a_reader_who_has_seen_enough_is_told_nothing(asked: list[str]) -> None:
     done = shell("| true", *asked)
 
     assert done.stderr == ""
+
+
+def _without_reader() -> int:
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+#: Streams that take no line.
+REFUSING = {
+    "full": lambda: os.open("/dev/full", os.O_WRONLY),
+    "without reader": _without_reader,
+    "read-only": lambda: os.open(os.devnull, os.O_RDONLY),
+}
+
+
+@pytest.mark.parametrize("stream", REFUSING)
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        (["run", QUICKSTART, "--replications=3", "--policy=full", "--out=out"], 0),
+        (["scenarios", "quickstart", "--copy", "out"], 0),
+        (["run", "nowhere.toml"], 2),
+    ],
+    ids=["run", "scenarios", "wrong"],
+)
+def test_what_stderr_refuses_changes_no_exit_code(
+    asked: list[str], code: int, stream: str, folder: Path
+) -> None:
+    refusing = REFUSING[stream]()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "cprsim.cli", *asked],
+            stdout=subprocess.PIPE,
+            stderr=refusing,
+            check=False,
+            timeout=HANGS_S,
+        )
+    finally:
+        os.close(refusing)
+
+    assert done.returncode == code
+    assert Path("out").exists() == (code == 0)
 
 
 def test_a_link_that_leads_nowhere_is_no_folder(folder: Path, capsys) -> None:

@@ -54,7 +54,7 @@ def main() -> None:
         _pip(environment, "check")
         command = environment / "bin" / "cprsim"
         for trial in TRIALS:
-            _tried(command, trial.split(), work)
+            tried(command, trial.split(), work)
         missing = [name for name in LEFT if not Path(work, name).stat().st_size]
         if missing:
             raise SystemExit(f"empty: {', '.join(missing)}")
@@ -73,7 +73,8 @@ def _plain() -> dict[str, str]:
     return {name: each for name, each in os.environ.items() if not name.startswith("PYTHON")}
 
 
-def _tried(command: Path, arguments: list[str], work: Path) -> None:
+def tried(command: Path, arguments: list[str], work: Path) -> None:
+    """Run `cprsim` in a folder; raise `SystemExit` if it fails, or `--json` prints no document."""
     ended = subprocess.run(
         [command, *arguments],
         cwd=work,

@@ -54,6 +54,15 @@ _MOST_PORT: Final = 65535
 _PAGES_OWN: Final = ("tab", "number", "policy")
 #: Of a question's number.
 _MOST_DIGITS: Final = 9
+#: Of a value in an address.
+_MOST_LETTERS: Final = 1_000
+#: Requests that have a thread at a time; others wait for one where the system queues them.
+_MOST_THREADS: Final = 64
+#: Questions that are answered, or wait for the cores, at a time; others are refused.
+_MOST_QUESTIONS: Final = 16
+_BUSY: Final = (
+    f"cprsim app: {_MOST_QUESTIONS} questions are being answered; ask again in a moment\n"
+)
 
 
 class AppServer(ThreadingHTTPServer):
@@ -70,6 +79,8 @@ class AppServer(ThreadingHTTPServer):
 
     def __init__(self, answers: Answering, port: int = 0) -> None:
         self.answers, self.tabs, self.token = answers, Tabs(), secrets.token_urlsafe(24)
+        self.questions = threading.BoundedSemaphore(_MOST_QUESTIONS)
+        self._places = threading.BoundedSemaphore(_MOST_THREADS)
         if not 0 <= port <= _MOST_PORT:
             raise UsageError(f"--port {port}: is no port; give one from 1 to {_MOST_PORT}")
         try:
@@ -97,6 +108,22 @@ class AppServer(ThreadingHTTPServer):
                 ready()
 
         threading.Thread(target=first, daemon=True).start()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start a thread for a request, once there is a place for it."""
+        self._places.acquire()
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no thread was started
+            self._places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Handle a request, and give its place to the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Who has gone is no error, and no other says anything on the terminal."""
@@ -158,15 +185,28 @@ class _Handler(BaseHTTPRequestHandler):
         number = options.get("number", [""])[0][:_MOST_DIGITS]
         policy = options.get("policy", [""])[0]
         pairs = parse_qsl(query, keep_blank_values=True)
-        question = urlencode([pair for pair in pairs if pair[0] not in _PAGES_OWN])
+        asked = [pair for pair in pairs if pair[0] not in _PAGES_OWN]
+        question = urlencode(asked)
         if name == "controls":
             self._send(HTTPStatus.OK, _json(_told(self.server.answers)), "application/json")
-        elif name == "answer":
-            self._stream(question, tab, int(number) if number.isdecimal() else None)
-        elif name in files.NAMES:
-            self._file(name, question, policy)
-        else:
+        elif name != "answer" and name not in files.NAMES:
             self._send(HTTPStatus.NOT_FOUND, b"cprsim app: no such page\n")
+        elif too_long := [(key, len(value)) for key, value in asked if len(value) > _MOST_LETTERS]:
+            key, letters = too_long[0]
+            self._refuse(
+                f"{key[:_MOST_LETTERS]}: has {letters:,} characters; the most are "
+                f"{_MOST_LETTERS:,}: give a shorter value"
+            )
+        elif not self.server.questions.acquire(blocking=False):
+            self._send(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY.encode(), more={"Retry-After": "1"})
+        else:
+            try:
+                if name == "answer":
+                    self._stream(question, tab, int(number) if number.isdecimal() else None)
+                else:
+                    self._file(name, question, policy)
+            finally:
+                self.server.questions.release()
 
     def _stream(self, question: str, tab: str, number: int | None) -> None:
         """Parts of an answer as they come, a line of JSON each."""
@@ -185,10 +225,13 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             content = files.contents(self.server.answers, question, name, policy, turn)
         except CprsimError as error:
-            self._send(HTTPStatus.BAD_REQUEST, f"cprsim app: {error}\n".encode())
+            self._refuse(str(error))
             return
         saved = {"Content-Disposition": f'attachment; filename="{name}"'}
         self._send(HTTPStatus.OK, content, files.NAMES[name], saved)
+
+    def _refuse(self, why: str) -> None:
+        self._send(HTTPStatus.BAD_REQUEST, f"cprsim app: {why}\n".encode())
 
     def _send(
         self,

@@ -162,4 +162,6 @@ def check_keys(law: Distribution) -> None:
         law.law  # noqa: B018  (its parameters can overflow though its mean and spread do not)
     except OverflowError:
         value = getattr(law, str(spread))
-        raise ValueError(f"{spread} = {value:g} is more than floats can hold for {name}") from None
+        raise ValueError(
+            f"{spread} = {value:g} is out of range for {name}: write one nearer to 1"
+        ) from None

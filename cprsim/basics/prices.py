@@ -7,7 +7,7 @@ import math
 import re
 from typing import NamedTuple
 
-from cprsim.basics.units import BYTES, SECONDS
+from cprsim.basics.units import BYTES, MOST, SECONDS
 from cprsim.errors import UnitError
 
 #: Hours in a month, as clouds bill them: 8,760 h of a year / 12.
@@ -67,6 +67,8 @@ def parse_price(text: object, units: PricedUnits) -> Price:
         raise UnitError(f'{text!r} is not {units.kind}: write a finite one, e.g. "{units.example}"')
     if amount < 0:
         raise UnitError(f"{text!r} is out of range: it must be >= 0")
+    if amount > MOST:  # the least is no fault: an amount for a byte and second is tiny
+        raise UnitError(f"{text!r} is out of range: write {units.kind} of at most {MOST:g}")
     return Price(amount, match[2].upper())
 
 

@@ -22,6 +22,7 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
     WrapValidator,
+    field_validator,
 )
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
@@ -167,6 +168,22 @@ PricePerSize = Annotated[InstanceOf[Price], *_price(PER_SIZE)]
 PricePerSizeAndTime = Annotated[InstanceOf[Price], *_price(PER_SIZE_AND_TIME)]
 
 
+def _check_range(value: object) -> None:
+    """Raise `ValueError` for a number, at whatever depth, that is too small or too large."""
+    if isinstance(value, bool | str | bytes | BaseModel):
+        return
+    if isinstance(value, float | int):
+        if not units.is_in_range(value):
+            ends = f"from {units.LEAST:g} to {units.MOST:g}"
+            raise ValueError(f"{value!r} is out of range: write a number {ends}")
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            _check_range(each)
+    elif isinstance(value, tuple | list):
+        for each in value:
+            _check_range(each)
+
+
 class Section(BaseModel):
     """A table of the scenario file: frozen, and unknown keys are errors."""
 
@@ -178,6 +195,13 @@ class Section(BaseModel):
         allow_inf_nan=False,
         ignored_types=(once,),
     )
+
+    @field_validator("*")
+    @classmethod
+    def _in_range(cls, value: object) -> object:
+        """Refuse numbers with which nothing can be computed, in lists and tables as well."""
+        _check_range(value)
+        return value
 
     def mapping(self) -> dict[str, Any]:
         """The keys and values that a scenario file would have; the inverse of validation."""

@@ -11,7 +11,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from itertools import islice
@@ -33,6 +33,8 @@ Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
 _UNPACKERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|txz|zip)", re.IGNORECASE)
 _LONGEST_LINE = 2**20  # bytes; a file without line ends must not fill the memory
+#: Lines of a table, at most: each is a row that is kept, and takes 30 µs or so to read.
+_MOST_LINES = 10_000_000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits fit in an int64
 _UNKNOWN = ("", "NULL")
 
@@ -82,6 +84,29 @@ def lines(path: LogPath) -> Generator[str, None, None]:
             raise LogError(f"{path}:{number}: is not UTF-8: byte 0x{byte:02x}") from None
         except EOFError:
             raise LogError(f"{path}: is cut short after line {number}; copy it again") from None
+
+
+def check_length(path: LogPath) -> None:
+    """Raise `LogError` for a table of too many lines, by a count that makes no rows.
+
+    A packed file of a few MB may hold as many. A pipe can be read but once, and isn't counted.
+    """
+    file = Path(path)
+    if not file.is_file() or (file.suffix.lower() not in _UNPACKERS and _fits(file)):
+        return
+    count = 0
+    with opened(path) as text, suppress(EOFError):  # cut short: its reader says so
+        while (piece := text.read(_LONGEST_LINE)) and count <= _MOST_LINES:
+            count += piece.count(b"\n")
+    if count > _MOST_LINES:
+        raise LogError(
+            f"{path}: has more than {_MOST_LINES:,} lines; cut it into parts, e.g. of fewer years"
+        )
+
+
+def _fits(file: Path) -> bool:
+    """Return whether a plain file has too few bytes for so many lines."""
+    return file.stat().st_size <= _MOST_LINES
 
 
 @dataclass(slots=True)
@@ -189,8 +214,9 @@ def table(
     Raises
     ------
     LogError
-        If the file can't be read, lacks a column, or holds no row.
+        If the file can't be read, is too long, lacks a column, or holds no row.
     """
+    check_length(path)
     with closing(lines(path)) as text:
         rows = split(path, text)
         names, needed, optional = _header(path, rows, needed, optional, title_lines, choose)

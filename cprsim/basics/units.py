@@ -90,6 +90,10 @@ BYTES_PER_SECOND = Units(
 WATTS = Units({"W": 1.0, "kW": 1e3, "MW": 1e6})
 KG_PER_KWH = Units({"g/kWh": 1e-3, "kg/kWh": 1.0})
 
+#: Least and most of a number that is not 0, in SI units: with these, products, ratios and squares
+#: of several numbers are numbers that floats hold, neither 0 nor infinite.
+LEAST, MOST = 1e-15, 1e24
+
 _PREFIXES = ("k", "K", "M", "G", "T", "P")
 _QUANTITY = re.compile(
     r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", re.ASCII
@@ -149,6 +153,11 @@ def format_share(share: float) -> str:
     return next((text for text in texts if parse_share(text) == share), texts[1])
 
 
+def is_in_range(value: float) -> bool:
+    """Return whether a number is 0, or neither too small nor too large to compute with."""
+    return value == 0 or LEAST <= abs(value) <= MOST
+
+
 def _parse(text: object, table: Units, kind: str, example: str) -> float:
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise UnitError(f'{text!r} is not a {kind}: write a string with a unit, e.g. "{example}"')
@@ -168,6 +177,9 @@ def _parse(text: object, table: Units, kind: str, example: str) -> float:
     value = float(number) * factor
     if not math.isfinite(value):
         raise UnitError(f'{text!r} is not a {kind}: write a finite one, e.g. "{example}"')
+    if not is_in_range(value):
+        ends = f"from {LEAST:g} to {MOST:g} {table.base}"
+        raise UnitError(f'{text!r} is out of range: write a {kind} {ends}, e.g. "{example}"')
     return value
 
 

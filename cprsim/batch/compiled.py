@@ -1,4 +1,4 @@
-"""The compiler: Numba where it is there, or none."""
+"""The compiler: Numba where it is installed and not switched off, or none."""
 
 import warnings
 from collections.abc import Callable
@@ -7,16 +7,22 @@ from typing import Any, TypeVar
 from cprsim.batch import support
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-#: What is said, once, where Numba can't be imported.
-WITHOUT_NUMBA = "Numba can't be imported: the batch engine runs uncompiled, and slowly"
 
+#: Why nothing is compiled; empty where Numba compiles.
+_REASON = ""
 try:
     import numba
 except ImportError:
-    numba = None
-    warnings.warn(WITHOUT_NUMBA, RuntimeWarning, stacklevel=2)
+    _REASON = "Numba can't be imported"
+else:
+    # Numba leaves functions uncompiled then, but not intrinsics, which have no Python.
+    if numba.config.DISABLE_JIT:
+        _REASON = "NUMBA_DISABLE_JIT is set"
 
-if numba is None:
+if _REASON:
+    warnings.warn(
+        f"{_REASON}: the batch engine runs uncompiled, and slowly", RuntimeWarning, stacklevel=2
+    )
 
     def borrow(array: Any) -> Any:
         """The array itself (see `cprsim.batch.borrowed`)."""
@@ -57,7 +63,7 @@ def kept(function: _Function) -> _Function:
 
 
 def _made(function: _Function, options: dict[str, Any]) -> _Function:
-    if numba is None:
+    if _REASON:
         return function
     # "numpy": a division checks for no zero, which nothing here divides by.
     made: _Function = numba.njit(nogil=True, error_model="numpy", **options)(function)

@@ -82,8 +82,8 @@ def is_compiled() -> bool:
 
 
 def can_compile() -> bool:
-    """Whether Numba is there; without it the engine is slower than the simulator."""
-    return find_spec("numba") is not None
+    """Return whether Numba compiles; without it the engine is slower than the simulator."""
+    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
 def note_compiled(folder: Path) -> None:

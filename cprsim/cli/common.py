@@ -3,10 +3,13 @@
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
+
+from cprsim.cli.progress_lines import ProgressLines
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -230,7 +233,7 @@ class _Harmless:
 
 
 class ProgressBar:
-    """A bar on a terminal's stderr; nothing when piped or silent.
+    """A bar on a terminal's stderr, a line now and then on another; nothing if silent.
 
     Start it before libraries are imported that take a second.
     """
@@ -239,6 +242,7 @@ class ProgressBar:
         self._what, self._unit = what, unit
         self._bar: Any = None
         self._task: Any = None
+        self._lines: ProgressLines | None = None
         if not silent and sys.stderr.isatty():
             from rich import progress
             from rich.console import Console
@@ -251,28 +255,38 @@ class ProgressBar:
                 console=Console(stderr=True),
                 transient=True,
             )
+        elif not silent:
+            self._lines = ProgressLines(partial(echo, err=True))
+            self._lines.what = what
 
     def __enter__(self) -> "ProgressBar":
         if self._bar is not None:
             self._bar.start()
             self._task = self._bar.add_task(self._what, total=None, count="")
+        if self._lines is not None:
+            self._lines.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        for each in (self._bar, self._lines):
+            if each is not None:
+                each.stop()
 
     def update(self, done: int, total: int, what: str | None = None) -> None:
         """Show that `done` of `total` are done, of something else if that is said."""
+        count, said = f"{done:,} of {total:,} {self._unit}", what or self._what
         if self._bar is not None:
-            count = f"{done:,} of {total:,} {self._unit}"
-            said = what or self._what
             self._bar.update(self._task, description=said, completed=done, total=total, count=count)
+        if self._lines is not None:
+            share = f" ({100 * done / total:.0f} %)" if total else ""
+            self._lines.what, self._lines.count = said, f": {count.strip()}{share}"
 
     def begin(self, what: str) -> None:
-        """Say what is done now, of which nobody knows how much it is."""
+        """Show what is done now, of unknown length."""
         if self._bar is not None:
             self._bar.update(self._task, description=what)
+        if self._lines is not None:
+            self._lines.what, self._lines.count = what, ""
 
 
 @contextmanager

@@ -36,6 +36,19 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
+    # Results go to files and stdout: a command that has written them has not failed.
+    lossy = io.BufferedWriter(_Lossy(2, "w", closefd=False))
+    sys.stderr = io.TextIOWrapper(lossy, sys.stderr.encoding, errors="replace", line_buffering=True)
+
+
+class _Lossy(io.FileIO):
+    """A stream that drops what the system refuses: a full disk, a reader that has ended."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return memoryview(data).nbytes
 
 
 class Interrupts:

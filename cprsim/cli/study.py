@@ -37,11 +37,11 @@ def study(
     ] = False,
 ) -> None:
     """Measure what failures do to accuracy: many paired runs of the real trainer."""
-    from cprsim.runs.runner import check_whole
+    from cprsim.runs.runner import check_workers
     from cprsim.scenario.mapping import load_mapping
 
     check_torch()
-    check_whole("workers", workers, 1)
+    check_workers(workers)
     from cprsim.studies import outputs
     from cprsim.studies.change import change_per_pls
     from cprsim.studies.design import notes, runs, study_section

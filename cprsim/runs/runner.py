@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.futures import Ended, Threads
+from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
@@ -40,6 +41,8 @@ _BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
 # model of a cluster is right to. At the fastest (docs/performance.md) they take an hour.
 _MOST = 1_000_000_000
 _FASTEST_S = 5e-7
+#: Worker processes for each core of this machine, at most: more only take memory.
+_MOST_A_CORE = 16
 #: Tasks under way for each worker, so that none waits for the slowest.
 _AHEAD = 4
 
@@ -218,7 +221,18 @@ def check_arguments(replications: int, seed: int, workers: int) -> None:
     """Raise `UsageError` where those of a run make no sense, or it would have no end."""
     check_replications(replications)
     check_whole("seed", seed, 0)
+    check_workers(workers)
+
+
+def check_workers(workers: int) -> None:
+    """Raise `UsageError` where there are none, or far more than cores to run them."""
     check_whole("workers", workers, 1)
+    most = _MOST_A_CORE * cores()
+    if workers > most:
+        raise UsageError(
+            f"workers {workers:,}: each is a process; the most are {most:,} here, {_MOST_A_CORE} "
+            "for each core; give as many as there are cores"
+        )
 
 
 def check_replications(replications: int) -> None:

@@ -32,6 +32,8 @@ SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file
     "prices": (Prices, False),
 }
 _KEYS = ("title", *SECTIONS, "policies")
+#: Each is planned and played, and has a row in tables and pictures.
+_MOST_POLICIES = 1_000
 
 
 def build(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -127,6 +129,11 @@ def _but_for_unknown_keys(
 def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
     if not isinstance(tables, dict):
         return {}, [f"policies: {tables!r} is not a table; write [policies.NAME]"]
+    if len(tables) > _MOST_POLICIES:
+        return {}, [
+            f"policies: {len(tables):,} are given; the most are {_MOST_POLICIES:,}: divide them "
+            "among several files"
+        ]
     policies, found = {}, []
     for name, table in tables.items():
         path = f"policies.{name}"

@@ -16,6 +16,8 @@ T = TypeVar("T")
 _CONNECT_S = 5.0
 _WORKERS_S = 15.0  # for the first worker to be there, when the sweep starts
 _PATIENCE_S = 600.0
+#: Each has a level of its own in dask's configuration.
+_LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+:\d+")
 
 
@@ -75,7 +77,6 @@ class DaskCluster:
 
     def _connected(self, patience_s: float) -> Any:
         """A client, once there are workers; `OSError` (a `TimeoutError` is one) if not in time."""
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we tell ourselves
         client = _distributed().Client(
             self._address, timeout=max(min(patience_s, _CONNECT_S), 1.0), set_as_default=False
         )
@@ -150,4 +151,17 @@ def _distributed() -> Any:
         raise UsageError(
             "--scheduler needs dask.distributed: pip install 'cprsim[cluster]'"
         ) from None
+    _keep_silent()
     return distributed
+
+
+def _keep_silent() -> None:
+    """Have dask and the libraries below it write no errors: a sweep reports what is lost.
+
+    An interrupt while a client connects leaves tasks in its thread, which end in tracebacks.
+    """
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    asyncio = logging.getLogger("asyncio")
+    if not asyncio.hasHandlers():  # a program that handles its messages goes on having them
+        asyncio.setLevel(logging.CRITICAL)

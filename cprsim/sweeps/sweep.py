@@ -11,7 +11,7 @@ from cprsim.basics.streams import COHORT
 from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.report.outputs import versions
 from cprsim.runs.engines import Engine, check_engine, chosen, compiles, prepare
-from cprsim.runs.runner import check_replications, check_whole
+from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.agenda import Agenda, SweepProgress
@@ -105,7 +105,7 @@ def sweep(
         If the disk is full, or the workers are lost for good.
     """
     check_whole("seed", seed, 0)
-    check_whole("workers", workers, 1)
+    check_workers(workers)
     check_engine(engine)
     out = Path(out)
     check_writable(out, [NAME])

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cprsim.batch import engine as batch
-from cprsim.scenario import Scenario
+from cprsim.runs.engines import chosen
+from cprsim.scenario import Scenario, load_scenario
 from cprsim.sim import engine as sim
 from tests.batch.compare import Values
 from tests.batch.test_rare import CASES
@@ -28,10 +29,22 @@ PLAYED = (
     "runs that lose unequal shares",
 )
 REPLICATIONS = range(5)
-#: Plays the cases where Numba can't be imported, and says which bytes came out.
+#: Ways to be without the compiler, as Python has them, and the reason that a line gives.
+WAYS = {
+    "not installed": ("import sys; sys.modules['numba'] = None", "Numba can't be imported"),
+    "environment": (
+        "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'",
+        "NUMBA_DISABLE_JIT is set",
+    ),
+    "file": (
+        "from pathlib import Path; Path('.numba_config.yaml').write_text('disable_jit: 1')",
+        "NUMBA_DISABLE_JIT is set",
+    ),
+    "Python": ("import numba; numba.config.DISABLE_JIT = True", "NUMBA_DISABLE_JIT is set"),
+}
+#: Plays the cases without the compiler, and says which bytes came out.
 WITHOUT = """
-import sys
-sys.modules["numba"] = None
+WAY
 from tests.batch.test_without_numba import by_batch, digest, PLAYED
 for what in PLAYED:
     print(digest(by_batch(what)))
@@ -50,16 +63,41 @@ def digest(values: Values) -> str:
     return hashlib.sha256(values.tobytes()).hexdigest()
 
 
-@pytest.mark.slow
-def test_without_numba_the_bytes_are_the_same_and_a_line_says_that_it_is_slow() -> None:
-    from cprsim.batch.compiled import WITHOUT_NUMBA
-
-    done = python("-c", WITHOUT)
+def without(way: str, folder: Path, played: tuple[str, ...]) -> None:
+    setting, reason = WAYS[way]
+    script = WITHOUT.replace("WAY", setting).replace("PLAYED:", f"{played!r}:")
+    done = python("-c", script, cwd=folder)
     assert done.returncode == 0, done.stderr
-    expected = [digest(sim.simulate(scenario(w), ["it"], REPLICATIONS, 0)) for w in PLAYED]
+    expected = [digest(sim.simulate(scenario(w), ["it"], REPLICATIONS, 0)) for w in played]
     assert done.stdout.split() == expected
-    assert done.stderr.count(WITHOUT_NUMBA) == 1
-    assert [digest(by_batch(what)) for what in PLAYED] == expected
+    slowly = f"{reason}: the batch engine runs uncompiled, and slowly"
+    assert done.stderr.count(slowly) == 1
+
+
+@pytest.mark.slow
+def test_without_numba_the_bytes_are_the_same_and_a_line_says_that_it_is_slow(tmp_path) -> None:
+    without("not installed", tmp_path, PLAYED)
+    assert [digest(by_batch(what)) for what in PLAYED] == [
+        digest(sim.simulate(scenario(what), ["it"], REPLICATIONS, 0)) for what in PLAYED
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.essential
+@pytest.mark.parametrize("way", ["environment", "file", "Python"])
+def test_numba_that_is_switched_off_changes_no_byte(way: str, tmp_path: Path) -> None:
+    without(way, tmp_path, PLAYED[:1])
+
+
+@pytest.mark.parametrize(("value", "compiles"), [(None, True), ("0", True), ("1", False)])
+def test_auto_takes_no_engine_that_runs_uncompiled(value, compiles, monkeypatch) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    if value is not None:
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", value)
+
+    engines = chosen(load_scenario(QUICKSTART), ["full"], "auto", 1e9)
+    assert engines == {"full": "batch" if compiles else "sim"}
 
 
 #: Runs a command, and says whether it loaded Numba.

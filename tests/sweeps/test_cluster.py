@@ -1,5 +1,8 @@
 """The same sweep on a real dask cluster on loopback, whose parts are killed."""
 
+import subprocess
+import sys
+
 import pytest
 
 from cprsim import errors
@@ -138,3 +141,41 @@ def test_a_scheduler_behind_tls_needs_certificates(folder, named, fault):
         DaskCluster("tls://127.0.0.1:1")
 
     assert str(error.value) == f"--scheduler tls://127.0.0.1:1: {fault}"
+
+
+_LOGS = """
+import asyncio, gc, logging, sys
+from cprsim.sweeps.cluster import DaskCluster
+DaskCluster("tcp://127.0.0.1:1")
+
+async def ends():
+    raise ConnectionError("the client was interrupted")
+
+async def forgets():
+    task = asyncio.ensure_future(ends())
+    await asyncio.sleep(0)
+    del task
+
+if sys.argv[1] == "a task":
+    asyncio.run(forgets())
+    gc.collect()
+else:
+    try:
+        raise ConnectionError("the client was interrupted")
+    except ConnectionError:
+        logging.getLogger(sys.argv[1]).exception("lost")
+"""
+
+
+@pytest.mark.parametrize(
+    "logger",
+    ["a task", "distributed.core", "distributed.comm.tcp", "distributed.client",
+     "tornado.application"],
+)  # fmt: skip
+def test_what_an_interrupt_leaves_in_dasks_thread_writes_no_traceback(logger: str) -> None:
+    pytest.importorskip("distributed")
+    done = subprocess.run(
+        [sys.executable, "-c", _LOGS, logger], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,11 +1,20 @@
 """The process that members are forked from."""
 
+import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+from cprsim.basics.owned import owned_folder
+from tests.interrupted import session
+from tests.waiting import HANGS_S, wait_until
+
+ROOT = Path(__file__).parents[2]
 
 _BLOCKED_IN_FORKSERVER = """
 import signal
@@ -65,3 +74,84 @@ def test_members_import_nothing_when_they_load() -> None:
         [sys.executable, "-c", _IN_A_MEMBER], capture_output=True, text=True, check=True
     ).stdout
     assert told == "[]\n"
+
+
+#: Starts the process that members are forked from, and ends when it is told.
+_ENDS = """
+import os, signal, sys
+from cprsim.trainer.members import forking
+forking._NEEDED = (sys.argv[1],)
+context = forking.context()
+print(flush=True)
+sys.stdin.readline()
+END
+"""
+#: Ways to end that leave Python no time to clean up, and one that does.
+_ENDINGS = {
+    "killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "terminated": "os.kill(os.getpid(), signal.SIGTERM)",
+    "exit": "os._exit(3)",
+    "returns": "pass",
+}
+
+
+@contextmanager
+def starter(end: str, needed: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A process that has started the fork server; both are gone in the end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _ENDS.replace("END", _ENDINGS[end]), needed],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(folder), "STALLED": str(folder / "stalled")},
+    ) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
+@pytest.mark.parametrize("end", _ENDINGS)
+def test_who_imports_for_long_ends_with_its_starter(end: str, tmp_path: Path) -> None:
+    """And so before torch is there: it was 14 s on a busy machine."""
+    with starter(end, "tests.trainer.stalled", tmp_path) as process:
+        wait_until((tmp_path / "stalled").exists)
+        process.communicate("\n", timeout=HANGS_S)
+        wait_until(lambda: not session(process.pid), "the fork server is left")
+
+
+@pytest.mark.parametrize("end", _ENDINGS)
+def test_no_folder_is_left_after_the_next_start(end: str, tmp_path: Path) -> None:
+    with starter(end, "json", tmp_path) as process:
+        process.communicate("\n", timeout=HANGS_S)
+        wait_until(lambda: not session(process.pid))
+    if end != "returns":
+        with owned_folder(tmp_path):
+            pass
+
+    assert [*tmp_path.iterdir()] == []
+
+
+_FORKS = """
+from cprsim.trainer.members import forking
+forking._NEEDED = ("json",)
+member = forking.context().Process(
+    target=exec, args=("import threading; print(threading.active_count(), flush=True)", {})
+)
+member.start()
+member.join()
+"""
+
+
+def test_members_are_forked_from_a_process_without_threads(tmp_path: Path) -> None:
+    """Python warns of others from 3.12 on."""
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _FORKS], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1\n", "")

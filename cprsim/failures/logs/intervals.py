@@ -10,7 +10,7 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import LogPath, lines, number, shown
+from cprsim.basics.tabular import LogPath, check_length, lines, number, shown
 from cprsim.basics.units import parse_duration
 from cprsim.errors import LogError, UnitError
 from cprsim.failures.logs.lives import lives_of
@@ -73,6 +73,7 @@ def read_intervals(path: LogPath) -> Intervals:
         If the file can't be read, a duration is negative, infinite or none, or there is none.
     """
     durations, observed, missing, read = array("d"), bytearray(), 0, 0
+    check_length(path)
     with closing(lines(path)) as text:
         start = list(islice(text, 1))
         lives = lives_of("".join(start))

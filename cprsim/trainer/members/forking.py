@@ -4,9 +4,11 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from multiprocessing import forkserver
+from contextlib import ExitStack
+from multiprocessing import forkserver, util
 from multiprocessing.context import ForkServerContext
 
+from cprsim.basics.owned import owned_folder
 from cprsim.errors import UsageError
 from cprsim.runs.workers import interrupts_for_this_process_alone
 
@@ -18,10 +20,13 @@ _NEEDED = (
     "cprsim.trainer.members.trainer",
     "cprsim.trainer.data.planted",
 )
+_PRELOADING = "cprsim.trainer.members.preloading"
+#: Environment variable with the id of the process that starts that one.
+STARTER = "CPRSIM_FORK_SERVER_STARTER"
 #: Longest path of a Unix socket, B: macOS has room for 104 with the 0 at the end, Linux for 108.
 _LONGEST_PATH = 103
 #: What comes behind the folder of temporary files: `/.cprsim-12345678/server-511.1234567`, and for
-#: Python's own socket `/pymp-12345678/listener-12345678`.
+#: Python's own socket `/.cprsim-12345678/listener-12345678`.
 _BEHIND = 40
 
 
@@ -42,9 +47,23 @@ def context() -> ForkServerContext:
     imported there as well. There is one such process for each that calls; it ends with it.
     """
     check_sockets()
+    _own_tempdir()
     found = multiprocessing.get_context("forkserver")
     imported = [name for name in sys.modules if name.startswith("cprsim.")]
-    found.set_forkserver_preload([*_NEEDED, *imported])
+    found.set_forkserver_preload([_PRELOADING, *_NEEDED, *imported, f"{_PRELOADING}.done"])
+    os.environ[STARTER] = str(os.getpid())
     with interrupts_for_this_process_alone():
         forkserver.ensure_running()
     return found
+
+
+def _own_tempdir() -> None:
+    """Give Python a folder for its socket that the next start removes after a kill.
+
+    Python's own, `pymp-*`, stays for ever then. There is no public way to name another.
+    """
+    settings = multiprocessing.current_process()._config  # type: ignore[attr-defined]
+    if settings.get("tempdir") is None:
+        held = ExitStack()
+        settings["tempdir"] = str(held.enter_context(owned_folder()))
+        util.Finalize(None, held.close, exitpriority=-100)  # as Python removes its own

@@ -1,0 +1,5 @@
+"""The last import of the process that members are forked from."""
+
+from cprsim.trainer.members.preloading import stop
+
+stop()
