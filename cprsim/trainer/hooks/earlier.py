@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.errors import RunError
-from cprsim.trainer.hooks.job_folder import Stretch, stretches
+from cprsim.trainer.hooks.job_folder import RowSpan, row_spans
 from cprsim.trainer.hooks.layout import Layout, Live, RowRange
 from cprsim.trainer.hooks.nested import from_bytes, unpacked
 from cprsim.trainer.hooks.sharded import merged
@@ -76,7 +76,7 @@ class EarlierCheckpoints:
         size = sum(size for _, size in dense)
         live = self._live()
         for source in self._sources:
-            blocks = stretches(source.process.tables).items()
+            blocks = row_spans(source.process.tables).items()
             for (kinds, held), folder in zip(blocks, source.rows, strict=True):
                 wanted = [*_shared(self._layout.parts, kinds, held)]
                 if not wanted:
@@ -91,7 +91,7 @@ class EarlierCheckpoints:
 
 
 def _shared(
-    parts: Sequence[RowRange], kinds: Any, held: Sequence[Stretch]
+    parts: Sequence[RowRange], kinds: Any, held: Sequence[RowSpan]
 ) -> Iterator[tuple[RowRange, int, int, int]]:
     """Of rows that both have: the part, where in it, where in the arrays, and how many."""
     for part, other in itertools.product(parts, held):

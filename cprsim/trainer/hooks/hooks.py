@@ -38,15 +38,18 @@ _ANY = sys.maxsize
 class Summary:
     """What came of a job so far, in this process and in those that it goes on from.
 
-    `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, as far as shards of
-    this process were lost. `updates_lost`: of all updates of the rows of this process, the share
-    that was lost for good; by rows where lookups are told, else by steps. `failures`: that the
-    hooks were told of, starts from a checkpoint among them. `saves`: that are stored;
+    `recovery`: what the policy plans for a lost shard, "full" or "partial"; CPR plans full recovery
+    where partial recovery would cost no less. `seconds`: by cause, as in `cprsim.contract.ledger`.
+    `pls`: (E4) of CPR, as far as shards of this process were lost. `updates_lost`: share of all
+    updates of the rows of this process that was lost for good; by rows where lookups are known,
+    else by steps. `failures`: losses that `on_failure` was called for, and starts from a checkpoint
+    of a job that was not stopped by `save_now()`, a notice, or its end. `saves`: that are stored;
     `saves_failed`: that came to nothing. `bytes_saved`, `bytes_loaded`: of files. `checkpoint`: the
     step of the last usable one.
     """
 
     policy: str
+    recovery: str
     step: int
     steps: int
     seconds: dict[str, float]
@@ -63,8 +66,9 @@ class Summary:
     def reading(self) -> Reading:
         """The same for exporters of metrics."""
         counts = asdict(self)
-        seconds, policy = counts.pop("seconds"), counts.pop("policy")
-        return Reading(seconds, counts, {"policy": policy})
+        seconds = counts.pop("seconds")
+        labels = {name: counts.pop(name) for name in ("policy", "recovery")}
+        return Reading(seconds, counts, labels)
 
 
 class TrainerHooks(Generic[_Batch]):
@@ -170,6 +174,14 @@ class TrainerHooks(Generic[_Batch]):
             by_rows=plan.tracking is not None,
         )
 
+        if plan.note is not None:
+            warnings.warn(
+                f"policy {self._policy!r} ({self._system}) plans {plan.recovery} recovery: "
+                f"{plan.note}",
+                HooksWarning,
+                stacklevel=2,
+            )
+
     # --- What a loop calls ---
 
     def restore(self) -> int:
@@ -223,6 +235,17 @@ class TrainerHooks(Generic[_Batch]):
                 stacklevel=3,
             )
 
+    def _warn_of_optimizers(self) -> None:
+        """Warn of an optimizer that keeps state of rows which the adapter does not give."""
+        for name, table in self._state.ungiven_states():
+            warnings.warn(
+                f"dense(): {name!r} keeps state of the rows of table {table} that shards() does "
+                "not give: it is whole in every save, and does not return with a lost shard; give "
+                "it as `state` of their TablePart, and the optimizer of the rows not in dense()",
+                HooksWarning,
+                stacklevel=4,
+            )
+
     def after_step(self, batch: _Batch) -> None:
         """A step is done, its updates are in the rows. Saves where the policy says so.
 
@@ -240,6 +263,7 @@ class TrainerHooks(Generic[_Batch]):
         if self._unchecked:  # state that an optimiser makes in its first step
             self._state.check()
             self._unchecked = False
+            self._warn_of_optimizers()
         self._state.observe(batch)
         job.turns.did(0)
         job.executed += 1
@@ -333,6 +357,7 @@ class TrainerHooks(Generic[_Batch]):
         job = self._job
         return Summary(
             policy=self._policy,
+            recovery=self._plan.recovery,
             step=job.step,
             steps=job.steps,
             seconds=dict(job.watch.seconds),

@@ -22,7 +22,7 @@ DENSE = "dense"
 _STOPPED = "stopped"
 
 
-class Stretch(NamedTuple):
+class RowSpan(NamedTuple):
     """Consecutive rows of a table, which begin at row `at` of the arrays of their block."""
 
     table: int
@@ -81,14 +81,6 @@ class JobFolder:
             sync_folder(self.path)
         self.claim = claim
 
-    def rows(self, block: int, generation: int) -> Path:
-        """The folder of the rows of a block."""
-        return self.path / f"rows-{generation}-{block}"
-
-    def dense(self, generation: int) -> Path:
-        """The folder of the dense part."""
-        return self.path / f"{DENSE}-{generation}"
-
     def clear(self, generation: int) -> None:
         """Remove the checkpoints of a generation."""
         for each in self._of(generation):
@@ -100,7 +92,7 @@ class JobFolder:
             shutil.rmtree(each, ignore_errors=True)
 
     def _of(self, generation: int) -> set[Path]:
-        found = {*self.path.glob(f"rows-{generation}-*"), self.dense(generation)}
+        found = {*self.path.glob(f"rows-{generation}-*"), dense_in(self.path, generation)}
         return found & self._checkpoints()
 
     def _checkpoints(self) -> set[Path]:
@@ -127,15 +119,25 @@ class JobFolder:
                 (self.path / _STOPPED).unlink(missing_ok=True)
 
 
-def stretches(tables: Sequence[Any]) -> dict[Kinds, list[Stretch]]:
+def rows_in(path: Path, block: int, generation: int) -> Path:
+    """The folder, in that of a process, of the rows of a block."""
+    return path / f"rows-{generation}-{block}"
+
+
+def dense_in(path: Path, generation: int) -> Path:
+    """The folder, in that of a process, of the dense part."""
+    return path / f"{DENSE}-{generation}"
+
+
+def row_spans(tables: Sequence[Any]) -> dict[Kinds, list[RowSpan]]:
     """The rows of each block, in the order of blocks, by the kinds of their tensors.
 
     `tables`: as `Layout.document` has them.
     """
-    found: dict[Kinds, list[Stretch]] = {}
+    found: dict[Kinds, list[RowSpan]] = {}
     for table, first, rows, of in tables:
         kinds = tuple((kind, tuple(shape)) for kind, shape in of)
         before = found.setdefault(kinds, [])
         at = before[-1].at + before[-1].rows if before else 0
-        before.append(Stretch(table, first, rows, at))
+        before.append(RowSpan(table, first, rows, at))
     return dict(sorted(found.items()))

@@ -156,6 +156,10 @@ class _Lookup:
         self._spread: list[Tensor] = []
 
     def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
+        if not isinstance(lookups, Mapping):
+            raise UsageError(
+                f"lookups(): gives a {type(lookups).__name__}; give {{table: row numbers}}"
+            )
         unknown = sorted(lookups.keys() - self._place.keys())
         if unknown:
             raise UsageError(

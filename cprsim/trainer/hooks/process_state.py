@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from torch import Tensor
+from torch.optim import Optimizer
 
 from cprsim.basics.futures import Ended, Threads
 from cprsim.contract import Tracking
@@ -19,6 +20,7 @@ from cprsim.trainer.hooks.checkpointed import Image, together
 from cprsim.trainer.hooks.layout import Layout, RowRange, check_live
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
+from cprsim.trainer.hooks.sharded import is_sharded
 from cprsim.trainer.hooks.stores import ProcessStores
 from cprsim.trainer.hooks.update_count import UpdateCount
 
@@ -135,6 +137,28 @@ class ProcessState(Generic[_Batch]):
     def check(self) -> None:
         """Raise `UsageError` where tensors are not of the shapes that they had at the start."""
         self._layout.tensors(self._adapter.shards())
+
+    def ungiven_states(self) -> set[tuple[str, int]]:
+        """Optimizers in the dense part that keep state of rows which the adapter does not give.
+
+        Returns the name of each, and a table.
+        """
+        live = self._layout.tensors(self._adapter.shards())
+        tables = {_memory(tensors[0]): part.table for part, tensors in live.items()}
+        given = {_memory(each) for tensors in live.values() for each in tensors}
+        return {
+            (name, tables[_memory(parameter)])
+            for name, each in self._adapter.dense().items()
+            if isinstance(each, Optimizer)
+            for parameter, state in each.state.items()
+            if _memory(parameter) in tables
+            and any(
+                isinstance(value, Tensor)
+                and value.shape[:1] == parameter.shape[:1]
+                and _memory(value) not in given
+                for value in state.values()
+            )
+        }
 
     def observe(self, batch: _Batch) -> None:
         """Tell the trackers which rows a batch has looked up."""
@@ -257,3 +281,8 @@ class ProcessState(Generic[_Batch]):
     def _weights(self) -> Mapping[RowRange, Tensor]:
         live = self._layout.tensors(self._adapter.shards())
         return {part: tensors[0] for part, tensors in live.items()}
+
+
+def _memory(tensor: Tensor) -> int | None:
+    """Where the elements of a tensor are, which views share; None if it is held in parts."""
+    return None if is_sharded(tensor) else tensor.untyped_storage().data_ptr()

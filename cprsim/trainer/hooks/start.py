@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from cprsim.errors import UsageError
-from cprsim.trainer.hooks.job_folder import DENSE, Claim, JobFolder, stretches
+from cprsim.trainer.hooks.job_folder import DENSE, Claim, JobFolder, dense_in, row_spans, rows_in
 from cprsim.trainer.hooks.layout import Kinds
 from cprsim.trainer.hooks.nested import packed, unpacked
 from cprsim.trainer.hooks.ranks import Ranks
@@ -18,7 +18,7 @@ from cprsim.trainer.members.store import checkpoints_in
 Rows: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
 
 
-class Process(NamedTuple):
+class JobProcess(NamedTuple):
     """A process of the job: its folder, the numbers of its shards, its rows (`Claim.tables`).
 
     `earlier`: the folders that it was given of processes before.
@@ -38,22 +38,21 @@ class Process(NamedTuple):
 class Source(NamedTuple):
     """The checkpoints of one process before, which this start reads and does not change."""
 
-    process: Process
+    process: JobProcess
     generation: int
     older: bool
 
     @property
     def dense(self) -> Path:
         """The folder of its dense part."""
-        folder = JobFolder(self.process.folder)
-        return folder.path / DENSE if self.older else folder.dense(self.generation)
+        path = self.process.folder
+        return path / DENSE if self.older else dense_in(path, self.generation)
 
     @property
     def rows(self) -> list[Path]:
         """The folder of each of its blocks."""
-        folder = JobFolder(self.process.folder)
-        blocks = range(len(stretches(self.process.tables)))
-        return [folder.rows(number, self.generation) for number in blocks]
+        blocks = range(len(row_spans(self.process.tables)))
+        return [rows_in(self.process.folder, number, self.generation) for number in blocks]
 
     @property
     def all(self) -> list[Path]:
@@ -66,7 +65,7 @@ class Source(NamedTuple):
         return set.intersection(*({each.step for each in _on_disk(store)} for store in self.all))
 
 
-class Start(NamedTuple):
+class JobStart(NamedTuple):
     """What the processes agreed on.
 
     `generation`: of the checkpoints that are read or written from now on. `processes`: those of
@@ -76,13 +75,13 @@ class Start(NamedTuple):
     """
 
     generation: int
-    processes: list[Process]
+    processes: list[JobProcess]
     begun: bool
     sources: list[Source]
     grown: list[str]
 
 
-def agreed_start(mine: Process, folder: JobFolder, policy: str, ranks: Ranks) -> Start:
+def agreed_start(mine: JobProcess, folder: JobFolder, policy: str, ranks: Ranks) -> JobStart:
     """Agree with all processes, which all call this, on how the job starts.
 
     `folder`: that of `mine`. `policy`: the system that saves from now on.
@@ -113,7 +112,7 @@ def agreed_start(mine: Process, folder: JobFolder, policy: str, ranks: Ranks) ->
         claims = [(path, _claim_of(path)) for path in earlier]
     if not claims:
         _check_unclaimed(processes, said)
-        return Start(0, processes, False, [], [])
+        return JobStart(0, processes, False, [], [])
     sources = _newest(claims)
     generation = max(each.generation for each in sources)
     as_it_was = [(each.process.folder, each.process.tables) for each in sources]
@@ -122,12 +121,12 @@ def agreed_start(mine: Process, folder: JobFolder, policy: str, ranks: Ranks) ->
     # The folders of others may be on other machines, and are not read where none has to be.
     read = [each for each in sources if each.process.folder == mine.folder] if same else sources
     if not _has_begun(read, ranks):
-        return Start(generation + (not same), processes, False, [], [])
+        return JobStart(generation + (not same), processes, False, [], [])
     if same:
-        return Start(generation, processes, True, [], [])
+        return JobStart(generation, processes, True, [], [])
     _check(sources, processes)
     grown = _in_words(_without(_rows_of([mine]), _rows_of(each.process for each in sources)))
-    return Start(0 if moved else generation + 1, processes, True, sources, grown)
+    return JobStart(0 if moved else generation + 1, processes, True, sources, grown)
 
 
 def everyone(ranks: Ranks, mine: Mapping[str, Any]) -> list[Any]:
@@ -141,7 +140,7 @@ def everyone(ranks: Ranks, mine: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def claim_of(start: Start, mine: Process, policy: str) -> Claim:
+def claim_of(start: JobStart, mine: JobProcess, policy: str) -> Claim:
     """What the folder of this process says of the job from now on."""
     processes = [
         {
@@ -154,9 +153,9 @@ def claim_of(start: Start, mine: Process, policy: str) -> Claim:
     return Claim(start.generation, mine.tables, policy, processes)
 
 
-def _process(said: Mapping[str, Any]) -> Process:
+def _process(said: Mapping[str, Any]) -> JobProcess:
     earlier = tuple(map(Path, said.get("earlier", ())))
-    return Process(Path(said["folder"]), said["shards"], said["tables"], earlier)
+    return JobProcess(Path(said["folder"]), said["shards"], said["tables"], earlier)
 
 
 def _claim_of(path: Path) -> Claim:
@@ -171,7 +170,7 @@ def _newest(claims: Sequence[tuple[Path, Claim]]) -> list[Source]:
     listing = [(path, claim) for path, claim in claims if claim.processes is not None]
     if not listing:
         return [
-            Source(Process(path, [], claim.tables), claim.generation, older=True)
+            Source(JobProcess(path, [], claim.tables), claim.generation, older=True)
             for path, claim in claims
         ]
     path, newest = max(listing, key=lambda each: each[1].generation)
@@ -216,7 +215,7 @@ def _check_policy(claims: Sequence[tuple[Path, Claim]], policy: str) -> None:
             )
 
 
-def _check_unclaimed(processes: Sequence[Process], said: Sequence[Mapping[str, Any]]) -> None:
+def _check_unclaimed(processes: Sequence[JobProcess], said: Sequence[Mapping[str, Any]]) -> None:
     for each, its in zip(processes, said, strict=True):
         if its["unclaimed"]:
             raise UsageError(
@@ -225,7 +224,7 @@ def _check_unclaimed(processes: Sequence[Process], said: Sequence[Mapping[str, A
             )
 
 
-def _check(sources: Sequence[Source], processes: Sequence[Process]) -> None:
+def _check(sources: Sequence[Source], processes: Sequence[JobProcess]) -> None:
     """Raise `UsageError` unless all rows that were stored are here, and of the same kinds."""
     before, now = _rows_of(each.process for each in sources), _rows_of(processes)
     path = processes[0].folder
@@ -251,7 +250,7 @@ def _folders(sources: Sequence[Source]) -> str:
     return ", ".join(str(each.process.folder) for each in sources)
 
 
-def _rows_of(processes: Iterable[Process]) -> Rows:
+def _rows_of(processes: Iterable[JobProcess]) -> Rows:
     found = defaultdict(list)
     for each in processes:
         for table, first, rows, _ in each.tables:
@@ -259,7 +258,7 @@ def _rows_of(processes: Iterable[Process]) -> Rows:
     return found
 
 
-def _kinds(processes: Iterable[Process]) -> dict[int, Kinds]:
+def _kinds(processes: Iterable[JobProcess]) -> dict[int, Kinds]:
     return {table: kinds for each in processes for table, _, _, kinds in each.tables}
 
 

@@ -12,10 +12,10 @@ from cprsim.errors import RunError, UsageError
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpointed import CheckpointedDense, CheckpointedRows
 from cprsim.trainer.hooks.earlier import EarlierCheckpoints
-from cprsim.trainer.hooks.job_folder import JobFolder
+from cprsim.trainer.hooks.job_folder import JobFolder, dense_in, rows_in
 from cprsim.trainer.hooks.layout import Layout
 from cprsim.trainer.hooks.ranks import Ranks
-from cprsim.trainer.hooks.start import Process, Start, agreed_start, claim_of
+from cprsim.trainer.hooks.start import JobProcess, JobStart, agreed_start, claim_of
 from cprsim.trainer.members.store import CheckpointStore
 
 
@@ -53,9 +53,9 @@ class ProcessStores:
         self._adapter, self._layout, self._policy = adapter, layout, policy
         tables = json.loads(json.dumps(layout.document()))  # as a claim has them
         whole = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
-        self._mine = Process(whole, [*layout.shards], tables, tuple(earlier))
+        self._mine = JobProcess(whole, [*layout.shards], tables, tuple(earlier))
         self._folder = JobFolder(folder)
-        self._start: Start | None = None
+        self._start: JobStart | None = None
         self._earlier: EarlierCheckpoints | None = None
         self._stopped = self._folder.stopped
 
@@ -159,13 +159,12 @@ class ProcessStores:
         sync_folder(self._mine.folder.parent)
 
     def _open(self, generation: int) -> None:
-        folder, blocks = self._folder, self._layout.blocks
-        self.dense = CheckpointedDense(self._adapter, folder.dense(generation))
+        self.dense = CheckpointedDense(self._adapter, dense_in(self.path, generation))
         self.rows = [
             CheckpointedRows(
-                block, self._layout, self._adapter, folder.rows(block.number, generation)
+                block, self._layout, self._adapter, rows_in(self.path, block.number, generation)
             )
-            for block in blocks
+            for block in self._layout.blocks
         ]
 
     @property
