@@ -2,14 +2,18 @@
 
 `sparse-adam`: one EmbeddingBag a table, SparseAdam for tables, Adam with a cosine schedule and
 dropout for the rest. `script`: all in one long function, one optimiser for everything, batches by
-epoch, as training scripts of papers are. Killed before STEP, if one is given; says where it began
-and a digest of all that it has learned.
+epoch, as training scripts of papers are. `accumulated`: a step is two batches. `loader`: batches of
+a DataLoader with workers, which shuffles, and dropout. `dynamic`: rows of ids that come and are
+evicted, as docs/plug-into-your-trainer.md says. Killed before STEP, if one is given; says where it
+began and a digest of all that it has learned.
 """
 
 import hashlib
+import itertools
 import os
 import signal
 import sys
+import types
 from pathlib import Path
 
 import torch
@@ -19,6 +23,15 @@ import cprsim
 from cprsim.trainer import TablePart, TrainerHooks
 
 STEPS, BATCH, DIM, ROWS = 24, 16, 4, (60, 40)
+
+
+def of_page(name):
+    """The module of that name which the page shows."""
+    page = (Path(__file__).parents[2] / "docs/plug-into-your-trainer.md").read_text()
+    code = page.split(f"```python\n# {name}.py\n")[1].split("```")[0]
+    module = types.ModuleType(name)
+    exec(compile(code, f"{name}.py", "exec"), module.__dict__)
+    return module
 
 
 class NoHooks:
@@ -99,18 +112,23 @@ class SparseAdamLoop:
             if step == killed_at:
                 os.kill(os.getpid(), signal.SIGKILL)
             ids, labels = batch(step)
-            looked = [table(i) for table, i in zip(self.tables, ids, strict=True)]
-            logits = self.top(torch.cat(looked, dim=1)).squeeze(1)
-            loss = nn.functional.binary_cross_entropy_with_logits(logits, labels)
             self.of_rows.zero_grad()
             self.of_top.zero_grad()
-            loss.backward()
+            self.loss(ids, labels).backward()
             self.of_rows.step()
             self.of_top.step()
             self.schedule.step()
             hooks.after_step(ids)
+        return first, self.learned()
+
+    def loss(self, ids, labels):
+        looked = [table(i) for table, i in zip(self.tables, ids, strict=True)]
+        logits = self.top(torch.cat(looked, dim=1)).squeeze(1)
+        return nn.functional.binary_cross_entropy_with_logits(logits, labels)
+
+    def learned(self):
         kept = [each for of in self.of_rows.state.values() for each in of.values()]
-        return first, [*self.tables.parameters(), *self.top.parameters(), *kept]
+        return [*self.tables.parameters(), *self.top.parameters(), *kept]
 
 
 class ScriptLoop:
@@ -164,7 +182,117 @@ class ScriptLoop:
         return first, [*self.net.parameters(), *sums]
 
 
-LOOPS = {"sparse-adam": SparseAdamLoop, "script": ScriptLoop}
+class AccumulatedLoop(SparseAdamLoop):
+    """Gradients of two batches are one step, with the lookups of both."""
+
+    def train(self, hooks, killed_at):
+        first = hooks.restore()
+        for step in range(first, STEPS):
+            if step == killed_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.of_rows.zero_grad()
+            self.of_top.zero_grad()
+            both = [batch(2 * step + part) for part in range(2)]
+            for ids, labels in both:
+                (self.loss(ids, labels) / 2).backward()
+            self.of_rows.step()
+            self.of_top.step()
+            self.schedule.step()
+            hooks.after_step(
+                [torch.cat(each) for each in zip(*(ids for ids, _ in both), strict=True)]
+            )
+        return first, self.learned()
+
+
+class Samples(torch.utils.data.Dataset):
+    """Ids of each table, and a label; a function of the number."""
+
+    def __len__(self):
+        return BATCH * STEPS // 2
+
+    def __getitem__(self, number):
+        ids, labels = batch(number)
+        return ids[0][0], ids[1][0], labels[0]
+
+
+class LoaderLoop(SparseAdamLoop):
+    """Two epochs of a DataLoader that shuffles, with workers.
+
+    It draws from a generator of its own, seeded by the epoch: else `iter(loader)` draws from that
+    of dropout, once more after a restart.
+    """
+
+    def train(self, hooks, killed_at):
+        order = torch.Generator()
+        loader = torch.utils.data.DataLoader(
+            Samples(), BATCH, shuffle=True, num_workers=2, generator=order
+        )
+        step = first = hooks.restore()
+        while step < STEPS:
+            epoch, done = divmod(step, len(loader))
+            order.manual_seed(epoch)
+            for *ids, labels in itertools.islice(loader, done, None):
+                if step == killed_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                self.of_rows.zero_grad()
+                self.of_top.zero_grad()
+                self.loss(ids, labels).backward()
+                self.of_rows.step()
+                self.of_top.step()
+                self.schedule.step()
+                hooks.after_step(ids)
+                step += 1
+        return first, self.learned()
+
+
+class DynamicLoop(ScriptLoop):
+    """Ids without bound in tables of fixed size: the oldest are evicted when one is full."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = [of_page("dynamic").DynamicRows(rows) for rows in ROWS]
+
+    def dense(self):
+        return super().dense() | {f"rows {n}": each for n, each in enumerate(self.rows)}
+
+    def row_numbers(self, ids):
+        """The rows of ids; those of evicted ones begin anew for others."""
+        found = []
+        for table, rows, each in zip(self.net.emb, self.rows, ids, strict=True):
+            for new in rows.take(each.flatten().tolist()):
+                table.weight.detach()[new] = 0.01 * new
+                self.optimizer.state[table.weight]["sum"][new] = 0.0
+            found.append(rows.numbers(each))
+        return found
+
+    def train(self, hooks, killed_at):
+        first = hooks.restore()
+        for step in range(first, STEPS):
+            if step == killed_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            drawn = torch.Generator().manual_seed(step)
+            ids = [
+                torch.randint(8 * step, 8 * step + 40, (BATCH, 2), generator=drawn) for _ in ROWS
+            ]
+            rows = self.row_numbers(ids)
+            looked = [table(i) for table, i in zip(self.net.emb, rows, strict=True)]
+            out = self.net.mlp(torch.cat(looked, dim=1)).squeeze(1)
+            self.optimizer.zero_grad()
+            nn.functional.mse_loss(out, (ids[0].sum(dim=1) % 2).float()).backward()
+            self.optimizer.step()
+            hooks.after_step(rows)
+        sums = [of["sum"] for of in self.optimizer.state.values()]
+        owners = [torch.tensor(sorted(each.of.items())) for each in self.rows]
+        return first, [*self.net.parameters(), *sums, *owners]
+
+
+LOOPS = {
+    "sparse-adam": SparseAdamLoop,
+    "script": ScriptLoop,
+    "accumulated": AccumulatedLoop,
+    "loader": LoaderLoop,
+    "dynamic": DynamicLoop,
+}
 
 
 def batch(step):

@@ -3,7 +3,10 @@
 `python -m tests.trainer.gloo_job RANK SIZE GENERATION KIND POLICY FOLDER`
 
 Table r lies on rank r, the MLP on all, or, of the kind `sharded`, a part of it on each; of the kind
-`twins` each half of the ranks has all tables. With a STEP more it is killed there, in generation 0.
+`twins` each half of the ranks has all tables; of the kind `ddp` the MLP is in DDP; of the kind
+`elastic` any number of ranks has the same rows and the same parts of the MLP between them, and the
+same samples. The POLICY `bare` is the loop without hooks. With a STEP more it is killed there, in
+generation 0.
 What it says last: the steps that it went on from, digests of its rows and of its MLP, PLS, and a
 digest of its rows as it went on.
 """
@@ -17,10 +20,10 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
+from torch.nn.parallel import DistributedDataParallel
 
 import cprsim
 from cprsim.trainer import RebuiltGroup, TablePart, TrainerHooks
@@ -73,6 +76,11 @@ class Loop:
             dist.all_reduce(each.grad)
             each.grad /= self.size
 
+    def learned(self):
+        """Its rows; its MLP and the optimizer's state."""
+        kept = [each for of in self.optimizer.state.values() for each in of.values()]
+        return [self.table], [*self.mlp.parameters(), *kept]
+
     def gathered(self, tensor):
         """Those of all ranks."""
         found = [torch.empty_like(tensor) for _ in range(self.size)]
@@ -108,23 +116,77 @@ class ShardedLoop(Loop):
         fully_shard(self.mlp, mesh=init_device_mesh("cpu", (size,)))
         self.optimizer = torch.optim.Adam(self.mlp.parameters(), lr=0.1)
 
-    def dense(self):
-        return {"both": self}
-
-    def state_dict(self):
-        model, optimizer = get_state_dict(self.mlp, self.optimizer)
-        return {"model": model, "optimizer": optimizer}
-
-    def load_state_dict(self, state):
-        set_state_dict(
-            self.mlp,
-            self.optimizer,
-            model_state_dict=state["model"],
-            optim_state_dict=state["optimizer"],
-        )
-
     def average_gradients(self):
         """`fully_shard` has done it."""
+
+
+class DdpLoop(Loop):
+    """The MLP in DistributedDataParallel, which averages its gradients."""
+
+    def __init__(self, rank, size):
+        super().__init__(rank, size)
+        self.whole, self.mlp = self.mlp, DistributedDataParallel(self.mlp)
+
+    def dense(self):
+        return {"mlp": self.whole, "sgd": self.optimizer}
+
+    def average_gradients(self):
+        """DDP has done it."""
+
+
+class ElasticLoop(ShardedLoop):
+    """Four shards of one table, and an MLP by `fully_shard`, on 1 to 4 ranks.
+
+    Each rank trains on the same samples, and numbers are coarse, so that the mean of the ranks'
+    gradients is exact: float32 holds three times a gradient of the MLP.
+    """
+
+    shares = 4
+
+    def __init__(self, rank, size):
+        super().__init__(rank, size)
+        first, end = (
+            ROWS * (self.shares * each // size) // self.shares for each in (rank, rank + 1)
+        )
+        drawn = torch.Generator().manual_seed(0)
+        self.table = torch.rand(ROWS, DIM, generator=drawn)[first:end].clone()
+        self.first = first
+        torch.manual_seed(0)
+        self.mlp = fully_shard(torch.nn.Linear(DIM, 1), mesh=init_device_mesh("cpu", (size,)))
+        self.optimizer = torch.optim.Adam(self.mlp.parameters(), lr=0.1)
+
+    def shards(self):
+        rows = ROWS // self.shares
+        return {
+            (self.first + at) // rows: [
+                TablePart(0, self.table[at : at + rows], (), self.first + at)
+            ]
+            for at in range(0, len(self.table), rows)
+        }
+
+    def step(self, number):
+        ids = torch.randint(ROWS, (BATCH,), generator=torch.Generator().manual_seed(number))
+        here = (ids >= self.first) & (ids < self.first + len(self.table))
+        looked = torch.zeros(BATCH, DIM)
+        looked[here] = self.table[ids[here] - self.first]
+        dist.all_reduce(looked)
+        looked = coarse(looked).requires_grad_()
+        logits = self.mlp(looked).squeeze(1)
+        logits.register_hook(coarse)
+        loss = torch.nn.functional.mse_loss(logits, (ids % 2).float())
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.table.index_add_(0, ids[here] - self.first, looked.grad[here], alpha=-0.5)
+        self.optimizer.step()
+        return ids
+
+    def learned(self):
+        """The rows of all ranks, and the whole MLP with its state, as each rank has them."""
+        table = torch.zeros(ROWS, DIM)
+        table[self.first : self.first + len(self.table)] = self.table
+        dist.all_reduce(table)
+        kept = [each for of in self.optimizer.state.values() for each in of.values()]
+        return [table], [whole(each) for each in (*self.mlp.parameters(), *kept)]
 
 
 class TwinLoop(Loop):
@@ -138,7 +200,32 @@ class TwinLoop(Loop):
         self.table.detach().copy_(sum(twins) / 2)
 
 
-LOOPS = {"plain": Loop, "sharded": ShardedLoop, "twins": TwinLoop}
+LOOPS = {
+    "plain": Loop,
+    "sharded": ShardedLoop,
+    "twins": TwinLoop,
+    "ddp": DdpLoop,
+    "elastic": ElasticLoop,
+}
+
+
+class NoHooks:
+    """The loop by itself."""
+
+    def restore(self):
+        return 0
+
+    def after_step(self, batch):
+        pass
+
+
+def coarse(tensor):
+    """Multiples of 1/256: sums of a few products of two are exact in float32."""
+    return (tensor * 256).round() / 256
+
+
+def whole(tensor):
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def local(tensor):
@@ -167,10 +254,12 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
     torch.set_num_threads(1)
     ranks = RebuiltGroup(folder / "group", rank, size, generation, timeout_s=HANGS_S)
     loop = LOOPS[kind](rank, size)
-    given = scenario(size, policy, loop.groups)
-    hooks = TrainerHooks(given, policy, loop, folder / str(rank), STEPS, ranks=ranks)
+    hooks = NoHooks()
+    if policy != "bare":
+        given = scenario(getattr(loop, "shares", size), policy, loop.groups)
+        hooks = TrainerHooks(given, policy, loop, folder / str(rank), STEPS, ranks=ranks)
     step = hooks.restore() if generation == 0 else hooks.on_failure(ranks.new)
-    begun, found = [step], digest([loop.table])
+    begun, found = [step], digest(loop.learned()[0])
     while step < STEPS:
         if step == killed_at and generation == 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -180,11 +269,10 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
         except RuntimeError:
             step = hooks.on_failure(ranks.rebuild())
             begun.append(step)
-            found = digest([loop.table])
-    summary = hooks.job_summary()
-    kept = [each for of in loop.optimizer.state.values() for each in of.values()]
-    dense = digest([*loop.mlp.parameters(), *kept])
-    sys.stdout.write(f"{begun} {digest([loop.table])} {dense} {summary.pls} {found}\n")
+            found = digest(loop.learned()[0])
+    pls = 0.0 if policy == "bare" else hooks.job_summary().pls
+    rows, dense = map(digest, loop.learned())
+    sys.stdout.write(f"{begun} {rows} {dense} {pls} {found}\n")
 
 
 if __name__ == "__main__":

@@ -15,16 +15,32 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("kind", LOOPS)
-def test_a_loop_that_is_killed_ends_as_one_without_hooks(kind, tmp_path):
+@pytest.fixture(scope="module", params=LOOPS)
+def bare(request):
+    """A loop without hooks: its kind, and a digest of what it has learned."""
+    return request.param, alone(request.param)
+
+
+def alone(*given):
+    """A loop in this process, in one thread, as in a process of its own."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with torch.random.fork_rng():
+        found = trained(*given)
+    torch.set_num_threads(threads)
+    return found
+
+
+def test_hooks_change_nothing(bare, tmp_path):
+    kind, without = bare
+    assert alone(kind, tmp_path) == without
+
+
+def test_a_loop_that_is_killed_ends_as_one_without_hooks(bare, tmp_path):
+    kind, without = bare
     command = [sys.executable, "-m", "tests.trainer.foreign_loops", kind, str(tmp_path)]
     killed = subprocess.run([*command, "13"], capture_output=True, text=True, check=False)
     again = subprocess.run(command, capture_output=True, text=True, check=True)
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with torch.random.fork_rng():
-        clean = trained(kind)
-    torch.set_num_threads(before)
 
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert again.stdout.split() == ["from", "10:", clean.split()[-1]]
+    assert again.stdout.split() == ["from", "10:", without.split()[-1]]

@@ -38,10 +38,10 @@ def whole_job(size, policy, folder, kind="plain"):
         return ended([started(stack, n, size, 0, policy, folder, kind=kind) for n in range(size)])
 
 
-def killed(size, policy, folder, kind="plain"):
-    """All at step 13."""
+def killed(size, policy, folder, kind="plain", step=13):
+    """All before a step."""
     with ExitStack() as stack:
-        ranks = [started(stack, n, size, 0, policy, folder, 13, kind=kind) for n in range(size)]
+        ranks = [started(stack, n, size, 0, policy, folder, step, kind=kind) for n in range(size)]
         assert [each.wait(HANGS_S) for each in ranks] == [-signal.SIGKILL] * size
     (folder / "group/group-0").unlink(missing_ok=True)
 
@@ -66,15 +66,29 @@ def some_lost(lost, size, policy, folder, kind="plain"):
         return ended(ranks)
 
 
-@pytest.mark.parametrize("kind", ["plain", "sharded"])
-def test_ranks_that_are_killed_go_on_bit_for_bit(kind, tmp_path):
+@pytest.mark.parametrize("kind", ["plain", "ddp", "sharded"])
+def test_hooks_change_nothing_and_ranks_that_are_killed_go_on_bit_for_bit(kind, tmp_path):
     """`sharded`: each rank has its part of the MLP, and its own part of the checkpoint."""
+    bare = whole_job(2, "bare", tmp_path / "bare", kind)
     without = whole_job(2, "full", tmp_path / "clean", kind)
     killed(2, "full", tmp_path, kind)
     found = whole_job(2, "full", tmp_path, kind)
 
+    assert [each[1:3] for each in without] == [each[1:3] for each in bare]
     assert [each[0] for each in found] == ["[10]"] * 2
-    assert [each[1:3] for each in found] == [each[1:3] for each in without]
+    assert [each[1:3] for each in found] == [each[1:3] for each in bare]
+
+
+@pytest.mark.parametrize("sizes", [(2, 1, 2), (4, 3)])
+def test_other_numbers_of_ranks_go_on_bit_for_bit(sizes, tmp_path):
+    """Rows, and an MLP by `fully_shard` with Adam; each number of ranks but the last is killed."""
+    (bare,) = whole_job(1, "bare", tmp_path / "bare", "elastic")
+    for start, size in enumerate(sizes[:-1]):
+        killed(size, "full", tmp_path, "elastic", 8 + 5 * start)
+    found = whole_job(sizes[-1], "full", tmp_path, "elastic")
+
+    assert [each[0] for each in found] == [f"[{5 * (len(sizes) - 1)}]"] * sizes[-1]
+    assert {tuple(each[1:3]) for each in found} == {tuple(bare[1:3])}
 
 
 def test_a_lost_rank_is_replaced_and_all_return_together(clean, tmp_path):

@@ -1,6 +1,5 @@
 """What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
 
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
 from cprsim.trainer.hooks.nested import from_bytes, joined, packed, unpacked
 from cprsim.trainer.hooks.ranks import Least
 from cprsim.trainer.hooks.sharded import filled, is_sharded
-from cprsim.trainer.hooks.warned import HooksWarning
+from cprsim.trainer.hooks.warned import warn_of_spoilt
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 
@@ -168,12 +167,7 @@ def _restored(store: CheckpointStore, folder: Path, at_most: int) -> ReadCheckpo
         ) from error
     if found is None:
         raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
-    for each in found.spoilt:
-        warnings.warn(
-            f"{each}; it is left out, and step {found.step} returned to",
-            HooksWarning,
-            stacklevel=2,
-        )
+    warn_of_spoilt(found.spoilt, found.step)
     return found
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from cprsim.trainer.hooks.layout import Layout, Live, RowRange
 from cprsim.trainer.hooks.nested import from_bytes, unpacked
 from cprsim.trainer.hooks.sharded import merged
 from cprsim.trainer.hooks.start import Source
+from cprsim.trainer.hooks.warned import warn_of_spoilt
 from cprsim.trainer.members.array_files import read_chain
 from cprsim.trainer.members.manifests import SpoiltError
 from cprsim.trainer.members.parameters import Arrays
@@ -55,16 +55,22 @@ class EarlierCheckpoints:
         Returns its step, and the bytes read. Raises `RunError` where none is sound. Rows that no
         checkpoint has keep their values.
         """
+        spoilt: list[str] = []
         try:
-            for step in self._steps:
-                if step <= at_most:
-                    with suppress(SpoiltError):
-                        return step, self._load(step)
+            for step in [each for each in self._steps if each <= at_most]:
+                try:
+                    size = self._load(step)
+                except SpoiltError as error:
+                    spoilt.append(str(error))
+                else:
+                    warn_of_spoilt(spoilt, step)
+                    return step, size
         except OSError as error:
             raise RunError(f"a checkpoint can't be read now: {error}; try again") from error
         folders = ", ".join(str(each.process.folder) for each in self._sources)
         raise RunError(
-            f"{folders}: no sound checkpoint is left of all of it; begin in another folder"
+            f"{folders}: no sound checkpoint is left of all of it "
+            f"({'; '.join(spoilt) or 'they are of different steps'}); begin in another folder"
         )
 
     def _load(self, step: int) -> int:
@@ -105,12 +111,15 @@ def _shared(
 
 def _read(folder: Path, step: int) -> tuple[Arrays, int]:
     """The arrays of a step, and the bytes of their files."""
+    spoilt = SpoiltError(f"{folder}: has no checkpoint of step {step}")
     for manifest in checkpoints_in(folder):
         if manifest.step == step:
-            with suppress(SpoiltError):
+            try:
                 files = manifest.files
                 return read_chain(folder, files).arrays, sum(each.size for each in files)
-    raise SpoiltError(f"{folder}: none of step {step} is sound")
+            except SpoiltError as error:
+                spoilt = error
+    raise spoilt
 
 
 def _accounts(all_said: Sequence[dict[str, Any]], layout: Layout) -> dict[str, Any]:

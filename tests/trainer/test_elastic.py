@@ -1,0 +1,27 @@
+"""A start with other processes ends as a job without hooks would, or it is refused."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [
+        pytest.param(0, 12, marks=pytest.mark.essential),
+        *((100 + 122 * part, 122) for part in range(4)),
+    ],
+)
+def test_random_worlds(first, count):
+    """500 in all; in an interpreter that has no threads yet, since each process is forked."""
+    command = [sys.executable, "-m", "tests.trainer.elastic", str(first), str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    *wrong, found = done.stdout.splitlines()
+    assert not wrong
+    assert "'wrong': 0" in found
+    assert "'refused': 0" not in found
