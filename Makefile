@@ -22,7 +22,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all torchrec check soak interleavings study bench validation calibrated predicted pages figures \
+.PHONY: demo test test-all test-slow nightly torchrec check soak interleavings study bench validation calibrated predicted pages figures \
 	notebooks docs package lowest clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
@@ -33,9 +33,15 @@ test: check ## run the checks and the tests, in some five minutes; ARGS="..." go
 	@$(PYTEST) -m "$(FIRST)" $(ARGS)
 
 # What ARGS asks for may all be in one of the parts: in the other, pytest finds none and ends with 5.
-test-all: check ## the same, then all other tests: long ones, notebooks, generated pages
+test-all: check ## the same, then the slow tests: long ones, notebooks, generated pages
 	@$(PYTEST) -m "$(FIRST)" $(ARGS) || test $$? -eq 5
-	@$(PYTEST) -m "not ($(FIRST))" $(ARGS) || test $$? -eq 5
+	@$(MAKE) --no-print-directory test-slow
+
+test-slow: $(INSTALLED) ## the slow tests alone
+	@$(PYTEST) -m "not ($(FIRST)) and not nightly" $(ARGS) || test $$? -eq 5
+
+nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: up to an hour more
+	@$(PYTEST) -m nightly $(ARGS) || test $$? -eq 5
 
 torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
 	@$(VENV)/bin/python -m tools.torchrec $(ARGS)

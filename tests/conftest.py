@@ -65,9 +65,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Complain of a test that is essential and not slow: quick ones always run."""
+    """Mark nightly tests as slow; complain of a test that is essential and not slow."""
     for item in items:
+        if item.get_closest_marker("nightly"):
+            item.add_marker("slow")
         if item.get_closest_marker("essential") and not item.get_closest_marker("slow"):
             raise pytest.UsageError(f"{item.nodeid}: is marked essential, but not slow")
 

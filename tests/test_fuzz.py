@@ -196,7 +196,7 @@ def test_whatever_is_given_is_answered_or_refused(place: Path, what: str) -> Non
     QUICK(given(drawn)(holds))()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("what", CASES)
 def test_ten_thousand_times(place: Path, what: str) -> None:
     drawn, holds = CASES[what]

@@ -36,7 +36,7 @@ def compared(strategy: Strategy, examples: int, replications: Sequence[int], num
 
 #: Each system with each source of failures; with one of them in `make test`.
 _EACH = [
-    pytest.param(system, source, marks=[pytest.mark.slow] * (turn % len(harsh.SOURCES) != place))
+    pytest.param(system, source, marks=[pytest.mark.nightly] * (turn % len(harsh.SOURCES) != place))
     for turn, system in enumerate(harsh.SYSTEMS)
     for place, source in enumerate(harsh.SOURCES)
 ]

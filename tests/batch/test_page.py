@@ -15,9 +15,18 @@ def lines_of(path: Path) -> list[str]:
     return [line for line in TEXT.splitlines(True) if line.startswith(f"| {path.stem} |")]
 
 
+#: Scenarios whose lines are computed again in a second or two; the others take up to a minute.
+QUICKLY = {"criteo-kaggle", "quickstart", "tiered"}
+
+
 @pytest.mark.slow
-@pytest.mark.slow
-@pytest.mark.parametrize("path", page.SHIPPED, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(each, id=each.stem, marks=[pytest.mark.nightly] * (each.stem not in QUICKLY))
+        for each in page.SHIPPED
+    ],
+)
 def test_the_page_has_the_policies_of_each_scenario(path: Path) -> None:
     if not page.is_there(path):
         pytest.skip(f"{path.name} needs a log that isn't here")

@@ -135,7 +135,7 @@ def shipped(system: str) -> bool:
     return policy is not None and policy.__module__.startswith("cprsim.policies.")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_key_of_every_table_and_policy_is_set(tmp_path: Path) -> None:
     keys = {key for key in known() if not left_out(key)}
 

@@ -118,7 +118,13 @@ def read(path: Path, reader: str) -> tuple[int, float]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc of Linux")
-@pytest.mark.parametrize("reader", FORMS)
+@pytest.mark.parametrize(
+    "reader",
+    [
+        pytest.param(each, marks=[pytest.mark.nightly] * (each not in {"csv", "prometheus"}))
+        for each in FORMS
+    ],
+)
 def test_a_log_of_100_mb_takes_what_is_kept_of_it(reader, tmp_path):
     form, peaks = FORMS[reader], []
     for size in (SMALL, SIZE):

@@ -57,7 +57,7 @@ def test_some_faults_leave_old_or_new(injected: Callable[..., None], name: str) 
     injected(name, (QUICK | OTHERS)[name], *Fault)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("name", SLOW)
 def test_any_fault_leaves_old_or_new(

@@ -27,7 +27,7 @@ from cprsim.testing import SYSTEMS, Recording, assert_time_adds_up, change_futur
 from cprsim.testing.policies import ANSWERING
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
     sections: dict[str, type[BaseModel] | None] = {
         "job": Job,

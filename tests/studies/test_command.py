@@ -92,7 +92,9 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)]
+)
 def test_an_interrupt_ends_a_study_that_can_go_on(number, tmp_path: Path, gate, start) -> None:
     config, out = tmp_path / "small.toml", tmp_path / "out"
     config.write_text(SMALL)

@@ -62,7 +62,9 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize(("workers", "seed"), [(1, 1), (2, 2)])
+@pytest.mark.parametrize(
+    ("workers", "seed"), [pytest.param(1, 1, marks=pytest.mark.nightly), (2, 2)]
+)
 def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bytes(
     file, unharmed, tmp_path, gate, start, workers, seed
 ):
@@ -170,7 +172,11 @@ def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
 
 @pytest.mark.parametrize(
     "number",
-    [pytest.param(signal.SIGINT, marks=pytest.mark.essential), signal.SIGTERM, signal.SIGHUP],
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.essential),
+        signal.SIGTERM,
+        pytest.param(signal.SIGHUP, marks=pytest.mark.nightly),
+    ],
 )
 def test_an_interrupt_keeps_what_is_done(number, file, unharmed, tmp_path, gate, start):
     shut = gate(4)
