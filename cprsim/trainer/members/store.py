@@ -49,9 +49,10 @@ def most_bytes(size: int, deltas: bool) -> int:
     """The bytes of all files that a store has at a time, of checkpoints of so many bytes.
 
     Without `deltas` the last, the one before, and the one that is being written. With them the
-    chains of two bases, and the base into which the second is merged.
+    chains of two bases, whose last delta may be as large as a base, and the base into which the
+    second is merged.
     """
-    return round(size * (2 * (1 + _MOST_DELTAS) + 1)) if deltas else 3 * size
+    return round(size * (2 * (1 + _MOST_DELTAS + 1) + 1)) if deltas else 3 * size
 
 
 def checkpoints_in(folder: Path) -> list[Manifest]:

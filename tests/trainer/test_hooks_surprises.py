@@ -1,0 +1,156 @@
+"""What would surprise silently: it is said at the start, or counted as what it is."""
+
+import shutil
+from collections import namedtuple
+
+import pytest
+import torch
+
+import cprsim
+from cprsim.errors import RunError, UsageError
+from cprsim.trainer import HooksWarning, TablePart
+from tests.trainer.held import STEPS, Held, hooks, said, steps
+from tests.trainer.loops import Adapter, Loop, batch, hooked, scenario, train
+from tests.trainer.test_hooks_changed_jobs import job, processes
+from tests.trainer.test_hooks_changed_jobs import train as counted
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+#: Bytes of three tables of 8 columns in float32, and more than those of the MLP and its accounts.
+ROWS, DENSE = (300 + 100 + 20) * 8 * 4, 4000
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.mark.parametrize(("policy", "times"), [("full", 3), ("cpr-mfu", 9)])
+@pytest.mark.parametrize("enough", [True, False])
+def test_a_disk_without_room_for_the_checkpoints_of_a_job(
+    policy, times, enough, tmp_path, monkeypatch
+):
+    """Three of everything, nine of rows where saves take some; else it ends with what it takes."""
+    free = times * ROWS + (3 * DENSE if enough else 0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10**9, 0, free))
+    it = hooks(Held(), tmp_path, policy)
+    if enough:
+        assert it.restore() == 0
+        return
+    with pytest.raises(RunError, match=r"^folder .*: checkpoints take .*B on its disk, older ones"):
+        it.restore()
+    assert not list(tmp_path.rglob("*.npys"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("policy", "times"), [("full", 3), ("cpr-mfu", 9)])
+def test_stores_take_no_more_than_was_said(policy, times, tmp_path, monkeypatch):
+    """At the instant before what is older goes."""
+    sizes, unlink = [], type(tmp_path).unlink
+
+    def seen(path, **more):
+        if path.suffix == ".npys" and path.parent.name == "rows-0-0":
+            sizes.append(sum(each.stat().st_size for each in path.parent.glob("*.npys")))
+        unlink(path, **more)
+
+    monkeypatch.setattr(type(tmp_path), "unlink", seen)
+    loop = Loop()
+    it = hooked(loop, policy, tmp_path, scenario=scenario(job={"useful_time": "400 s"}))
+    train(loop, it, it.restore())
+
+    assert len(sizes) > 3
+    headers = 1024  # of NumPy, in all files
+    assert 2 * 2 * ROWS < max(sizes) <= times * 2 * ROWS + headers  # with Adagrad's sums
+
+
+def of_cpr(mean):
+    return cprsim.Scenario(
+        job={"useful_time": "40 s", "samples": 1280},
+        model={"tables": [{"rows": rows, "dim": 8} for rows in (300, 100, 20)]},
+        cluster={"parameter_servers": 2, "trainers": 1},
+        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
+        failures={"distribution": "exponential", "mean": mean},
+        policies={"cpr": {"system": "cpr-mfu", "target_pls": 0.1}},
+    )
+
+
+def test_cpr_that_plans_full_recovery_says_so(tmp_path):
+    with pytest.warns(
+        HooksWarning, match=r"^policy 'cpr' \(cpr-mfu\) plans full recovery: no interval"
+    ):
+        it = hooks(Held(), tmp_path, "cpr", scenario=of_cpr("3 s"))
+    assert it.summary.recovery == "full"
+    assert it.summary.reading.labels == {"policy": "cpr", "recovery": "full"}
+    assert hooks(Held(), tmp_path, "cpr", scenario=of_cpr("20 h")).summary.recovery == "partial"
+
+
+class OneOptimizer(Loop):
+    """Tables and MLP in one Adagrad."""
+
+    def __init__(self):
+        super().__init__()
+        self.of_rows = torch.optim.Adagrad([*self.tables.parameters(), *self.mlp.parameters()])
+        self.of_mlp = torch.optim.SGD(self.mlp.parameters(), lr=0.0)
+
+
+@pytest.mark.parametrize("given", ["nothing", "sums", "no optimizer"])
+def test_an_optimizer_that_keeps_state_of_rows_in_dense(given, tmp_path, recwarn):
+    loop = OneOptimizer()
+
+    class Its(Adapter):
+        def shards(self):
+            if given != "nothing":
+                return super().shards()
+            whole = [TablePart(n, each.weight) for n, each in enumerate(loop.tables)]
+            return {0: whole[:1], 1: whole[1:]}
+
+        def dense(self):
+            only = {"mlp": loop.mlp}
+            return only if given == "no optimizer" else only | {"adagrad": loop.of_rows}
+
+    it = hooks(Its(loop), tmp_path, "full")
+    it.restore()
+    loop.step(batch(0))
+    it.after_step(batch(0))
+    told = [str(each.message) for each in recwarn if each.category is HooksWarning]
+    expected = "dense(): 'adagrad' keeps state of the rows of table"
+    assert [each[: len(expected)] for each in told] == [expected] * (3 * (given == "nothing"))
+
+
+@pytest.mark.parametrize("lookups", [[torch.zeros(1)], (), None, torch.zeros(2)])
+def test_lookups_that_are_no_mapping(lookups, tmp_path):
+    it = hooks(Held(), tmp_path)
+    it.restore()
+    with pytest.raises(
+        UsageError,
+        match=said(f"lookups(): gives a {type(lookups).__name__}; give {{table: row numbers}}"),
+    ):
+        it.after_step(lookups)
+
+
+@pytest.mark.parametrize("ended", ["saved", "finished", "killed"])
+def test_only_a_start_after_a_failure_counts_as_one(ended, tmp_path):
+    for starts in range(3):
+        it = hooks(Held(), tmp_path, "full", steps=STEPS * (starts + 1))
+        begun = it.restore()
+        assert it.summary.failures == (starts if ended == "killed" else 0)
+        count = STEPS * (starts + 1) - begun
+        if ended == "finished":
+            steps(it, count)
+            continue
+        steps(it, 2)
+        assert it.save_now()
+        if ended == "killed":
+            steps(it, 1)
+
+
+def test_failures_that_other_processes_know_of_are_counted(tmp_path):
+    """Each is lost in turn, and a process that stands in for one knows of its own start alone."""
+
+    def lost(it, hooks_of):
+        counted(it, hooks_of, hooks_of.restore(), 12)
+        for _ in range(2):
+            hooks_of.on_failure({0})
+        if it.mine[0] == 0:
+            hooks_of._saves.counts["failures"] = 0
+        hooks_of.on_failure({0})
+        return hooks_of.job_summary().failures
+
+    given = {"policy": "partial"}
+    assert processes((1, 1), lambda n: tmp_path / str(n), lost, **given) == [3, 3]
+    assert job(policy="partial").policies["it"].system == "partial"
