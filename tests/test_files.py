@@ -92,6 +92,21 @@ def test_what_was_committed_is_put_in_its_place_by_the_next(folder, stop_at, mon
     assert written(folder / "old") == FILES | {"other.csv": b"other"}
 
 
+def test_a_file_that_was_put_back_since_stays(folder, stop_at, monkeypatch) -> None:
+    """With the old time of its last change, as `cp -p` gives it."""
+    stop_at(Path, "replace", 2)
+    with pytest.raises(Stop):
+        write_all(Path("old"), FILES)
+    monkeypatch.undo()
+    left = sorted(path.name for path in (folder / "old/.cprsim.new").iterdir())
+    (folder / "old" / left[0]).write_bytes(b"mine")
+    os.utime(folder / "old" / left[0], (1e9, 1e9))
+
+    write_all(folder / "old", {"other.csv": b"other"})
+
+    assert (folder / "old" / left[0]).read_bytes() == b"mine"
+
+
 def test_the_manifest_comes_last(folder, stop_at) -> None:
     contents = with_manifest(FILES, {})
     stop_at(Path, "replace", len(contents))

@@ -15,6 +15,7 @@ from cprsim.basics.prices import (
 )
 from cprsim.basics.units import MOST
 from cprsim.errors import UnitError
+from cprsim.job.prices import Prices
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,8 @@ from cprsim.errors import UnitError
 )
 def test_prices_are_for_a_second_and_a_byte(text: str, units: PricedUnits, amount: float) -> None:
     found = parse_price(text, units)
+    keys = {PER_TIME.kind: "trainer", PER_SIZE.kind: "read", PER_SIZE_AND_TIME.kind: "stored"}
+    assert getattr(Prices(**{keys[units.kind]: text}), keys[units.kind]) == found
 
     assert found.amount == pytest.approx(amount, rel=1e-12)
     assert found.currency in text

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,10 +58,23 @@ def _without_reader() -> int:
     return write
 
 
+def _full_and_not_waiting() -> int:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(write, bytes(4096))
+    _KEPT.append(read)
+    return write
+
+
+#: Ends of pipes that nobody reads, open until the tests end.
+_KEPT: list[int] = []
 #: Streams that take no line.
 REFUSING = {
     "full": lambda: os.open("/dev/full", os.O_WRONLY),
     "without reader": _without_reader,
+    "full pipe": _full_and_not_waiting,
     "read-only": lambda: os.open(os.devnull, os.O_RDONLY),
 }
 

@@ -48,7 +48,7 @@ _HEADERS: Final = {
 _NO_TOKEN: Final = "cprsim app: this address lacks its token; take the one the command printed\n"
 _NOT_OURS: Final = "cprsim app: another page asks; open the address that the command printed\n"
 #: A client that sends or takes nothing for so long has gone, s.
-_PATIENCE_S: Final = 60
+_PATIENCE_S: Final = 10
 _MOST_PORT: Final = 65535
 #: Keys of an address that are the page's own; the rest is the question.
 _PAGES_OWN: Final = ("tab", "number", "policy")
@@ -56,7 +56,7 @@ _PAGES_OWN: Final = ("tab", "number", "policy")
 _MOST_DIGITS: Final = 9
 #: Of a value in an address.
 _MOST_LETTERS: Final = 1_000
-#: Requests that have a thread at a time; others wait for one where the system queues them.
+#: Requests that have a thread at a time; further connections are closed.
 _MOST_THREADS: Final = 64
 #: Questions that are answered, or wait for the cores, at a time; others are refused.
 _MOST_QUESTIONS: Final = 16
@@ -110,8 +110,10 @@ class AppServer(ThreadingHTTPServer):
         threading.Thread(target=first, daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for a request, once there is a place for it."""
-        self._places.acquire()
+        """Start a thread for a request, or close it where too many are under way."""
+        if not self._places.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
         try:
             super().process_request(request, client_address)
         except BaseException:  # no thread was started

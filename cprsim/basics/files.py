@@ -167,7 +167,8 @@ def _finish_others(folder: Path) -> None:
     """
     for each in _in_order(folder):
         place = folder / each.name
-        if place.exists() and place.stat().st_mtime_ns > each.stat().st_mtime_ns:
+        # Also of a file that was put there again with its old time of change.
+        if place.exists() and place.stat().st_ctime_ns > each.stat().st_ctime_ns:
             _drop(each)
             continue
         try:

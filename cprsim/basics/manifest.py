@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def written_files(folder: Path) -> dict[str, str]:
     return {**named, MANIFEST: hashlib.sha256(content).hexdigest()}
 
 
-def read_manifest(folder: Path, names: Iterable[str]) -> dict[str, Any]:
+def read_manifest(folder: Path, names: Collection[str]) -> dict[str, Any]:
     """Return what the manifest of a folder says, if these files are as it was written with them.
 
     Raises
@@ -56,14 +56,20 @@ def read_manifest(folder: Path, names: Iterable[str]) -> dict[str, Any]:
         If the manifest or a file was changed, or a run was killed while it replaced them all.
     """
     try:
-        found = _parsed((folder / MANIFEST).read_bytes())
-        written = {name: found[_HASHES][name] for name in names if name in found[_HASHES]}
+        found = _parsed((folder / MANIFEST).read_bytes(), older=True)
+        written = dict(found[_HASHES])
     except (ValueError, KeyError, TypeError):
         raise UsageError(
             f"{folder / MANIFEST}: is not as cprsim wrote it; run that again, with --force"
         ) from None
+    for name in names:
+        if name != MANIFEST and name not in written:
+            raise UsageError(
+                f"{folder}: another command wrote to it after the one that wrote {name}; run that "
+                "again, into a folder of its own"
+            )
     for name, digest in written.items():
-        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
+        if name in names and hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
             raise UsageError(
                 f"{folder / name}: is not what {MANIFEST} says; it was changed, or its run was "
                 "killed as it replaced them: run that again, with --force"
@@ -76,13 +82,20 @@ def _signed(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(whole, indent=2) + "\n").encode()
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
-    """The document of a manifest; `ValueError`, `KeyError` or `TypeError` if it was changed."""
+def _parsed(content: bytes, older: bool = False) -> dict[str, Any]:
+    """The document of a manifest; `ValueError`, `KeyError` or `TypeError` if it was changed.
+
+    `older`: take one without a hash of itself, too, as versions before wrote it.
+    """
     try:
         document = json.loads(content)
     except RecursionError:
         raise ValueError from None
-    if not isinstance(document, dict) or document.pop(_OWN) != _hash(document):
+    if not isinstance(document, dict):
+        raise ValueError
+    if older and _OWN not in document and _HASHES in document:
+        return document
+    if document.pop(_OWN) != _hash(document):
         raise ValueError
     return document
 

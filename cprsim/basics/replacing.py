@@ -20,9 +20,9 @@ from cprsim.errors import UsageError
 
 #: Of each format: what to call it, how its files begin, and what is near their beginning or end.
 _FORMATS: Final[dict[str, tuple[str, bytes, bytes]]] = {
-    "png": ("PNG picture", b"\x89PNG\r\n\x1a\n", b"Matplotlib"),
-    "svg": ("SVG picture", b"<?xml", b"Matplotlib"),
-    "pdf": ("PDF picture", b"%PDF-", b"Matplotlib"),
+    "png": ("PNG picture", b"\x89PNG\r\n\x1a\n", b"Software\0cprsim"),
+    "svg": ("SVG picture", b"<?xml", b"<dc:title>cprsim<"),
+    "pdf": ("PDF picture", b"%PDF-", b"/Creator (cprsim)"),
     "csv": ("CSV table", b"point,", b",overhead_low,"),
     "parquet": ("Parquet table", b"PAR1", b"overhead_low"),
     "json.gz": ("trace", b'{"traceEvents":', b'"cprsim":'),
@@ -36,7 +36,7 @@ _END: Final = 2**16
 _MOST_UNPACKED: Final = 2**30
 
 _READ: Final = "this command reads {}"
-_IRREGULAR: Final = "only a regular file can be replaced, not {}"
+_IRREGULAR: Final = "{} is no regular file, which alone can be replaced"
 _FOREIGN: Final = "cprsim did not write {}"
 _CHANGED: Final = "manifest.json does not match {}"
 _UNSOUND: Final = "{} is not as cprsim wrote it"
@@ -87,7 +87,9 @@ def check_file(path: Path, form: str | None, option: str, *, force: bool) -> Non
     `form`: one of `_FORMATS`, or None for a file that is never replaced. `force`: replace whatever
     this command has not read.
     """
-    check_writable(path.parent, [path.name], option)
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: is a folder; give the name of a file")
+    check_writable(path.parent, option=option)
     read = read_files()
     with unrecorded():
         if not os.path.lexists(path):

@@ -170,7 +170,7 @@ PricePerSizeAndTime = Annotated[InstanceOf[Price], *_price(PER_SIZE_AND_TIME)]
 
 def _check_range(value: object) -> None:
     """Raise `ValueError` for a number, at whatever depth, that is too small or too large."""
-    if isinstance(value, bool | str | bytes | BaseModel):
+    if isinstance(value, bool | str | bytes | BaseModel | Price):  # of a byte and second: tiny
         return
     if isinstance(value, float | int):
         if not units.is_in_range(value):

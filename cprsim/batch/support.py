@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -69,6 +70,10 @@ def sources() -> str:
     return sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()
 
 
+#: Settings of Numba for commands that start in a folder.
+_NUMBA_FILE = ".numba_config.yaml"
+
+
 def is_compiled() -> bool:
     """Whether it was compiled before, as it is now."""
     own, name = os.environ.get("NUMBA_CACHE_DIR"), _mark()
@@ -83,7 +88,13 @@ def is_compiled() -> bool:
 
 def can_compile() -> bool:
     """Return whether Numba compiles; without it the engine is slower than the simulator."""
-    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+    if find_spec("numba") is None:
+        return False
+    with suppress(ValueError):  # what is no number Numba takes for 0
+        if int(os.environ.get("NUMBA_DISABLE_JIT", 0)):
+            return False
+    # Numba takes half a second to import, and is asked only where it reads a file of its own.
+    return not (Path(_NUMBA_FILE).exists() and import_module("numba").config.DISABLE_JIT)
 
 
 def note_compiled(folder: Path) -> None:

@@ -55,10 +55,11 @@ def export(
     if is_sweep != (form in _OF_A_SWEEP):
         holds, fit = ("sweep", _OF_A_SWEEP) if is_sweep else ("run", _OF_A_RUN)
         raise UsageError(f"--format {form}: {folder} holds a {holds}; give {' or '.join(fit)}")
+    file = None if out is None else OutputFile(out, form, force=force)
     told: bytes | Callable[[BinaryIO], None]
     told, left = _table(folder, form) if is_sweep else (_metrics(folder, form, vocabulary), "")
-    if out is not None:
-        OutputFile(out, form, force=force).write(told)
+    if file is not None:
+        file.write(told)
     else:
         stdout = sys.stdout.buffer
         stdout.write(told) if isinstance(told, bytes) else told(stdout)

@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 from typing import Any
@@ -45,10 +46,11 @@ class _Lossy(io.FileIO):
     """A stream that drops what the system refuses: a full disk, a reader that has ended."""
 
     def write(self, data: Any) -> int:
-        try:
-            return super().write(data) or 0
-        except OSError:
-            return memoryview(data).nbytes
+        with suppress(OSError):
+            written = super().write(data)
+            if written is not None:  # else the stream does not wait, and its reader does
+                return written
+        return memoryview(data).nbytes
 
 
 class Interrupts:

@@ -27,11 +27,11 @@ FIGURES: Final[dict[str, Callable[[pd.DataFrame, str], Figure]]] = {
     "breakdown": breakdown,
     "fleet-breakdown": fleet_breakdown,
 }
-#: Formats that `save_bytes` writes, each with the metadata that would date the file.
-FORMATS: Final[dict[str, dict[str, None]]] = {
-    "png": {},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
+#: Formats that `save_bytes` writes, each with its metadata: who made the file, and no date.
+FORMATS: Final[dict[str, dict[str, str | None]]] = {
+    "png": {"Software": "cprsim"},
+    "svg": {"Creator": "cprsim", "Date": None},
+    "pdf": {"Creator": "cprsim", "CreationDate": None},
 }
 
 
@@ -67,7 +67,7 @@ def check_picture(path: Path, option: str = "--plot") -> None:
     """Raise `UsageError`, about `option`, where no picture can be written to `path`."""
     if path.suffix.lower().removeprefix(".") not in FORMATS:
         raise UsageError(f"{option} {path}: a picture's name ends in .{', .'.join(FORMATS)}")
-    check_writable(path.parent, [path.name], option)
+    check_writable(path.parent, option=option)
 
 
 def save_bytes(figure: Figure, format: str) -> bytes:

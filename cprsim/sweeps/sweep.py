@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from cprsim.basics.files import check_writable
 from cprsim.basics.streams import COHORT
@@ -159,13 +159,31 @@ def sweep(
     return Sweep(out)
 
 
+#: How the files begin that SQLite has beside a database: https://sqlite.org/fileformat2.html
+_COMPANIONS: Final = {
+    "-journal": (b"\xd9\xd5\x05\xf9", bytes(4)),
+    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
+    "-shm": (),
+}
+
+
 def _check_companions(out: Path) -> None:
-    """Raise `UsageError` where SQLite would delete a file as left by a sweep that is not there."""
-    for path in (out / f"{NAME}{suffix}" for suffix in ("-journal", "-wal", "-shm")):
-        if path.exists() and not (out / NAME).exists():
+    """Raise `UsageError` where SQLite would delete a file that is not its own."""
+    for suffix, starts in _COMPANIONS.items():
+        path = out / f"{NAME}{suffix}"
+        if not path.exists():
+            continue
+        if not (out / NAME).exists():
             raise UsageError(
                 f"--out {out}: {path.name} is there without {NAME}, and the sweep would delete it; "
                 "move it, or give another folder"
+            )
+        with path.open("rb") as file:
+            first = file.read(4)
+        if first and starts and first not in starts:
+            raise UsageError(
+                f"--out {out}: {path.name} is not of SQLite, and the sweep would delete it; move "
+                "it, or give another folder"
             )
 
 

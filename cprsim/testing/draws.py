@@ -6,10 +6,19 @@ from hypothesis import strategies as st
 
 from cprsim.basics import units
 
+#: What is drawn below this is 0: scenarios take no number as small as a float can be.
+_DUST: Final = 1e-12
+
+
+def from_zero(most: float) -> st.SearchStrategy[float]:
+    """Numbers from 0 to `most`."""
+    return st.floats(0.0, most).map(lambda value: value if value >= _DUST else 0.0)
+
+
 # Strategies that don't depend on what was drawn before are built once: most of the time it takes to
 # draw a scenario would go into building them.
 YES: Final = st.booleans()
-SHARES: Final = st.floats(0.0, 1.0)
+SHARES: Final = from_zero(1.0)
 UNITS: Final = st.sampled_from(list(units.SECONDS))
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from cprsim.testing.draws import YES, JobSize, duration
+from cprsim.testing.draws import YES, JobSize, duration, from_zero
 
 #: The keys of a table but `system`.
 Keys = dict[str, Any]
@@ -28,10 +28,10 @@ _PORTIONS: Final[_Tables] = st.fixed_dictionaries(
     {},
     optional={
         "fraction": st.floats(0.1, 1.0),
-        "slowdown": st.floats(0.0, 0.2),
+        "slowdown": from_zero(0.2),
         "merge_after": st.integers(1, 20),
         "writes": st.floats(0.05, 1.0),
-        "select": st.floats(0.0, 20.0).map(lambda size: f"{size!r} s"),
+        "select": from_zero(20.0).map(lambda size: f"{size!r} s"),
     },
 )
 _AFTER_VOID: Final[_Tables] = st.sampled_from(
@@ -43,15 +43,15 @@ _COPIES: Final[_Tables] = st.fixed_dictionaries(
     {},
     optional={
         "copies": st.integers(1, 3),
-        "slowdown": st.floats(0.0, 0.5),
+        "slowdown": from_zero(0.5),
         "aggregation": st.integers(1, 4),
-        "degraded": st.floats(0.0, 0.2),
+        "degraded": from_zero(0.2),
     },
 )
 _NO_SNAPSHOT: Final[_Tables] = st.sampled_from([None, "0 s", "0 ms"]).map(
     lambda text: {"snapshot": text} if text else {}
 )
-_SMALL: Final = st.floats(0.0, 0.2)
+_SMALL: Final = from_zero(0.2)
 _RATES: Final = st.floats(1e9, 1e12).map(lambda rate: f"{rate!r} B/s")
 _CODES: Final[_Tables] = st.fixed_dictionaries(
     {},
@@ -68,7 +68,7 @@ _DIFFERENCES: Final[_Tables] = st.fixed_dictionaries(
         "variant": st.sampled_from(["one-shot", "consecutive", "intermittent"]),
         "bits": st.integers(1, 32),
         "tracking": _SMALL,
-        "growth": st.floats(0.0, 1.0),
+        "growth": from_zero(1.0),
     },
 )
 _ON_NOTICE: Final[_Tables] = st.sampled_from(
@@ -83,7 +83,7 @@ _BEHIND: Final[_Tables] = st.fixed_dictionaries({}, optional={"behind": st.integ
 _EXPERTS: Final[_Tables] = st.fixed_dictionaries(
     {"experts": st.integers(4, 9), "per_save": st.integers(1, 4)},
     optional={
-        "expert_share": st.floats(0.0, 1.0),
+        "expert_share": from_zero(1.0),
         "dynamic": YES,
         "plt_limit": st.floats(0.001, 0.1),
     },
@@ -260,7 +260,7 @@ def _twin_groups(draw: st.DrawFn, job: JobSize) -> Keys:
 
 
 _FEWER: Final[_Tables] = st.fixed_dictionaries(
-    {"bound": st.floats(0.0, 1.0)}, optional={"least": st.integers(1, 4)}
+    {"bound": from_zero(1.0)}, optional={"least": st.integers(1, 4)}
 )
 _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
     "full": _blocking,

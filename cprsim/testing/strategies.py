@@ -15,7 +15,7 @@ from cprsim.job.presets import PRESETS
 from cprsim.job.tiers import REMOTE
 from cprsim.job.workload import Job, Model
 from cprsim.scenario import Scenario
-from cprsim.testing.draws import SHARES, UNITS, YES, JobSize, duration, in_unit
+from cprsim.testing.draws import SHARES, UNITS, YES, JobSize, duration, from_zero, in_unit
 from cprsim.testing.policies import PRIORITY, SYSTEMS, policy
 
 
@@ -184,14 +184,15 @@ def _storage(write: float, read_per_write: float, fails: dict[str, float]) -> di
 
 
 def _sizes(least: float, most: float) -> st.SearchStrategy[str]:
-    return st.floats(least, most).map(lambda size: f"{size!r} B")
+    sizes = st.floats(least, most) if least else from_zero(most)
+    return sizes.map(lambda size: f"{size!r} B")
 
 
 _LATE: Final = st.fixed_dictionaries(
     {"checksum": YES},
     optional={"verify_every": st.integers(1, 3), "keep": st.integers(3, 9)},
 )
-_CHANCES: Final = st.floats(0.0, 0.3)
+_CHANCES: Final = from_zero(0.3)
 _STORE_FAILS: Final = st.one_of(
     *[st.just({})] * 3,  # most stores do not, and are played in batches
     st.fixed_dictionaries(
@@ -200,7 +201,7 @@ _STORE_FAILS: Final = st.one_of(
 )
 _SKEWS: Final = st.one_of(
     st.sampled_from(["uniform", "dlrm-production"]),
-    st.fixed_dictionaries({"zipf": st.floats(0.0, 1.5)}),
+    st.fixed_dictionaries({"zipf": from_zero(1.5)}),
 )
 _TRACKED: Final[dict[str, Any]] = {"tracked_tables": st.just(1)}  # as many as each model has
 _TABLES: Final = st.fixed_dictionaries(
@@ -382,7 +383,7 @@ _BURST_SIZES: Final = st.lists(st.tuples(SHARES, st.floats(0.01, 9.0)), min_size
 _PERS: Final = st.sampled_from(["job", "node", None]).map(lambda per: {"per": per} if per else {})
 _HITS: Final = st.sampled_from(["", "", "s", "t", "st", "w", "ws", "wt", "wst"])
 _WEIGHTS: Final = st.fixed_dictionaries(
-    {"parameter_servers": st.floats(0.0, 9.0), "trainers": st.floats(0.5, 9.0)}
+    {"parameter_servers": from_zero(9.0), "trainers": st.floats(0.5, 9.0)}
 )
 _PERCENT: Final = st.integers(1, 100)
 

@@ -190,18 +190,23 @@ def test_more_questions_than_are_answered_at_once_are_refused(name: str) -> None
     assert held == 16
 
 
-def test_connections_wait_for_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two have one each here; the third has its answer once the first has gone."""
+def test_connections_without_a_thread_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two have one each here; once they have gone others are answered."""
     monkeypatch.setattr("cprsim.app.server._MOST_THREADS", 2)
     with served() as running, ExitStack() as opened:
         before = threading.active_count()
         idle = [
             opened.enter_context(socket.create_connection(running.server_address[:2], HANGS_S))
-            for _ in range(6)
+            for _ in range(2)
         ]
         wait_until(lambda: threading.active_count() == before + 2)
+        late = opened.enter_context(socket.create_connection(running.server_address[:2], HANGS_S))
+        assert not late.recv(4096)
         for each in idle:
             each.sendall(b"GET / HTTP/1.0\r\n\r\n")
         answers = [b"".join(iter(partial(each.recv, 4096), b"")) for each in idle]
+        wait_until(lambda: threading.active_count() == before)
+        again = get(running, f"/{running.token}/")
 
     assert all(answer.startswith(b"HTTP/1.0 403 ") for answer in answers)
+    assert again.status == 200

@@ -89,7 +89,9 @@ def test_numba_that_is_switched_off_changes_no_byte(way: str, tmp_path: Path) ->
     without(way, tmp_path, PLAYED[:1])
 
 
-@pytest.mark.parametrize(("value", "compiles"), [(None, True), ("0", True), ("1", False)])
+@pytest.mark.parametrize(
+    ("value", "compiles"), [(None, True), ("0", True), ("false", True), ("1", False), ("2", False)]
+)
 def test_auto_takes_no_engine_that_runs_uncompiled(value, compiles, monkeypatch) -> None:
     pytest.importorskip("numba")
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
