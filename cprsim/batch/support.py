@@ -91,7 +91,7 @@ def can_compile() -> bool:
     if find_spec("numba") is None:
         return False
     with suppress(ValueError):  # what is no number Numba takes for 0
-        if int(os.environ.get("NUMBA_DISABLE_JIT", 0)):
+        if int(os.environ.get("NUMBA_DISABLE_JIT", "0")):
             return False
     # Numba takes half a second to import, and is asked only where it reads a file of its own.
     return not (Path(_NUMBA_FILE).exists() and import_module("numba").config.DISABLE_JIT)

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -270,6 +271,125 @@ def test_another_policy_takes_a_folder_of_its_own(clean, tmp_path):
     ((it, first),) = processes((2,), lambda _: tmp_path / "other", trained_to(STEPS), **more)
     assert first == 8
     assert is_clean(it, clean[STEPS])
+
+
+def test_folders_that_have_changed_names_are_told_apart(clean, tmp_path):
+    processes((1, 1), lambda n: tmp_path / str(n), trained_to(9))
+    for before, after in (("0", "x"), ("1", "0"), ("x", "1")):
+        (tmp_path / before).rename(tmp_path / after)
+    found = processes((1, 1), lambda n: tmp_path / str(n), trained_to(STEPS))
+    assert [first for _, first in found] == [8, 8]
+    assert all(is_clean(it, clean[STEPS]) for it, _ in found)
+
+
+def test_earlier_folders_are_found_by_what_they_are(clean, tmp_path):
+    """Of machines on which they had the same path, and so one relative path."""
+    processes((1, 1), lambda n: tmp_path / str(n), trained_to(9))
+    for n in range(2):
+        claim = tmp_path / str(n) / "job.json"
+        claim.write_text(claim.read_text().replace("../0", ".").replace("../1", "."))
+        (tmp_path / str(n)).rename(tmp_path / f"copy-{n}")
+    more = {"earlier": [tmp_path / f"copy-{n}" for n in range(2)]}
+    ((it, first),) = processes((2,), lambda _: tmp_path / "new", trained_to(STEPS), **more)
+    assert first == 8
+    assert is_clean(it, clean[STEPS])
+
+
+def test_folders_of_two_jobs_are_refused_and_can_be_given_as_earlier(clean, tmp_path):
+    """Each process had hooks without `ranks`, so each folder is of a job."""
+    for n in range(2):
+        it = Counted(2, mine=[n])
+        hooks = hooked(it, tmp_path / str(n))
+        with pytest.warns(HooksWarning, match="no process gives"):
+            hooks.restore()
+        train(it, hooks, 0, 9)
+    before = sorted(tmp_path.rglob("*"))
+    found = processes((1, 1), lambda n: tmp_path / str(n), restored)
+    assert set(found) == {
+        f"folders {tmp_path}/0 and {tmp_path}/1: are of different jobs; give folders of one job, "
+        "or new ones and these as `earlier`"
+    }
+    assert sorted(tmp_path.rglob("*")) == before
+    more = {"earlier": [tmp_path / "0", tmp_path / "1"]}
+    ((it, _),) = processes((2,), lambda _: tmp_path / "new", trained_to(STEPS), **more)
+    assert is_clean(it, clean[STEPS])
+
+
+def test_one_folder_for_several_processes_is_refused(tmp_path):
+    (found, other) = processes((1, 1), lambda _: tmp_path, restored)
+    assert "same folder" in found or "can't be stored" in found
+    assert "same folder" in other or "can't" in other
+
+
+def test_folders_that_hooks_do_not_make_stay(tmp_path):
+    names = ["dense-0.bak", "dense_notes", "rows-step-8"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    for end in (9, 17):
+        processes((2,), lambda _: tmp_path, trained_to(end))
+    assert {*names} < {each.name for each in tmp_path.iterdir()}
+
+
+class TwoKinds(Counted):
+    """Rows from `cut` on have no state."""
+
+    cut = 25
+
+    def shards(self):
+        weights, uses = self.weights[0], self.uses[0]
+        first = TablePart(0, weights[: self.cut], (uses[: self.cut],))
+        return {0: [first], 1: [TablePart(0, weights[self.cut :], (), self.cut)]}
+
+
+def test_rows_whose_tensors_are_others_now_are_refused(tmp_path):
+    it = TwoKinds(2, (50,))
+    given = {"scenario": job(rows=(50,))}
+    hooks = hooked(it, tmp_path, **given)
+    train(it, hooks, hooks.restore(), 9)
+    moved = TwoKinds(2, (50,))
+    moved.cut = 30
+    assert "has checkpoints of another job (tables differ)" in refused(
+        hooked(moved, tmp_path, **given).restore
+    )
+
+
+@pytest.mark.parametrize("before", ["the same", "older", "smaller"])
+def test_each_process_keeps_a_state_of_its_own(before, tmp_path):
+    """Such as a random generator, which each process has seeded otherwise."""
+
+    class Own:
+        value = 0
+
+        def state_dict(self):
+            return {"value": self.value}
+
+        def load_state_dict(self, state):
+            self.value = state["value"]
+
+    def own(it, hooks):
+        mine, dense = Own(), it.dense
+        it.dense = lambda: dense() | {"own": mine}
+        mine.value = it.mine[0]
+        first = hooks.restore()
+        mine.value = mine.value if first else it.mine[0]
+        train(it, hooks, first, 9)
+        return mine.value
+
+    processes((1, 1), lambda n: tmp_path / str(n), own)
+    if before == "older":
+        older(tmp_path / "0"), older(tmp_path / "1")
+    more = {"rows": (*ROWS, 11)} if before == "smaller" else {}
+
+    def again(it, hooks):
+        mine, dense = Own(), it.dense
+        it.dense = lambda: dense() | {"own": mine}
+        mine.value = 7
+        hooks.restore()
+        return mine.value
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HooksWarning)
+        assert processes((1, 1), lambda n: tmp_path / str(n), again, **more) == [0, 1]
 
 
 def older(folder):

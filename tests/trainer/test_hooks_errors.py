@@ -326,7 +326,7 @@ def test_a_folder_whose_job_can_not_be_read(tmp_path, content):
         UsageError,
         match=said(f"folder {tmp_path}: job.json in it can't be read; give another"),
     ):
-        hooks(Held(), tmp_path)
+        hooks(Held(), tmp_path).restore()
 
 
 def test_files_of_others_are_left_alone(tmp_path):

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from torch.nn import Module
 from torch.optim import Optimizer
 
-from cprsim.errors import CprsimError, RunError, UsageError
+from cprsim.errors import RunError, UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
 from cprsim.trainer.hooks.nested import from_bytes, joined, packed, unpacked
-from cprsim.trainer.hooks.ranks import Least
+from cprsim.trainer.hooks.ranks import Least, agree
 from cprsim.trainer.hooks.sharded import filled, is_sharded
 from cprsim.trainer.hooks.warned import warn_of_spoilt
 from cprsim.trainer.members.parameters import Arrays
@@ -125,8 +126,12 @@ class CheckpointedDense:
             )
         self.accounts = whole["job"]
         for name, each in live.items():
-            now = each if isinstance(each, Optimizer) else each.state_dict()
-            each.load_state_dict(filled(state[name], now, f"dense().{name}"))
+            stored = state[name]
+            now: Any = each if isinstance(each, Optimizer) else None
+            # Of others it is asked only if needed: it may be costly, or draw random numbers.
+            if isinstance(each, Module) or (now is None and is_sharded(stored)):
+                now = each.state_dict()
+            each.load_state_dict(filled(stored, now, f"dense().{name}"))
 
     def _states(self) -> dict[str, Mapping[str, Any]]:
         return {name: each.state_dict() for name, each in self._adapter.dense().items()}
@@ -142,13 +147,13 @@ def together(
     """
     size = 0
     while True:
-        failed, loaded = None, [(0, 0)]
+        failed: Exception | None = None
+        loaded = [(0, 0)]
         try:
             loaded = [load(at_most) for load in loads]
-        except CprsimError as error:
+        except Exception as error:  # of a user's load_state_dict, too
             failed = error
-        if not least(int(failed is None)):
-            raise failed or RunError("another process can't load its part of a checkpoint")
+        agree(failed, least, "load its part of a checkpoint")
         size += sum(read for _, read in loaded)
         steps = [step for step, _ in loaded]
         first, last = least(min(steps)), -least(-max(steps))

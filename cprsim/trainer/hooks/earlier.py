@@ -31,6 +31,8 @@ class EarlierCheckpoints:
         Gives the tensors in use.
     take_dense
         Takes over a dense part, with the accounts of the job in it.
+    takes_counts
+        Whether this process goes on from what all of them have counted.
     """
 
     def __init__(
@@ -39,8 +41,9 @@ class EarlierCheckpoints:
         layout: Layout,
         live: Callable[[], Live],
         take_dense: Callable[[Mapping[str, Any]], None],
+        takes_counts: bool,
     ) -> None:
-        self._sources, self._layout = sources, layout
+        self._sources, self._layout, self._takes_counts = sources, layout, takes_counts
         self._live, self._take_dense = live, take_dense
         self._steps = sorted(set.intersection(*(each.steps for each in sources)), reverse=True)
 
@@ -77,7 +80,9 @@ class EarlierCheckpoints:
         # The dense part first: an optimizer that loads may make the state of rows again.
         dense = [_read(source.dense, step) for source in self._sources]
         whole = [unpacked(arrays) for arrays, _ in dense]
-        of_all = merged(whole) | {"job": _accounts([each["job"] for each in whole], self._layout)}
+        of_all = merged(whole) | {
+            "job": _accounts([each["job"] for each in whole], self._takes_counts)
+        }
         self._take_dense(of_all)
         size = sum(size for _, size in dense)
         live = self._live()
@@ -122,13 +127,13 @@ def _read(folder: Path, step: int) -> tuple[Arrays, int]:
     raise spoilt
 
 
-def _accounts(all_said: Sequence[dict[str, Any]], layout: Layout) -> dict[str, Any]:
+def _accounts(all_said: Sequence[dict[str, Any]], takes_counts: bool) -> dict[str, Any]:
     """The accounts of the job, for one process to go on from.
 
-    Each process counts for itself what `TrainerHooks.job_summary` adds up, so the process with
-    shard 0 takes the counts of all, and the others begin at 0.
+    Each process counts for itself what `TrainerHooks.job_summary` adds up, so one takes the counts
+    of all, and the others begin at 0.
     """
-    job, counted = all_said[0], all_said if 0 in layout.shards else []
+    job, counted = all_said[0], all_said if takes_counts else []
     updates, counts = dict(job["updates"]), dict(job["counts"])
     for name in ("made", "lost", "unsaved"):
         updates[name] = sum(each["updates"][name] for each in counted)

@@ -427,6 +427,9 @@ class TrainerHooks(Generic[_Batch]):
         else:
             by_twins = answer.source in self._plan.live_tiers
             self._return_lost(lost, dense, self._twins if by_twins else None)
+        self._state.stores.stopped = False
+        if everything and not self._started:
+            self._saves.adopt(job.step)
         latest = self._latest(job.usable.last.step)  # which all processes ask for
         counts["failures"] = self._latest(counts["failures"])  # a new process knows of fewer
         if self._started:
@@ -452,8 +455,6 @@ class TrainerHooks(Generic[_Batch]):
         job.turns.return_to(step)
         if self._twins is not None:
             self._twins.averaged = step  # as before each save
-        if fresh:
-            self._saves.adopt(step)
         return whole
 
     def _return_lost(self, lost: Collection[int], dense: bool, twins: TwinShards | None) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cprsim.basics.files import sync_folder
-from cprsim.errors import UsageError
 from cprsim.trainer.hooks.layout import Kinds
 from cprsim.trainer.members.array_files import read_small
 from cprsim.trainer.members.atomic import written
@@ -18,6 +18,7 @@ from cprsim.trainer.members.manifests import SpoiltError
 _CLAIM = "job.json"
 #: The folder of the dense part begins so; an older version called it so.
 DENSE = "dense"
+_CHECKPOINTS = re.compile(rf"{DENSE}(-\d+)?|rows-\d+-\d+")
 #: The file that says that a job was stopped on purpose; the next step removes it.
 _STOPPED = "stopped"
 
@@ -32,18 +33,22 @@ class RowSpan(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a folder says of its job.
+    """The job of a folder.
 
-    `generation`: how often rows were divided over other processes, or grew. `tables`: the rows in
-    this folder, as `Layout.document` has them. `policy`: the system that saved them. `processes`:
-    of each process its folder, relative to this one, the numbers of its `shards`, and its `tables`;
-    None in folders of an older version, which have no such list.
+    `generation`: how often rows were divided over other processes, or grew; -1 before the first
+    checkpoint. `tables`: the rows in this folder, as `Layout.document` has them. `policy`: the
+    system that saved them. `processes`: of each process the `id` of its folder and the path to it
+    from this one, the numbers of its `shards`, and its `tables`. `job`, `id`: drawn once for a job
+    and for a folder, since a path may lead to another folder at the next start, or on another
+    machine. Folders of an older version have `tables` and `generation` alone.
     """
 
     generation: int
     tables: list[Any]
     policy: str | None = None
     processes: list[Any] | None = None
+    job: str | None = None
+    id: str | None = None
 
 
 class JobFolder:
@@ -55,22 +60,20 @@ class JobFolder:
         Where it is.
     claim
         What it says of its job; None where it says nothing.
-
-    Raises
-    ------
-    UsageError
-        Where its claim can't be read.
+    fault
+        Why its claim can't be read; None where it can, or where there is none.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.claim: Claim | None = None
+        self.fault: str | None = None
         if not os.path.lexists(path / _CLAIM):
             return
         try:
             self.claim = Claim(**json.loads(read_small(path / _CLAIM)))
         except (SpoiltError, ValueError, TypeError, RecursionError):
-            raise UsageError(f"folder {path}: {_CLAIM} in it can't be read; give another") from None
+            self.fault = f"folder {path}: {_CLAIM} in it can't be read; give another"
 
     def write(self, claim: Claim) -> None:
         """Write the claim, where it is another."""
@@ -95,9 +98,14 @@ class JobFolder:
         found = {*self.path.glob(f"rows-{generation}-*"), dense_in(self.path, generation)}
         return found & self._checkpoints()
 
+    def bytes_of_others(self, generation: int) -> int:
+        """The bytes of the checkpoints of all other generations."""
+        others = self._checkpoints() - self._of(generation)
+        return sum(file.stat().st_size for each in others for file in each.iterdir())
+
     def _checkpoints(self) -> set[Path]:
-        found = (*self.path.glob("rows-*-*"), *self.path.glob(f"{DENSE}*"))
-        return {each for each in found if each.is_dir()}
+        found = self.path.iterdir() if self.path.is_dir() else ()
+        return {each for each in found if _CHECKPOINTS.fullmatch(each.name) and each.is_dir()}
 
     @property
     def unclaimed(self) -> str | None:

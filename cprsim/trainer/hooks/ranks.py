@@ -3,17 +3,19 @@
 import gc
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 import torch
 import torch.distributed as dist
 
-from cprsim.errors import UsageError
+from cprsim.errors import RunError, UsageError
+from cprsim.trainer.hooks.nested import packed, unpacked
 from cprsim.trainer.members.parameters import Arrays
 
 #: The least of the numbers that all processes of a job give, each its own.
@@ -40,6 +42,23 @@ class Ranks(Protocol):
 
     def copied(self, content: Arrays | None, /) -> Arrays | None:
         """What the first that has it gives, bytes; None if nobody has."""
+
+
+def everyone(ranks: Ranks, mine: Mapping[str, Any]) -> list[Any]:
+    """Return a document of each process, in an order that all share. All call it."""
+    token, heard, found = uuid4().hex, False, []
+    for _ in range(round(ranks.total(1))):
+        said = ranks.copied(None if heard else packed({**mine, "token": token}))
+        assert said is not None
+        found.append(unpacked(said))
+        heard = heard or found[-1]["token"] == token
+    return found
+
+
+def agree(error: Exception | None, least: Least, what: str) -> None:
+    """Raise in all processes if one has an error: its own, or that another can't do `what`."""
+    if not least(int(error is None)):
+        raise error or RunError(f"another process can't {what}; see its error")
 
 
 class OneProcess:

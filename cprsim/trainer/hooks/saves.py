@@ -91,7 +91,7 @@ class Saves:
         """
         snapshot = self._state.snapshot(1.0, self._accounts(self._job.usable))
         folder = self._state.stores.path
-        check_room(folder, snapshot.images, self._by_rows, self._ranks)
+        check_room(folder, snapshot.images, self._by_rows, self._state.stores.freed, self._ranks)
         error = None
         try:
             self._state.write(step, snapshot, returns_to=()).result()

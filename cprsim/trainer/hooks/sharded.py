@@ -134,16 +134,25 @@ def _with_state(optimizer: Optimizer, stored: Mapping[str, Any]) -> dict[str, An
     parameters = [each for group in optimizer.param_groups for each in group["params"]]
     state = dict(live["state"])
     for number, of in stored.get("state", {}).items():
-        if number >= len(parameters) or not is_sharded([parameters[number], of]):
+        # TorchRec's optimizers have names for numbers, and their state from the beginning.
+        if not isinstance(number, int) or number >= len(parameters):
             continue
         like = parameters[number]
-        made = {
-            name: torch.zeros_like(like, dtype=each.dtype)
-            for name, each in of.items()
-            if isinstance(each, Tensor | StoredTensor) and tuple(each.shape) == tuple(like.shape)
-        }
-        state[number] = made | state.get(number, {})
+        if is_sharded([like, of]):
+            made = {name: _room_for(each, like) for name, each in of.items()}
+            kept = {name: each for name, each in made.items() if each is not None}
+            state[number] = kept | state.get(number, {})
     return live | {"state": state}
+
+
+def _room_for(stored: Any, like: Tensor) -> Tensor | None:
+    """A tensor for stored state of a parameter: held in parts where it has the shape of that."""
+    if not isinstance(stored, Tensor | StoredTensor):
+        return None
+    if tuple(stored.shape) == tuple(like.shape):
+        return torch.zeros_like(like, dtype=stored.dtype)
+    whole = isinstance(stored, StoredTensor)
+    return torch.zeros(stored.shape, dtype=stored.dtype) if whole else None
 
 
 def _fill(stored: StoredTensor, live: Any, where: str) -> None:
@@ -151,7 +160,7 @@ def _fill(stored: StoredTensor, live: Any, where: str) -> None:
         has = f"shape {tuple(live.shape)}" if isinstance(live, Tensor) else "no tensor"
         raise UsageError(
             f"{where}: {has} here, shape {stored.shape} in the checkpoint; give the same model, "
-            "and its optimizer itself"
+            "and in dense() its optimizer itself, or make the optimizer's state before restore()"
         )
     for offset, part in local_chunks(live):
         covered = torch.zeros(part.shape, dtype=torch.bool)

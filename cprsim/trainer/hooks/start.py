@@ -1,33 +1,30 @@
 """How a job starts: new, as it was, or with other processes or more rows than its checkpoints."""
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
-from uuid import uuid4
 
 from cprsim.errors import UsageError
 from cprsim.trainer.hooks.job_folder import DENSE, Claim, JobFolder, dense_in, row_spans, rows_in
-from cprsim.trainer.hooks.layout import Kinds
-from cprsim.trainer.hooks.nested import packed, unpacked
-from cprsim.trainer.hooks.ranks import Ranks
+from cprsim.trainer.hooks.ranks import Ranks, everyone
 from cprsim.trainer.members.store import checkpoints_in
 
-#: Rows of each table, as spans from a first row to one behind the last.
-Rows: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
+#: Rows of each table by what their tensors are, as spans from the first row to one behind the last.
+Rows: TypeAlias = Mapping[Any, Sequence[tuple[int, int]]]
 
 
 class JobProcess(NamedTuple):
     """A process of the job: its folder, the numbers of its shards, its rows (`Claim.tables`).
 
-    `earlier`: the folders that it was given of processes before.
+    `id`: of its folder (`Claim.id`).
     """
 
     folder: Path
     shards: list[int]
     tables: list[Any]
-    earlier: tuple[Path, ...] = ()
+    id: str
 
     def __str__(self) -> str:
         shards = ", ".join(map(str, self.shards))
@@ -36,7 +33,10 @@ class JobProcess(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The checkpoints of one process before, which this start reads and does not change."""
+    """The checkpoints of one process before, which a start reads and does not change.
+
+    `older`: they are of a version that named them otherwise.
+    """
 
     process: JobProcess
     generation: int
@@ -61,143 +61,203 @@ class Source(NamedTuple):
 
     @property
     def steps(self) -> set[int]:
-        """The steps of which all that it holds has a checkpoint."""
+        """The steps of which all that it holds has a checkpoint; none in another's folder."""
+        claim = JobFolder(self.process.folder).claim
+        if claim is None or (not self.older and claim.id != self.process.id):
+            return set()
         return set.intersection(*({each.step for each in _on_disk(store)} for store in self.all))
 
 
 class JobStart(NamedTuple):
-    """What the processes agreed on.
+    """The start that all processes agreed on.
 
     `generation`: of the checkpoints that are read or written from now on. `processes`: those of
     now. `begun`: whether there are checkpoints of the job. `sources`: the checkpoints that are read
-    in place of the own ones, where rows were divided otherwise or grew. `grown`: rows of this
+    in place of the own ones, where rows were divided otherwise or grew; that of this folder first.
+    `takes_counts`: whether this process goes on from what those have counted. `grown`: rows of this
     process that no checkpoint has, in words.
     """
 
     generation: int
     processes: list[JobProcess]
+    job: str
     begun: bool
-    sources: list[Source]
-    grown: list[str]
+    sources: Sequence[Source] = ()
+    takes_counts: bool = False
+    grown: Sequence[str] = ()
 
 
-def agreed_start(mine: JobProcess, folder: JobFolder, policy: str, ranks: Ranks) -> JobStart:
+def agreed_start(
+    mine: JobProcess, folder: JobFolder, earlier: Sequence[Path], policy: str, ranks: Ranks
+) -> JobStart:
     """Agree with all processes, which all call this, on how the job starts.
 
-    `folder`: that of `mine`. `policy`: the system that saves from now on.
+    Parameters
+    ----------
+    mine, folder
+        This process and its folder.
+    earlier
+        Folders that it was given of processes before.
+    policy
+        The system that saves from now on.
+    ranks
+        The processes of the job.
 
     Raises
     ------
     UsageError
-        In all processes: where something that was stored could not be read or would be left out,
-        or another system has saved it.
+        In all processes, with nothing written: where something that was stored could not be read or
+        would be left out, or folders are of other jobs or of another system.
     """
-    here = {"folder": str(mine.folder), "shards": mine.shards, "tables": mine.tables}
-    before = {
-        "earlier": [str(each) for each in mine.earlier],
-        "claim": None if folder.claim is None else list(folder.claim),
-        "unclaimed": folder.unclaimed,
-    }
-    said = everyone(ranks, here | before)
+    said = everyone(ranks, _document(mine, folder, earlier))
     processes = [_process(each) for each in said]
+    _check_folders(processes, said)
+    # Of generation -1 are folders in which a start was killed before all had stored theirs.
     claims = [
-        (each.folder, Claim(*its["claim"]))
+        (each.folder, Claim(*its["claim"])._replace(id=each.id))
         for each, its in zip(processes, said, strict=True)
-        if its["claim"]
+        if its["claim"] and its["claim"][0] >= 0
     ]
-    _check_policy(claims, policy)
     moved = not claims
     if moved:
-        earlier = sorted({path for each in processes for path in each.earlier})
-        claims = [(path, _claim_of(path)) for path in earlier]
+        given = sorted({Path(path) for each in said for path in each["earlier"]})
+        claims = [(path, _claim_of(path)) for path in given]
+    else:
+        _check_job(claims, policy)
+    jobs = [] if moved else [claim.job for _, claim in claims if claim.job]
+    job = jobs[0] if jobs else str(said[0]["token"])
     if not claims:
-        _check_unclaimed(processes, said)
-        return JobStart(0, processes, False, [], [])
-    sources = _newest(claims)
+        return JobStart(0, processes, job, False)
+    sources = _sources(claims)
     generation = max(each.generation for each in sources)
-    as_it_was = [(each.process.folder, each.process.tables) for each in sources]
-    now = [(each.folder, each.tables) for each in processes]
-    same = not moved and not sources[0].older and sorted(as_it_was, key=str) == sorted(now, key=str)
-    # The folders of others may be on other machines, and are not read where none has to be.
-    read = [each for each in sources if each.process.folder == mine.folder] if same else sources
-    if not _has_begun(read, ranks):
-        return JobStart(generation + (not same), processes, False, [], [])
+    own = [each for each in sources if each.process.id == mine.id]
+    # Folders may lie on machines of their own: others are read only where rows come from them.
+    stays = not moved and _is_kept(sources, processes, exactly=False)
+    same = stays and _is_kept(sources, processes, exactly=True) and not own[0].older
+    read = own if stays else [each for each in sources if each.steps]
+    if not _has_begun(own if stays else sources, sources, processes, ranks):
+        return JobStart(generation + (not same), processes, job, False)
     if same:
-        return JobStart(generation, processes, True, [], [])
-    _check(sources, processes)
+        return JobStart(generation, processes, job, True)
+    _check_rows(sources, processes)
     grown = _in_words(_without(_rows_of([mine]), _rows_of(each.process for each in sources)))
-    return JobStart(0 if moved else generation + 1, processes, True, sources, grown)
-
-
-def everyone(ranks: Ranks, mine: Mapping[str, Any]) -> list[Any]:
-    """What each process says, in an order that all share. All call it."""
-    token, heard, found = uuid4().hex, False, []
-    for _ in range(round(ranks.total(1))):
-        said = ranks.copied(None if heard else packed({**mine, "token": token}))
-        assert said is not None
-        found.append(unpacked(said))
-        heard = heard or found[-1]["token"] == token
-    return found
+    return JobStart(
+        0 if moved else generation + 1,
+        processes,
+        job,
+        True,
+        sorted(read, key=lambda each: each.process.id != mine.id),
+        stays or processes[0].id == mine.id,
+        grown,
+    )
 
 
 def claim_of(start: JobStart, mine: JobProcess, policy: str) -> Claim:
-    """What the folder of this process says of the job from now on."""
+    """The claim of this process's folder from now on."""
     processes = [
         {
+            "id": each.id,
             "folder": os.path.relpath(each.folder, mine.folder),
             "shards": each.shards,
             "tables": each.tables,
         }
         for each in start.processes
     ]
-    return Claim(start.generation, mine.tables, policy, processes)
+    return Claim(start.generation, mine.tables, policy, processes, start.job, mine.id)
+
+
+def _document(mine: JobProcess, folder: JobFolder, earlier: Sequence[Path]) -> dict[str, Any]:
+    return mine._asdict() | {
+        "folder": str(mine.folder),
+        "earlier": [os.path.abspath(each) for each in earlier],  # noqa: PTH100 - links stay
+        "claim": None if folder.claim is None else list(folder.claim),
+        "unclaimed": folder.unclaimed,
+        "fault": folder.fault,
+    }
 
 
 def _process(said: Mapping[str, Any]) -> JobProcess:
-    earlier = tuple(map(Path, said.get("earlier", ())))
-    return JobProcess(Path(said["folder"]), said["shards"], said["tables"], earlier)
+    return JobProcess(Path(said["folder"]), said["shards"], said["tables"], said["id"])
 
 
 def _claim_of(path: Path) -> Claim:
-    claim = JobFolder(path).claim
-    if claim is None:
+    folder = JobFolder(path)
+    if folder.fault:
+        raise UsageError(folder.fault)
+    if folder.claim is None:
         raise UsageError(f"earlier: {path} has no checkpoints of hooks; leave it out")
-    return claim
+    return folder.claim
 
 
-def _newest(claims: Sequence[tuple[Path, Claim]]) -> list[Source]:
-    """The processes that the newest of these claims lists, or those of an older version."""
+def _sources(claims: Sequence[tuple[Path, Claim]]) -> list[Source]:
+    """The processes that the newest claim of each job lists; of an older version each folder."""
+    found: list[Source] = []
     listing = [(path, claim) for path, claim in claims if claim.processes is not None]
-    if not listing:
-        return [
-            Source(JobProcess(path, [], claim.tables), claim.generation, older=True)
-            for path, claim in claims
-        ]
-    path, newest = max(listing, key=lambda each: each[1].generation)
-    found = [
-        _process(each | {"folder": os.path.normpath(path / each["folder"])})
-        for each in newest.processes or ()
-    ]
-    # The job may have gone on from these folders in one of them.
-    for each in found:
-        claim = JobFolder(each.folder).claim
-        if claim is not None and claim.generation > newest.generation:
-            return _newest([(each.folder, claim)])
-    return [Source(each, newest.generation, older=False) for each in found]
+    for path, claim in claims:
+        if claim.processes is None:
+            before = JobProcess(path, [], claim.tables, claim.id or str(path))
+            found.append(Source(before, claim.generation, older=True))
+    if listing:  # a start of the older ones was killed once all had stored theirs otherwise
+        found = []
+    known = {claim.id: path for path, claim in claims}
+    for job in dict.fromkeys(claim.job for _, claim in listing):
+        of_job = [(path, claim) for path, claim in listing if claim.job == job]
+        path, newest = _followed(*max(of_job, key=lambda each: each[1].generation))
+        for each in newest.processes or ():
+            listed = Path(os.path.normpath(path / each["folder"]))
+            process = _process(each | {"folder": str(known.get(each["id"], listed))})
+            found.append(Source(process, newest.generation, older=False))
+    return found
 
 
-def _has_begun(sources: Sequence[Source], ranks: Ranks) -> bool:
+def _followed(path: Path, claim: Claim) -> tuple[Path, Claim]:
+    """The claim with which the job has gone on, in one of the folders that this one lists."""
+    for each in claim.processes or ():
+        other = Path(os.path.normpath(path / each["folder"]))
+        newer = JobFolder(other).claim
+        if newer and newer.job == claim.job and newer.generation > claim.generation:
+            return _followed(other, newer)
+    return path, claim
+
+
+def _is_kept(sources: Sequence[Source], processes: Sequence[JobProcess], exactly: bool) -> bool:
+    """Whether the processes are those before, each with the rows that it had, or with these only.
+
+    Then each has all that it needs in its own folder.
+    """
+    before = {each.process.id: each.process for each in sources}
+    return before.keys() == {each.id for each in processes} and all(
+        before[each.id].tables == each.tables
+        if exactly
+        else not _in_words(_without(_rows_of([before[each.id]]), _rows_of([each])))
+        and not _in_words(_common(_new(each, before), _rows_of(before.values())))
+        for each in processes
+    )
+
+
+def _new(process: JobProcess, before: Mapping[str, JobProcess]) -> Rows:
+    return _without(_rows_of([process]), _rows_of([before[process.id]]))
+
+
+def _has_begun(
+    read: Sequence[Source], sources: Sequence[Source], processes: Sequence[JobProcess], ranks: Ranks
+) -> bool:
     """Return whether the job has checkpoints, as all processes find it.
 
-    Raises `UsageError` in all processes where some have one, and others none.
+    Raises `UsageError` in all processes where some are there, and rows that are needed are not.
     """
-    lost = [str(each.process) for each in sources if not each.steps]
+    there = [each.process for each in read if each.steps]
+    if len(there) < len(read) and len(read) < len(sources):  # the own one is gone
+        lost = [str(each.process) for each in read]
+    else:
+        gone = _common(_rows_of(each.process for each in read), _rows_of(processes))
+        gone = _without(gone, _rows_of(there))
+        needed = [each for each in read if _in_words(_common(_rows_of([each.process]), gone))]
+        lost = [str(each.process) for each in (needed if there else read)]
     if ranks.least(int(not lost)):
         return True
-    last = max(
-        (each.step for of in sources for store in of.all for each in _on_disk(store)), default=0
-    )
-    if not ranks.least(-last):  # killed before all had their first
+    stored = [each.step for of in read for store in of.all for each in _on_disk(store)]
+    if not ranks.least(-max(stored, default=0)):  # killed before all had their first
         return False
     all_lost = [each for said in everyone(ranks, {"lost": lost}) for each in said["lost"]]
     raise UsageError(
@@ -206,8 +266,31 @@ def _has_begun(sources: Sequence[Source], ranks: Ranks) -> bool:
     )
 
 
-def _check_policy(claims: Sequence[tuple[Path, Claim]], policy: str) -> None:
+def _check_folders(processes: Sequence[JobProcess], said: Sequence[Mapping[str, Any]]) -> None:
+    """Raise `UsageError` where a folder can't be used."""
+    for each, its in zip(processes, said, strict=True):
+        if its["fault"]:
+            raise UsageError(its["fault"])
+        if its["unclaimed"]:
+            raise UsageError(
+                f"folder {each.folder}: has {its['unclaimed']}, but no job.json that says of which "
+                "job it is; bring that back, or give another folder"
+            )
+    (folder, times), *_ = Counter(each.id for each in processes).most_common(1)
+    if times > 1:
+        path = next(each.folder for each in processes if each.id == folder)
+        raise UsageError(f"folder {path}: {times} processes have it; give each one of its own")
+
+
+def _check_job(claims: Sequence[tuple[Path, Claim]], policy: str) -> None:
+    """Raise `UsageError` where folders are of several jobs, or of another system."""
+    (first, of), *_ = claims
     for path, claim in claims:
+        if claim.job != of.job and claim.job and of.job:
+            raise UsageError(
+                f"folders {first} and {path}: are of different jobs; give folders of one job, or "
+                "new ones and these as `earlier`"
+            )
         if claim.policy not in {None, policy}:
             raise UsageError(
                 f"folder {path}: its checkpoints are of a policy {claim.policy!r}, not "
@@ -215,55 +298,45 @@ def _check_policy(claims: Sequence[tuple[Path, Claim]], policy: str) -> None:
             )
 
 
-def _check_unclaimed(processes: Sequence[JobProcess], said: Sequence[Mapping[str, Any]]) -> None:
-    for each, its in zip(processes, said, strict=True):
-        if its["unclaimed"]:
-            raise UsageError(
-                f"folder {each.folder}: has {its['unclaimed']}, but no job.json that says of which "
-                "job it is; bring that back, or give another folder"
-            )
-
-
-def _check(sources: Sequence[Source], processes: Sequence[JobProcess]) -> None:
+def _check_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> None:
     """Raise `UsageError` unless all rows that were stored are here, and of the same kinds."""
     before, now = _rows_of(each.process for each in sources), _rows_of(processes)
-    path = processes[0].folder
-    kinds, others = _kinds(each.process for each in sources), _kinds(processes)
-    if any(kinds.get(table, kind) != kind for table, kind in others.items()):
+    folders = ", ".join(str(each.process.folder) for each in sources)
+    new = _without(now, before)
+    if _in_words(_common(_by_table(new), _by_table(before))):
         raise UsageError(
-            f"folder {path}: has checkpoints of another job (tables differ); give another folder"
+            f"folder {folders}: has checkpoints of another job (tables differ); give another folder"
         )
     if left := _in_words(_without(before, now)):
         raise UsageError(
-            f"shards(): no process gives {left[0]}, which the checkpoints in "
-            f"{_folders(sources)} have; give all rows, or another folder"
+            f"shards(): no process gives {left[0]}, which the checkpoints in {folders} have; give "
+            "all rows, or another folder"
         )
-    if sources[0].older and (missing := _in_words(_without(now, before))):
+    if sources[0].older and (missing := _in_words(new)):
         raise UsageError(
-            f"folder {path}: {missing[0]} are in no checkpoint, and those of an older version do "
-            "not say whether other processes had them; give their folders as `earlier`, or start "
-            "once with the tables as they were"
+            f"folder {folders}: {missing[0]} are in no checkpoint, and those of an older version "
+            "do not say whether other processes had them; give their folders as `earlier`, or "
+            "start once with the tables as they were"
         )
-
-
-def _folders(sources: Sequence[Source]) -> str:
-    return ", ".join(str(each.process.folder) for each in sources)
 
 
 def _rows_of(processes: Iterable[JobProcess]) -> Rows:
     found = defaultdict(list)
     for each in processes:
-        for table, first, rows, _ in each.tables:
-            found[table].append((first, first + rows))
+        for table, first, rows, kinds in each.tables:
+            found[table, repr(kinds)].append((first, first + rows))
     return found
 
 
-def _kinds(processes: Iterable[JobProcess]) -> dict[int, Kinds]:
-    return {table: kinds for each in processes for table, _, _, kinds in each.tables}
+def _by_table(rows: Rows) -> Rows:
+    found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+    for (table, _), spans in rows.items():
+        found[table, ""] += spans
+    return found
 
 
 def _without(rows: Rows, others: Rows) -> Rows:
-    """Those of `rows` that are not in `others`."""
+    """The rows that are not among the others."""
     found = {}
     for table, spans in rows.items():
         left = sorted(spans)
@@ -278,10 +351,15 @@ def _without(rows: Rows, others: Rows) -> Rows:
     return found
 
 
+def _common(rows: Rows, others: Rows) -> Rows:
+    """The rows that are among the others."""
+    return _without(rows, _without(rows, others))
+
+
 def _in_words(rows: Rows) -> list[str]:
     return [
         f"rows {first:,} to {end - 1:,} of table {table}"
-        for table, spans in sorted(rows.items())
+        for (table, _), spans in sorted(rows.items())
         for first, end in spans
     ]
 

@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from cprsim.basics.files import sync_folder
 from cprsim.errors import RunError, UsageError
@@ -14,7 +14,7 @@ from cprsim.trainer.hooks.checkpointed import CheckpointedDense, CheckpointedRow
 from cprsim.trainer.hooks.earlier import EarlierCheckpoints
 from cprsim.trainer.hooks.job_folder import JobFolder, dense_in, rows_in
 from cprsim.trainer.hooks.layout import Layout
-from cprsim.trainer.hooks.ranks import Ranks
+from cprsim.trainer.hooks.ranks import Ranks, agree
 from cprsim.trainer.hooks.start import JobProcess, JobStart, agreed_start, claim_of
 from cprsim.trainer.members.store import CheckpointStore
 
@@ -53,8 +53,11 @@ class ProcessStores:
         self._adapter, self._layout, self._policy = adapter, layout, policy
         tables = json.loads(json.dumps(layout.document()))  # as a claim has them
         whole = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
-        self._mine = JobProcess(whole, [*layout.shards], tables, tuple(earlier))
-        self._folder = JobFolder(folder)
+        self._folder, self._given = JobFolder(folder), tuple(earlier)
+        claim = self._folder.claim
+        drawn = uuid4().hex
+        known = drawn if claim is None or claim.id is None else claim.id
+        self._mine = JobProcess(whole, [*layout.shards], tables, known)
         self._start: JobStart | None = None
         self._earlier: EarlierCheckpoints | None = None
         self._stopped = self._folder.stopped
@@ -62,28 +65,45 @@ class ProcessStores:
     def begin(self, ranks: Ranks) -> bool:
         """Find what the job starts from; False if that is nothing. All processes call it.
 
-        Raises as `agreed_start` does, with nothing written.
-
-        What is loaded from the checkpoints of other processes counts as stored here only after
-        `claim`, so that a start which is killed can be repeated.
+        Raises as `agreed_start` does, with nothing written. What is loaded from other checkpoints
+        counts as stored here only after `claim`, so that a start which is killed can be repeated.
         """
-        start = agreed_start(self._mine, self._folder, self._policy, ranks)
-        if start.sources:
-            self._folder.clear(start.generation)
-        self._start = start
-        with _room(self.path):
-            if not start.sources:
-                self._folder.write(claim_of(start, self._mine, self._policy))
-                self._folder.keep_only(start.generation)
+        mine, folder = self._mine, self._folder
+        start = self._start = agreed_start(mine, folder, self._given, self._policy, ranks)
+        claim = claim_of(start, mine, self._policy)
+        if start.sources and folder.claim is not None:
+            claim = folder.claim
+        elif start.sources:  # until all have stored theirs
+            claim = claim._replace(generation=-1, tables=[], processes=[])
+        error: Exception | None = None
+        try:
+            folder.write(claim)
+            if start.sources:
+                folder.clear(start.generation)
             self._open(start.generation)
-        if start.sources:
-            self._stopped = all(JobFolder(each.process.folder).stopped for each in start.sources)
-            self._earlier = EarlierCheckpoints(
-                start.sources,
-                self._layout,
-                lambda: self._layout.tensors(self._adapter.shards()),
-                self.dense.take_whole,
+        except OSError as failed:
+            error = RunError(
+                f"folder {self.path}: the first checkpoint can't be stored ({failed}); make room, "
+                "or give another folder"
             )
+        agree(error, ranks.least, "use its folder")
+        read = JobFolder(self.path).claim
+        if not ranks.least(int(read is not None and (read.id == mine.id or read.id is None))):
+            raise UsageError(
+                f"folder {self.path}: several processes of the job have the same folder; give each "
+                "one of its own"
+            )
+        if not start.sources:
+            folder.keep_only(start.generation)
+            return start.begun
+        self._stopped = all(JobFolder(each.process.folder).stopped for each in start.sources)
+        self._earlier = EarlierCheckpoints(
+            start.sources,
+            self._layout,
+            lambda: self._layout.tensors(self._adapter.shards()),
+            self.dense.take_whole,
+            start.takes_counts,
+        )
         return start.begun
 
     def replace(self) -> None:
@@ -103,9 +123,19 @@ class ProcessStores:
         """Go on from here alone, once all processes have stored what they loaded. All call it."""
         assert self._start is not None
         self._earlier = None
-        self._folder.write(claim_of(self._start, self._mine, self._policy))
-        ranks.least(1)  # others may still read what is removed now
+        error: Exception | None = None
+        try:
+            self._folder.write(claim_of(self._start, self._mine, self._policy))
+        except OSError as failed:
+            error = failed
+        agree(error, ranks.least, "write its claim")  # others may still read what goes now
         self._folder.keep_only(self._start.generation)
+        self._folder.set_stopped(False)
+
+    @property
+    def freed(self) -> int:
+        """The bytes of older checkpoints here, which go at `claim`."""
+        return 0 if self._start is None else self._folder.bytes_of_others(self._start.generation)
 
     @property
     def path(self) -> Path:
@@ -120,7 +150,7 @@ class ProcessStores:
     @property
     def grown(self) -> list[str]:
         """Rows of this process that no checkpoint has, in words."""
-        return [] if self._start is None else self._start.grown
+        return [] if self._start is None else [*self._start.grown]
 
     @property
     def steps(self) -> list[int]:
@@ -170,14 +200,3 @@ class ProcessStores:
     @property
     def _all(self) -> list[CheckpointStore]:
         return [self.dense.store, *(each.store for each in self.rows)]
-
-
-@contextmanager
-def _room(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise RunError(
-            f"folder {folder}: the first checkpoint can't be stored ({error}); make room, or give "
-            "another folder"
-        ) from None
