@@ -34,7 +34,7 @@ MISSING = re.compile(
     r"refused: (no checkpoint is left in .* \(shards .*rows|folder .* has .*, but no job.json"
     r"|/.*: no sound checkpoint is left|another process can't load)"
 )
-DAMAGE = ("nothing", "nothing", "folder", "rows", "dense", "claim", "newest", "all")
+DAMAGE = ("nothing", "nothing", "folder", "rows", "dense", "claim", "newest", "all", "names")
 
 
 class World:
@@ -192,6 +192,10 @@ def damaged(world, folder):
         shutil.rmtree(next(hit.glob(f"{world.damage}-*")))
     elif world.damage == "claim":
         (hit / "job.json").unlink()
+    elif world.damage == "names":
+        for before, after in ((hit, "x"), (folder / "0", hit.name), (folder / "x", "0")):
+            if before.exists():
+                before.rename(folder / after)
     elif world.damage == "newest":
         newest = max(hit.glob("dense-*/*.npys"))
         newest.write_bytes(newest.read_bytes()[:-1])

@@ -1,18 +1,16 @@
 """How a job starts: new, as it was, or with other processes or more rows than its checkpoints."""
 
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from cprsim.errors import UsageError
 from cprsim.trainer.hooks.job_folder import DENSE, Claim, JobFolder, dense_in, row_spans, rows_in
 from cprsim.trainer.hooks.ranks import Ranks, everyone
+from cprsim.trainer.hooks.row_sets import Rows, by_table, common, in_words, rows_of, without
 from cprsim.trainer.members.store import checkpoints_in
-
-#: Rows of each table by what their tensors are, as spans from the first row to one behind the last.
-Rows: TypeAlias = Mapping[Any, Sequence[tuple[int, int]]]
 
 
 class JobProcess(NamedTuple):
@@ -28,7 +26,7 @@ class JobProcess(NamedTuple):
 
     def __str__(self) -> str:
         shards = ", ".join(map(str, self.shards))
-        held = "; ".join(_in_words(_rows_of([self])))
+        held = "; ".join(in_words(_rows_of([self])))
         return f"{self.folder} (shards {shards or 'none'}: {held or 'no rows'})"
 
 
@@ -58,6 +56,10 @@ class Source(NamedTuple):
     def all(self) -> list[Path]:
         """The folders of both."""
         return [self.dense, *self.rows]
+
+    def is_there(self) -> bool:
+        """Return whether it has a checkpoint of everything."""
+        return bool(self.steps)
 
     @property
     def steps(self) -> set[int]:
@@ -132,21 +134,21 @@ def agreed_start(
     generation = max(each.generation for each in sources)
     own = [each for each in sources if each.process.id == mine.id]
     # Folders may lie on machines of their own: others are read only where rows come from them.
-    stays = not moved and _is_kept(sources, processes, exactly=False)
-    same = stays and _is_kept(sources, processes, exactly=True) and not own[0].older
-    read = own if stays else [each for each in sources if each.steps]
-    if not _has_begun(own if stays else sources, sources, processes, ranks):
+    stays = not moved and _keep_rows(sources, processes)
+    same = not moved and _is_same(sources, processes)
+    read = own if stays else sources
+    if not _has_begun(read, len(sources), processes, ranks):
         return JobStart(generation + (not same), processes, job, False)
     if same:
         return JobStart(generation, processes, job, True)
     _check_rows(sources, processes)
-    grown = _in_words(_without(_rows_of([mine]), _rows_of(each.process for each in sources)))
+    grown = in_words(without(_rows_of([mine]), _rows_of(each.process for each in sources)))
     return JobStart(
         0 if moved else generation + 1,
         processes,
         job,
         True,
-        sorted(read, key=lambda each: each.process.id != mine.id),
+        sorted(filter(Source.is_there, read), key=lambda each: each.process.id != mine.id),
         stays or processes[0].id == mine.id,
         grown,
     )
@@ -220,40 +222,44 @@ def _followed(path: Path, claim: Claim) -> tuple[Path, Claim]:
     return path, claim
 
 
-def _is_kept(sources: Sequence[Source], processes: Sequence[JobProcess], exactly: bool) -> bool:
-    """Whether the processes are those before, each with the rows that it had, or with these only.
+def _is_same(sources: Sequence[Source], processes: Sequence[JobProcess]) -> bool:
+    """Return whether the processes are those before, each with the same rows."""
+    before = {each.process.id: each.process.tables for each in sources if not each.older}
+    return before == {each.id: each.tables for each in processes}
+
+
+def _keep_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> bool:
+    """Return whether the processes are those before, each with its rows, and with new ones at most.
 
     Then each has all that it needs in its own folder.
     """
-    before = {each.process.id: each.process for each in sources}
-    return before.keys() == {each.id for each in processes} and all(
-        before[each.id].tables == each.tables
-        if exactly
-        else not _in_words(_without(_rows_of([before[each.id]]), _rows_of([each])))
-        and not _in_words(_common(_new(each, before), _rows_of(before.values())))
-        for each in processes
-    )
-
-
-def _new(process: JobProcess, before: Mapping[str, JobProcess]) -> Rows:
-    return _without(_rows_of([process]), _rows_of([before[process.id]]))
+    before = {each.process.id: _rows_of([each.process]) for each in sources}
+    if before.keys() != {each.id for each in processes}:
+        return False
+    of_all = _rows_of(each.process for each in sources)
+    for each in processes:
+        now = _rows_of([each])
+        others = common(without(now, before[each.id]), of_all)
+        if in_words(without(before[each.id], now)) or in_words(others):
+            return False
+    return True
 
 
 def _has_begun(
-    read: Sequence[Source], sources: Sequence[Source], processes: Sequence[JobProcess], ranks: Ranks
+    read: Sequence[Source], count: int, processes: Sequence[JobProcess], ranks: Ranks
 ) -> bool:
     """Return whether the job has checkpoints, as all processes find it.
 
-    Raises `UsageError` in all processes where some are there, and rows that are needed are not.
+    `read`: those of the `count` sources that this process reads. Raises `UsageError` in all
+    processes where some sources are there, and rows that are needed are not.
     """
-    there = [each.process for each in read if each.steps]
-    if len(there) < len(read) and len(read) < len(sources):  # the own one is gone
-        lost = [str(each.process) for each in read]
-    else:
-        gone = _common(_rows_of(each.process for each in read), _rows_of(processes))
-        gone = _without(gone, _rows_of(there))
-        needed = [each for each in read if _in_words(_common(_rows_of([each.process]), gone))]
-        lost = [str(each.process) for each in (needed if there else read)]
+    there = [each.process for each in read if each.is_there()]
+    lost = [] if there else [str(each.process) for each in read]
+    if there and len(read) == count:
+        gone = without(_rows_of(each.process for each in read), _rows_of(there))
+        gone = common(gone, _rows_of(processes))
+        needed = [each for each in read if in_words(common(_rows_of([each.process]), gone))]
+        lost = [str(each.process) for each in needed]
     if ranks.least(int(not lost)):
         return True
     stored = [each.step for of in read for store in of.all for each in _on_disk(store)]
@@ -302,17 +308,17 @@ def _check_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> N
     """Raise `UsageError` unless all rows that were stored are here, and of the same kinds."""
     before, now = _rows_of(each.process for each in sources), _rows_of(processes)
     folders = ", ".join(str(each.process.folder) for each in sources)
-    new = _without(now, before)
-    if _in_words(_common(_by_table(new), _by_table(before))):
+    new = without(now, before)
+    if in_words(common(by_table(new), by_table(before))):
         raise UsageError(
             f"folder {folders}: has checkpoints of another job (tables differ); give another folder"
         )
-    if left := _in_words(_without(before, now)):
+    if left := in_words(without(before, now)):
         raise UsageError(
             f"shards(): no process gives {left[0]}, which the checkpoints in {folders} have; give "
             "all rows, or another folder"
         )
-    if sources[0].older and (missing := _in_words(new)):
+    if sources[0].older and (missing := in_words(new)):
         raise UsageError(
             f"folder {folders}: {missing[0]} are in no checkpoint, and those of an older version "
             "do not say whether other processes had them; give their folders as `earlier`, or "
@@ -321,47 +327,7 @@ def _check_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> N
 
 
 def _rows_of(processes: Iterable[JobProcess]) -> Rows:
-    found = defaultdict(list)
-    for each in processes:
-        for table, first, rows, kinds in each.tables:
-            found[table, repr(kinds)].append((first, first + rows))
-    return found
-
-
-def _by_table(rows: Rows) -> Rows:
-    found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
-    for (table, _), spans in rows.items():
-        found[table, ""] += spans
-    return found
-
-
-def _without(rows: Rows, others: Rows) -> Rows:
-    """The rows that are not among the others."""
-    found = {}
-    for table, spans in rows.items():
-        left = sorted(spans)
-        for first, end in others.get(table, ()):
-            left = [
-                part
-                for one, stop in left
-                for part in ((one, min(stop, first)), (max(one, end), stop))
-                if part[0] < part[1]
-            ]
-        found[table] = left
-    return found
-
-
-def _common(rows: Rows, others: Rows) -> Rows:
-    """The rows that are among the others."""
-    return _without(rows, _without(rows, others))
-
-
-def _in_words(rows: Rows) -> list[str]:
-    return [
-        f"rows {first:,} to {end - 1:,} of table {table}"
-        for (table, _), spans in sorted(rows.items())
-        for first, end in spans
-    ]
+    return rows_of(span for each in processes for span in each.tables)
 
 
 def _on_disk(folder: Path) -> list[Any]:
