@@ -5,6 +5,7 @@ A field holds SI units and says so in its name (`useful_time_s`); its alias is t
 """
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Self, get_args
@@ -173,7 +174,8 @@ def _check_range(value: object) -> None:
     if isinstance(value, bool | str | bytes | BaseModel | Price):  # of a byte and second: tiny
         return
     if isinstance(value, float | int):
-        if not units.is_in_range(value):
+        # An interval may be infinite: no saves.
+        if not (math.isinf(value) or units.is_in_range(value)):
             ends = f"from {units.LEAST:g} to {units.MOST:g}"
             raise ValueError(f"{value!r} is out of range: write a number {ends}")
     elif isinstance(value, Mapping):
