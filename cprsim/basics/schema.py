@@ -8,7 +8,7 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Final, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -21,6 +21,7 @@ from pydantic import (
     PlainSerializer,
     SerializationInfo,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
     WrapValidator,
     field_validator,
@@ -56,6 +57,8 @@ def written_as(table: units.Units, kind: str, example: str, least: str = ">= 0")
     }
 
 
+#: The context in which tables of a scenario are validated.
+OF_SCENARIO: Final[dict[str, Any]] = {"of": "a scenario"}
 #: Said by who wants quantities as they were written.
 _AS_WRITTEN = "as written"
 
@@ -89,8 +92,10 @@ def text_of(table: units.Units, value: float, info: SerializationInfo) -> str:
     return units.format_exact(value, table)
 
 
-def _as_written(parse: Callable[[object], float], value: object, checked: Any) -> units.AsWritten:
-    return units.AsWritten(checked(parse(value)), str(value))
+def _as_written(
+    parse: Callable[[object, bool], float], value: object, checked: Any, info: ValidationInfo
+) -> units.AsWritten:
+    return units.AsWritten(checked(parse(value, info.context is OF_SCENARIO)), str(value))
 
 
 _NOT_NEGATIVE = written_as(units.SECONDS, "time", "28 h")
@@ -200,9 +205,13 @@ class Section(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _in_range(cls, value: object) -> object:
-        """Refuse numbers with which nothing can be computed, in lists and tables as well."""
-        _check_range(value)
+    def _in_range(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse numbers of a scenario file with which nothing can be computed, at any depth.
+
+        Not what is made in Python: a fit may be at any scale.
+        """
+        if info.context is OF_SCENARIO:
+            _check_range(value)
         return value
 
     def mapping(self) -> dict[str, Any]:

@@ -100,29 +100,32 @@ _QUANTITY = re.compile(
 )
 
 
-def parse_duration(text: object) -> float:
-    """Seconds in `text`, e.g. `"28 h"`; raise `UnitError` on anything else."""
-    return _parse(text, SECONDS, "duration", "28 h")
+def parse_duration(text: object, limited: bool = False) -> float:
+    """Seconds in `text`, e.g. `"28 h"`; raise `UnitError` on anything else.
+
+    `limited`: also on what is not `is_in_range`, as in the other functions.
+    """
+    return _parse(text, SECONDS, "duration", "28 h", limited)
 
 
-def parse_bytes(text: object) -> float:
+def parse_bytes(text: object, limited: bool = False) -> float:
     """Bytes in `text`, e.g. `"2.16 GB"`; raise `UnitError` on anything else."""
-    return _parse(text, BYTES, "size", "2.16 GB")
+    return _parse(text, BYTES, "size", "2.16 GB", limited)
 
 
-def parse_rate(text: object) -> float:
+def parse_rate(text: object, limited: bool = False) -> float:
     """Bytes per second in `text`, e.g. `"25 Gbit/s"`; raise `UnitError` on anything else."""
-    return _parse(text, BYTES_PER_SECOND, "rate", "1.5 GB/s")
+    return _parse(text, BYTES_PER_SECOND, "rate", "1.5 GB/s", limited)
 
 
-def parse_power(text: object) -> float:
+def parse_power(text: object, limited: bool = False) -> float:
     """Watts in `text`, e.g. `"0.6 kW"`; raise `UnitError` on anything else."""
-    return _parse(text, WATTS, "power", "0.6 kW")
+    return _parse(text, WATTS, "power", "0.6 kW", limited)
 
 
-def parse_carbon(text: object) -> float:
+def parse_carbon(text: object, limited: bool = False) -> float:
     """Kilograms of CO2 for a kWh in `text`, e.g. `"0.4 kg/kWh"`; raise `UnitError` else."""
-    return _parse(text, KG_PER_KWH, "carbon intensity", "0.4 kg/kWh")
+    return _parse(text, KG_PER_KWH, "carbon intensity", "0.4 kg/kWh", limited)
 
 
 def parse_part(value: object) -> object:
@@ -158,7 +161,7 @@ def is_in_range(value: float) -> bool:
     return value == 0 or LEAST <= abs(value) <= MOST
 
 
-def _parse(text: object, table: Units, kind: str, example: str) -> float:
+def _parse(text: object, table: Units, kind: str, example: str, limited: bool) -> float:
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise UnitError(f'{text!r} is not a {kind}: write a string with a unit, e.g. "{example}"')
     if not isinstance(text, str):
@@ -177,7 +180,7 @@ def _parse(text: object, table: Units, kind: str, example: str) -> float:
     value = float(number) * factor
     if not math.isfinite(value):
         raise UnitError(f'{text!r} is not a {kind}: write a finite one, e.g. "{example}"')
-    if not is_in_range(value):
+    if limited and not is_in_range(value):
         ends = f"from {LEAST:g} to {MOST:g} {table.base}"
         raise UnitError(f'{text!r} is out of range: write a {kind} {ends}, e.g. "{example}"')
     return value

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cprsim.basics import units
-from cprsim.basics.schema import VARIANTS, Section, faults, nearest
+from cprsim.basics.schema import OF_SCENARIO, VARIANTS, Section, faults, nearest
 from cprsim.basics.toml import check_values
 from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
@@ -99,7 +99,7 @@ def _section(
     if not isinstance(table, dict):
         return None, [f"{name}: {table!r} is not a table; write [{name}]"]
     try:
-        return section.model_validate(table), []
+        return section.model_validate(table, context=OF_SCENARIO), []
     except ValidationError as error:
         return _but_for_unknown_keys(section, table, error), faults(error, section, name)
 
@@ -121,7 +121,7 @@ def _but_for_unknown_keys(
             for part in above:
                 inner = inner[part]
             del inner[key]
-        return section.model_validate(known)
+        return section.model_validate(known, context=OF_SCENARIO)
     except (ValidationError, LookupError):
         return None
 
@@ -157,7 +157,7 @@ def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
             found.append(f"{path}.system: unknown system {table['system']!r}; {hint}")
             continue
         try:
-            policies[name] = policy.model_validate(table)
+            policies[name] = policy.model_validate(table, context=OF_SCENARIO)
         except ValidationError as error:
             found += faults(error, policy, path)
     if not tables:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 Keys = dict[str, Any]
 
-SHARES: Final = st.floats(0.0, 1.0)
+#: What is drawn below 1e-12 is 0: scenarios take no number as small as a float can be.
+SHARES: Final = st.floats(0.0, 1.0).map(lambda share: share if share > 1e-12 else 0.0)
 YES: Final = st.booleans()
 #: Of the model whose rows are saved: 100,000 rows of 16 elements, four bytes each.
 MODEL_BYTES: Final = 4.0 * 16 * 10**5
