@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,6 +39,13 @@ main()
 _NEED_TORCH = ("train", "validate", "study")
 
 
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder with a short path, as those of temporary files are: sockets are in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -48,14 +57,12 @@ _NEED_TORCH = ("train", "validate", "study")
     ],
 )
 def test_a_command_that_is_ended_leaves_nothing(
-    name: str, number: int, tmp_path: Path, counted
+    name: str, number: int, tmp_path: Path, temporary: Path, counted
 ) -> None:
     if name in _NEED_TORCH:
         pytest.importorskip("torch")
     arguments, processes = COMMANDS[name]
     (tmp_path / "small.toml").write_text(SMALL)
-    temporary = tmp_path / "t"
-    temporary.mkdir()
     with subprocess.Popen(
         [sys.executable, "-c", _COMMAND, *arguments],
         stdout=subprocess.DEVNULL,

@@ -232,7 +232,7 @@ def test_a_rack_of_one_loses_its_node() -> None:
 
 
 def test_a_rack_larger_than_the_cluster_is_the_cluster() -> None:
-    model = scenario(BURSTS | {"rack": 10**24, "sizes": {str(10**20): 1}}).failure_model
+    model = scenario(BURSTS | {"rack": 10**23, "sizes": {str(10**20): 1}}).failure_model
     timeline = model.timeline(0, 0)
     assert isinstance(timeline, NodeTimeline)
 
