@@ -10,9 +10,14 @@ from cprsim.basics import units
 _DUST: Final = 1e-12
 
 
+def from_least(least: float, most: float) -> st.SearchStrategy[float]:
+    """Numbers between the two, which are not negative."""
+    return st.floats(least, most).map(lambda value: value if value >= _DUST else 0.0)
+
+
 def from_zero(most: float) -> st.SearchStrategy[float]:
     """Numbers from 0 to `most`."""
-    return st.floats(0.0, most).map(lambda value: value if value >= _DUST else 0.0)
+    return from_least(0.0, most)
 
 
 # Strategies that don't depend on what was drawn before are built once: most of the time it takes to

@@ -15,7 +15,16 @@ from cprsim.job.presets import PRESETS
 from cprsim.job.tiers import REMOTE
 from cprsim.job.workload import Job, Model
 from cprsim.scenario import Scenario
-from cprsim.testing.draws import SHARES, UNITS, YES, JobSize, duration, from_zero, in_unit
+from cprsim.testing.draws import (
+    SHARES,
+    UNITS,
+    YES,
+    JobSize,
+    duration,
+    from_least,
+    from_zero,
+    in_unit,
+)
 from cprsim.testing.policies import PRIORITY, SYSTEMS, policy
 
 
@@ -32,7 +41,7 @@ def durations(min_s: float = 1e-3, max_s: float = 30 * 86400.0) -> st.SearchStra
     SearchStrategy
         Of texts such as `"2.5 h"`.
     """
-    return st.builds(in_unit, st.floats(min_s, max_s), UNITS)
+    return st.builds(in_unit, from_least(min_s, max_s), UNITS)
 
 
 @st.composite

@@ -24,6 +24,7 @@ from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording, assert_time_adds_up, change_future, durations, scenarios
+from cprsim.testing.draws import from_zero
 
 seeds = st.integers(0, 2**32)
 
@@ -52,7 +53,7 @@ def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed:
                 assert ledger.updates_lost <= most * ledger.pls * (1 + 1e-12)
 
 
-@given(scenarios(), seeds, st.floats(0.0, 0.5), st.floats(0.0, 0.5))
+@given(scenarios(), seeds, from_zero(0.5), from_zero(0.5))
 def test_seconds_add_up_where_saves_and_loads_fail(
     tables: dict[str, Any], seed: int, void: float, failed: float
 ) -> None:
