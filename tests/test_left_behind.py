@@ -4,9 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,13 +37,6 @@ main()
 _NEED_TORCH = ("train", "validate", "study")
 
 
-@pytest.fixture
-def temporary() -> Iterator[Path]:
-    """A folder with a short path, as those of temporary files are: sockets are in it."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -57,7 +48,7 @@ def temporary() -> Iterator[Path]:
     ],
 )
 def test_a_command_that_is_ended_leaves_nothing(
-    name: str, number: int, tmp_path: Path, temporary: Path, counted
+    name: str, number: int, tmp_path: Path, short_folder: Path, counted
 ) -> None:
     if name in _NEED_TORCH:
         pytest.importorskip("torch")
@@ -69,7 +60,7 @@ def test_a_command_that_is_ended_leaves_nothing(
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         cwd=tmp_path,
-        env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
+        env=os.environ | {"TMPDIR": str(short_folder), "PYTHONPATH": str(ROOT)},
     ) as process:
         try:
             wait_until(lambda: len(session(process.pid)) >= processes or process.poll())
@@ -82,6 +73,6 @@ def test_a_command_that_is_ended_leaves_nothing(
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    with owned_folder(temporary):
+    with owned_folder(short_folder):
         pass
-    assert [*temporary.iterdir()] == []
+    assert [*short_folder.iterdir()] == []

@@ -118,24 +118,24 @@ def starter(end: str, needed: str, folder: Path) -> Iterator["subprocess.Popen[s
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
 @pytest.mark.parametrize("end", _ENDINGS)
-def test_who_imports_for_long_ends_with_its_starter(end: str, tmp_path: Path) -> None:
+def test_who_imports_for_long_ends_with_its_starter(end: str, short_folder: Path) -> None:
     """And so before torch is there: it was 14 s on a busy machine."""
-    with starter(end, "tests.trainer.stalled", tmp_path) as process:
-        wait_until((tmp_path / "stalled").exists)
+    with starter(end, "tests.trainer.stalled", short_folder) as process:
+        wait_until((short_folder / "stalled").exists)
         process.communicate("\n", timeout=HANGS_S)
         wait_until(lambda: not session(process.pid), "the fork server is left")
 
 
 @pytest.mark.parametrize("end", _ENDINGS)
-def test_no_folder_is_left_after_the_next_start(end: str, tmp_path: Path) -> None:
-    with starter(end, "json", tmp_path) as process:
+def test_no_folder_is_left_after_the_next_start(end: str, short_folder: Path) -> None:
+    with starter(end, "json", short_folder) as process:
         process.communicate("\n", timeout=HANGS_S)
         wait_until(lambda: not session(process.pid))
     if end != "returns":
-        with owned_folder(tmp_path):
+        with owned_folder(short_folder):
             pass
 
-    assert [*tmp_path.iterdir()] == []
+    assert [*short_folder.iterdir()] == []
 
 
 _FORKS = """
@@ -149,7 +149,7 @@ member.join()
 """
 
 
-def test_members_are_forked_from_a_process_without_threads(tmp_path: Path) -> None:
+def test_members_are_forked_from_a_process_without_threads(short_folder: Path) -> None:
     """Python warns of others from 3.12 on."""
     ended = subprocess.run(
         [sys.executable, "-W", "error", "-c", _FORKS], capture_output=True, text=True, check=False
