@@ -55,7 +55,8 @@ class World:
     @property
     def is_damaged(self):
         """Whether something is gone that no other file has; the first save is at step `EVERY`."""
-        gone = {"folder", "rows", "dense", "claim"}
+        # Of folders that have changed names one may be where no process of now looks.
+        gone = {"folder", "rows", "dense", "claim", "names"}
         return self.damage in (gone | {"newest"} if self.ends[0] < EVERY else gone)
 
     def sizes(self, start):
