@@ -131,7 +131,7 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("system", harsh.SYSTEMS)
 def test_random_scenarios_of_all_kinds(system: str, tmp_path: Path) -> None:
     harsher = harsh.sources(tmp_path / "log.csv", [system]).values()
