@@ -32,7 +32,8 @@ STEPS, DIM, EVERY, DENSE = 12, 2, 3, 7
 RIGHT, REFUSED, WRONG = range(3)
 MISSING = re.compile(
     r"refused: (no checkpoint is left in .* \(shards .*rows|folder .* has .*, but no job.json"
-    r"|folders .* are of different jobs|/.*: no sound checkpoint is left|another process can't load)"
+    r"|folders .* are of different jobs|/.*: no sound checkpoint is left"
+    r"|another process can't load)"
 )
 DAMAGE = ("nothing", "nothing", "folder", "rows", "dense", "claim", "newest", "all", "names")
 
