@@ -112,14 +112,19 @@ class SparseAdamLoop:
             if step == killed_at:
                 os.kill(os.getpid(), signal.SIGKILL)
             ids, labels = batch(step)
-            self.of_rows.zero_grad()
-            self.of_top.zero_grad()
-            self.loss(ids, labels).backward()
-            self.of_rows.step()
-            self.of_top.step()
-            self.schedule.step()
+            self.step([(ids, labels)])
             hooks.after_step(ids)
         return first, self.learned()
+
+    def step(self, batches):
+        """One step of all optimisers, by the mean gradient of these batches."""
+        self.of_rows.zero_grad()
+        self.of_top.zero_grad()
+        for ids, labels in batches:
+            (self.loss(ids, labels) / len(batches)).backward()
+        self.of_rows.step()
+        self.of_top.step()
+        self.schedule.step()
 
     def loss(self, ids, labels):
         looked = [table(i) for table, i in zip(self.tables, ids, strict=True)]
@@ -190,14 +195,8 @@ class AccumulatedLoop(SparseAdamLoop):
         for step in range(first, STEPS):
             if step == killed_at:
                 os.kill(os.getpid(), signal.SIGKILL)
-            self.of_rows.zero_grad()
-            self.of_top.zero_grad()
             both = [batch(2 * step + part) for part in range(2)]
-            for ids, labels in both:
-                (self.loss(ids, labels) / 2).backward()
-            self.of_rows.step()
-            self.of_top.step()
-            self.schedule.step()
+            self.step(both)
             hooks.after_step(
                 [torch.cat(each) for each in zip(*(ids for ids, _ in both), strict=True)]
             )
@@ -234,12 +233,7 @@ class LoaderLoop(SparseAdamLoop):
             for *ids, labels in itertools.islice(loader, done, None):
                 if step == killed_at:
                     os.kill(os.getpid(), signal.SIGKILL)
-                self.of_rows.zero_grad()
-                self.of_top.zero_grad()
-                self.loss(ids, labels).backward()
-                self.of_rows.step()
-                self.of_top.step()
-                self.schedule.step()
+                self.step([(ids, labels)])
                 hooks.after_step(ids)
                 step += 1
         return first, self.learned()
