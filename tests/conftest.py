@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import multiprocessing.util
 import resource
 import subprocess
 import sys
@@ -49,7 +50,12 @@ def cpu_s() -> float:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the batch engine once, before tests do so in several processes, or in their time."""
+    """Settle the folder of sockets; compile the batch engine once, before several processes do.
+
+    Python keeps the folder that it first finds for its sockets: were that one of a test's, its
+    path might be too long for every test after it in the same process.
+    """
+    multiprocessing.util.get_temp_dir()
     if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
         ready = "from cprsim.runs.engines import prepare; prepare(['batch'])"
         subprocess.run([sys.executable, "-c", ready], check=True)

@@ -384,14 +384,14 @@ main()
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.essential)])
 def test_an_interrupted_run_says_so_in_one_line_and_writes_nothing(folder, workers):
-    Path("old").mkdir()
-    Path("old/results.csv").write_text("old")
+    write_all(Path("old"), with_manifest({"results.csv": b"old"}, {}))
+    before = written(Path("old"))
     out = {"1": "old", "2": "a/new"}[workers]
     arguments = ["--replications", "100000", "--workers", workers, "--out", out]
     done = python("-c", INTERRUPTED, "run", KAGGLE, *arguments)
 
     assert [path.name for path in folder.iterdir()] == ["old"]
-    assert written(Path("old")) == {"results.csv": b"old"}
+    assert written(Path("old")) == before
     assert done.stderr == "cprsim: interrupted; no file is half-written\n"
     assert done.stdout == ""
     assert done.returncode == 1

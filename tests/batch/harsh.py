@@ -341,7 +341,7 @@ def _load(draw: st.DrawFn, most: float) -> str:
 
 
 def _delay(draw: st.DrawFn, costs: Keys) -> None:
-    costs["detect"] = seconds(5 * draw(SHARES))
+    costs["detect"] = seconds(between(draw, 5.0, 40.0) if draw(YES) else 0.0)
     kind = draw(st.sampled_from(["none", "fixed", "law"]))
     if kind == "fixed":
         costs["reschedule"] = seconds(30 * draw(SHARES))

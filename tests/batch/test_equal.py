@@ -121,7 +121,7 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     },
     "elastic": {
         "returns_of_lost_to_remote": 300,
-        "runs_with_withdrawn_servers": 50,
+        "runs_with_withdrawn_servers": 25,
         "reschedules_in_the_background": 80,
         "loads_in_the_background": 60,
         "training_goes_on_degraded": 100,
@@ -130,8 +130,11 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     "twin-groups": {"returns_of_lost_to_twins": 300, "returns_of_all_to_remote": 60},
 }
 
+#: Where all nodes wait for one, none can fail meanwhile unless the job keeps them.
+RARELY_WHILE_NOTICED = {"full": 1, "tiered": 0, "accepted-loss": 0}
 
-@pytest.mark.nightly
+
+@pytest.mark.slow
 @pytest.mark.parametrize("system", harsh.SYSTEMS)
 def test_random_scenarios_of_all_kinds(system: str, tmp_path: Path) -> None:
     harsher = harsh.sources(tmp_path / "log.csv", [system]).values()
@@ -145,7 +148,7 @@ def test_random_scenarios_of_all_kinds(system: str, tmp_path: Path) -> None:
         failures=450,
         failures_in_a_train=250,
         failures_in_a_load=6,
-        failures_in_a_detect=10,
+        failures_in_a_detect=RARELY_WHILE_NOTICED.get(system, 5),
         failures_of_several_servers=30,
         failures_of_severity_cluster=2,
         failures_of_severity_process=10,
