@@ -116,7 +116,7 @@ class AppServer(ThreadingHTTPServer):
             return
         try:
             super().process_request(request, client_address)
-        except BaseException:  # no thread was started
+        except Exception:  # no thread was started; who is interrupted can't tell, and ends
             self._places.release()
             raise
 
