@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
-from cprsim.batch import rows as codes
-from cprsim.batch.rows import DRAWS_ROW, NONE
+from cprsim.batch.records import dtype
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
 from cprsim.failures.hit import SEVERITIES, Hit
@@ -21,6 +20,8 @@ from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import Victims
 from cprsim.job.platform import Outages
 from cprsim.job.start import StartDraws, starts_vary
+from cprsim.machine import rows as codes
+from cprsim.machine.rows import NONE, DrawsRow
 from cprsim.scenario import Scenario
 
 _Rows = NDArray[np.intp]
@@ -33,7 +34,7 @@ def stretches(values: _Rows) -> Iterator[tuple[int, int]]:
 
 
 class DrawnRows(NamedTuple):
-    """`rows`: of `DRAWS_ROW`, a row a replication, with places in the numbers that are drawn."""
+    """`rows`: of `DrawsRow`, a row a replication, with places in the numbers that are drawn."""
 
     rows: Any
     numbers: NDArray[np.float64]
@@ -177,7 +178,7 @@ class RunDraws:
             gathered.rows["outage_count"][gathered.place] //= 2  # a start and an end each
 
 
-_NOTHING = np.zeros((), DRAWS_ROW)
+_NOTHING = np.zeros((), dtype(DrawsRow))
 for _name in ("kinds", "hits", "bursts", "severities"):
     _NOTHING[_name] = NONE
 _NOTHING["circle_s"] = math.inf
@@ -187,7 +188,7 @@ class Gathered:
     """Blocks of numbers as they come, and where those of each replication stand."""
 
     def __init__(self, count: int) -> None:
-        self.rows = np.zeros(count, DRAWS_ROW)
+        self.rows = np.zeros(count, dtype(DrawsRow))
         self.rows[:] = _NOTHING
         self.place = slice(0, count)
         self._numbers: list[NDArray[np.float64]] = [np.zeros(1)]

@@ -12,30 +12,31 @@ from cprsim.basics.futures import Threads
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.batch.draws import DrawnRows, Gathered, RunDraws, stretches
-from cprsim.batch.node_lists import FIRST, FIXED
 from cprsim.batch.play import play
-from cprsim.batch.resolved import Tables
-from cprsim.batch.rows import (
-    CAUSES,
-    COMING_ROW,
-    DONE,
-    FLOW_ROW,
-    GIVEN_UP,
-    KEPT_ROW,
-    LINK_ROW,
-    MORE_ROOM,
-    NODE_ROW,
-    RUN_ROW,
-    SHARD_ROW,
-    TIER_ROW,
-    TIERS,
-    TRANSFER,
-)
+from cprsim.batch.records import arrays, records
 from cprsim.batch.support import note_compiled, source_of, why_unsupported
+from cprsim.machine.node_lists import FIRST, FIXED
+from cprsim.machine.rows import (
+    CAUSES,
+    DONE,
+    GIVEN_UP,
+    MORE_ROOM,
+    TIERS,
+    ComingRow,
+    FlowRow,
+    KeptRow,
+    LinkRow,
+    NodeRow,
+    RunRow,
+    ShardRow,
+    TierRow,
+    TransferRow,
+)
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.tables import Tables
 
 __all__ = ["Part", "Playing", "simulate", "simulate_all", "why_unsupported"]
 
@@ -120,7 +121,7 @@ class Playing:
             assert source is not None
             for name in policies:
                 tables.add(ResolvedPlan.from_scenario(scenario, name), nodes, source)
-        self._tables = tables.arrays()
+        self._tables = arrays(tables)
         self._policies = np.array([len(policies) for _, policies in scenarios])
         self._first_plan = np.cumsum(self._policies) - self._policies
 
@@ -240,17 +241,15 @@ def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
     nodes = int(plans.nodes.max())
     lists = np.zeros((FIXED + 4 * flows, FIRST + 4 * nodes + flows), np.int32)
     rows = (
-        (RUN_ROW, 1),
-        (TIER_ROW, TIERS),
-        (KEPT_ROW, TIERS * max(int(plans.older.max()), 1)),
-        (LINK_ROW, 3),
-        (FLOW_ROW, flows + 1),
-        (FLOW_ROW, flows + 1),
-        (COMING_ROW, flows + 1),
+        (RunRow, 1),
+        (TierRow, TIERS),
+        (KeptRow, TIERS * max(int(plans.older.max()), 1)),
+        (LinkRow, 3),
+        (FlowRow, flows + 1),
+        (FlowRow, flows + 1),
+        (ComingRow, flows + 1),
     )
-    state, tiers, kept, links, *flowing = (
-        np.zeros(count, dtype).view(np.recarray) for dtype, count in rows
-    )
+    state, tiers, kept, links, *flowing = (records(kind, count) for kind, count in rows)
     return (
         state,
         tiers,
@@ -259,9 +258,9 @@ def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
         np.zeros(CAUSES),
         *flowing,
         lists,
-        np.zeros(nodes, NODE_ROW).view(np.recarray),
-        np.zeros(nodes * TIERS, SHARD_ROW).view(np.recarray),
+        records(NodeRow, nodes),
+        records(ShardRow, nodes * TIERS),
         np.zeros(2 * int(plans.leaves.max())),
         np.zeros(int(plans.spares.max()) + 1),
-        np.zeros(2, TRANSFER).view(np.recarray),
+        records(TransferRow, 2),
     )

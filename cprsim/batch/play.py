@@ -1,102 +1,13 @@
 """Runs, one after the other: what is compiled as a whole."""
 
-import math
 from typing import Any
 
-from cprsim.batch import cursors, flows, marks, node_lists, schedules
-from cprsim.batch.compiled import SOURCES, borrow, inlined, kept, together
-from cprsim.batch.job import process
-from cprsim.batch.rows import (
-    DETECT,
-    DONE,
-    LOAD,
-    NO,
-    NONE,
-    RESCHEDULE,
-    SAVE,
-    SHUTDOWN,
-    STALL,
-    START,
-    VERIFY,
-    Running,
-    code,
-)
-from cprsim.contract import rules
+from cprsim.batch.compiled import SOURCES, borrow, kept, machine, together
+from cprsim.machine.rows import Running
 
-_VERIFIED = code(rules.VERIFIED)
-
-
-@inlined
-def _start(it: Running) -> None:
-    run, plan = it.run, it.plan
-    _give_lists_back(it)
-    run.now = run.progress_s = run.slowdown_s = run.lost_s = run.pls = run.updates_lost = 0.0
-    run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
-    run.timed_saves = run.saving_s = 0.0
-    run.returned_s = run.returned_slowdown_s = run.returned_updates_lost = 0.0
-    run.turned_s = run.rotation_lost_s = run.verified_s = run.redone_s = 0.0
-    run.begun = run.faults = run.torn_loads = 0
-    run.corrupt = run.torn = False
-    run.status = DONE
-    run.failures = run.saves = run.passed = run.idle_saves = run.in_vain = 0
-    run.flows = run.comings = run.void = run.load = run.rotation = 0
-    run.foreground = NONE
-    run.starts = run.ends = 0
-    run.warm = run.stops = NO
-    run.allocation_began_s = run.until_s = run.stored_s = 0.0
-    run.window, run.leaving = 0, NO
-    node_lists.clear(it.lists, node_lists.WITHDRAWN)
-    run.told_s = run.notice_s = -math.inf
-    run.alarms = 0
-    run.next_end_s = math.inf
-    run.training, run.knows_degraded = plan.training, True
-    for cause in range(len(it.spent)):
-        it.spent[cause] = 0.0
-    run.epoch += 1
-    run.back_since = run.epoch
-    for number in range(plan.schedules):
-        tier = it.tiers[number]
-        tier.last_s = tier.last_slowdown_s = tier.last_updates_lost = 0.0
-        tier.whole_s = tier.start_s = tier.portions = 0.0
-        tier.last_reads, tier.last_marks = 1.0, _VERIFIED
-        tier.kept_first = tier.kept_count = 0
-        tier.unsaved, tier.unsaved_count = 0, 1
-        tier.tier_since = run.epoch
-    for link in range(len(it.links)):
-        it.links[link].has_link = False
-    ready_s = it.ready_s
-    for spare in range(plan.spares):
-        ready_s[spare] = 0.0
-    cursors.start(it)
-    schedules.start(it)
-
-
-@inlined
-def _give_lists_back(it: Running) -> None:
-    """Those that the run before has left taken."""
-    run, lists = it.run, it.lists
-    if run.status != DONE:  # any may be
-        for row in range(node_lists.FIXED, len(lists)):
-            node_lists.give_back(lists, row)
-        return
-    for place in range(run.comings):
-        node_lists.give_back(lists, it.comings[place].hit)
-        node_lists.give_back(lists, it.comings[place].lost)
-    for place in range(run.flows):
-        flows.forget(it, it.flows[place])
-
-
-@inlined
-def _write(it: Running, ledger: Any) -> None:
-    run = it.run
-    ledger[0], ledger[1] = it.plan.useful_s, run.lost_s
-    ledger[2], ledger[3] = it.spent[SAVE], it.spent[LOAD]
-    ledger[4], ledger[5] = it.spent[RESCHEDULE], it.spent[DETECT]
-    ledger[6], ledger[7], ledger[8] = run.slowdown_s, it.spent[STALL], it.spent[VERIFY]
-    ledger[9], ledger[10] = it.spent[START], it.spent[SHUTDOWN]
-    ledger[11], ledger[12], ledger[13] = run.now, run.pls, run.updates_lost
-    ledger[14], ledger[15], ledger[16] = run.failures, run.absorbed + run.passed, run.saves
-    ledger[17], ledger[18], ledger[19] = run.stored, run.sent, marks.is_corrupt(it)
+_step, _ledger = (machine[f"cprsim.machine.{name}"] for name in ("step", "ledger"))
+_start, _happen, _is_under_way = _step.start, _step.happen, _step.is_under_way
+_write = _ledger.write
 
 
 def _entry(sources: str) -> Any:
@@ -166,7 +77,8 @@ def _entry(sources: str) -> Any:
                 )
             )
             _start(it)
-            process(it)
+            while _is_under_way(it):
+                _happen(it)
             _write(it, ledgers[number])
             statuses[number] = it.run.status
 

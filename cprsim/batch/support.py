@@ -10,20 +10,22 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from cprsim.batch import rows
 from cprsim.contract import Answers, Chains, Differences, Growing, Learned, Plan, Rotations
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
+from cprsim.machine import rows
 from cprsim.scenario import Scenario
 
 _SEQUENCES = (Chains, Growing, Learned, Rotations, Differences)
 _HERE = Path(__file__).parent
-#: What else is compiled, beside this package.
-_ELSEWHERE = (
-    *("contract/rules.py", "contract/differences.py", "contract/growing.py"),
-    "contract/learned.py",
-    *("closed_form/incremental.py", "closed_form/intervals.py", "sim/limits.py"),
-    *("failures/hit.py", "job/platform.py"),
+_ROOT = _HERE.parent
+#: Modules whose functions are compiled.
+COMPILED = (
+    *sorted(f"cprsim.machine.{path.stem}" for path in (_ROOT / "machine").glob("[!_]*.py")),
+    *("cprsim.contract.rules", "cprsim.contract.differences", "cprsim.contract.growing"),
+    *("cprsim.contract.learned", "cprsim.closed_form.incremental", "cprsim.closed_form.intervals"),
 )
+#: Modules whose numbers are.
+_NUMBERS = ("cprsim.failures.hit", "cprsim.job.platform")
 
 
 def why_unsupported(scenario: Scenario, policy: str) -> str | None:
@@ -66,7 +68,11 @@ def source_of(scenario: Scenario) -> int | None:
 
 def sources() -> str:
     """A digest of all that is compiled."""
-    paths = [*_HERE.glob("*.py"), *(_HERE.parent / name for name in _ELSEWHERE)]
+    modules = [
+        _ROOT / f"{name.removeprefix('cprsim.').replace('.', '/')}.py"
+        for name in (*COMPILED, *_NUMBERS)
+    ]
+    paths = [*_HERE.glob("*.py"), *modules]
     return sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()
 
 

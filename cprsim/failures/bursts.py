@@ -130,6 +130,11 @@ class Shocks:
         self._times_s: list[float] = []
         self._struck: list[frozenset[int]] = []
 
+    @property
+    def most(self) -> int:
+        """The most nodes that one takes down."""
+        return max(self._sizes)
+
     def at_s(self, index: int) -> float:
         """Wall-clock time of the `index`-th burst, s."""
         while index >= len(self._times_s):

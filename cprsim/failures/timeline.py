@@ -64,12 +64,12 @@ class RenewalTimeline:
     ) -> None:
         self.gaps = gaps
         self.victims = victims
-        self._severities = severities
+        self.severities = severities
 
     def hit(self, index: int) -> Hit:
         """What the `index`-th failure takes down."""
         hit = self.victims[index]
-        return hit if self._severities is None else self._severities.grade(hit, index)
+        return hit if self.severities is None else self.severities.grade(hit, index)
 
     def cursor(self) -> Cursor:
         """Start over at time 0."""
@@ -124,7 +124,7 @@ class AbsoluteTimeline:
         self.times_s = times_s
         self.hits = hits
         self.period_s = period_s
-        self._severities = severities
+        self.severities = severities
 
     def at_s(self, index: int) -> float:
         """Time of the `index`-th failure, infinite past the last."""
@@ -137,7 +137,7 @@ class AbsoluteTimeline:
     def hit(self, index: int) -> Hit:
         """What the `index`-th failure takes down."""
         hit = self.hits[index % len(self.times_s)]
-        return hit if self._severities is None else self._severities.grade(hit, index)
+        return hit if self.severities is None else self.severities.grade(hit, index)
 
     def cursor(self) -> Cursor:
         """Start over at time 0."""

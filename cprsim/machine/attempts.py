@@ -1,0 +1,170 @@
+"""`cprsim.sim.attempts`, `limits` and `spares`: what turns out void, and who gets nowhere."""
+
+from typing import Any
+
+from cprsim.contract import rules
+from cprsim.machine import outside
+from cprsim.machine.rows import (
+    GIVEN_UP,
+    IN_VAIN,
+    MORE_DELAYS,
+    MORE_LOADS,
+    MORE_OUTAGES,
+    MORE_VOIDS,
+    ONLY_SAVES,
+    TOO_MANY,
+    TOO_OFTEN_SAVED,
+    TOO_RARELY_SAVED,
+    Running,
+)
+
+#: A job that failed so often will not end, even if its failures take no time.
+MOST_FAILURES = 1_000_000
+#: Nor will one whose policy saves so often without training in between.
+MOST_IDLE_SAVES = 1000
+#: Nor will one whose saves or loads take no time but fail so often.
+MOST_IN_VAIN = 10_000_000
+
+
+def save_is_void(it: Running, save: Any, start_s: float) -> bool:
+    """Whether a save that began at `start_s` and ends now holds nothing."""
+    run, draws = it.run, it.draws
+    run.torn = False
+    if not save.can_be_void:
+        return False
+    if run.void >= draws.void_count:
+        run.status = MORE_VOIDS
+        return False
+    drawn = it.numbers[draws.voids + run.void]
+    torn = it.plan.torn > 0 and it.numbers[draws.torn + run.void] < it.plan.torn
+    run.torn = torn and not it.plan.checksum
+    void = torn and it.plan.checksum
+    run.void += 1
+    return drawn < it.plan.save_fails or _was_away(it, start_s) or void
+
+
+def load_has_failed(it: Running, answer: Any, start_s: float) -> bool:
+    """Whether a load that began at `start_s` and ends now has filled nothing."""
+    run, draws = it.run, it.draws
+    if not answer.can_fail:
+        return False
+    if run.load >= draws.load_count:
+        run.status = MORE_LOADS
+        return False
+    drawn = it.numbers[draws.loads + run.load]
+    run.load += 1
+    failed = drawn < it.plan.load_fails or _was_away(it, start_s)
+    if not failed and run.torn_loads:
+        run.torn_loads -= 1
+        failed = True
+    if failed:
+        vain(it, IN_VAIN)
+    return failed
+
+
+def _was_away(it: Running, start_s: float) -> bool:
+    """Whether the store was, for a part of the time until now; what takes none is never in vain."""
+    draws, now = it.draws, it.run.now
+    if not it.plan.has_outages:
+        return False
+    low, high = 0, 1
+    while high < draws.outage_count and _is_back_s(it, high - 1) <= now:
+        high = min(2 * high, draws.outage_count)
+    if _is_back_s(it, high - 1) <= now:
+        it.run.status = MORE_OUTAGES
+        return False
+    if start_s == now:
+        return False
+    while low < high:  # the first that ends after the start
+        middle = (low + high) // 2
+        if _is_back_s(it, middle) <= start_s:
+            low = middle + 1
+        else:
+            high = middle
+    return it.numbers[draws.outages + 2 * low] < now
+
+
+def _is_back_s(it: Running, outage: int) -> float:
+    """When it is over; starts and ends stand in turn."""
+    return it.numbers[it.draws.outages + 2 * outage + 1]
+
+
+def give_up(it: Running, why: int) -> None:
+    """Give the run up, unless something else ends it already."""
+    outside.given_up(it, why)
+    it.run.status = it.run.status or GIVEN_UP
+
+
+def failure(it: Running) -> None:
+    """One more failure."""
+    run = it.run
+    far = rules.r29_far_from_its_end(run.progress_s, it.plan.useful_s, run.failures)
+    if far or run.failures >= MOST_FAILURES:
+        give_up(it, TOO_MANY)
+    _check(it, TOO_RARELY_SAVED)
+    run.failures += 1
+
+
+def save(it: Running) -> None:
+    """One more save."""
+    run = it.run
+    run.idle_saves += 1
+    _check(it, TOO_OFTEN_SAVED)
+    if run.idle_saves > MOST_IDLE_SAVES:
+        give_up(it, ONLY_SAVES)
+
+
+def vain(it: Running, why: int) -> None:
+    """One more save that turned out void, or load that failed, or the like."""
+    run = it.run
+    if run.in_vain >= MOST_IN_VAIN:
+        give_up(it, why)
+    _check(it, why)
+    run.in_vain += 1
+
+
+def _check(it: Running, why: int) -> None:
+    run = it.run
+    if rules.r29_gets_nowhere(run.now, it.plan.useful_s, run.failures + run.saves + run.in_vain):
+        give_up(it, why)
+
+
+def replacement_s(it: Running, nodes: int) -> float:
+    """How long the nodes that the last failure took wait for others."""
+    run, draws = it.run, it.draws
+    delay_s = it.plan.delay_s
+    if draws.delay_count:
+        if run.failures > draws.delay_count:
+            run.status = MORE_DELAYS
+            return 0.0
+        delay_s = it.numbers[draws.delays + run.failures - 1]
+    return take_spares(it, nodes, delay_s) if it.plan.spares else delay_s
+
+
+def ready(it: Running) -> int:
+    """How many spare machines stand ready."""
+    count = 0
+    for spare in range(it.plan.spares):
+        count += it.ready_s[spare] <= it.run.now
+    return count
+
+
+def take_spares(it: Running, nodes: int, delay_s: float) -> float:
+    """How long so many nodes wait for others, of which as many will be there again in `delay_s`.
+
+    Until the last of so many machines is ready; `ready_s` are in order.
+    """
+    ready_s, spares, now_s = it.ready_s, it.plan.spares, it.run.now
+    back_s, wait_s = now_s + delay_s, 0.0
+    for _ in range(nodes):
+        first_s = ready_s[0]
+        if first_s > back_s:  # its own replacement comes before any other
+            wait_s = max(back_s - now_s, 0.0)
+            continue
+        place = 0  # what is ready first is taken, and the replacement joins in its order
+        while place + 1 < spares and ready_s[place + 1] <= back_s:
+            ready_s[place] = ready_s[place + 1]
+            place += 1
+        ready_s[place] = back_s
+        wait_s = max(first_s - now_s, 0.0)
+    return wait_s

@@ -1,0 +1,192 @@
+"""`cprsim.sim.fabric`: who moves how fast when several transfers share links."""
+
+import math
+from typing import Any
+
+from cprsim.machine.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, ZERO, Running, close_up
+
+_LINKS = len(LINKS)
+
+
+def open_flow(it: Running, kind: int, transfer: Any, volume: float) -> int:
+    """Start so much of a transfer; its place, the last one."""
+    run, place = it.run, it.run.flows
+    if place == len(it.flows):
+        run.status = MORE_ROOM
+        place -= 1  # the run is given up, and begun again with more
+    flow = it.flows[place]
+    run.flows = place + 1
+    flow.kind, flow.volume, flow.limit, flow.share = kind, volume, transfer.limit, transfer.share
+    flow.done, flow.opened_s = 0.0, run.now
+    flow.save = flow.answer = flow.down = flow.place = NONE
+    _set_rate(flow, flow.limit, run.now)
+    flow.linked = transfer.linked and flow.ends_at > run.now
+    if kind == FOREGROUND:
+        run.foreground = place
+    if flow.linked:
+        for link in range(_LINKS):
+            flow.uses[link] = transfer.uses[link]
+        _share_out(it, it.run.now)
+    _find_next_end(it)
+    return place
+
+
+def close_flow(it: Running, place: int) -> float:
+    """Abandon one; how far it came."""
+    flow = it.flows[place]
+    _move(flow, it.run.now)
+    done, linked = flow.done, flow.linked
+    _remove(it, place)
+    if linked:
+        _share_out(it, it.run.now)
+    _find_next_end(it)
+    return done
+
+
+def advance(it: Running) -> int:
+    """Move every flow on to now; `ended` holds those that end by then, as many as are returned."""
+    run, flows, now = it.run, it.flows, it.run.now
+    count = 0
+    while run.next_end_s <= now:
+        at, linked, place = run.next_end_s, False, ZERO
+        while place < run.flows:
+            flow = flows[place]
+            if flow.ends_at <= at:
+                _move(flow, at)
+                linked = linked or flow.linked
+                if count == len(it.ended):
+                    run.status = MORE_ROOM
+                    return 0
+                it.ended[count] = flow
+                count += 1
+                _remove(it, place)
+            else:
+                place += 1
+        if linked:
+            _share_out(it, at)
+        _find_next_end(it)
+    for place in range(run.flows):
+        _move(flows[place], now)
+    return count
+
+
+def _find_next_end(it: Running) -> None:
+    """When the next flow ends."""
+    end_s = math.inf
+    for place in range(it.run.flows):
+        end_s = min(end_s, it.flows[place].ends_at)
+    it.run.next_end_s = end_s
+
+
+def _move(flow: Any, now: float) -> None:
+    if now >= flow.ends_at:
+        flow.done = flow.volume
+    else:
+        flow.done = min(flow.volume, flow.done_then + (now - flow.since_s) * flow.rate)
+
+
+def _set_rate(flow: Any, rate: float, now: float) -> None:
+    flow.since_s, flow.done_then, flow.rate = now, flow.done, rate
+    left = flow.volume - flow.done
+    if left > 0:
+        flow.ends_at = now + left / rate if rate else math.inf
+    else:
+        flow.ends_at = now
+
+
+def _remove(it: Running, place: int) -> None:
+    """Those after it move up: they stand in order of opening."""
+    run = it.run
+    run.flows -= 1
+    if place == run.foreground:
+        run.foreground = NONE
+    elif place < run.foreground:
+        run.foreground -= 1
+    close_up(it.flows, place, run.flows + 1)
+
+
+def _share_out(it: Running, now: float) -> None:
+    """Rates change then, where links can be full."""
+    tight, linked, crowded = it.plan.tight, 0, ZERO
+    if not tight:
+        return
+    for place in range(it.run.flows):
+        linked += it.flows[place].linked
+    if linked > 1:
+        for link in range(_LINKS):
+            if tight >> link & 1:
+                crowded |= _is_crowded(it, link) << link
+    if crowded:
+        for place in range(it.run.flows):
+            it.flows[place].taken_rate = math.nan
+        _fill(it, crowded)
+    for place in range(it.run.flows):
+        flow = it.flows[place]
+        if flow.linked:
+            rate = flow.taken_rate if crowded else flow.limit
+            if math.isnan(rate):
+                rate = flow.limit
+            if rate != flow.rate:  # else it stays on its line, and keeps its exact end
+                _move(flow, now)
+                _set_rate(flow, rate, now)
+
+
+def _is_crowded(it: Running, link: int) -> bool:
+    """Whether a link can't carry all flows at their own limits."""
+    users, wanted = 0, 0.0
+    for place in range(it.run.flows):
+        flow = it.flows[place]
+        if flow.linked and flow.uses[link]:
+            users += 1
+            wanted += flow.uses[link] * flow.limit
+    return users > 1 and wanted > it.plan.capacity[link]
+
+
+def _fill(it: Running, crowded: int) -> None:
+    """Rates of the flows on crowded links: all levels rise together, each until it is stopped."""
+    flows, full_at, count, rising, level = it.flows, it.run.full_at, it.run.flows, 0, 0.0
+    for place in range(count):
+        flow = flows[place]
+        flow.rises = flow.linked and _is_on(flow, crowded)
+        rising += flow.rises
+    while rising:
+        lowest = math.inf
+        for link in range(_LINKS):
+            if crowded >> link & 1:
+                full_at[link] = _full_at(it, link)
+                lowest = min(lowest, full_at[link])
+        for place in range(count):
+            if flows[place].rises:
+                lowest = min(lowest, flows[place].limit / flows[place].share)
+        level = max(level, lowest)
+        full = ZERO
+        for link in range(_LINKS):
+            if crowded >> link & 1 and full_at[link] <= level:
+                full |= 1 << link
+        for place in range(count):
+            flow = flows[place]
+            at_limit = flow.limit / flow.share <= level
+            if flow.rises and (at_limit or _is_on(flow, full)):
+                flow.taken_rate = flow.limit if at_limit else level * flow.share
+                flow.rises = False
+                rising -= 1
+
+
+def _is_on(flow: Any, links: int) -> bool:
+    for link in range(_LINKS):
+        if links >> link & 1 and flow.uses[link]:
+            return True
+    return False
+
+
+def _full_at(it: Running, link: int) -> float:
+    """Level at which a link is full, if its users that have no rate yet rise together."""
+    capacity, per_level = it.plan.capacity[link], 0.0
+    for place in range(it.run.flows):
+        flow = it.flows[place]
+        if flow.linked and flow.uses[link]:
+            if math.isnan(flow.taken_rate):
+                per_level += flow.uses[link] * flow.share
+            else:
+                capacity -= flow.uses[link] * flow.taken_rate
+    return capacity / per_level if per_level else math.inf

@@ -1,0 +1,116 @@
+"""Lists of nodes, in order; servers come before trainers. A row of an array each.
+
+What `cprsim.sim` says with `Hit` and `Loss`: who, and how severe. A row is its length, its
+severity, whether it is taken, and the nodes.
+"""
+
+from typing import Any, Final
+
+COUNT, SEVERITY, TAKEN, FIRST = range(4)
+#: Rows of a recovery, which are none of the taken ones. `EMPTY` stays so.
+(EMPTY, STRUCK, HIT, LOST, NEW, WAITING, PLACED, DOWN, AWAY, SPARE, WITHDRAWN) = range(11)
+FIXED: Final = 11
+
+
+def clear(lists: Any, to: int) -> None:
+    """Nobody, and as mild as can be."""
+    lists[to][COUNT] = 0
+    lists[to][SEVERITY] = 0
+
+
+def append(lists: Any, to: int, node: int) -> None:
+    """One more at the end."""
+    count = lists[to][COUNT]
+    lists[to][FIRST + count] = node
+    lists[to][COUNT] = count + 1
+
+
+def copy(lists: Any, to: int, of: int) -> None:
+    """The same nodes, as severe."""
+    count = lists[of][COUNT]
+    lists[to][COUNT], lists[to][SEVERITY] = count, lists[of][SEVERITY]
+    for place in range(FIRST, FIRST + count):
+        lists[to][place] = lists[of][place]
+
+
+def without(lists: Any, to: int, of: int, others: int) -> None:
+    """The nodes of one that are not among the others; `to` may be `of`."""
+    count, other_count = lists[of][COUNT], lists[others][COUNT]
+    kept = other = 0
+    for i in range(count):
+        node = lists[of][FIRST + i]
+        while other < other_count and lists[others][FIRST + other] < node:
+            other += 1
+        if other == other_count or lists[others][FIRST + other] != node:
+            lists[to][FIRST + kept] = node
+            kept += 1
+    lists[to][COUNT] = kept
+    lists[to][SEVERITY] = lists[of][SEVERITY]
+
+
+def join(lists: Any, to: int, others: int) -> None:
+    """Both together, and the worse of what happened to them; duplicates stand once."""
+    other_count = lists[others][COUNT]
+    lists[to][SEVERITY] = max(lists[to][SEVERITY], lists[others][SEVERITY])
+    for i in range(other_count):
+        insert(lists, to, lists[others][FIRST + i])
+
+
+def insert(lists: Any, to: int, node: int) -> None:
+    """One more in its place, if it isn't there."""
+    count = lists[to][COUNT]
+    place = FIRST + count
+    while place > FIRST and lists[to][place - 1] > node:
+        place -= 1
+    if place > FIRST and lists[to][place - 1] == node:
+        return
+    for later in range(FIRST + count, place, -1):
+        lists[to][later] = lists[to][later - 1]
+    lists[to][place] = node
+    lists[to][COUNT] = count + 1
+
+
+def server_count(lists: Any, of: int, servers: int) -> int:
+    """How many of them are servers."""
+    count = lists[of][COUNT]
+    if count and lists[of][FIRST + count - 1] < servers:
+        return count
+    found = 0
+    while found < count and lists[of][FIRST + found] < servers:
+        found += 1
+    return found
+
+
+def holds(lists: Any, of: int, node: int) -> bool:
+    """Whether that node is among them."""
+    low, high = 0, lists[of][COUNT]
+    while low < high:
+        middle = (low + high) // 2
+        if lists[of][FIRST + middle] < node:
+            low = middle + 1
+        else:
+            high = middle
+    return low < lists[of][COUNT] and lists[of][FIRST + low] == node
+
+
+def take(lists: Any) -> int:
+    """A row that nobody uses; -1 where there is none left."""
+    for row in range(FIXED, len(lists)):
+        if not lists[row][TAKEN]:
+            lists[row][TAKEN] = 1
+            clear(lists, row)
+            return row
+    return -1
+
+
+def give_back(lists: Any, row: int) -> None:
+    """Nobody uses it any more."""
+    lists[row][TAKEN] = 0
+
+
+def keep_trainers(lists: Any, to: int, of: int, servers: int) -> None:
+    """Those of a list that are no servers."""
+    lists[to][COUNT] = 0
+    for i in range(lists[of][COUNT]):
+        if lists[of][FIRST + i] >= servers:
+            append(lists, to, lists[of][FIRST + i])

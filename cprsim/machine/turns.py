@@ -1,0 +1,73 @@
+"""Training and saves that hold it up, in turn: the most common plans, in few steps."""
+
+from cprsim.contract import rules
+from cprsim.machine import state
+from cprsim.machine.rows import SAVE, ZERO, Running
+
+_ROUNDING = rules.ROUNDING
+
+
+def in_turn(it: Running) -> bool:
+    """Train and save in turn, until a failure cuts in or the end is near; whether anything was.
+
+    The common case, in as few steps as can be: the same sums as of one step after the other.
+    """
+    run, plan, tier = it.run, it.plan, it.tiers[0]
+    save = it.saves[it.schedules[plan.first_schedule].save]
+    save_s = it.transfers[save.transfer].volume / it.transfers[save.transfer].limit
+    rate, unslowed = it.transfers[plan.training].limit, plan.unslowed
+    useful_s, nearly_done_s, strike_s = plan.useful_s, plan.nearly_done_s, run.next_s
+    latest_s = min(strike_s, rules.r29_hopeless_s(useful_s))
+    now, progress_s, slowdown_s, due_s = run.now, run.progress_s, run.slowdown_s, tier.due_s
+    spent_s, stored, sent = it.spent[SAVE], run.stored, run.sent
+    whole_s, portions, saves = tier.whole_s, tier.portions, 0
+    last_s, last_slowdown_s, begun_s = 0.0, 0.0, now
+    while progress_s < useful_s and now < strike_s:
+        if progress_s < due_s:
+            until_s = useful_s if due_s >= nearly_done_s else due_s
+            volume = until_s - progress_s
+            end_s = now + (volume if unslowed else volume / rate)
+            cut, done = end_s > strike_s, volume
+            if cut:
+                end_s = strike_s
+                done = end_s - now if unslowed else (end_s - now) * rate
+            if not unslowed:
+                slower_s = end_s - now - done
+                if slower_s > _ROUNDING * end_s:
+                    slowdown_s += slower_s
+            if cut and unslowed:
+                progress_s = progress_s + end_s - now
+            else:
+                progress_s = until_s if done == volume else progress_s + done
+            now = end_s
+        else:
+            end_s = now + save_s
+            if end_s > latest_s:
+                break
+            spent_s += end_s - now
+            now = end_s
+            saves += 1
+            stored += save.stored
+            sent += save.sent
+            last_s, last_slowdown_s = progress_s, slowdown_s
+            complete, portions = rules.r25_round(portions, save.portion)
+            if complete:
+                whole_s = progress_s
+            due_s = progress_s + tier.period_s
+    if now > begun_s:
+        run.idle_saves = 0
+    if saves:
+        state.set_last(
+            it, ZERO, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, ZERO), save.reads
+        )
+        tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
+        tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s
+        run.stored_s = last_s
+    run.now, run.progress_s, run.slowdown_s, run.saves = (
+        now,
+        progress_s,
+        slowdown_s,
+        run.saves + saves,
+    )
+    it.spent[SAVE], run.stored, run.sent = spent_s, stored, sent
+    return now > begun_s

@@ -1,0 +1,93 @@
+"""A run of the machine in plain Python: rows and lists in place of records and arrays."""
+
+from typing import Any
+
+from cprsim.machine.node_lists import FIRST, FIXED
+from cprsim.machine.rows import (
+    CAUSES,
+    TIERS,
+    ComingRow,
+    DrawsRow,
+    FlowRow,
+    KeptRow,
+    LinkRow,
+    NodeRow,
+    Row,
+    RunRow,
+    ShardRow,
+    TierRow,
+    TransferRow,
+)
+from cprsim.sim.tables import Tables
+
+#: Flows and failures that there is room for at first.
+_FEW = 8
+
+
+class Rows(list[Any]):
+    """Rows of one kind; what is put in a place is taken over by the row that is there."""
+
+    def __setitem__(self, place: Any, row: Any) -> None:
+        self[place].become(row)
+
+
+class Bundle:
+    """What functions of the machine are given of a run (`cprsim.machine.rows.Running`).
+
+    `outside`: who watches it, and decides where the plan has a controller of its own.
+    """
+
+    def __init__(self, tables: Tables, outside: Any) -> None:
+        (plan,), self.schedules, self.saves, self.transfers, self.answers, self.cases = (
+            [made(kind, each) for each in rows] for kind, rows in tables.of_rows
+        )
+        self.plan: Any = plan
+        self.whole, self.real = tables.whole, tables.real
+        self.run = RunRow()
+        self.draws, self.numbers, self.choices = DrawsRow(), (), ()
+        older = max(plan.older, 1)
+        self.tiers, self.kept, self.links, self.rated, self.nodes, self.shards = (
+            Rows(kind() for _ in range(count))
+            for kind, count in (
+                (TierRow, TIERS),
+                (KeptRow, TIERS * older),
+                (LinkRow, 3),
+                (TransferRow, 2),
+                (NodeRow, plan.nodes),
+                (ShardRow, plan.servers * TIERS),
+            )
+        )
+        self.spent = [0.0] * CAUSES
+        self.tree = [0.0] * (2 * plan.leaves)
+        self.ready_s = [0.0] * plan.spares
+        self.flows, self.ended, self.comings = Rows(), Rows(), Rows()
+        self._width = FIRST + 4 * plan.nodes + _FEW
+        self.lists: list[list[int]] = [[0] * self._width for _ in range(FIXED)]
+        self.outside = outside
+        self._tables, self._room = tables, 0
+        self.make_room()
+
+    def take_in(self) -> None:
+        """Have rows for the saves and answers that were added to the tables."""
+        for own, (kind, rows) in zip(
+            (self.saves, self.transfers, self.answers), self._tables.of_rows[2:5], strict=True
+        ):
+            own.extend(made(kind, each) for each in rows[len(own) :])
+
+    def make_room(self) -> None:
+        """Have room for all that may begin at once, however much is under way."""
+        run = self.run
+        needed = run.flows + 2 * run.comings + _FEW
+        if needed <= self._room:
+            return
+        self._room = 2 * needed
+        for rows, kind in ((self.flows, FlowRow), (self.ended, FlowRow), (self.comings, ComingRow)):
+            rows.extend(kind() for _ in range(self._room - len(rows)))
+        more = FIXED + 4 * self._room - len(self.lists)
+        self.lists.extend([0] * self._width for _ in range(more))
+
+
+def made(kind: type[Row], values: tuple[Any, ...]) -> Any:
+    """Return a row with these values, in the order of its columns."""
+    columns = zip(kind.__annotations__, values, strict=True)
+    return kind(**{name: list(v) if isinstance(v, tuple) else v for name, v in columns})

@@ -1,0 +1,218 @@
+"""What one run draws, number by number as the machine asks for it.
+
+The compiled engine has arrays, and begins a run anew with longer ones where they don't reach. Here
+each kind of number has a range of places of its own, as long as anybody may need.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import Cause, stream
+from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.failures.nodes import NodeTimeline
+from cprsim.failures.notice import Notices
+from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
+from cprsim.job.platform import Outages
+from cprsim.job.start import Starts
+from cprsim.machine.rows import ABSOLUTE, LIVES, NONE, OTHER, RENEWAL, SHARED, DrawsRow
+from cprsim.sim.resolved import ResolvedPlan
+
+#: Places of one kind of number, and how many there are.
+_SHIFT: Final = 40
+MANY: Final = 1 << _SHIFT
+#: Places of one failure, or of one generation of nodes.
+_STRIDE: Final = 1 << 20
+#: How many numbers are drawn at once.
+_BLOCK: Final = 16
+
+
+class Numbers:
+    """Numbers of several kinds, each at places of its own."""
+
+    def __init__(self) -> None:
+        self._of: list[Callable[[int], Any]] = []
+
+    def add(self, numbers: Callable[[int], Any]) -> int:
+        """Add a kind; the place of its first number."""
+        self._of.append(numbers)
+        return (len(self._of) - 1) << _SHIFT
+
+    def __getitem__(self, place: int) -> Any:
+        return self._of[place >> _SHIFT](place & (MANY - 1))
+
+
+class Drawn:
+    """Numbers that are drawn in blocks, from the first on."""
+
+    def __init__(self, draw: Callable[[int], Iterable[float]]) -> None:
+        self._draw = draw
+        self._drawn: list[float] = []
+
+    def __call__(self, number: int) -> float:
+        while number >= len(self._drawn):
+            self._drawn += self._draw(_BLOCK)
+        return self._drawn[number]
+
+
+class RunDraws:
+    """The rows and numbers of one run.
+
+    `source`: where its failures come from, by `cprsim.machine.rows`.
+    """
+
+    def __init__(self, resolved: ResolvedPlan, seed: int, replication: int) -> None:
+        self._resolved, self._key = resolved, (seed, replication)
+        self.row, self.numbers, self.choices = DrawsRow(), Numbers(), Numbers()
+        row = self.row
+        row.kinds = row.hits = row.bursts = row.severities = NONE
+        row.circle_s = np.inf
+        self.source = OTHER
+        self._of_store()
+        self._of_silent_faults()
+        if resolved.notices is not None:
+            self._of_notices(resolved.notices)
+
+    # --- Failures --------------------------------------------------------------------------------
+
+    def failures(self, timeline: Any) -> None:
+        """Take the failures of a timeline; one of no kind that is known has its own cursor."""
+        if isinstance(timeline, RenewalTimeline):
+            self.source = RENEWAL
+            self._gaps(timeline.gaps.__getitem__, MANY)
+            self._hits(timeline.victims)
+        elif isinstance(timeline, AbsoluteTimeline):
+            self.source, times_s = ABSOLUTE, timeline.times_s
+            self._gaps(times_s.__getitem__, len(times_s))
+            self.row.circle_s = timeline.period_s
+            self._hits(timeline.hits)
+        elif isinstance(timeline, NodeTimeline):
+            self._lives(timeline)
+        else:
+            return
+        severities = timeline.severities
+        if severities is not None:
+            graded = lambda i: SEVERITIES.index(severities[i])  # noqa: E731
+            self.row.severities, self.row.severity_count = self.choices.add(graded), MANY
+
+    def _gaps(self, gaps: Callable[[int], float], count: int) -> None:
+        self.row.gaps, self.row.gap_count = self.numbers.add(gaps), count
+
+    def _hits(self, hits: Any) -> None:
+        """What each failure takes down: how many nodes, how severely, and which."""
+        servers, known = self._resolved.servers, dict[int, list[int]]()
+
+        def told(place: int) -> int:
+            failure, number = divmod(place, _STRIDE)
+            if failure not in known:
+                hit: Hit = hits[failure]
+                nodes = hit.nodes(servers)
+                known[failure] = [len(nodes), SEVERITIES.index(hit.severity), *nodes]
+            return known[failure][number]
+
+        first = self.choices.add(told)
+        self.row.hits = self.choices.add(lambda failure: first + failure * _STRIDE)
+
+    def _lives(self, timeline: NodeTimeline) -> None:
+        row, shocks = self.row, timeline.shocks
+        shared = shocks is not None or timeline.severities is not None
+        self.source = SHARED if shared else LIVES
+        row.lives = self.numbers.add(lambda place: timeline.life_s(*divmod(place, _STRIDE)))
+        row.life_count, row.life_stride = MANY, _STRIDE
+        if shocks is None:
+            return
+        row.bursts, row.burst_count = self.numbers.add(shocks.at_s), MANY
+        row.burst_width = width = shocks.most
+
+        def node(place: int) -> int:
+            burst, number = divmod(place, width)
+            nodes = sorted(shocks.nodes(burst))
+            return nodes[number] if number < len(nodes) else NONE
+
+        row.burst_nodes = self.choices.add(node)
+
+    # --- What else is drawn ----------------------------------------------------------------------
+
+    def waits(self, delays: Callable[[int], float] | None, starts: Starts) -> None:
+        """Take rescheduling delays, where they are drawn, and what starts take."""
+        row = self.row
+        if delays is not None:
+            row.delays, row.delay_count = self.numbers.add(delays), MANY
+        if self._resolved.starts:
+            of_start = lambda place: starts[place // 4][place % 4]  # noqa: E731
+            row.starts, row.start_count = self.numbers.add(of_start), MANY
+
+    def _uniform(self, cause: Cause) -> int:
+        drawn = stream(*self._key, cause).random
+        return self.numbers.add(Drawn(lambda count: drawn(count).tolist()))
+
+    def _of_store(self) -> None:
+        row, storage = self.row, self._resolved.costs.storage
+        if storage is None or not storage.fails:
+            return
+        row.voids, row.void_count = self._uniform(Cause.SAVE_VOID), MANY
+        row.loads, row.load_count = self._uniform(Cause.LOAD_FAILED), MANY
+        if storage.torn:
+            row.torn = self._uniform(Cause.SAVE_TORN)
+        if storage.outages is not None:
+            row.outages = self.numbers.add(Drawn(partial(_Away(storage.outages, *self._key))))
+            row.outage_count = MANY
+
+    def _of_silent_faults(self) -> None:
+        law = self._resolved.silent
+        if law is None:
+            return
+        faults = _Summed(partial(law.sample, stream(*self._key, Cause.SILENT)))
+        self.row.silent, self.row.silent_count = self.numbers.add(Drawn(faults)), MANY
+
+    def _of_notices(self, notices: Notices) -> None:
+        row = self.row
+        row.notices, row.notice_count = self._uniform(Cause.NOTICE), MANY
+        every_s = notices.false_alarm_every_s
+        if every_s is not None:
+            alarms = _Summed(partial(stream(*self._key, Cause.FALSE_ALARM).exponential, every_s))
+            row.alarms, row.alarm_count = self.numbers.add(Drawn(alarms)), MANY
+
+    def alarm_nodes(self) -> Callable[[int], float]:
+        """The nodes that false alarms are of, in order."""
+        nodes = stream(*self._key, Cause.FALSE_ALARM, entity=1).integers
+        return Drawn(lambda _: [nodes(self._resolved.nodes)])
+
+
+class _Summed:
+    """Times, of which the gaps are drawn."""
+
+    def __init__(self, gaps: Callable[[int], Any]) -> None:
+        self._gaps, self._last_s = gaps, 0.0
+
+    def __call__(self, count: int) -> list[float]:
+        found = []
+        for gap_s in self._gaps(count).tolist():
+            self._last_s += gap_s
+            found.append(self._last_s)
+        return found
+
+
+class _Away:
+    """When the store goes away and comes back, in turn."""
+
+    def __init__(self, outages: Outages, seed: int, replication: int) -> None:
+        self._outages, self._last_s = outages, 0.0
+        # Apart, so that another law of how long they last has the store fail after the same times.
+        self._of_gaps = stream(seed, replication, Cause.OUTAGE)
+        self._of_lengths = stream(seed, replication, Cause.OUTAGE, entity=1)
+
+    def __call__(self, count: int) -> list[float]:
+        lasts, count = self._outages.lasts, count // 2
+        gaps_s = self._of_gaps.exponential(self._outages.every_s, count).tolist()
+        lasts_s: Sequence[float] = [lasts] * count if isinstance(lasts, float) else ()
+        if isinstance(lasts, Distribution):
+            lasts_s = lasts.sample(self._of_lengths, count).tolist()
+        found = []
+        for gap_s, last_s in zip(gaps_s, lasts_s, strict=True):
+            found += [self._last_s + gap_s, self._last_s + gap_s + last_s]
+            self._last_s = found[-1]
+        return found

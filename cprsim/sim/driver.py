@@ -1,0 +1,83 @@
+"""The SimPy driver: a job is a process, in an environment of its own or beside others."""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import simpy
+
+from cprsim.contract import Answers, Plan
+from cprsim.contract.ledger import Ledger
+from cprsim.failures.timeline import Timeline
+from cprsim.job.start import Starts
+from cprsim.machine import ledger as account
+from cprsim.machine import step, work
+from cprsim.sim.bundle import Bundle
+from cprsim.sim.drawn import RunDraws
+from cprsim.sim.observer import Observer
+from cprsim.sim.outside import Outside, OwnController
+from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.tables import SEQUENCES, PlanRows, Tables
+
+
+class Player:
+    """Plays one plan of a scenario, one run after the other."""
+
+    def __init__(self, resolved: ResolvedPlan, nodes: int) -> None:
+        self.resolved = resolved
+        tables = Tables()
+        own = decides_itself(resolved.plan)
+        plan_rows = PlanRows(tables, resolved, own)
+        tables.plans.append(plan_rows.plan(nodes, 0))
+        self._outside = (OwnController if own else Outside)(resolved, plan_rows)
+        self._it = self._outside.it = Bundle(tables, self._outside)
+        self._in_turn, self._beside = self._it.plan.in_turn, self._it.plan.beside
+
+    def play(
+        self,
+        timeline: Timeline,
+        seed: int,
+        replication: int,
+        delays: Callable[[int], float] | None,
+        starts: Starts,
+        observer: Observer | None = None,
+    ) -> list[float]:
+        """Play one run; the columns of its ledger."""
+        draws = RunDraws(self.resolved, seed, replication)
+        draws.failures(timeline)
+        draws.waits(delays, starts)
+        it: Any = self._it
+        it.draws, it.numbers, it.choices = draws.row, draws.numbers, draws.choices
+        it.plan.source = draws.source
+        unseen = observer is None  # several turns at once show nothing of what is in them
+        it.plan.in_turn, it.plan.beside = self._in_turn and unseen, self._beside and unseen
+        self._outside.begin(timeline, observer)
+        self._outside.draws = draws
+        env = simpy.Environment()
+        env.run(until=env.process(self.process(env)))
+        found = [0.0] * len(Ledger.__dataclass_fields__)
+        account.write(it, found)
+        return found
+
+    def process(self, env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
+        """The job, from its start to its end.
+
+        While nobody else in the environment has anything to do before, it goes on at once.
+        """
+        it, start_s = self._it, env.now
+        step.start(it)
+        while step.is_under_way(it):
+            it.make_room()
+            at_s = start_s + work.next_s(it)
+            if env.peek() <= at_s:
+                yield env.timeout(max(at_s - env.now, 0.0))
+            step.happen(it)
+        yield env.timeout(max(start_s + it.run.now - env.now, 0.0))
+
+
+def decides_itself(plan: Plan) -> bool:
+    """Whether anything that the plan decides is code of its own, not data."""
+    return (
+        type(plan).start is not Plan.start
+        or type(plan.recover).__call__ is not Answers.__call__
+        or (plan.sequence is not None and type(plan.sequence) not in SEQUENCES)
+    )

@@ -1,0 +1,288 @@
+"""Between the machine and those outside: observers, a controller of one's own, and errors."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from cprsim.basics.units import counted, format_percent
+from cprsim.contract import (
+    Clock,
+    Drain,
+    Failed,
+    Loss,
+    Notice,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    Stored,
+    Train,
+    Unusable,
+    Void,
+)
+from cprsim.contract.ledger import CAUSES
+from cprsim.errors import NowhereError, RunError
+from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.failures.timeline import Timeline
+from cprsim.machine import attempts, rows, save, turn
+from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, STRUCK
+from cprsim.machine.work import wait
+from cprsim.sim.observer import BackgroundTask, Observer
+from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.tables import PlanRows
+
+#: Causes of foreground seconds, by the machine's numbers.
+NAMES = ("train", "save", "load", "reschedule", "detect", "stall", "verify", "start", "shutdown")
+assert set(NAMES) < set(CAUSES)
+#: What a flow is, of those that observers see.
+_KINDS = {
+    rows.SAVING: "save",
+    rows.REPLACING: "reschedule",
+    rows.RETURNING: "reschedule",
+    rows.FILLING: "load",
+}
+_WAYS_OUT = {
+    rows.TOO_MANY: "make failures rarer or saves cheaper",
+    rows.TOO_RARELY_SAVED: "save more often, or make failures rarer or saves cheaper",
+    rows.TOO_OFTEN_SAVED: "save less often",
+    rows.ONLY_SAVES: "it only saves; give a longer interval",
+    rows.IN_VAIN: "make saves and loads fail less often, or outages shorter or rarer",
+    rows.CORRUPT: "verify more often, or make silent faults rarer",
+    rows.DRAINED_IN_VAIN: "make false alarms rarer, or give a shorter costs.drain",
+    rows.HELD_SHORTLY: "make failures rarer",
+}
+#: A job won't end either whose controller asks so often in a row for next to no training. A
+#: schedule may have ten million saves, so a hundredth of that is no step of any.
+MOST_TINY_STEPS = 100_000
+_TINY = 1e-9
+
+
+class Outside:
+    """What the machine tells of one run, and to whom."""
+
+    def __init__(self, resolved: ResolvedPlan, plan_rows: PlanRows) -> None:
+        self._resolved, self._rows = resolved, plan_rows
+        self.it: Any = None
+        self.draws: Any = None
+        self.observer: Observer | None = None
+
+    def begin(self, timeline: Timeline, observer: Observer | None) -> None:
+        """Another run begins."""
+        self.observer, self._timeline = observer, timeline
+
+    # --- Observers -------------------------------------------------------------------------------
+
+    def span(self, cause: int, start_s: float, end_s: float) -> None:
+        if self.observer is not None:
+            self.observer.span(NAMES[cause], start_s, end_s)
+
+    def slowed(self, by_s: float) -> None:
+        if self.observer is not None:
+            self.observer.slowed(by_s)
+
+    def failure(self) -> None:
+        if self.observer is not None:
+            self.observer.failure(self.it.run.now, self._hit(STRUCK))
+
+    def answered(self, answer: int) -> None:
+        if self.observer is not None:
+            run = self.it.run
+            self.observer.answered(self._rows.answers[answer], run.progress_s, run.slowdown_s)
+
+    def ended(self, flow: Any, completed: bool) -> None:
+        if self.observer is None or flow.kind not in _KINDS:
+            return
+        kind: Any = _KINDS[flow.kind]
+        if flow.kind == rows.SAVING:
+            task = BackgroundTask(kind, self._rows.saves[flow.save].tier)
+        else:
+            down = self._loss(flow.down)
+            source = self._rows.answers[flow.answer].source
+            task = BackgroundTask(kind, source, down.servers, down.trainers)
+        self.observer.background(task, flow.opened_s, self.it.run.now, completed)
+
+    # --- Errors ----------------------------------------------------------------------------------
+
+    def given_up(self, why: int) -> NoReturn:
+        """Raise the error of a run that gets nowhere, or that asks for what there isn't."""
+        if why == rows.NO_TIER:
+            self._resolved.save(self._resolved.plan.last_save)
+        if why == rows.NO_LOAD:
+            for answer in self._rows.answers:
+                self._resolved.load(answer, self._resolved.servers, 1.0)
+        if why == rows.HELD_SHORTLY and self.it.plan.allocated:
+            raise self._nowhere(f"give a longer job.allocation, or {_WAYS_OUT[why]}")
+        raise self._nowhere(_WAYS_OUT[why])
+
+    def _nowhere(self, way_out: str) -> NowhereError:
+        run, policy = self.it.run, self._resolved.policy
+        useful_s = self._resolved.useful_time_s
+        done = format_percent(round(run.progress_s / useful_s, 3))
+        return NowhereError(
+            f"policy {policy!r}: the job gets nowhere: {run.now / useful_s:.3g} times its useful "
+            f"time is over, with {run.failures:,} failures, and {done} of it done; {way_out}",
+            policy,
+        )
+
+    # --- Nodes -----------------------------------------------------------------------------------
+
+    def _hit(self, number: int) -> Hit:
+        row = self.it.lists[number]
+        hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._resolved.servers)
+        return hit._replace(severity=SEVERITIES[row[SEVERITY]])
+
+    def _loss(self, number: int) -> Loss:
+        hit = self._hit(number)
+        return Loss(frozenset(hit.servers), frozenset(hit.trainers), hit.severity)
+
+    # --- Timelines of other kinds ----------------------------------------------------------------
+
+    def begin_failures(self) -> None:
+        self._cursor = self._timeline.cursor()
+        self._follow()
+
+    def look_ahead(self) -> None:
+        self._list(self._cursor.ahead())
+
+    def strike(self) -> None:
+        self._list(self._cursor.strike())
+        self._follow()
+
+    def replace(self, number: int) -> None:
+        self._cursor.replace(self._hit(number), self.it.run.now)
+        self._follow()
+
+    def resume(self) -> None:
+        self._cursor.resume(self.it.run.now)
+        self._follow()
+
+    def pause(self) -> None:
+        self._cursor.pause(self.it.run.now)
+        self._follow()
+
+    def go_on(self) -> None:
+        self._cursor.go_on(self.it.run.now)
+        self._follow()
+
+    def _follow(self) -> None:
+        self.it.run.next_s = self._cursor.next_s
+        self.it.run.absorbed = self._cursor.absorbed
+
+    def _list(self, hit: Hit) -> None:
+        """Put a hit into the list of the struck."""
+        struck, nodes = self.it.lists[STRUCK], hit.nodes(self._resolved.servers)
+        struck[COUNT], struck[SEVERITY] = len(nodes), SEVERITIES.index(hit.severity)
+        struck[FIRST : FIRST + len(nodes)] = nodes
+
+
+class OwnController(Outside):
+    """The same where the plan has a controller, a rule or a sequence of its own."""
+
+    def begin(self, timeline: Timeline, observer: Observer | None) -> None:
+        super().begin(timeline, observer)
+        self._controller = self._resolved.plan.start()
+        self._tiny_steps = 0
+        self._answer, self._is_by_rule = 0, True
+        self._alarm_nodes: Callable[[int], float] | None = None
+
+    def now(self) -> Clock:
+        """Wall clock and progress."""
+        return Clock(self.it.run.now, self.it.run.progress_s)
+
+    def decide(self) -> None:
+        """Carry out what it asks for."""
+        action = self._controller.ask(self.now())
+        if type(action) is Train:
+            self._train(action.until_s)
+        elif type(action) is Save:
+            self._resolved.check_save(action)
+            self._resolved.save(action)
+            save.save(self.it, self._number(action))
+        elif type(action) is Drain:
+            self._drain(action)
+        else:
+            raise RunError(
+                f"policy {self._resolved.policy!r}: nothing has failed, but its controller "
+                f"answered {action}"
+            )
+
+    def _number(self, action: Save) -> int:
+        number = self._rows.number_of_save(action)
+        self.it.take_in()
+        return number
+
+    def _train(self, until_s: float) -> None:
+        run, plan = self.it.run, self.it.plan
+        if until_s - run.progress_s > _TINY * plan.useful_s:
+            self._tiny_steps = 0
+        else:
+            self._tiny_steps += 1
+            if self._tiny_steps > MOST_TINY_STEPS:
+                raise self._nowhere(
+                    f"its controller asked {self._tiny_steps:,} times for less than a billionth "
+                    "of it; ask for longer training"
+                )
+        if not (until_s >= plan.nearly_done_s or until_s > run.progress_s):
+            raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
+        turn.train(self.it, until_s)
+
+    def _drain(self, drain: Drain) -> None:
+        run, nodes = self.it.run, drain.nodes
+        ready = attempts.ready(self.it)
+        if not nodes.drains_to(ready):
+            spares = counted(ready, "spare machine")
+            raise RunError(f"{counted(nodes.nodes, 'node')} can't be drained to {spares}")
+        attempts.vain(self.it, rows.DRAINED_IN_VAIN)
+        run.drain_by_s, run.drained_nodes = drain.deadline_s, nodes.nodes
+        wait(self.it, rows.DRAINING, drain.takes_s)
+
+    def answer(self, down: int) -> int:
+        """Ask it what to do about a failure."""
+        loss = self._loss(down)
+        self._controller.tell(Failed(self.now(), loss))
+        answer = self._resolved.checked_answer(self._controller.ask(self.now()), loss)
+        if answer.keep_training:
+            self._is_by_rule = answer.degraded == self._resolved.plan.recover(loss).degraded
+        self._answer = self._answer_number(answer)
+        return self._answer
+
+    def by_rule(self, down: int) -> int:
+        """What the plan's rule says, unless the controller said otherwise of its own."""
+        if not self._is_by_rule:
+            return self._answer
+        return self._answer_number(self._resolved.plan.recover(self._loss(down)))
+
+    def _answer_number(self, answer: Recover) -> int:
+        number = self._rows.number_of_answer(answer)
+        self.it.take_in()
+        return number
+
+    def saved(self, number: int, stored: bool) -> None:
+        self._controller.tell(Saved(self.now(), self._rows.saves[number], stored))
+
+    def landed(self, number: int) -> None:
+        self._controller.tell(Stored(self.now(), self._rows.saves[number]))
+
+    def skipped(self, number: int) -> None:
+        self._controller.tell(Void(self.now(), self._rows.saves[number]))
+
+    def unusable(self, tier: int, corrupt: bool) -> None:
+        names = [each.save.tier for each in self._resolved.plan.schedules]
+        name = names[tier] if tier != rows.NONE else self._resolved.plan.tiers[-1].name
+        self._controller.tell(Unusable(self.now(), name, corrupt))
+
+    def resumed(self, tier: int, anew: bool) -> None:
+        flows, count = self.it.flows, self.it.run.flows
+        pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == rows.SAVING]
+        source = self._resolved.plan.schedules[tier].save.tier if anew and tier >= 0 else None
+        self._controller.tell(Resumed(self.now(), () if anew else tuple(pending), source))
+
+    def noticed(self, deadline_s: float, alarm: int) -> None:
+        """A failure of the struck is announced, or that false alarm comes."""
+        if alarm == rows.NONE:
+            loss = self._loss(STRUCK)
+        else:
+            self._alarm_nodes = self._alarm_nodes or self.draws.alarm_nodes()
+            node = int(self._alarm_nodes(alarm))
+            loss = Loss(*map(frozenset, Hit.of([node], self._resolved.servers)[:2]))
+        ready = attempts.ready(self.it)
+        self._controller.tell(Notice(self.now(), deadline_s, loss, ready))
