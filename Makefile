@@ -22,7 +22,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all test-slow nightly torchrec check soak interleavings study bench validation calibrated predicted pages figures \
+.PHONY: demo test test-all test-slow nightly torchrec check soak interleavings study frozen bench validation calibrated predicted pages figures \
 	notebooks docs package lowest clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
@@ -65,6 +65,9 @@ study: $(INSTALLED) ## measure what failures do to accuracy (under an hour; goes
 	@$(VENV)/bin/cprsim study scenarios/train-$(DATA).toml --out study/$(DATA) \
 		$(if $(FROM),--set "trainer.data.$(DATA)=$(FROM)") $(ARGS)
 	@$(if $(filter criteo,$(DATA)),true,$(VENV)/bin/python -m tools.pages.accuracy $(DATA) study/$(DATA))
+
+frozen: $(INSTALLED) ## compare both engines with what they gave before they were rebuilt
+	@$(VENV)/bin/python -m tools.frozen $(ARGS)
 
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks

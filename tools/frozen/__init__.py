@@ -1,0 +1,1 @@
+"""What the engines gave before they were rebuilt, and a command that compares."""

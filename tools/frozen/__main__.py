@@ -1,0 +1,146 @@
+"""Freeze what the engines give, or compare with it.
+
+Run `python -m tools.frozen` (`make frozen`) to compare; `python -m tools.frozen freeze` writes
+tests/frozen/ anew, which is right only before engines are rebuilt.
+"""
+
+import gzip
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.batch import engine as batch
+from cprsim.errors import RunError
+from cprsim.history.recorder import record
+from cprsim.scenario import Scenario
+from cprsim.sim import engine as sim
+from tools.frozen.corpus import COMMANDS, REPLICATIONS, document, drawn, read, shipped, written
+from tools.paths import ROOT
+
+FOLDER: Final = ROOT / "tests" / "frozen"
+SCENARIOS, LEDGERS, TEXTS = FOLDER / "random.json.gz", FOLDER / "ledgers.npz", FOLDER / "texts.json"
+#: Of these the simulator plays the first alone: one takes a good part of a second.
+_LONG: Final = {"airesim": 2, "ett-ladder": 8, "production": 16}
+
+Values = NDArray[np.float64]
+Engine = Callable[[Scenario, Sequence[str], range, int], Values]
+
+
+def freeze() -> None:
+    """Write the corpus."""
+    FOLDER.mkdir(exist_ok=True)
+    SCENARIOS.write_bytes(gzip.compress(written(drawn()).encode(), mtime=0))
+    ledgers: dict[str, Values] = {}
+    texts: dict[str, str] = {command: document(command) for command in COMMANDS}
+    for name, scenario, policy in _played():
+        key = f"{name}/{policy}"
+        found = _ledgers(batch.simulate, scenario, policy, REPLICATIONS)
+        if isinstance(found, str):
+            texts[key] = found
+        else:
+            ledgers[key] = found
+            texts[key] = _digest(found)
+            texts[f"{key}, watched"] = _watched(scenario, policy)
+    np.savez_compressed(LEDGERS, **{key: _split(value) for key, value in ledgers.items()})
+    TEXTS.write_text(json.dumps(texts, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def differences(engines: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each ledger, watched run and document that isn't as it was."""
+    texts, ledgers = json.loads(TEXTS.read_text(encoding="utf-8")), np.load(LEDGERS)
+    if "documents" in engines:
+        yield from (command for command in COMMANDS if document(command) != texts[command])
+    for name, scenario, policy in _played():
+        key = f"{name}/{policy}"
+        for engine in engines:
+            if engine in _ENGINES:
+                count = REPLICATIONS if engine == "batch" else _LONG.get(name, REPLICATIONS)
+                found = _ledgers(_ENGINES[engine], scenario, policy, count)
+                expected = _joined(ledgers[key])[:count] if key in ledgers else texts[key]
+                yield from (f"{engine}: {key}: {each}" for each in _unlike(found, expected))
+        seen = texts.get(f"{key}, watched")
+        if "watched" in engines and seen is not None and seen != _watched(scenario, policy):
+            yield f"watched: {key}"
+
+
+_ENGINES: Final[dict[str, Engine]] = {"batch": batch.simulate, "sim": sim.simulate}
+
+
+def _played() -> Iterator[tuple[str, Scenario, str]]:
+    """Yield all that is played: a name, a scenario, a policy of it."""
+    for name, scenario in shipped():
+        for policy in scenario.policies:
+            yield name, scenario, policy
+    with TemporaryDirectory() as folder:
+        for number, each in enumerate(read(gzip.decompress(SCENARIOS.read_bytes()).decode())):
+            scenario = each.scenario(Path(folder))
+            for policy in scenario.policies:
+                yield f"random {number}", scenario, policy
+
+
+def _ledgers(engine: Engine, scenario: Scenario, policy: str, count: int) -> Values | str:
+    try:
+        return engine(scenario, [policy], range(count), 0)[:, 0]
+    except RunError as error:
+        return str(error)
+
+
+def _watched(scenario: Scenario, policy: str) -> str:
+    """Return a digest of what an observer sees of replication 0."""
+    found = record(scenario, policy)
+    seen = found.phases, found.failures, found.background, found.ledger
+    return sha256(repr(seen).encode()).hexdigest()
+
+
+def _unlike(found: Values | str, expected: Values | str) -> Iterator[str]:
+    if isinstance(found, str) or isinstance(expected, str):
+        if not (isinstance(found, str) and isinstance(expected, str) and found == expected):
+            yield f"{_short(found)} for {_short(expected)}"
+        return
+    for row, column in np.argwhere(found != expected)[:1]:
+        name = sim.COLUMNS[column]
+        count = int((found != expected).any(axis=1).sum())
+        numbers = f"{found[row, column]!r} for {expected[row, column]!r}"
+        yield f"replication {row} of {count} that differ: {name} = {numbers}"
+
+
+def _short(found: Values | str) -> str:
+    return found if isinstance(found, str) else "ledgers"
+
+
+def _digest(values: Values) -> str:
+    return sha256(values.tobytes()).hexdigest()
+
+
+def _split(values: Values) -> NDArray[Any]:
+    """Return the columns one after the other, byte by byte: so they are compressed well."""
+    return values.T.copy().view(np.uint8).reshape(-1, 8).T.copy()
+
+
+def _joined(planes: NDArray[Any]) -> Values:
+    """Return what was split."""
+    return planes.T.copy().view(np.float64).reshape(len(sim.COLUMNS), -1).T.copy()
+
+
+def main(arguments: list[str]) -> int:
+    """Freeze or compare; 1 where something differs."""
+    if arguments == ["freeze"]:
+        freeze()
+        return 0
+    found = 0
+    for line in differences(arguments or (*_ENGINES, "watched", "documents")):
+        found += 1
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.write(f"{found} that differ\n" if found else "All is as it was\n")
+    return int(found > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
