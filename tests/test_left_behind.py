@@ -35,16 +35,22 @@ from cprsim.cli import main
 main()
 """
 _NEED_TORCH = ("train", "validate", "study")
+_SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
-    "name",
+    ("name", "number"),
     [
-        *("run", "sweep", "train", "validate"),
-        pytest.param("study", marks=pytest.mark.essential),
+        pytest.param(name, number, marks=marks)
+        for name, marks in (("run", ()), ("train", ()), ("study", pytest.mark.essential))
+        for number in _SIGNALS
+    ]
+    + [
+        pytest.param(name, number, marks=[pytest.mark.nightly] * (number != signal.SIGKILL))
+        for name in ("sweep", "validate")
+        for number in _SIGNALS
     ],
 )
 def test_a_command_that_is_ended_leaves_nothing(

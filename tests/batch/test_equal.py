@@ -134,8 +134,19 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
 RARELY_WHILE_NOTICED = {"full": 1, "tiered": 0, "accepted-loss": 0}
 
 
+#: Of blocking saves, rows by priority, saves in the background, copies and codes, tiers, losses
+#: that are accepted, and fewer servers; the others, nightly.
+_ONE_OF_EACH = ("full", "cpr-mfu", "async", "ecrm", "tiered", "accepted-loss", "elastic")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("system", harsh.SYSTEMS)
+@pytest.mark.parametrize(
+    "system",
+    [
+        pytest.param(each, marks=[pytest.mark.nightly] * (each not in _ONE_OF_EACH))
+        for each in harsh.SYSTEMS
+    ],
+)
 def test_random_scenarios_of_all_kinds(system: str, tmp_path: Path) -> None:
     harsher = harsh.sources(tmp_path / "log.csv", [system]).values()
     strategy = st.one_of(*harsher, scenarios(systems=[system]))

@@ -34,8 +34,20 @@ def test_no_shipped_policy_is_refused(path: Path) -> None:
         assert engines == dict.fromkeys(scenario.policies, "batch")
 
 
+#: Copies and codes, tiers, silent faults; the others, nightly.
+_ONE_OF_EACH = ("quickstart", "tiered", "silent")
+
+
 @pytest.mark.slow
-@by_scenario
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            each, id=each.stem, marks=[pytest.mark.nightly] * (each.stem not in _ONE_OF_EACH)
+        )
+        for each in SHIPPED
+    ],
+)
 def test_every_shipped_policy_is_played_alike(path: Path) -> None:
     scenario = loaded(path)
     numbers = range(FEWER.get(path.stem, REPLICATIONS))
