@@ -149,7 +149,7 @@ def test_sys_exit_in_code_that_is_called_is_told(
     def ends(*_: object) -> None:
         sys.exit()
 
-    monkeypatch.setattr("cprsim.sim.job.JobRun.process", ends)
+    monkeypatch.setattr("cprsim.sim.driver.Player.process", ends)
 
     assert command._main(["run", KAGGLE, "--replications", "1", "--policy", "full"]) == 1
     assert capsys.readouterr() == (

@@ -154,11 +154,16 @@ def _reload(it: Running) -> None:
     if again and plan.starts:
         starts.start(it, RESTARTING)
     else:
-        started_again(it)
+        _load_lost(it)
 
 
 def started_again(it: Running) -> None:
     """All processes are up again."""
+    starts.warmed(it)
+    _load_lost(it)
+
+
+def _load_lost(it: Running) -> None:
     load(it, LOADING, node_lists.server_count(it.lists, WAITING, it.plan.servers))
 
 

@@ -5,11 +5,11 @@ before that. What takes no time is over at once.
 """
 
 from cprsim.machine import (
+    allocations,
     ledger,
     notices,
     recovery,
     save,
-    starts,
     turn,
     withdrawals,
     work,
@@ -41,7 +41,7 @@ from cprsim.machine.rows import (
 def start(it: Running) -> None:
     """Begin a run."""
     ledger.start(it)
-    starts.first(it)
+    allocations.first(it)
     _settle_instants(it)
 
 
@@ -105,14 +105,16 @@ def _ended(it: Running) -> None:
         recovery.taken_over(it)
     elif phase == VERIFYING:
         save.verified(it)
-    elif phase in (STARTING, RESTARTING):
-        starts.started(it)
+    elif phase == RESTARTING:
+        recovery.started_again(it)
+    elif phase == STARTING:
+        allocations.started(it)
     elif phase == GETTING_NODES:
-        starts.allocated(it)
+        allocations.allocated(it)
     elif phase in (GIVING_BACK, ENDING):
-        starts.given_back(it)
+        allocations.given_back(it)
     elif phase == LOADING_ANEW:
-        starts.handed_over(it)
+        allocations.handed_over(it)
     elif phase == MOVING_ROWS:
         withdrawals.moved(it)
     elif phase == LEAVING:

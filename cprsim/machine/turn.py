@@ -2,6 +2,7 @@
 
 from cprsim.contract import rules
 from cprsim.machine import (
+    allocations,
     attempts,
     flows,
     node_lists,
@@ -10,7 +11,6 @@ from cprsim.machine import (
     recovery,
     save,
     schedules,
-    starts,
     state,
     withdrawals,
 )
@@ -101,7 +101,7 @@ def _near_the_end(it: Running) -> None:
         if done:
             _end(it)
         else:
-            starts.hand_over(it)
+            allocations.hand_over(it)
     elif run.next_s <= run.now:
         recovery.strike(it)
     elif over:
@@ -115,7 +115,7 @@ def _end(it: Running) -> None:
     _refill(it)
     flows.abandon_all(it)
     if it.plan.starts:
-        starts.end(it)
+        allocations.end(it)
     else:
         it.run.phase = OVER
 

@@ -8,7 +8,7 @@ from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.sim.engine import play_against
-from cprsim.sim.state import State
+from tests.sim.learned import State
 
 
 def scenario(cluster=None, **keys) -> cprsim.Scenario:
@@ -81,14 +81,14 @@ def test_saves_that_are_all_merged_add_nothing_to_a_load():
 
 def test_a_shard_loses_as_many_updates_as_it_gets():
     state = State(100.0, 2, every(1000.0), update_shares=(0.25, 0.75))
-    state.progress_s = 10.0
+    state.train_to(10.0)
     state.lose([0], "remote")
     assert (state.updates_lost, state.pls) == pytest.approx((0.025, 0.05))
 
     state.lose([1], "remote")
     assert (state.updates_lost, state.pls) == pytest.approx((0.1, 0.1))
 
-    state.progress_s = 20.0
+    state.train_to(20.0)
     state.refill([1])  # what it missed while it was down
     assert state.updates_lost == pytest.approx(0.175)
 
@@ -96,9 +96,9 @@ def test_a_shard_loses_as_many_updates_as_it_gets():
 def test_what_saves_of_chosen_rows_leave_is_alike_on_all_shards():
     (half,) = every(20.0, Save(portion=0.5, unsaved_s=(2.0,)))
     state = State(100.0, 2, (half,), update_shares=(0.25, 0.75))
-    state.progress_s = 10.0
+    state.train_to(10.0)
     state.usable(state.taken(half.save), half.save)
-    state.progress_s = 14.0
+    state.train_to(14.0)
     state.lose([1], "remote")
 
     # 4 s since the save, of which this shard has three quarters; 2 s that were left, half of them.
@@ -108,9 +108,9 @@ def test_what_saves_of_chosen_rows_leave_is_alike_on_all_shards():
 def test_what_saves_of_chosen_rows_leave_can_lie_on_one_shard():
     (half,) = every(20.0, Save(portion=0.5, unsaved_s=(2.0,)))
     state = State(100.0, 2, (half,), left_shares=(0.1, 0.9))
-    state.progress_s = 10.0
+    state.train_to(10.0)
     state.usable(state.taken(half.save), half.save)
-    state.progress_s = 14.0
+    state.train_to(14.0)
     state.lose([0], "remote")
     assert state.updates_lost == pytest.approx(0.04 * 0.5 + 0.02 * 0.1)
 

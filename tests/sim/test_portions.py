@@ -8,7 +8,7 @@ import pytest
 import cprsim
 from cprsim.analytic.expected import expected, mean_unsaved_s
 from cprsim.contract import Save, Schedule
-from cprsim.sim.state import State
+from tests.sim.learned import State
 
 TABLE = {"rows": 1_000_000, "dim": 16, "skew": {"zipf": 1.0}}
 
@@ -37,7 +37,7 @@ def saving(portion: float, *unsaved_s: float) -> Schedule:
 
 
 def saved_at(state: State, progress_s: float, schedule: Schedule) -> None:
-    state.progress_s = progress_s
+    state.train_to(progress_s)
     state.usable(state.taken(schedule.save), schedule.save)
 
 
@@ -47,18 +47,18 @@ def test_losses_by_hand():
     state = State(useful_time_s=100.0, servers=1, schedules=[half])
     for at_s in (10.0, 20.0, 30.0):
         saved_at(state, at_s, half)
-    state.progress_s = 34.0
+    state.train_to(34.0)
 
     # 4 s since the last save and 3 s before; a round was complete at 20 s
     state.lose([0], "remote")
     assert (state.updates_lost, state.pls) == pytest.approx((0.07, 0.14))
 
-    state.progress_s = 38.0
+    state.train_to(38.0)
     state.lose([0], "remote")  # 4 s since it was set back: no save since then
     assert (state.updates_lost, state.pls) == pytest.approx((0.11, 0.14 + 0.18))
 
     saved_at(state, 40.0, half)  # 0.2 periods after it was set back: a fifth of 2 s is left
-    state.progress_s = 41.0
+    state.train_to(41.0)
     state.lose([0], "remote")
     assert state.updates_lost == pytest.approx(0.11 + 0.01 + 0.004)
     assert state.pls == pytest.approx(0.32 + 0.01)  # that save completed a round
@@ -70,7 +70,7 @@ def test_what_is_left_grows_from_save_to_save_and_then_stays():
         state = State(useful_time_s=1e4, servers=1, schedules=[quarter])
         for at_s in np.arange(10.0, progress_s + 1, 10.0).tolist():
             saved_at(state, at_s, quarter)
-        state.progress_s = progress_s
+        state.train_to(progress_s)
         state.lose([0], "remote")
         lost.append(1e4 * state.updates_lost)
 

@@ -8,7 +8,7 @@ from cprsim.rows.meanfield import MeanField
 from cprsim.rows.popularity import Popularity, zipf
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers import MFU
-from cprsim.sim.state import State
+from tests.sim.learned import State
 
 ROWS, SERVERS, LENGTH = 40_000, 4, 3.0  # the job is three intervals long
 UPDATES = 7.0 * ROWS  # in an interval
@@ -53,7 +53,7 @@ def told(popularity: Popularity, fraction: float, failures: Events) -> list[floa
     state = State(LENGTH, SERVERS, [Schedule(1.0, save)])
     losses, before = [], 0.0
     for at, failed in events(fraction, failures):
-        state.progress_s = at
+        state.train_to(at)
         if failed is None:
             state.usable(state.taken(save), save)
         else:

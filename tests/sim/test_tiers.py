@@ -1,5 +1,7 @@
 """Checkpoints in several places: what a rollback returns to, and what each of them then holds."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from cprsim.contract import (
@@ -16,8 +18,9 @@ from cprsim.contract import (
     Stored,
     Train,
 )
-from cprsim.sim.spares import Spares
-from cprsim.sim.state import State
+from cprsim.machine.attempts import take_spares
+from cprsim.machine.rows import PlanRow, RunRow
+from tests.sim.learned import State
 
 NEAR, FAR = Save("near"), Save("far")
 TWO = (Schedule(10.0, NEAR), Schedule(30.0, FAR))
@@ -30,8 +33,7 @@ def state(schedules=TWO, mirror=None, servers=4) -> State:
 
 def train(job: State, to_s: float, save: Save | None = None) -> None:
     """Up to that progress, 1.5 times as slow as it should be, and then perhaps save."""
-    job.slowdown_s += 0.5 * (to_s - job.progress_s)
-    job.progress_s = to_s
+    job.train_to(to_s, 0.5 * (to_s - job.progress_s))
     if save is not None:
         job.usable(job.taken(save), save)
 
@@ -250,6 +252,18 @@ def test_after_a_rollback_no_save_is_further_than_a_period_away():
 # --- Spares ---
 
 
+class Spares:
+    """A pool of machines."""
+
+    def __init__(self, count: int) -> None:
+        plan = PlanRow(spares=count)
+        self._it = SimpleNamespace(plan=plan, run=RunRow(), ready_s=[0.0] * count)
+
+    def wait_s(self, nodes: int, now_s: float, delay_s: float) -> float:
+        self._it.run.now = now_s
+        return take_spares(self._it, nodes, delay_s)
+
+
 def test_the_first_machines_to_be_ready_take_over():
     pool = Spares(2)
     assert pool.wait_s(1, now_s=0.0, delay_s=50.0) == 0.0  # ready: one, and one at 50
@@ -257,8 +271,3 @@ def test_the_first_machines_to_be_ready_take_over():
     assert pool.wait_s(1, now_s=60.0, delay_s=5.0) == 5.0  # its own, before those of 110
     assert pool.wait_s(3, now_s=200.0, delay_s=30.0) == 30.0
     assert pool.wait_s(0, now_s=300.0, delay_s=30.0) == 0.0
-
-
-def test_without_spares_each_failure_waits_for_its_own():
-    pool = Spares(0)
-    assert [pool.wait_s(1, now_s, 50.0) for now_s in (0.0, 10.0)] == [50.0, 50.0]

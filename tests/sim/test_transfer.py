@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from cprsim.job.transfer import Transfer, uncontended_rate, uncontended_s
-from cprsim.sim.fabric import Fabric
-from tests.sim.test_fabric import along, open_all
+from tests.sim.fluid import Fabric
+from tests.sim.test_fabric import along
 
 
 def test_an_unknown_link_is_named_with_those_known():
@@ -20,31 +20,6 @@ def test_an_unknown_link_is_named_with_those_known():
         fabric.open(transfer, 0.0)
     with pytest.raises(ValueError, match=r"^unknown link 'sevrer\.out'; known: none$"):
         uncontended_s(transfer, {})
-
-
-@pytest.mark.parametrize("capacity", [0.0, -1.0, math.nan])
-def test_a_link_without_capacity_is_refused(capacity: float):
-    with pytest.raises(ValueError, match=rf"^capacity of a must be > 0, but got {capacity}$"):
-        Fabric({"a": capacity})
-
-
-def test_an_end_that_was_passed_over_is_an_error():
-    fabric, (flow,) = open_all({"a": 1.0}, [along("a", volume=5.0)])
-
-    with pytest.raises(ValueError, match=r"^a flow ended at 5\.0; call advance\(6\.0\) first$"):
-        fabric.open(along("a"), 6.0)
-    with pytest.raises(ValueError, match=r"^a flow ended at 5\.0; call advance\(6\.0\) first$"):
-        fabric.close(flow, 6.0)
-
-
-def test_a_flow_is_closed_only_while_it_is_open():
-    fabric, (flow,) = open_all({}, [Transfer(1.0, cap=1.0)])
-    fabric.close(flow, 0.5)
-
-    with pytest.raises(
-        ValueError, match=r"^Transfer\(.*\) is not open: it has ended or was closed$"
-    ):
-        fabric.close(flow, 0.5)
 
 
 @pytest.mark.parametrize(
