@@ -67,7 +67,7 @@ study: $(INSTALLED) ## measure what failures do to accuracy (under an hour; goes
 	@$(if $(filter criteo,$(DATA)),true,$(VENV)/bin/python -m tools.pages.accuracy $(DATA) study/$(DATA))
 
 frozen: $(INSTALLED) ## compare both engines with what they gave before they were rebuilt
-	@$(VENV)/bin/python -m tools.frozen $(ARGS)
+	@$(VENV)/bin/python -m tests.frozen $(ARGS)
 
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks

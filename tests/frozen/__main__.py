@@ -1,6 +1,6 @@
 """Freeze what the engines give, or compare with it.
 
-Run `python -m tools.frozen` (`make frozen`) to compare; `python -m tools.frozen freeze` writes
+Run `python -m tests.frozen` (`make frozen`) to compare; `python -m tests.frozen freeze` writes
 tests/frozen/ anew, which is right only before engines are rebuilt.
 """
 
@@ -21,10 +21,9 @@ from cprsim.errors import RunError
 from cprsim.history.recorder import record
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
-from tools.frozen.corpus import COMMANDS, REPLICATIONS, document, drawn, read, shipped, written
-from tools.paths import ROOT
+from tests.frozen.corpus import COMMANDS, REPLICATIONS, document, drawn, read, shipped, written
 
-FOLDER: Final = ROOT / "tests" / "frozen"
+FOLDER: Final = Path(__file__).parent
 SCENARIOS, LEDGERS, TEXTS = FOLDER / "random.json.gz", FOLDER / "ledgers.npz", FOLDER / "texts.json"
 #: Of these the simulator plays the first alone: one takes a good part of a second.
 _LONG: Final = {"airesim": 2, "ett-ladder": 8, "production": 16}
