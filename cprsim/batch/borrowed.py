@@ -1,12 +1,15 @@
-"""Arrays as the compiled engine passes them on: where they are and how long, and no more.
+"""Rows, numbers and lists as the compiled engine passes them on: where they are, and no more.
 
-An array of Numba's counts who uses it, and has ten numbers to pass; two dozen of them at every call
-take most of the time of a run, and minutes to compile. Whoever borrows one must not outlive it.
+An array of Numba's counts who uses it and has ten numbers to pass, and a record's type is as long
+as its columns, which inference compares at every step: two dozen of them take most of the time of a
+run, and minutes to compile. Whoever borrows one must not outlive it.
 """
 
 import operator
 from typing import Any
 
+import numpy as np
+from numba import from_dtype
 from numba.core import cgutils, types
 from numba.core.typing.templates import (
     AbstractTemplate,
@@ -19,38 +22,69 @@ from numba.extending import (
     intrinsic,
     lower_builtin,
     lower_getattr_generic,
+    lower_setattr_generic,
     models,
     register_model,
 )
 
+from cprsim.batch.records import dtype
+from cprsim.machine import rows
+
+_KINDS = {
+    from_dtype(dtype(kind)): kind
+    for kind in vars(rows).values()
+    if isinstance(kind, type) and issubclass(kind, rows.Row) and kind is not rows.Row
+}
+
+
+class RowPlace(types.Type):
+    """Where a row is."""
+
+    def __init__(self, kind: type[rows.Row]) -> None:
+        super().__init__(name=f"RowPlace({kind.__name__})")
+        own = dtype(kind)
+        assert own.fields is not None
+        self.size = own.itemsize
+        self.columns = {
+            name: (offset, *_column(column)) for name, (column, offset) in own.fields.items()
+        }
+
+
+def _column(column: Any) -> tuple[Any, int]:
+    """Return the type of a column, and how many numbers it has; 0 for one by itself."""
+    if column.subdtype is None:
+        return from_dtype(column), 0
+    return Borrowed(from_dtype(column.base)), int(np.prod(column.shape))
+
 
 class Borrowed(types.Type):
-    """Elements of one type in a row: records, numbers, or rows of those."""
+    """Elements of one type one after the other: rows or numbers."""
 
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-        super().__init__(name=f"Borrowed({dtype})")
-
-
-class BorrowedRows(types.Type):
-    """Rows of the same length, of one type of number."""
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-        super().__init__(name=f"BorrowedRows({dtype})")
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        super().__init__(name=f"Borrowed({of})")
 
 
-class ByAddress(types.Type):
+class BorrowedLists(types.Type):
+    """Lists of the same length, of one type of number."""
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        super().__init__(name=f"BorrowedLists({of})")
+
+
+class Together(types.Type):
     """A named tuple that is passed on by where it is."""
 
     def __init__(self, bundle: Any) -> None:
         self.bundle = bundle
-        super().__init__(name=f"ByAddress({bundle})")
+        super().__init__(name=f"Together({bundle.instance_class.__name__})")
 
 
-@register_model(ByAddress)
-class _TogetherModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: ByAddress) -> None:
+@register_model(RowPlace)
+@register_model(Together)
+class _PlaceModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, cgutils.voidptr_t)
 
 
@@ -60,9 +94,9 @@ class _BorrowedModel(models.StructModel):
         super().__init__(manager, kind, [("data", types.voidptr), ("count", types.intp)])
 
 
-@register_model(BorrowedRows)
-class _BorrowedRowsModel(models.StructModel):
-    def __init__(self, manager: Any, kind: BorrowedRows) -> None:
+@register_model(BorrowedLists)
+class _BorrowedListsModel(models.StructModel):
+    def __init__(self, manager: Any, kind: BorrowedLists) -> None:
         members = [("data", types.voidptr), ("count", types.intp), ("width", types.intp)]
         super().__init__(manager, kind, members)
 
@@ -70,7 +104,8 @@ class _BorrowedRowsModel(models.StructModel):
 @intrinsic
 def borrow(_typing: Any, array: Any) -> Any:
     """An array of one dimension, or of two."""
-    made = (Borrowed if array.ndim == 1 else BorrowedRows)(array.dtype)
+    of = RowPlace(_KINDS[array.dtype]) if array.dtype in _KINDS else array.dtype
+    made = (Borrowed if array.ndim == 1 else BorrowedLists)(of)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         given = context.make_array(array)(context, builder, arguments[0])
@@ -85,52 +120,95 @@ def borrow(_typing: Any, array: Any) -> Any:
     return made(array), build
 
 
-def _place(context: Any, builder: Any, dtype: Any, data: Any, index: Any) -> Any:
+def _size(context: Any, of: Any) -> int:
+    if isinstance(of, RowPlace):
+        return of.size
+    return int(context.get_abi_sizeof(context.get_data_type(of)))
+
+
+def _place(context: Any, builder: Any, of: Any, data: Any, index: Any) -> Any:
     """Pointer to an element."""
-    size = context.get_abi_sizeof(context.get_data_type(dtype))
-    offset = builder.mul(index, context.get_constant(types.intp, size))
+    offset = builder.mul(index, context.get_constant(types.intp, _size(context, of)))
     return builder.gep(data, [offset])
+
+
+def _number(context: Any, builder: Any, of: Any, place: Any) -> Any:
+    """The number that is there."""
+    data = builder.bitcast(place, context.get_data_type(of).as_pointer())
+    return context.unpack_value(builder, of, data)
 
 
 @intrinsic
 def together(_typing: Any, bundle: Any) -> Any:
-    """A named tuple of records and borrowed arrays."""
+    """A named tuple of rows and of what is borrowed."""
 
     def build(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
         place = cgutils.alloca_once(builder, context.get_value_type(bundle))
         builder.store(arguments[0], place)
         return builder.bitcast(place, cgutils.voidptr_t)
 
-    return ByAddress(bundle)(bundle), build
+    return Together(bundle)(bundle), build
+
+
+@intrinsic
+def part(_typing: Any, numbers: Any, first: Any, count: Any) -> Any:
+    """So many elements from one on."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given = cgutils.create_struct_proxy(numbers)(context, builder, arguments[0])
+        found = cgutils.create_struct_proxy(numbers)(context, builder)
+        found.data = _place(context, builder, numbers.of, given.data, arguments[1])
+        found.count = arguments[2]
+        return found._getvalue()
+
+    return numbers(numbers, types.intp, types.intp), build
+
+
+# --- it.run, run.now, run.now = value -------------------------------------------------------------
 
 
 @infer_getattr
 class _Member(AttributeTemplate):
-    key = ByAddress
+    key = Together
 
-    def generic_resolve(self, kind: ByAddress, name: str) -> Any:
+    def generic_resolve(self, kind: Together, name: str) -> Any:
         return kind.bundle.types[kind.bundle.fields.index(name)]
 
 
-@lower_getattr_generic(ByAddress)
-def _member(context: Any, builder: Any, kind: ByAddress, value: Any, name: str) -> Any:
+@lower_getattr_generic(Together)
+def _member(context: Any, builder: Any, kind: Together, value: Any, name: str) -> Any:
     place = builder.bitcast(value, context.get_value_type(kind.bundle).as_pointer())
     member = kind.bundle.fields.index(name)
     return builder.load(cgutils.gep_inbounds(builder, place, 0, member))
 
 
-@intrinsic
-def part(_typing: Any, rows: Any, first: Any, count: Any) -> Any:
-    """So many elements from one on."""
+@infer_getattr
+class _Column(AttributeTemplate):
+    key = RowPlace
 
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
-        found = cgutils.create_struct_proxy(rows)(context, builder)
-        found.data = _place(context, builder, rows.dtype, given.data, arguments[1])
-        found.count = arguments[2]
-        return found._getvalue()
+    def generic_resolve(self, kind: RowPlace, name: str) -> Any:
+        return kind.columns[name][1] if name in kind.columns else None
 
-    return rows(rows, types.intp, types.intp), build
+
+@lower_getattr_generic(RowPlace)
+def _get_column(context: Any, builder: Any, kind: RowPlace, value: Any, name: str) -> Any:
+    offset, of, count = kind.columns[name]
+    place = builder.gep(value, [context.get_constant(types.intp, offset)])
+    if not count:
+        return _number(context, builder, of, place)
+    found = cgutils.create_struct_proxy(of)(context, builder)
+    found.data, found.count = place, context.get_constant(types.intp, count)
+    return found._getvalue()
+
+
+@lower_setattr_generic(RowPlace)
+def _set_column(context: Any, builder: Any, called: Any, arguments: Any, name: str) -> Any:
+    offset, of, _ = called.args[0].columns[name]
+    value = context.cast(builder, arguments[1], called.args[1], of)
+    place = builder.gep(arguments[0], [context.get_constant(types.intp, offset)])
+    data = builder.bitcast(place, context.get_data_type(of).as_pointer())
+    context.pack_value(builder, of, value, data)
+    return context.get_dummy_value()
 
 
 # --- rows[index], rows[index] = value, len(rows) --------------------------------------------------
@@ -139,72 +217,72 @@ def part(_typing: Any, rows: Any, first: Any, count: Any) -> Any:
 @infer_global(operator.getitem)
 class _Getting(AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
-        rows, index = arguments
+        elements, index = arguments
         if not isinstance(index, types.Integer):
             return None
-        if isinstance(rows, BorrowedRows):
-            return signature(Borrowed(rows.dtype), rows, types.intp)
-        if not isinstance(rows, Borrowed):
+        if isinstance(elements, BorrowedLists):
+            return signature(Borrowed(elements.of), elements, types.intp)
+        if not isinstance(elements, Borrowed):
             return None
-        whole = isinstance(rows.dtype, types.Integer)  # all alike, or functions are compiled twice
-        return signature(types.intp if whole else rows.dtype, rows, types.intp)
+        whole = isinstance(elements.of, types.Integer)  # all alike, or much is compiled twice
+        return signature(types.intp if whole else elements.of, elements, types.intp)
 
 
 @infer_global(operator.setitem)
 class _Setting(AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
-        rows, index, _ = arguments
-        if isinstance(rows, Borrowed) and isinstance(index, types.Integer):
-            return signature(types.void, rows, types.intp, rows.dtype)
+        elements, index, _ = arguments
+        if isinstance(elements, Borrowed) and isinstance(index, types.Integer):
+            return signature(types.void, elements, types.intp, elements.of)
         return None
 
 
 @infer_global(len)
 class _Counting(AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
-        (rows,) = arguments
-        return signature(types.intp, rows) if isinstance(rows, Borrowed | BorrowedRows) else None
+        (elements,) = arguments
+        if isinstance(elements, Borrowed | BorrowedLists):
+            return signature(types.intp, elements)
+        return None
 
 
 @lower_builtin(operator.getitem, Borrowed, types.Integer)
 def _element(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
-    rows = called.args[0]
-    given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
-    place = _place(context, builder, rows.dtype, given.data, arguments[1])
-    if isinstance(rows.dtype, types.Record):
-        return builder.bitcast(place, context.get_value_type(rows.dtype))
-    data = builder.bitcast(place, context.get_data_type(rows.dtype).as_pointer())
-    value = context.unpack_value(builder, rows.dtype, data)
-    return context.cast(builder, value, rows.dtype, called.return_type)
+    elements = called.args[0]
+    given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
+    place = _place(context, builder, elements.of, given.data, arguments[1])
+    if isinstance(elements.of, RowPlace):
+        return place
+    number = _number(context, builder, elements.of, place)
+    return context.cast(builder, number, elements.of, called.return_type)
 
 
-@lower_builtin(operator.getitem, BorrowedRows, types.Integer)
-def _row(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
-    rows = called.args[0]
-    given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
-    found = cgutils.create_struct_proxy(Borrowed(rows.dtype))(context, builder)
+@lower_builtin(operator.getitem, BorrowedLists, types.Integer)
+def _list(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+    elements = called.args[0]
+    given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
+    found = cgutils.create_struct_proxy(Borrowed(elements.of))(context, builder)
     first = builder.mul(arguments[1], given.width)
-    found.data = _place(context, builder, rows.dtype, given.data, first)
+    found.data = _place(context, builder, elements.of, given.data, first)
     found.count = given.width
     return found._getvalue()
 
 
 @lower_builtin(operator.setitem, Borrowed, types.Integer, types.Any)
 def _put(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
-    rows = called.args[0]
-    given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
-    place = _place(context, builder, rows.dtype, given.data, arguments[1])
-    if isinstance(rows.dtype, types.Record):
-        source = builder.bitcast(arguments[2], cgutils.voidptr_t)
-        size = context.get_constant(types.intp, rows.dtype.size)
-        cgutils.raw_memcpy(builder, place, source, size, 1)
+    elements = called.args[0]
+    given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
+    place = _place(context, builder, elements.of, given.data, arguments[1])
+    if isinstance(elements.of, RowPlace):
+        size = context.get_constant(types.intp, elements.of.size)
+        cgutils.raw_memcpy(builder, place, arguments[2], size, 1)
     else:
-        data = builder.bitcast(place, context.get_data_type(rows.dtype).as_pointer())
-        context.pack_value(builder, rows.dtype, arguments[2], data)
+        data = builder.bitcast(place, context.get_data_type(elements.of).as_pointer())
+        context.pack_value(builder, elements.of, arguments[2], data)
     return context.get_dummy_value()
 
 
 @lower_builtin(len, Borrowed)
-@lower_builtin(len, BorrowedRows)
+@lower_builtin(len, BorrowedLists)
 def _length(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     return cgutils.create_struct_proxy(called.args[0])(context, builder, arguments[0]).count

@@ -49,7 +49,7 @@ def _entry(sources: str) -> Any:
             number = runs[place, 2]
             it = together(
                 Running(
-                    plans[runs[place, 0]],
+                    borrow(plans)[runs[place, 0]],
                     borrow(schedule_rows),
                     borrow(saves),
                     borrow(transfers),
@@ -57,10 +57,10 @@ def _entry(sources: str) -> Any:
                     borrow(cases),
                     borrow(whole),
                     borrow(real),
-                    rows[runs[place, 1]],
+                    borrow(rows)[runs[place, 1]],
                     borrow(numbers),
                     borrow(choices),
-                    state[0],
+                    borrow(state)[0],
                     borrow(tiers),
                     borrow(older),
                     borrow(links),
@@ -79,7 +79,7 @@ def _entry(sources: str) -> Any:
             _start(it)
             while _is_under_way(it):
                 _happen(it)
-            _write(it, ledgers[number])
+            _write(it, borrow(ledgers)[number])
             statuses[number] = it.run.status
 
     return play

@@ -58,28 +58,19 @@ class Drawn:
         return self._drawn[number]
 
 
-class RunDraws:
-    """The rows and numbers of one run.
+class FailureDraws:
+    """The failures of a timeline as rows and numbers; a node beyond the servers is a trainer.
 
-    `source`: where its failures come from, by `cprsim.machine.rows`.
+    `source`: where they come from, by `cprsim.machine.rows`; of a timeline of another kind, which
+    has a cursor of its own, nothing is drawn here.
     """
 
-    def __init__(self, resolved: ResolvedPlan, seed: int, replication: int) -> None:
-        self._resolved, self._key = resolved, (seed, replication)
+    def __init__(self, timeline: Any, servers: int) -> None:
+        self._servers = servers
         self.row, self.numbers, self.choices = DrawsRow(), Numbers(), Numbers()
-        row = self.row
-        row.kinds = row.hits = row.bursts = row.severities = NONE
-        row.circle_s = np.inf
+        self.row.kinds = self.row.hits = self.row.bursts = self.row.severities = NONE
+        self.row.circle_s = np.inf
         self.source = OTHER
-        self._of_store()
-        self._of_silent_faults()
-        if resolved.notices is not None:
-            self._of_notices(resolved.notices)
-
-    # --- Failures --------------------------------------------------------------------------------
-
-    def failures(self, timeline: Any) -> None:
-        """Take the failures of a timeline; one of no kind that is known has its own cursor."""
         if isinstance(timeline, RenewalTimeline):
             self.source = RENEWAL
             self._gaps(timeline.gaps.__getitem__, MANY)
@@ -103,7 +94,7 @@ class RunDraws:
 
     def _hits(self, hits: Any) -> None:
         """What each failure takes down: how many nodes, how severely, and which."""
-        servers, known = self._resolved.servers, dict[int, list[int]]()
+        servers, known = self._servers, dict[int, list[int]]()
 
         def told(place: int) -> int:
             failure, number = divmod(place, _STRIDE)
@@ -134,7 +125,17 @@ class RunDraws:
 
         row.burst_nodes = self.choices.add(node)
 
-    # --- What else is drawn ----------------------------------------------------------------------
+
+class RunDraws(FailureDraws):
+    """All that one run draws."""
+
+    def __init__(self, resolved: ResolvedPlan, timeline: Any, seed: int, replication: int) -> None:
+        super().__init__(timeline, resolved.servers)
+        self._resolved, self._key = resolved, (seed, replication)
+        self._of_store()
+        self._of_silent_faults()
+        if resolved.notices is not None:
+            self._of_notices(resolved.notices)
 
     def waits(self, delays: Callable[[int], float] | None, starts: Starts) -> None:
         """Take rescheduling delays, where they are drawn, and what starts take."""

@@ -42,8 +42,7 @@ class Player:
         observer: Observer | None = None,
     ) -> list[float]:
         """Play one run; the columns of its ledger."""
-        draws = RunDraws(self.resolved, seed, replication)
-        draws.failures(timeline)
+        draws = RunDraws(self.resolved, timeline, seed, replication)
         draws.waits(delays, starts)
         it: Any = self._it
         it.draws, it.numbers, it.choices = draws.row, draws.numbers, draws.choices
