@@ -20,8 +20,9 @@ from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import Victims
 from cprsim.job.platform import Outages
 from cprsim.job.start import StartDraws, starts_vary
-from cprsim.machine import rows as codes
-from cprsim.machine.rows import NONE, DrawsRow
+from cprsim.machine import codes
+from cprsim.machine.codes import NONE
+from cprsim.machine.rows import DrawsRow
 from cprsim.scenario import Scenario
 
 _Rows = NDArray[np.intp]

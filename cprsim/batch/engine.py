@@ -15,13 +15,9 @@ from cprsim.batch.draws import DrawnRows, Gathered, RunDraws, stretches
 from cprsim.batch.play import play
 from cprsim.batch.records import arrays, records
 from cprsim.batch.support import note_compiled, source_of, why_unsupported
+from cprsim.machine.codes import CAUSES, DONE, GIVEN_UP, MORE_ROOM, TIERS
 from cprsim.machine.node_lists import FIRST, FIXED
 from cprsim.machine.rows import (
-    CAUSES,
-    DONE,
-    GIVEN_UP,
-    MORE_ROOM,
-    TIERS,
     ComingRow,
     FlowRow,
     KeptRow,

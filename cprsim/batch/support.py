@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cprsim.contract import Answers, Chains, Differences, Growing, Learned, Plan, Rotations
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
-from cprsim.machine import rows
+from cprsim.machine import codes
 from cprsim.scenario import Scenario
 
 _SEQUENCES = (Chains, Growing, Learned, Rotations, Differences)
@@ -48,8 +48,8 @@ def _of_plan(plan: Plan) -> str | None:
         return "its rule for losses is code of its own"
     if plan.sequence is not None and type(plan.sequence) not in _SEQUENCES:
         return "its sequence of saves is code of its own"
-    if len(plan.schedules) > rows.TIERS:
-        return f"it saves to {len(plan.schedules)} tiers, more than {rows.TIERS}"
+    if len(plan.schedules) > codes.TIERS:
+        return f"it saves to {len(plan.schedules)} tiers, more than {codes.TIERS}"
     return None
 
 
@@ -57,13 +57,13 @@ def source_of(scenario: Scenario) -> int | None:
     """Where the failures of a scenario come from; None for what is not known here."""
     cohort = scenario.failure_model.process.cohort(0, 0)
     if isinstance(cohort, RenewalCohort):
-        return rows.RENEWAL
+        return codes.RENEWAL
     if isinstance(cohort, InstantCohort | ReplayCohort):
-        return rows.ABSOLUTE
+        return codes.ABSOLUTE
     if not isinstance(cohort, NodeCohort):
         return None
     shared = cohort.bursts is not None or cohort.severities is not None
-    return rows.SHARED if shared else rows.LIVES
+    return codes.SHARED if shared else codes.LIVES
 
 
 def sources() -> str:

@@ -2,23 +2,20 @@
 
 from cprsim.contract import rules
 from cprsim.machine import attempts, cursors, node_lists, recovery, schedules, starts, withdrawals
+from cprsim.machine.codes import HELD_SHORTLY, STOPPING
 from cprsim.machine.fabric import open_flow
 from cprsim.machine.flows import abandon_saves, join_down, rebuilding
 from cprsim.machine.node_lists import DOWN, HIT, NEW
-from cprsim.machine.rows import (
+from cprsim.machine.phases import (
     ENDING,
     GETTING_NODES,
     GIVING_BACK,
-    HELD_SHORTLY,
     LOADING_ANEW,
-    NO,
     OVER,
     STARTING,
-    STOPPING,
     TURN,
-    YES,
-    Running,
 )
+from cprsim.machine.rows import Running
 from cprsim.machine.work import wait
 
 
@@ -37,7 +34,7 @@ def _get_nodes(it: Running) -> None:
 def allocated(it: Running) -> None:
     """The job has nodes, and starts on them."""
     run = it.run
-    run.stops = NO
+    run.stops = False
     run.nodes_s = run.now
     if it.plan.starts:
         run.nodes_s += starts.scheduled_s(it)
@@ -84,7 +81,7 @@ def hand_over(it: Running) -> None:
         recovery.take_over_rebuilding(it)
         node_lists.clear(lists, DOWN)
     cursors.pause(it)
-    run.handing_over = YES
+    run.handing_over = True
     starts.give_back(it, GIVING_BACK)
 
 
@@ -104,7 +101,7 @@ def handed_over(it: Running) -> None:
     cursors.replace(it, HIT)
     cursors.go_on(it)
     schedules.handed_over(it, it.answers[it.plan.hands_over].source)
-    run.handing_over = NO
+    run.handing_over = False
     run.allocation_began_s = run.progress_s
     withdrawals.await_next(it)
     run.phase = TURN

@@ -5,8 +5,9 @@ from typing import Any
 from cprsim.contract import rules
 from cprsim.machine import node_lists, outside, state
 from cprsim.machine.attempts import give_up
+from cprsim.machine.codes import NO_LOAD, NONE
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY
-from cprsim.machine.rows import LINKS, NO_LOAD, NONE, ZERO, Running
+from cprsim.machine.rows import LINKS, Running
 
 _LINKS = len(LINKS)
 
@@ -65,7 +66,7 @@ def load(it: Running, answer: Any, servers: int, room: int) -> Any:
     rated, place = it.rated[room], answer.load if servers else answer.nothing
     if place == NONE:  # it can't be derived, as the simulator says
         give_up(it, NO_LOAD)
-        place = ZERO
+        place = 0
     found = it.transfers[place]
     rated.volume = found.volume if reads == 1.0 else found.volume * reads
     rated.limit, rated.share, rated.linked = found.cap, found.share, found.linked

@@ -4,7 +4,7 @@ from typing import Any
 
 from cprsim.contract import rules
 from cprsim.machine import outside
-from cprsim.machine.rows import (
+from cprsim.machine.codes import (
     GIVEN_UP,
     IN_VAIN,
     MORE_DELAYS,
@@ -15,8 +15,8 @@ from cprsim.machine.rows import (
     TOO_MANY,
     TOO_OFTEN_SAVED,
     TOO_RARELY_SAVED,
-    Running,
 )
+from cprsim.machine.rows import Running
 
 #: A job that failed so often will not end, even if its failures take no time.
 MOST_FAILURES = 1_000_000

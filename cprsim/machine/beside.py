@@ -1,7 +1,6 @@
 """Training beside saves in the background that disturb neither it nor each other, in few steps.
 
-The same sums as `cprsim.machine.job` makes of one thing after the other. What is under way stands in
-the rows of tiers, one save in each; whoever goes on from here finds it among the flows again.
+The same sums as of one thing after the other. What is under way stands in the rows of tiers, one save in each; whoever goes on from here finds it among the flows again.
 """
 
 import math
@@ -9,8 +8,9 @@ import math
 from cprsim.contract import rules
 from cprsim.machine import flows, schedules, state
 from cprsim.machine.attempts import MOST_IDLE_SAVES
+from cprsim.machine.codes import DIFFERENCES, NONE, SAVING, STALL
 from cprsim.machine.differences import ASKED
-from cprsim.machine.rows import DIFFERENCES, NO, NONE, SAVING, STALL, Running
+from cprsim.machine.rows import Running
 
 _ROUNDING = rules.ROUNDING
 
@@ -143,7 +143,7 @@ def _begin(it: Running, number: int, order: int) -> float:
     tier.taken_updates_lost, tier.begins_s = run.updates_lost, run.now
     volume = transfer.volume * tier.writes + save.besides
     tier.lands_s = run.now + volume / transfer.limit if volume > 0 else run.now
-    schedules.saved(it, number, NO)
+    schedules.saved(it, number, False)
     return tier.lands_s
 
 

@@ -8,8 +8,7 @@ import math
 
 from cprsim.failures.hit import SEVERITIES
 from cprsim.machine import node_lists, outside
-from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, SPARE, STRUCK
-from cprsim.machine.rows import (
+from cprsim.machine.codes import (
     ABSOLUTE,
     LIVES,
     MORE_BURSTS,
@@ -21,9 +20,9 @@ from cprsim.machine.rows import (
     OTHER,
     RENEWAL,
     SHARED,
-    ZERO,
-    Running,
 )
+from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, SPARE, STRUCK
+from cprsim.machine.rows import Running
 
 _NODE, _CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
 
@@ -40,7 +39,7 @@ def start(it: Running) -> None:
         for node in range(plan.nodes):
             it.nodes[node].generation = 0
             it.nodes[node].placed_s = 0.0
-            it.tree[plan.leaves + node] = _life_s(it, ZERO, node)
+            it.tree[plan.leaves + node] = _life_s(it, 0, node)
         for leaf in range(plan.leaves + plan.nodes, 2 * plan.leaves):
             it.tree[leaf] = math.inf
         for place in range(plan.leaves - 1, 0, -1):

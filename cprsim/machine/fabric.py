@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from cprsim.machine.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, ZERO, Running, close_up
+from cprsim.machine.codes import FOREGROUND, MORE_ROOM, NONE
+from cprsim.machine.rows import LINKS, Running, close_up
 
 _LINKS = len(LINKS)
 
@@ -48,7 +49,7 @@ def advance(it: Running) -> int:
     run, flows, now = it.run, it.flows, it.run.now
     count = 0
     while run.next_end_s <= now:
-        at, linked, place = run.next_end_s, False, ZERO
+        at, linked, place = run.next_end_s, False, 0
         while place < run.flows:
             flow = flows[place]
             if flow.ends_at <= at:
@@ -107,7 +108,7 @@ def _remove(it: Running, place: int) -> None:
 
 def _share_out(it: Running, now: float) -> None:
     """Rates change then, where links can be full."""
-    tight, linked, crowded = it.plan.tight, 0, ZERO
+    tight, linked, crowded = it.plan.tight, 0, 0
     if not tight:
         return
     for place in range(it.run.flows):
@@ -159,7 +160,7 @@ def _fill(it: Running, crowded: int) -> None:
             if flows[place].rises:
                 lowest = min(lowest, flows[place].limit / flows[place].share)
         level = max(level, lowest)
-        full = ZERO
+        full = 0
         for link in range(_LINKS):
             if crowded >> link & 1 and full_at[link] <= level:
                 full |= 1 << link

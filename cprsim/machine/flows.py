@@ -8,24 +8,22 @@ from typing import Any
 from cprsim.contract import rules
 from cprsim.machine import attempts, cursors, node_lists, outside, schedules, state
 from cprsim.machine.answers import load
-from cprsim.machine.fabric import advance, close_flow, open_flow
-from cprsim.machine.node_lists import COUNT, FIRST, SPARE, WITHDRAWN
-from cprsim.machine.rows import (
+from cprsim.machine.codes import (
     FILLING,
     FOREGROUND,
     IN_VAIN,
     MORE_ROOM,
     NEARING,
-    NO,
     NONE,
     NOTICING,
     REPLACING,
     RETURNING,
     SAVING,
     STOPPING,
-    ZERO,
-    Running,
 )
+from cprsim.machine.fabric import advance, close_flow, open_flow
+from cprsim.machine.node_lists import COUNT, FIRST, SPARE, WITHDRAWN
+from cprsim.machine.rows import Running
 from cprsim.machine.state import Held
 
 _LOST = rules.LOST
@@ -125,7 +123,7 @@ def abandon_rebuilding(it: Running) -> None:
 
 def _abandon(it: Running, least: int, most: int) -> None:
     """Flows of these kinds."""
-    place = ZERO
+    place = 0
     while place < it.run.flows:
         flow = it.flows[place]
         if least <= flow.kind <= most:
@@ -190,7 +188,7 @@ def rebuild(it: Running, hit: int, placed: int, answer: int, delay_s: float) -> 
         fill(it, answer, down, place)
     run.knows_degraded = False
     if rebuilding(it):
-        settle(it, NO, 0.0)
+        settle(it, False, 0.0)
 
 
 def _leave_out(it: Running, of: int, hit: int) -> None:

@@ -5,11 +5,10 @@ from typing import Any
 
 from cprsim.contract import rules
 from cprsim.machine import cursors, flows, marks, node_lists, schedules
-from cprsim.machine.rows import (
+from cprsim.machine.codes import (
     DETECT,
     DONE,
     LOAD,
-    NO,
     NONE,
     RESCHEDULE,
     SAVE,
@@ -17,8 +16,8 @@ from cprsim.machine.rows import (
     STALL,
     START,
     VERIFY,
-    Running,
 )
+from cprsim.machine.rows import Running
 
 _VERIFIED = rules.VERIFIED
 
@@ -27,7 +26,7 @@ def start(it: Running) -> None:
     """Have the job at its beginning."""
     run, plan = it.run, it.plan
     _give_lists_back(it)
-    run.held, run.saving, run.handing_over = NONE, NONE, NO
+    run.held, run.saving, run.handing_over = NONE, NONE, False
     run.now = run.progress_s = run.slowdown_s = run.lost_s = run.pls = run.updates_lost = 0.0
     run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
     run.timed_saves = run.saving_s = 0.0
@@ -40,9 +39,9 @@ def start(it: Running) -> None:
     run.flows = run.comings = run.void = run.load = run.rotation = 0
     run.foreground = NONE
     run.starts = run.ends = 0
-    run.warm = run.stops = NO
+    run.warm = run.stops = False
     run.allocation_began_s = run.until_s = run.stored_s = 0.0
-    run.window, run.leaving = 0, NO
+    run.window, run.leaving = 0, False
     node_lists.clear(it.lists, node_lists.WITHDRAWN)
     run.told_s = run.notice_s = -math.inf
     run.alarms = 0

@@ -3,7 +3,8 @@
 from typing import Any
 
 from cprsim.contract import rules
-from cprsim.machine.rows import MORE_SILENT, NONE, Running
+from cprsim.machine.codes import MORE_SILENT, NONE
+from cprsim.machine.rows import Running
 
 _START = rules.VERIFIED
 _CORRUPT, _VERIFIED = rules.CORRUPT, rules.VERIFIED

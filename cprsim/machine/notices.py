@@ -5,19 +5,11 @@ import math
 from cprsim.contract import rules
 from cprsim.failures.hit import SEVERITIES
 from cprsim.machine import attempts, cursors, node_lists, outside, save
+from cprsim.machine.codes import DRAINED_IN_VAIN, MORE_ALARMS, MORE_NOTICES, NONE, NOTICING
 from cprsim.machine.fabric import close_flow, open_flow
 from cprsim.machine.node_lists import COUNT, SEVERITY, STRUCK, WITHDRAWN
-from cprsim.machine.rows import (
-    DRAINED_IN_VAIN,
-    DRAINING,
-    MORE_ALARMS,
-    MORE_NOTICES,
-    NONE,
-    NOTICING,
-    TURN,
-    ZERO,
-    Running,
-)
+from cprsim.machine.phases import DRAINING, TURN
+from cprsim.machine.rows import Running
 from cprsim.machine.work import wait
 
 _ONE, _NODE, _CLUSTER = 1, SEVERITIES.index("node"), rules.CLUSTER
@@ -100,7 +92,7 @@ def _tell(it: Running, deadline_s: float, nodes: int, severity: int, alarm: int)
 
 
 def _wait_until(it: Running, next_s: float) -> None:
-    run, place = it.run, ZERO
+    run, place = it.run, 0
     while place < run.flows and it.flows[place].kind != NOTICING:
         place += 1
     waits = place < run.flows

@@ -14,6 +14,7 @@ from cprsim.machine import (
 )
 from cprsim.machine.answers import answer_to
 from cprsim.machine.answers import load as transfer_of
+from cprsim.machine.codes import FILLING, MORE_ROOM, NONE, REPLACING
 from cprsim.machine.flows import (
     abandon_rebuilding,
     abandon_saves,
@@ -36,22 +37,8 @@ from cprsim.machine.node_lists import (
     WAITING,
     WITHDRAWN,
 )
-from cprsim.machine.rows import (
-    ARRIVING,
-    DETECTING,
-    FILLING,
-    HELD,
-    LOADING,
-    MORE_ROOM,
-    NO,
-    NONE,
-    REPLACING,
-    RESTARTING,
-    TAKING_OVER,
-    TURN,
-    YES,
-    Running,
-)
+from cprsim.machine.phases import ARRIVING, DETECTING, HELD, LOADING, RESTARTING, TAKING_OVER, TURN
+from cprsim.machine.rows import Running
 from cprsim.machine.work import begin, wait
 
 _RELOADED = 0  # room for what is loaded
@@ -59,7 +46,7 @@ _NONE, _LOST, _ALL = (rules.NONE, rules.LOST, rules.ALL)
 
 
 def strike(it: Running) -> None:
-    """Begin a recovery from the failure at this instant, where it takes anybody that the job has."""
+    """Begin a recovery from the failure at this instant, if it takes anybody of the job."""
     it.run.depth = _NONE
     if waiting.strike(it):
         node_lists.clear(it.lists, WAITING)  # nodes that are waited for, or that load
@@ -73,7 +60,7 @@ def return_to_verified(it: Running) -> None:
     """A silent fault was found: the job returns to the last checkpoint that was verified."""
     run, tier = it.run, marks.last_verified(it)
     number = it.plan.last_return if tier == NONE else it.whole[it.plan.returns + tier]
-    _fall_back(it, it.answers[number].source, YES)
+    _fall_back(it, it.answers[number].source, True)
     for row in (NEW, DOWN, WAITING):
         node_lists.clear(it.lists, row)
     _return(it, number)
@@ -257,7 +244,7 @@ def set_back(it: Running, number: int) -> None:
     answer = it.answers[number]
     servers = node_lists.server_count(it.lists, NEW, it.plan.servers)
     if it.plan.torn and rules.r35_is_read(answer.depth, answer.has_healthy, servers):
-        _fall_back(it, answer.source, NO)
+        _fall_back(it, answer.source, False)
     _return(it, number)
 
 
@@ -279,7 +266,7 @@ def _return(it: Running, number: int) -> None:
     elif answer.depth == _LOST:
         state.lose(it, NEW, answer.source)
     servers = node_lists.server_count(it.lists, NEW, it.plan.servers)
-    if rules.r9_is_void(answer.depth, servers, YES):
+    if rules.r9_is_void(answer.depth, servers, True):
         abandon_saves(it)
     outside.answered(it, number)
 

@@ -1,7 +1,4 @@
-"""What the engine reads and writes: plans and runs as rows of numbers.
-
-Codes stand for words, -1 for none. A row of one table names those of another by their places.
-"""
+"""Plans and runs as rows of numbers; a row names those of other tables by their places."""
 
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -15,48 +12,6 @@ from cprsim.job.platform import (
 )
 
 LINKS: Final = (SERVER_OUT, SERVER_IN, TRAINER_OUT, TRAINER_IN, STORE_WRITE, STORE_READ)
-
-
-#: The most tiers that a plan saves to.
-TIERS: Final = 8
-NONE: Final = -1
-ZERO: Final = 0
-NO, YES = False, True
-#: Causes of foreground seconds, places in `RUN.spent`.
-TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(9)
-CAUSES: Final = 9
-#: Phases of a run that take time. Training, a save that holds it up, the snapshot of one in the
-#: background, the verification before one; noticing a failure, waiting for machines, until others
-#: serve for those that are lost, starting again, loading.
-TRAINING, SAVING_IT, SNAPSHOT, VERIFYING, DETECTING, ARRIVING, TAKING_OVER, RESTARTING = range(8)
-#: Waiting for a save in the background at the end, draining, moving rows of withdrawn servers,
-#: until these have left; getting nodes, starting, loading on them, giving them back, the end.
-LOADING, AWAITING, DRAINING, MOVING_ROWS, LEAVING, GETTING_NODES, STARTING = range(8, 15)
-LOADING_ANEW, GIVING_BACK, ENDING = range(15, 18)
-#: And those that take none: what is next, what is held goes on, all is over.
-TURN, HELD, OVER = range(18, 21)
-#: Of each that takes time, what that is charged to.
-CAUSE_OF: Final = (
-    *(TRAIN, SAVE, STALL, VERIFY, DETECT, RESCHEDULE, RESCHEDULE, START),
-    *(LOAD, SAVE, RESCHEDULE, LOAD, RESCHEDULE, RESCHEDULE, START, LOAD, SHUTDOWN, SHUTDOWN),
-)
-#: What a flow is of: the foreground, a save, the time to a planned stop, to a notice, or until
-#: servers are withdrawn, the wait for machines, or for those to come back, the filling of shards.
-FOREGROUND, SAVING, STOPPING, NOTICING, NEARING, REPLACING, RETURNING, FILLING = range(8)
-#: Which save comes next: by schedules, by `contract`'s words for more.
-SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = range(6)
-#: Where failures come from.
-RENEWAL, ABSOLUTE, LIVES, SHARED, OTHER = range(5)
-#: Why a run is given up: failures come too often, or saves too rarely for them; saves come too
-#: often, or nothing else does; saves and loads, or verifications, or drains are in vain; nodes are
-#: held too shortly; training is asked for that is done; there is no such tier, or no such load.
-TOO_MANY, TOO_RARELY_SAVED, TOO_OFTEN_SAVED, ONLY_SAVES, IN_VAIN, CORRUPT = range(6)
-DRAINED_IN_VAIN, HELD_SHORTLY, NOT_AHEAD, NO_TIER, NO_LOAD = range(6, 11)
-#: What ends a run: its end; more numbers have to be drawn of something, or more room is needed;
-#: or `cprsim.sim` has to say why it is given up.
-DONE, MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS = range(6)
-MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_SILENT, MORE_ROOM, GIVEN_UP = range(13)[6:]
-MORE_STARTS, MORE_NOTICES, MORE_ALARMS = range(35)[32:]
 
 
 Six = Annotated[list[float], 6]
@@ -80,27 +35,38 @@ class Row:
 
 
 class TransferRow(Row):
-    """As `cprsim.job.transfer.Transfer`; `limit`: its rate with the links to itself."""
+    """What is to be moved (`cprsim.job.transfer.Transfer`)."""
 
+    # How much, and how fast at most: by its cap, and with the links to itself.
     volume: float = 0.0
     cap: float = 0.0
     limit: float = 0.0
+
+    # Its weight by its unit; whether it is on any link, and what it takes of each for one of it.
     share: float = 0.0
     linked: bool = False
     uses: Six
 
 
 class SaveRow(Row):
-    """`contract.Save`. `stored`, `sent`: what it writes to the store and to peers, full checkpoints; `besides`: volume that a run adds to its share of that of the transfer."""
+    """A save (`cprsim.contract.Save`)."""
 
+    # Numbers of its tier and its transfer; where in `real` what it leaves stands, and how many.
     tier: int = 0
     transfer: int = 0
     unsaved: int = 0
     unsaved_count: int = 0
+
+    # Whether training waits for its end; whether a void one is tried again, and can be void at all;
+    # whether it counts on no other.
     blocking: bool = False
     tries_again: bool = False
     can_be_void: bool = False
     alone: bool = False
+
+    # Share of the rows; what returning to it reads; what it writes to the store and to peers, in
+    # full checkpoints; what it holds training up for in the background; volume beside its share of
+    # the transfer.
     portion: float = 0.0
     reads: float = 0.0
     stored: float = 0.0
@@ -110,50 +76,71 @@ class SaveRow(Row):
 
 
 class ScheduleRow(Row):
-    """`contract.Schedule`, and its chain. `beside`: whether its saves and training never meet. `keeps_older`, `live`: of its tier."""
+    """When saves to a tier are due (`cprsim.contract.Schedule`), and its chain."""
 
+    # Useful seconds between two of them, at first and later.
     period_s: float = 0.0
     first_period_s: float = 0.0
+
+    # How many may be under way; the save; where in `whole` its chain stands, and how many links.
     most: int = 0
     save: int = 0
     chain: int = 0
     links: int = 0
+
+    # Whether its saves and training never meet; whether its tier keeps older ones, or is live.
     beside: bool = False
     keeps_older: bool = False
     live: bool = False
 
 
 class AnswerRow(Row):
-    """`contract.Recover`. `source`, `healthy`: numbers of schedules. `nothing`, `load`: transfers where no server, and where one, is down; `each`: what of the store's link every other one takes."""
+    """An answer to a loss (`cprsim.contract.Recover`)."""
 
+    # How deep the rollback is; the tiers that are returned to, and that nodes which are up return
+    # to.
     depth: int = 0
     source: int = 0
     healthy: int = 0
+    has_healthy: bool = False
+    mirrored: bool = False
+
+    # Transfers: a useful second meanwhile; a load where no server, and where one, is down; what
+    # each other one takes of the store; the answer by which replacements are filled.
     training: int = 0
     nothing: int = 0
     load: int = 0
+    each: float = 0.0
     fills: int = 0
+
+    # Whether the rest trains on; shards are made anew; loads can fail; others take over until
+    # replacements are there; all processes start again.
     keep: bool = False
-    mirrored: bool = False
-    has_healthy: bool = False
     made_anew: bool = False
     can_fail: bool = False
     regrows: bool = False
     starts_again: bool = False
+
+    # Shards that are read for a lost one; seconds to take over, and until others serve.
     reads: float = 0.0
     takeover_s: float = 0.0
     pause_s: float = 0.0
-    each: float = 0.0
 
 
 class CaseRow(Row):
-    """`contract.Case`: bits of severities; `sets` of `width` servers, `count` for each server."""
+    """Losses that have an answer (`cprsim.contract.Case`)."""
 
+    # The answer; bits of severities.
     answer: int = 0
     severities: int = 0
+
+    # Where in `whole` the sets of servers stand of which one must be down as a whole; how many each
+    # server has, and of how many.
     sets: int = 0
     count: int = 0
     width: int = 0
+
+    # How many are down.
     least_servers: float = 0.0
     most_servers: float = 0.0
     least_trainers: float = 0.0
@@ -161,166 +148,213 @@ class CaseRow(Row):
 
 
 class PlanRow(Row):
-    """A plan."""
+    """A plan and its job."""
 
+    # Nodes, and leaves of the tree of their lives; spare machines; where failures come from.
     servers: int = 0
     nodes: int = 0
     leaves: int = 0
     spares: int = 0
+    source: int = 0
+
+    # Numbers of its first schedule and case, and how many.
     schedules: int = 0
+    first_schedule: int = 0
+    cases: int = 0
+    first_case: int = 0
+
+    # The last save, and how many may be under way; the transfer of a useful second; bits of links
+    # that what is under way may fill.
     last_save: int = 0
     most_last: int = 0
-    first_schedule: int = 0
-    first_case: int = 0
-    cases: int = 0
-    tight: int = 0
+    last_mirrored: bool = False
     training: int = 0
-    sequence: int = 0
-    rotations: int = 0
-    rotations_at: int = 0
-    rotation_servers: int = 0
-    older: int = 0
-    at: int = 0
-    points: int = 0
-    variant: int = 0
-    updates: int = 0
-    left: int = 0
-    source: int = 0
-    verify_every: int = 0
-    returns: int = 0
-    last_return: int = 0
+    tight: int = 0
+
+    # Whether it has a controller of its own, nothing slows it, saves and training take turns or go
+    # beside each other.
+    own: bool = False
+    unslowed: bool = False
+    in_turn: bool = False
+    beside: bool = False
+
+    # What holds of the job.
+    useful_s: float = 0.0
+    nearly_done_s: float = 0.0
     final_save: bool = False
     during_recovery: bool = False
     while_waiting: bool = False
     holds_nodes: bool = False
-    unslowed: bool = False
-    uneven: bool = False
-    uneven_left: bool = False
-    last_mirrored: bool = False
-    has_outages: bool = False
-    in_turn: bool = False
-    beside: bool = False
-    marked: bool = False
-    verifies: bool = False
-    checksum: bool = False
-    useful_s: float = 0.0
-    nearly_done_s: float = 0.0
     detect_s: float = 0.0
-    per_shard: float = 0.0
     delay_s: float = 0.0
+    reschedule_s: float = 0.0
+
+    # Shares of updates, of all and of what saves leave: where in `real` they stand.
+    per_shard: float = 0.0
+    updates: int = 0
+    uneven: bool = False
+    left: int = 0
+    uneven_left: bool = False
+
+    # The mirror: seconds of a step, and how many it is behind.
     step_s: float = 0.0
     behind: float = 0.0
+
+    # What can be in vain: chances, outages, torn checkpoints and whether saves are checked for it.
     save_fails: float = 0.0
     load_fails: float = 0.0
+    torn: float = 0.0
+    has_outages: bool = False
+    checksum: bool = False
+
+    # Whether checkpoints are marked, and how many older ones a tier keeps.
+    marked: bool = False
+    older: int = 0
+
+    # Verification: how often, for how long; answers by tier that return to a verified one.
+    verifies: bool = False
+    verify_every: int = 0
+    verify_s: float = 0.0
+    returns: int = 0
+    last_return: int = 0
+
+    # Which save comes next: the sequence, and its interval.
+    sequence: int = 0
+    interval_s: float = 0.0
+
+    # Growing intervals.
     more_s: float = 0.0
     max_overhead: float = 0.0
-    limit_s: float = 0.0
-    interval_s: float = 0.0
-    whole: float = 0.0
-    rows: float = 0.0
+
+    # Learned ones: what is believed at first, and what partial recovery gains.
     prior_mtbf_s: float = 0.0
     prior_weight: float = 0.0
     prior_save_s: float = 0.0
-    verify_s: float = 0.0
-    torn: float = 0.0
     partial_mtbfs: float = 0.0
     spared_s: float = 0.0
-    allocation_s: float = 0.0
-    stop_s: float = 0.0
-    lead_s: float = 0.0
-    recall: float = 0.0
-    emergency_s: float = 0.0
-    drain_s: float = 0.0
-    reschedule_s: float = 0.0
     partial_answer: int = 0
     full_answer: int = 0
-    hands_over: int = 0
-    emergency: int = 0
-    windows: int = 0
-    windows_at: int = 0
-    own: bool = False
+
+    # Rotations of experts.
+    rotations: int = 0
+    rotations_at: int = 0
+    rotation_servers: int = 0
+    limit_s: float = 0.0
+
+    # Differences: variant, sizes, and points of the share that is modified.
+    variant: int = 0
+    whole: float = 0.0
+    rows: float = 0.0
+    at: int = 0
+    points: int = 0
+
+    # Starts and allocations; the answer that is loaded in the next.
     starts: bool = False
     cache_on_node: bool = False
-    allocated: bool = False
-    notices: bool = False
-    drains: bool = False
     start_costs: Four
+    allocated: bool = False
+    allocation_s: float = 0.0
+    stop_s: float = 0.0
+    hands_over: int = 0
+
+    # Windows in which servers are withdrawn: how many, and where in `real`.
+    windows: int = 0
+    windows_at: int = 0
+
+    # Notices: how long before, of what share; what answers them.
+    notices: bool = False
+    lead_s: float = 0.0
+    recall: float = 0.0
+    emergency: int = 0
+    emergency_s: float = 0.0
+    drains: bool = False
+    drain_s: float = 0.0
+
+    # Capacities of the links.
     capacity: Six
 
 
 class DrawsRow(Row):
-    """What one run draws: places in the arrays of draws, and how many there are."""
+    """What one run draws: places in `numbers` and `choices`, and how many there are."""
 
+    # Gaps or instants of failures; the time after which a log comes again.
     gaps: int = 0
     gap_count: int = 0
-    delays: int = 0
-    delay_count: int = 0
+    circle_s: float = 0.0
+
+    # Whom each takes down: drawn by kind, or told.
     victims: int = 0
     victim_count: int = 0
     kinds: int = 0
     victim_trainers: int = 0
     per_servers: int = 0
     per_trainers: int = 0
+    hits: int = 0
+
+    # How severe each is.
     severities: int = 0
     severity_count: int = 0
+
+    # Lives of nodes by generation.
+    lives: int = 0
+    life_count: int = 0
+    life_stride: int = 0
+
+    # Bursts, and whom they take down.
     bursts: int = 0
     burst_count: int = 0
     burst_nodes: int = 0
     burst_width: int = 0
+
+    # Rescheduling delays; starts.
+    delays: int = 0
+    delay_count: int = 0
+    starts: int = 0
+    start_count: int = 0
+
+    # How saves and loads turn out; when the store is away; silent faults.
     voids: int = 0
     void_count: int = 0
+    torn: int = 0
     loads: int = 0
     load_count: int = 0
     outages: int = 0
     outage_count: int = 0
-    hits: int = 0
-    lives: int = 0
-    life_count: int = 0
-    life_stride: int = 0
-    torn: int = 0
     silent: int = 0
     silent_count: int = 0
-    starts: int = 0
-    start_count: int = 0
+
+    # Notices and false alarms.
     notices: int = 0
     notice_count: int = 0
     alarms: int = 0
     alarm_count: int = 0
-    circle_s: float = 0.0
 
 
 class RunRow(Row):
-    """The state of one run, as `cprsim.sim` has it."""
+    """The state of one run."""
 
+    # Why it has ended, the clock, when the next failure strikes, and when the next flow ends.
+    status: int = 0
+    now: float = 0.0
+    next_s: float = 0.0
+    next_end_s: float = 0.0
+
+    # What is under way: how much of it, how fast alone, since when, until when, how much is done;
+    # its flow where it may be slowed; progress at its start, and to train to.
     phase: int = 0
-    held: int = 0
-    saving: int = 0
-    deepest: int = 0
-    depth: int = 0
-    leave: int = 0
     volume: float = 0.0
-    done: float = 0.0
     rate: float = 0.0
     began_s: float = 0.0
     ends_s: float = 0.0
+    done: float = 0.0
+    foreground: int = 0
     from_s: float = 0.0
     to_s: float = 0.0
-    held_left: float = 0.0
-    hold_s: float = 0.0
-    writes: float = 0.0
-    reads: float = 0.0
-    wait_s: float = 0.0
-    load_s: float = 0.0
-    load_volume: float = 0.0
-    nodes_s: float = 0.0
-    trains_on: bool = False
-    goes_on: bool = False
-    resumes: bool = False
-    struck_again: bool = False
-    handing_over: bool = False
 
-    now: float = 0.0
-    next_s: float = 0.0
+    # Whether a flow has ended meanwhile, which is news for who trains.
+    news: bool = False
+
+    # What it has learned and lost, and what it took.
     progress_s: float = 0.0
     slowdown_s: float = 0.0
     lost_s: float = 0.0
@@ -328,22 +362,8 @@ class RunRow(Row):
     updates_lost: float = 0.0
     stored: float = 0.0
     sent: float = 0.0
-    returned_s: float = 0.0
-    returned_slowdown_s: float = 0.0
-    returned_updates_lost: float = 0.0
-    train_s: float = 0.0
-    train_to_s: float = 0.0
-    next_end_s: float = 0.0
-    since_s: float = 0.0
-    since_progress_s: float = 0.0
-    turned_s: float = 0.0
-    rotation_lost_s: float = 0.0
-    answered_down: float = 0.0
-    timed_saves: float = 0.0
-    saving_s: float = 0.0
-    verified_s: float = 0.0
-    redone_s: float = 0.0
-    status: int = 0
+
+    # Counts.
     failures: int = 0
     saves: int = 0
     absorbed: int = 0
@@ -352,77 +372,146 @@ class RunRow(Row):
     in_vain: int = 0
     flows: int = 0
     comings: int = 0
-    struck: int = 0
-    bursts: int = 0
-    void: int = 0
-    load: int = 0
-    source: int = 0
-    rotation: int = 0
-    answered: int = 0
+
+    # Where it last returned to, and since when shards were set back by themselves.
+    returned_s: float = 0.0
+    returned_slowdown_s: float = 0.0
+    returned_updates_lost: float = 0.0
     epoch: int = 0
     back_since: int = 0
-    foreground: int = 0
-    training: int = 0
-    chosen: int = 0
+
+    # The save that is under way, since when, and what it writes; what a failure has cut into.
+    saving: int = 0
+    hold_s: float = 0.0
+    writes: float = 0.0
+    reads: float = 0.0
+    held: int = 0
+    held_left: float = 0.0
+
+    # Verification: progress where it last was, saves since; training in vain; faults so far.
+    verified_s: float = 0.0
     begun: int = 0
+    redone_s: float = 0.0
     faults: int = 0
-    torn_loads: int = 0
-    starts: int = 0
-    ends: int = 0
-    cut: bool = False
-    news: bool = False
-    knows_degraded: bool = False
-    running: bool = False
     corrupt: bool = False
     torn: bool = False
+    torn_loads: int = 0
+
+    # The recovery: the deepest answer; whether the others train on, failures go on while it waits,
+    # and the clock of failures starts when it is over; whether another has struck; the wait; the
+    # load.
+    deepest: int = 0
+    depth: int = 0
+    trains_on: bool = False
+    goes_on: bool = False
+    resumes: bool = False
+    struck_again: bool = False
+    wait_s: float = 0.0
+    load_s: float = 0.0
+    load_volume: float = 0.0
+
+    # Schedules: progress to train to; the last answer, and how many servers were down; the answer
+    # that was chosen.
+    train_s: float = 0.0
+    train_to_s: float = 0.0
+    source: int = 0
+    answered: int = 0
+    answered_down: float = 0.0
+    chosen: int = 0
+
+    # Sequences: what was measured since; turns of the rotation.
+    since_s: float = 0.0
+    since_progress_s: float = 0.0
+    timed_saves: float = 0.0
+    saving_s: float = 0.0
+    turned_s: float = 0.0
+    rotation: int = 0
+    rotation_lost_s: float = 0.0
+
+    # The transfer of a useful second, if it is known.
+    training: int = 0
+    knows_degraded: bool = False
+
+    # The way through failures.
+    struck: int = 0
+    bursts: int = 0
+    running: bool = False
+    paused_s: float = 0.0
+
+    # Draws that were used.
+    void: int = 0
+    load: int = 0
+
+    # Starts and allocations.
+    starts: int = 0
+    ends: int = 0
     warm: bool = False
     stops: bool = False
-    paused_s: float = 0.0
-    allocation_began_s: float = 0.0
     until_s: float = 0.0
+    nodes_s: float = 0.0
+    allocation_began_s: float = 0.0
+    handing_over: bool = False
+
+    # Notices: deadlines, and what was told.
     told_s: float = 0.0
     notice_s: float = 0.0
     stored_s: float = 0.0
     deadline_s: float = 0.0
     drain_by_s: float = 0.0
-    alarms: int = 0
     drained_nodes: int = 0
+    alarms: int = 0
+
+    # Withdrawn servers.
     window: int = 0
     leaving: bool = False
+    leave: int = 0
+
+    # Room to work in: the levels at which links are full.
     full_at: Six
 
 
 class TierRow(Row):
-    """What a run keeps of each schedule and its tier; and, beside training, of its save under way."""
+    """What a run keeps of each schedule and its tier, and of its save beside training."""
 
+    # When the next is due, and how many are under way.
     due_s: float = 0.0
     period_s: float = 0.0
+    pending: int = 0
+
+    # The last checkpoint: its progress, what that took, what it lacks, what it reads, its marks.
     last_s: float = 0.0
     last_slowdown_s: float = 0.0
     last_updates_lost: float = 0.0
     last_reads: float = 0.0
+    last_marks: int = 0
+
+    # The last full round; since when shards are whole there; what the last save left.
     whole_s: float = 0.0
     start_s: float = 0.0
     portions: float = 0.0
-    pending: int = 0
-    taken_link: int = 0
-    stored_link: int = 0
+    tier_since: int = 0
     unsaved: int = 0
     unsaved_count: int = 0
-    tier_since: int = 0
-    last_marks: int = 0
-    lands_s: float = 0.0
+
+    # Older checkpoints, in a ring.
+    kept_first: int = 0
+    kept_count: int = 0
+
+    # Links of the chain that were taken and are stored.
+    taken_link: int = 0
+    stored_link: int = 0
+
+    # The save under way beside training.
+    under_way: int = 0
+    order: int = 0
     begins_s: float = 0.0
+    lands_s: float = 0.0
     writes: float = 0.0
     taken_s: float = 0.0
     taken_slowdown_s: float = 0.0
     taken_updates_lost: float = 0.0
     taken_reads: float = 0.0
-    under_way: int = 0
-    order: int = 0
     taken_marks: int = 0
-    kept_first: int = 0
-    kept_count: int = 0
 
 
 class KeptRow(Row):
@@ -432,35 +521,37 @@ class KeptRow(Row):
     last_slowdown_s: float = 0.0
     last_updates_lost: float = 0.0
     last_reads: float = 0.0
+    last_marks: int = 0
     whole_s: float = 0.0
     portions: float = 0.0
-    last_marks: int = 0
     unsaved: int = 0
     unsaved_count: int = 0
 
 
 class LinkRow(Row):
-    """A checkpoint in a chain of differences: of the one that is stored, under way, or asked for."""
+    """A checkpoint in a chain of differences: that is stored, under way, or asked for."""
 
+    has_link: bool = False
+    diffs: int = 0
     base_s: float = 0.0
     taken_s: float = 0.0
     total: float = 0.0
     last: float = 0.0
     reads: float = 0.0
     writes: float = 0.0
-    diffs: int = 0
-    has_link: bool = False
 
 
 class FlowRow(Row):
-    """A flow; of a save what it holds, of lost nodes the answer, and who they are."""
+    """What goes on beside the foreground, or in it where something may slow it."""
 
+    # What it is of; of lost nodes the answer, lists of who is down and who has to be placed.
     kind: int = 0
     save: int = 0
     answer: int = 0
     down: int = 0
     place: int = 0
-    taken_marks: int = 0
+
+    # Volume, what is done of it, and the line that it moves on.
     volume: float = 0.0
     done: float = 0.0
     done_then: float = 0.0
@@ -469,21 +560,26 @@ class FlowRow(Row):
     limit: float = 0.0
     share: float = 0.0
     ends_at: float = 0.0
+    opened_s: float = 0.0
+
+    # Links; while rates are found, whether it still rises, and its rate.
+    linked: bool = False
+    uses: Six
+    rises: bool = False
     taken_rate: float = 0.0
+
+    # What a save holds, and since when it or a load goes on.
     writes: float = 0.0
     taken_s: float = 0.0
     taken_slowdown_s: float = 0.0
     taken_updates_lost: float = 0.0
     taken_reads: float = 0.0
+    taken_marks: int = 0
     began_s: float = 0.0
-    opened_s: float = 0.0
-    linked: bool = False
-    rises: bool = False
-    uses: Six
 
 
 class ComingRow(Row):
-    """A plan."""
+    """Machines on their way: lists of whom they are for, and how long it takes."""
 
     hit: int = 0
     lost: int = 0
@@ -491,12 +587,12 @@ class ComingRow(Row):
 
 
 class NodeRow(Row):
-    """A node; of a server when its shard was last set back."""
+    """A node; of a server also when its shard was last set back."""
 
     generation: int = 0
-    back_epoch: int = 0
     placed_s: float = 0.0
     set_back_s: float = 0.0
+    back_epoch: int = 0
 
 
 class ShardRow(Row):

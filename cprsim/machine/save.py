@@ -8,21 +8,10 @@ import math
 
 from cprsim.contract import rules
 from cprsim.machine import attempts, flows, marks, recovery, schedules, state
+from cprsim.machine.codes import CORRUPT, DIFFERENCES, IN_VAIN, NO_TIER, NONE
 from cprsim.machine.differences import ASKED
-from cprsim.machine.rows import (
-    AWAITING,
-    CORRUPT,
-    DIFFERENCES,
-    IN_VAIN,
-    NO,
-    NO_TIER,
-    NONE,
-    SAVING_IT,
-    SNAPSHOT,
-    TURN,
-    VERIFYING,
-    Running,
-)
+from cprsim.machine.phases import AWAITING, BLOCKING_SAVE, SNAPSHOT, TURN, VERIFYING
+from cprsim.machine.rows import Running
 from cprsim.machine.work import begin, wait
 
 _NOBODY = 0
@@ -77,7 +66,7 @@ def _hold_up(it: Running, number: int) -> None:
     run.saving, run.hold_s = number, run.now
     if row.blocking:
         hold = it.transfers[row.transfer]
-        begin(it, SAVING_IT, hold, hold.volume, hold.limit)
+        begin(it, BLOCKING_SAVE, hold, hold.volume, hold.limit)
     else:
         wait(it, SNAPSHOT, row.snapshot_s)
 
@@ -94,9 +83,9 @@ def go_on(it: Running) -> None:
     run = it.run
     phase, left = run.held, run.held_left
     run.held = NONE
-    if rules.r9_is_void(run.depth, _NOBODY, NO):
+    if rules.r9_is_void(run.depth, _NOBODY, False):
         run.phase = TURN
-    elif phase == SAVING_IT:
+    elif phase == BLOCKING_SAVE:
         hold = it.transfers[it.saves[run.saving].transfer]
         begin(it, phase, hold, left, hold.limit)
     else:
@@ -123,7 +112,7 @@ def held_up(it: Running) -> None:
             return
         schedules.skip(it, number)
     if run.flows:
-        flows.settle(it, NO, 0.0)
+        flows.settle(it, False, 0.0)
 
 
 def save_the_end(it: Running) -> None:

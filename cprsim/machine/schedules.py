@@ -10,18 +10,9 @@ from typing import Any
 from cprsim.closed_form import intervals
 from cprsim.contract import growing, learned, rules
 from cprsim.machine import outside
+from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SAVING
 from cprsim.machine.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link, last_link
-from cprsim.machine.rows import (
-    CHAINS,
-    DIFFERENCES,
-    GROWING,
-    LEARNED,
-    NONE,
-    ROTATIONS,
-    SAVING,
-    Running,
-    part,
-)
+from cprsim.machine.rows import Running, part
 
 _ROUNDING = rules.ROUNDING
 

@@ -1,8 +1,10 @@
 """Starts and ends: what they take, and whether the compile cache is warm (semantics 36)."""
 
 from cprsim.contract import rules
+from cprsim.machine.codes import MORE_STARTS
 from cprsim.machine.node_lists import SEVERITY, STRUCK
-from cprsim.machine.rows import MORE_STARTS, STARTING, YES, Running
+from cprsim.machine.phases import STARTING
+from cprsim.machine.rows import Running
 from cprsim.machine.work import wait
 
 _SCHEDULE, _COLD, _WARM, _SHUTDOWN = range(4)
@@ -16,7 +18,7 @@ def failed(it: Running) -> None:
 
 def stop(it: Running, until_s: float) -> None:
     """Have the job stop; it gets no nodes before `until_s`."""
-    it.run.stops, it.run.until_s = YES, until_s
+    it.run.stops, it.run.until_s = True, until_s
 
 
 def scheduled_s(it: Running) -> float:
@@ -41,7 +43,7 @@ def start(it: Running, phase: int) -> None:
 
 def warmed(it: Running) -> None:
     """All processes are up, and what they have compiled is in the cache."""
-    it.run.warm = YES
+    it.run.warm = True
 
 
 def give_back(it: Running, phase: int) -> None:

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from cprsim.contract import rules
 from cprsim.machine import marks, node_lists
+from cprsim.machine.codes import NONE, TIERS
 from cprsim.machine.node_lists import FIRST
-from cprsim.machine.rows import NONE, TIERS, ZERO, Running, part
+from cprsim.machine.rows import Running, part
 
 _START = rules.VERIFIED
 
@@ -236,7 +237,7 @@ def _mirrored(it: Running) -> Held:
     trained_s = run.progress_s - run.returned_s
     steps = math.floor(trained_s / plan.step_s) - plan.behind
     if steps <= 0:
-        return Held(run.returned_s, run.returned_slowdown_s, run.returned_updates_lost, 1.0, ZERO)
+        return Held(run.returned_s, run.returned_slowdown_s, run.returned_updates_lost, 1.0, 0)
     share = min(steps * plan.step_s / trained_s, 1.0)
     slower_s = run.slowdown_s - run.returned_slowdown_s
     return Held(
@@ -244,5 +245,5 @@ def _mirrored(it: Running) -> Held:
         run.returned_slowdown_s + share * slower_s,
         run.returned_updates_lost,
         1.0,
-        ZERO,
+        0,
     )

@@ -14,8 +14,9 @@ from cprsim.machine import (
     withdrawals,
     work,
 )
-from cprsim.machine.rows import (
+from cprsim.machine.phases import (
     ARRIVING,
+    BLOCKING_SAVE,
     DETECTING,
     DRAINING,
     ENDING,
@@ -28,14 +29,13 @@ from cprsim.machine.rows import (
     MOVING_ROWS,
     OVER,
     RESTARTING,
-    SAVING_IT,
     SNAPSHOT,
     STARTING,
     TAKING_OVER,
     TURN,
     VERIFYING,
-    Running,
 )
+from cprsim.machine.rows import Running
 
 
 def start(it: Running) -> None:
@@ -82,7 +82,7 @@ def _follow(it: Running) -> None:
 def _struck(it: Running) -> None:
     """A failure has cut into what was under way, or, of training, news of a flow."""
     run, phase = it.run, it.run.phase
-    if phase in (SAVING_IT, SNAPSHOT, VERIFYING):
+    if phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
         save.cut(it)
     elif phase in (LOADING, RESTARTING):
         recovery.struck_again(it)
@@ -93,7 +93,7 @@ def _struck(it: Running) -> None:
 def _ended(it: Running) -> None:
     """What was under way has come to its end."""
     run, phase = it.run, it.run.phase
-    if phase in (SAVING_IT, SNAPSHOT):
+    if phase in (BLOCKING_SAVE, SNAPSHOT):
         save.held_up(it)
     elif phase == DETECTING:
         recovery.noticed(it)

@@ -16,8 +16,10 @@ from cprsim.machine import (
 )
 from cprsim.machine.answers import by_rule
 from cprsim.machine.beside import beside
+from cprsim.machine.codes import NONE, NOT_AHEAD, REPLACING
 from cprsim.machine.node_lists import DOWN
-from cprsim.machine.rows import NONE, NOT_AHEAD, OVER, REPLACING, TRAINING, Running
+from cprsim.machine.phases import OVER, TRAINING
+from cprsim.machine.rows import Running
 from cprsim.machine.turns import in_turn
 from cprsim.machine.work import begin
 

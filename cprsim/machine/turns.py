@@ -2,7 +2,8 @@
 
 from cprsim.contract import rules
 from cprsim.machine import state
-from cprsim.machine.rows import SAVE, ZERO, Running
+from cprsim.machine.codes import SAVE
+from cprsim.machine.rows import Running
 
 _ROUNDING = rules.ROUNDING
 
@@ -58,7 +59,7 @@ def in_turn(it: Running) -> bool:
         run.idle_saves = 0
     if saves:
         state.set_last(
-            it, ZERO, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, ZERO), save.reads
+            it, 0, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, 0), save.reads
         )
         tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
         tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s

@@ -1,8 +1,10 @@
 """Machines on their way for nodes that are down, and failures of others meanwhile."""
 
 from cprsim.machine import cursors, node_lists
+from cprsim.machine.codes import MORE_ROOM, NONE
 from cprsim.machine.node_lists import AWAY, COUNT, NEW, SPARE, STRUCK, WITHDRAWN
-from cprsim.machine.rows import DETECTING, MORE_ROOM, NONE, Running, close_up
+from cprsim.machine.phases import DETECTING
+from cprsim.machine.rows import Running, close_up
 from cprsim.machine.work import wait
 
 

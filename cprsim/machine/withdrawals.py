@@ -4,19 +4,12 @@ from cprsim.contract import rules
 from cprsim.failures.hit import SEVERITIES
 from cprsim.machine import node_lists, starts
 from cprsim.machine.answers import by_rule, load
+from cprsim.machine.codes import NEARING, NONE, RETURNING
 from cprsim.machine.fabric import open_flow
 from cprsim.machine.flows import join_down, settle, two_lists
 from cprsim.machine.node_lists import DOWN, NEW, SEVERITY, WITHDRAWN
-from cprsim.machine.rows import (
-    LEAVING,
-    MOVING_ROWS,
-    NEARING,
-    NO,
-    NONE,
-    RETURNING,
-    TURN,
-    Running,
-)
+from cprsim.machine.phases import LEAVING, MOVING_ROWS, TURN
+from cprsim.machine.rows import Running
 from cprsim.machine.work import begin, wait
 
 _MOVED = 0  # room for the rows that are moved
@@ -67,7 +60,7 @@ def left(it: Running) -> None:
     flow = it.flows[open_flow(it, RETURNING, it.transfers[0], left_s)]
     flow.answer, flow.down, flow.place = it.answers[run.leave].fills, down, place
     run.knows_degraded = False
-    settle(it, NO, 0.0)
+    settle(it, False, 0.0)
     _taken(it)
 
 
@@ -76,7 +69,7 @@ def _taken(it: Running) -> None:
     run = it.run
     run.phase = TURN
     run.window += 1
-    run.leaving = NO
+    run.leaving = False
     if not run.stops:
         await_next(it)
 

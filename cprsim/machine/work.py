@@ -5,17 +5,11 @@ from typing import Any
 
 from cprsim.contract import rules
 from cprsim.machine import outside
+from cprsim.machine.codes import FOREGROUND, NONE
 from cprsim.machine.fabric import close_flow, open_flow
 from cprsim.machine.flows import settle
-from cprsim.machine.rows import (
-    AWAITING,
-    CAUSE_OF,
-    FOREGROUND,
-    NO,
-    NONE,
-    TRAINING,
-    Running,
-)
+from cprsim.machine.phases import AWAITING, CAUSE_OF, TRAINING
+from cprsim.machine.rows import Running
 
 _ROUNDING = rules.ROUNDING
 
@@ -68,7 +62,7 @@ def go_on(it: Running) -> bool:
         if run.next_end_s <= run.now:
             if run.phase == TRAINING:
                 run.progress_s = run.from_s + run.done
-            settle(it, NO, 0.0)
+            settle(it, False, 0.0)
         over = over or _stops(it, fails)
     if over:
         _charge(it, alone)

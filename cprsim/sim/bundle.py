@@ -2,10 +2,9 @@
 
 from typing import Any
 
+from cprsim.machine.codes import CAUSES, TIERS
 from cprsim.machine.node_lists import FIRST, FIXED
 from cprsim.machine.rows import (
-    CAUSES,
-    TIERS,
     ComingRow,
     DrawsRow,
     FlowRow,

@@ -5,8 +5,9 @@ from typing import Any
 from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.machine import cursors
+from cprsim.machine.codes import OTHER
 from cprsim.machine.node_lists import COUNT, FIRST, FIXED, SEVERITY, SPARE, STRUCK
-from cprsim.machine.rows import OTHER, NodeRow, PlanRow, RunRow
+from cprsim.machine.rows import NodeRow, PlanRow, RunRow
 from cprsim.sim.drawn import FailureDraws
 
 #: Of timelines that don't know of how many nodes they are.

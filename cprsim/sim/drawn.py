@@ -18,7 +18,8 @@ from cprsim.failures.notice import Notices
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.job.platform import Outages
 from cprsim.job.start import Starts
-from cprsim.machine.rows import ABSOLUTE, LIVES, NONE, OTHER, RENEWAL, SHARED, DrawsRow
+from cprsim.machine.codes import ABSOLUTE, LIVES, NONE, OTHER, RENEWAL, SHARED
+from cprsim.machine.rows import DrawsRow
 from cprsim.sim.resolved import ResolvedPlan
 
 #: Places of one kind of number, and how many there are.

@@ -23,7 +23,7 @@ from cprsim.contract.ledger import CAUSES
 from cprsim.errors import NowhereError, RunError
 from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Timeline
-from cprsim.machine import attempts, rows, save, turn
+from cprsim.machine import attempts, codes, phases, save, turn
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, STRUCK
 from cprsim.machine.work import wait
 from cprsim.sim.observer import BackgroundTask, Observer
@@ -35,20 +35,20 @@ NAMES = ("train", "save", "load", "reschedule", "detect", "stall", "verify", "st
 assert set(NAMES) < set(CAUSES)
 #: What a flow is, of those that observers see.
 _KINDS = {
-    rows.SAVING: "save",
-    rows.REPLACING: "reschedule",
-    rows.RETURNING: "reschedule",
-    rows.FILLING: "load",
+    codes.SAVING: "save",
+    codes.REPLACING: "reschedule",
+    codes.RETURNING: "reschedule",
+    codes.FILLING: "load",
 }
 _WAYS_OUT = {
-    rows.TOO_MANY: "make failures rarer or saves cheaper",
-    rows.TOO_RARELY_SAVED: "save more often, or make failures rarer or saves cheaper",
-    rows.TOO_OFTEN_SAVED: "save less often",
-    rows.ONLY_SAVES: "it only saves; give a longer interval",
-    rows.IN_VAIN: "make saves and loads fail less often, or outages shorter or rarer",
-    rows.CORRUPT: "verify more often, or make silent faults rarer",
-    rows.DRAINED_IN_VAIN: "make false alarms rarer, or give a shorter costs.drain",
-    rows.HELD_SHORTLY: "make failures rarer",
+    codes.TOO_MANY: "make failures rarer or saves cheaper",
+    codes.TOO_RARELY_SAVED: "save more often, or make failures rarer or saves cheaper",
+    codes.TOO_OFTEN_SAVED: "save less often",
+    codes.ONLY_SAVES: "it only saves; give a longer interval",
+    codes.IN_VAIN: "make saves and loads fail less often, or outages shorter or rarer",
+    codes.CORRUPT: "verify more often, or make silent faults rarer",
+    codes.DRAINED_IN_VAIN: "make false alarms rarer, or give a shorter costs.drain",
+    codes.HELD_SHORTLY: "make failures rarer",
 }
 #: A job won't end either whose controller asks so often in a row for next to no training. A
 #: schedule may have ten million saves, so a hundredth of that is no step of any.
@@ -92,7 +92,7 @@ class Outside:
         if self.observer is None or flow.kind not in _KINDS:
             return
         kind: Any = _KINDS[flow.kind]
-        if flow.kind == rows.SAVING:
+        if flow.kind == codes.SAVING:
             task = BackgroundTask(kind, self._rows.saves[flow.save].tier)
         else:
             down = self._loss(flow.down)
@@ -104,12 +104,12 @@ class Outside:
 
     def given_up(self, why: int) -> NoReturn:
         """Raise the error of a run that gets nowhere, or that asks for what there isn't."""
-        if why == rows.NO_TIER:
+        if why == codes.NO_TIER:
             self._resolved.save(self._resolved.plan.last_save)
-        if why == rows.NO_LOAD:
+        if why == codes.NO_LOAD:
             for answer in self._rows.answers:
                 self._resolved.load(answer, self._resolved.servers, 1.0)
-        if why == rows.HELD_SHORTLY and self.it.plan.allocated:
+        if why == codes.HELD_SHORTLY and self.it.plan.allocated:
             raise self._nowhere(f"give a longer job.allocation, or {_WAYS_OUT[why]}")
         raise self._nowhere(_WAYS_OUT[why])
 
@@ -231,9 +231,9 @@ class OwnController(Outside):
         if not nodes.drains_to(ready):
             spares = counted(ready, "spare machine")
             raise RunError(f"{counted(nodes.nodes, 'node')} can't be drained to {spares}")
-        attempts.vain(self.it, rows.DRAINED_IN_VAIN)
+        attempts.vain(self.it, codes.DRAINED_IN_VAIN)
         run.drain_by_s, run.drained_nodes = drain.deadline_s, nodes.nodes
-        wait(self.it, rows.DRAINING, drain.takes_s)
+        wait(self.it, phases.DRAINING, drain.takes_s)
 
     def answer(self, down: int) -> int:
         """Ask it what to do about a failure."""
@@ -267,18 +267,18 @@ class OwnController(Outside):
 
     def unusable(self, tier: int, corrupt: bool) -> None:
         names = [each.save.tier for each in self._resolved.plan.schedules]
-        name = names[tier] if tier != rows.NONE else self._resolved.plan.tiers[-1].name
+        name = names[tier] if tier != codes.NONE else self._resolved.plan.tiers[-1].name
         self._controller.tell(Unusable(self.now(), name, corrupt))
 
     def resumed(self, tier: int, anew: bool) -> None:
         flows, count = self.it.flows, self.it.run.flows
-        pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == rows.SAVING]
+        pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == codes.SAVING]
         source = self._resolved.plan.schedules[tier].save.tier if anew and tier >= 0 else None
         self._controller.tell(Resumed(self.now(), () if anew else tuple(pending), source))
 
     def noticed(self, deadline_s: float, alarm: int) -> None:
         """A failure of the struck is announced, or that false alarm comes."""
-        if alarm == rows.NONE:
+        if alarm == codes.NONE:
             loss = self._loss(STRUCK)
         else:
             self._alarm_nodes = self._alarm_nodes or self.draws.alarm_nodes()

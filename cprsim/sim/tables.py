@@ -31,15 +31,9 @@ from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
 from cprsim.job.start import mean_start
 from cprsim.job.transfer import Transfer, uncontended_rate
+from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SCHEDULED
 from cprsim.machine.rows import (
-    CHAINS,
-    DIFFERENCES,
-    GROWING,
-    LEARNED,
     LINKS,
-    NONE,
-    ROTATIONS,
-    SCHEDULED,
     AnswerRow,
     CaseRow,
     PlanRow,
@@ -325,7 +319,7 @@ class PlanRows:
         capacity = self._resolved.costs.capacities[link]
         return users <= 1 or drawn <= capacity * (1 - _MARGIN)
 
-    # --- What a controller of its own asks for -----------------------------------------------------
+    # --- What a controller of its own asks for ------------------------------------------------------
 
     def number_of_save(self, save: Save) -> int:
         """The number of a save, a new one if need be."""

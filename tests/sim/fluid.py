@@ -7,7 +7,8 @@ from typing import Any
 
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine import fabric
-from cprsim.machine.rows import LINKS, NONE, SAVING, FlowRow, RunRow, TransferRow
+from cprsim.machine.codes import NONE, SAVING
+from cprsim.machine.rows import LINKS, FlowRow, RunRow, TransferRow
 from cprsim.sim.bundle import Rows
 
 

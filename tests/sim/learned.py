@@ -6,18 +6,9 @@ from typing import Any
 
 from cprsim.contract import Mirror, Save, Schedule, rules
 from cprsim.machine import state
+from cprsim.machine.codes import NONE, TIERS
 from cprsim.machine.node_lists import COUNT, FIRST
-from cprsim.machine.rows import (
-    NONE,
-    TIERS,
-    NodeRow,
-    PlanRow,
-    RunRow,
-    SaveRow,
-    ScheduleRow,
-    ShardRow,
-    TierRow,
-)
+from cprsim.machine.rows import NodeRow, PlanRow, RunRow, SaveRow, ScheduleRow, ShardRow, TierRow
 
 _LIST = 0
 
