@@ -17,6 +17,7 @@ import numpy as np
 
 from cprsim.batch import support
 from cprsim.machine import outside, rows
+from cprsim.machine.codes import NONE
 
 #: Why nothing is compiled; empty where Numba compiles.
 _REASON = ""
@@ -130,18 +131,20 @@ def _close_up(rows: Any, place: int, count: int) -> None:
         rows[later] = rows[later + 1]
 
 
+def _nothing(*_told: Any) -> None:
+    """In place of what tells those outside: there are none."""
+
+
+def _no_number(*_asked: Any) -> Any:
+    return np.int64(NONE)
+
+
 def _silent() -> dict[Any, Any]:
-    """What nobody outside is told of; each by as many arguments."""
+    """What stands in place of each function that speaks to those outside."""
+    nothing, no_number = _made(_nothing), _made(_no_number)
     told = [each for each in vars(outside).values() if isinstance(each, FunctionType)]
-    by_count = {
-        1: _made(lambda it: None, inline="always"),
-        2: _made(lambda it, one: None, inline="always"),
-        3: _made(lambda it, one, two: None, inline="always"),
-        4: _made(lambda it, one, two, three: None, inline="always"),
-    }
-    found = {each: by_count[each.__code__.co_argcount] for each in told}
-    number = _made(lambda it, down: np.int64(-1), inline="always")
-    return found | {outside.answer: number, outside.by_rule: number}
+    numbers = {outside.answer: no_number, outside.by_rule: no_number}
+    return dict.fromkeys(told, nothing) | numbers
 
 
 SOURCES = support.sources()

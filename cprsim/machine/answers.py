@@ -1,4 +1,4 @@
-"""`cprsim.contract.answers`: which answer a loss has, and what it loads."""
+"""Which answer a loss has, and what it loads."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`cprsim.sim.attempts`, `limits` and `spares`: what turns out void, and who gets nowhere."""
+"""What turns out in vain, who gets nowhere, and machines that stand ready."""
 
 from typing import Any
 

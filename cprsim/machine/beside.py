@@ -1,6 +1,7 @@
 """Training beside saves in the background that disturb neither it nor each other, in few steps.
 
-The same sums as of one thing after the other. What is under way stands in the rows of tiers, one save in each; whoever goes on from here finds it among the flows again.
+The same sums as of one thing after the other. What is under way stands in the rows
+of tiers, one save in each; whoever goes on from here finds it among the flows again.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""One run's way through its failures: `cprsim.failures.timeline` and `nodes`.
+"""One run's way through its failures.
 
 Lives of nodes end in the order of a tournament: a tree of the earlier of two, so that each life
 that ends, and each node that is placed, costs the logarithm of their number.

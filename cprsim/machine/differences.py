@@ -1,4 +1,4 @@
-"""`cprsim.contract.differences`: a baseline, and saves of what was modified since."""
+"""A baseline, and saves of what was modified since."""
 
 from cprsim.closed_form.incremental import rebaseline_pays
 from cprsim.contract import differences

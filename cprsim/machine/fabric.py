@@ -1,4 +1,4 @@
-"""`cprsim.sim.fabric`: who moves how fast when several transfers share links."""
+"""Flows: who moves how fast when several transfers share links."""
 
 import math
 from typing import Any

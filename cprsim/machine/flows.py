@@ -1,7 +1,4 @@
-"""What goes on while the job trains: saves, machines on their way, shards that are filled.
-
-`cprsim.sim.background`, and of `cprsim.sim.recovery` the replacement in the background.
-"""
+"""What goes on while the job trains: saves, machines on their way, shards that are filled."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is wrong and right with what was trained and saved: of `cprsim.sim.state` what marks say."""
+"""What is wrong and right with what was trained and saved."""
 
 from typing import Any
 

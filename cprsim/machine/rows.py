@@ -632,7 +632,7 @@ class Running(NamedTuple):
     rated: Any  # transfers that are made up
 
 
-def close_up(rows: Any, place: int, count: int) -> None:
+def close_up(rows: Any, place: int, count: int) -> None:  # noqa: ARG001  (records need it)
     """Leave one of the first `count` rows out; those after it move up."""
     rows.append(rows.pop(place))
 

@@ -1,8 +1,4 @@
-"""`cprsim.contract.schedules`: which save is due, and what moves that on.
-
-And the words of the contract for which save comes next: chains, intervals that grow or are learned,
-rotations.
-"""
+"""Which save is due, and what moves that on: schedules and sequences of saves."""
 
 import math
 from typing import Any

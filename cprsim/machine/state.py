@@ -1,4 +1,4 @@
-"""`cprsim.sim.state`: what the job has learned, what of it is safe and where, what was lost."""
+"""What the job has learned, what of it is safe and where, and what was lost."""
 
 import math
 from typing import Any, NamedTuple

@@ -43,6 +43,7 @@ class Numbers:
         return (len(self._of) - 1) << _SHIFT
 
     def __getitem__(self, place: int) -> Any:
+        """Return the number at a place."""
         return self._of[place >> _SHIFT](place & (MANY - 1))
 
 
@@ -54,6 +55,7 @@ class Drawn:
         self._drawn: list[float] = []
 
     def __call__(self, number: int) -> float:
+        """Return the number of that place."""
         while number >= len(self._drawn):
             self._drawn += self._draw(_BLOCK)
         return self._drawn[number]

@@ -72,23 +72,28 @@ class Outside:
     # --- Observers -------------------------------------------------------------------------------
 
     def span(self, cause: int, start_s: float, end_s: float) -> None:
+        """Time went to a cause."""
         if self.observer is not None:
             self.observer.span(NAMES[cause], start_s, end_s)
 
     def slowed(self, by_s: float) -> None:
+        """The training of the last span took so much longer."""
         if self.observer is not None:
             self.observer.slowed(by_s)
 
     def failure(self) -> None:
+        """A failure strikes now."""
         if self.observer is not None:
             self.observer.failure(self.it.run.now, self._hit(STRUCK))
 
     def answered(self, answer: int) -> None:
+        """The last failure, or a silent fault, is answered."""
         if self.observer is not None:
             run = self.it.run
             self.observer.answered(self._rows.answers[answer], run.progress_s, run.slowdown_s)
 
     def ended(self, flow: Any, completed: bool) -> None:
+        """A flow ends, or is given up."""
         if self.observer is None or flow.kind not in _KINDS:
             return
         kind: Any = _KINDS[flow.kind]
@@ -137,29 +142,36 @@ class Outside:
     # --- Timelines of other kinds ----------------------------------------------------------------
 
     def begin_failures(self) -> None:
+        """The job runs from now on."""
         self._cursor = self._timeline.cursor()
         self._follow()
 
     def look_ahead(self) -> None:
+        """List whom the next failure is to take down."""
         self._list(self._cursor.ahead())
 
     def strike(self) -> None:
+        """List whom the failure at this instant takes down."""
         self._list(self._cursor.strike())
         self._follow()
 
     def replace(self, number: int) -> None:
+        """The nodes of a list are placed anew."""
         self._cursor.replace(self._hit(number), self.it.run.now)
         self._follow()
 
     def resume(self) -> None:
+        """The job can be hit again."""
         self._cursor.resume(self.it.run.now)
         self._follow()
 
     def pause(self) -> None:
+        """The job runs on no nodes."""
         self._cursor.pause(self.it.run.now)
         self._follow()
 
     def go_on(self) -> None:
+        """It runs again after a pause."""
         self._cursor.go_on(self.it.run.now)
         self._follow()
 
@@ -178,6 +190,7 @@ class OwnController(Outside):
     """The same where the plan has a controller, a rule or a sequence of its own."""
 
     def begin(self, timeline: Timeline, observer: Observer | None) -> None:
+        """Another run begins."""
         super().begin(timeline, observer)
         self._controller = self._resolved.plan.start()
         self._tiny_steps = 0
@@ -257,20 +270,25 @@ class OwnController(Outside):
         return number
 
     def saved(self, number: int, stored: bool) -> None:
+        """Tell that training may go on after a save."""
         self._controller.tell(Saved(self.now(), self._rows.saves[number], stored))
 
     def landed(self, number: int) -> None:
+        """Tell that a save in the background is stored."""
         self._controller.tell(Stored(self.now(), self._rows.saves[number]))
 
     def skipped(self, number: int) -> None:
+        """Tell that a save was void."""
         self._controller.tell(Void(self.now(), self._rows.saves[number]))
 
     def unusable(self, tier: int, corrupt: bool) -> None:
+        """Tell that the last checkpoint of a tier is of no use."""
         names = [each.save.tier for each in self._resolved.plan.schedules]
         name = names[tier] if tier != codes.NONE else self._resolved.plan.tiers[-1].name
         self._controller.tell(Unusable(self.now(), name, corrupt))
 
     def resumed(self, tier: int, anew: bool) -> None:
+        """Tell that training goes on."""
         flows, count = self.it.flows, self.it.run.flows
         pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == codes.SAVING]
         source = self._resolved.plan.schedules[tier].save.tier if anew and tier >= 0 else None

@@ -319,7 +319,7 @@ class PlanRows:
         capacity = self._resolved.costs.capacities[link]
         return users <= 1 or drawn <= capacity * (1 - _MARGIN)
 
-    # --- What a controller of its own asks for ------------------------------------------------------
+    # --- What a controller of its own asks for
 
     def number_of_save(self, save: Save) -> int:
         """The number of a save, a new one if need be."""

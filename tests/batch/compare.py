@@ -15,8 +15,8 @@ from cprsim.batch import engine as batch
 from cprsim.contract import Draining, Growing, Plan, Recover, Rotations
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
+from cprsim.machine import attempts
 from cprsim.scenario import Scenario
-from cprsim.sim import attempts
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 from cprsim.sim.observer import BackgroundTask
@@ -125,14 +125,14 @@ class Watcher(Recording):
         """Counts what turns out to be in vain, while it is open."""
         stack = ExitStack()
         for owner, name, what in (
-            (attempts.Attempts, "save_is_void", "void saves"),
-            (attempts.Attempts, "load_has_failed", "failed loads"),
-            (attempts._Away, "within", "of an outage"),
+            (attempts, "save_is_void", "void saves"),
+            (attempts, "load_has_failed", "failed loads"),
+            (attempts, "_was_away", "of an outage"),
         ):
             stack.enter_context(patch.object(owner, name, self._counting(owner, name, what)))
         return stack
 
-    def _counting(self, owner: type, name: str, what: str) -> Callable[..., bool]:
+    def _counting(self, owner: Any, name: str, what: str) -> Callable[..., bool]:
         asked = getattr(owner, name)
 
         def ask(*arguments: Any) -> bool:

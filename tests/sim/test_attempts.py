@@ -20,7 +20,7 @@ from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.job.platform import Outages
 from cprsim.scenario import Scenario
-from cprsim.sim import attempts
+from cprsim.sim import drawn
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.sim.observer import BackgroundTask
 from cprsim.testing import Recording, assert_time_adds_up
@@ -279,14 +279,14 @@ class Clockwork:
     """In place of a stream: the store is there for 45 s each time."""
 
     def __init__(self, *_: object, entity: int = 0) -> None:
-        self.random = lambda: 1.0
+        self.random = np.ones
 
-    def exponential(self, _mean_s: float) -> float:
-        return 45.0
+    def exponential(self, _mean_s: float, count: int) -> Any:
+        return np.full(count, 45.0)
 
 
 def test_what_an_outage_falls_into_is_in_vain(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "stream", Clockwork)
+    monkeypatch.setattr(drawn, "stream", Clockwork)
     # Away from 45 to 75, from 120 to 150, from 195 to 225.
     away = {"storage": {"outages": {"every": "45 s", "lasts": "30 s"}}}
 
@@ -306,8 +306,10 @@ def test_what_an_outage_falls_into_is_in_vain(job: Any, monkeypatch: pytest.Monk
 
 def test_outages_come_as_often_and_last_as_long_as_they_should() -> None:
     law = {"distribution": "gamma", "shape": 2.0, "mean": "10 s"}
-    away = attempts._Away(Outages.model_validate({"every": "30 s", "lasts": law}), 0, 0)
-    seen = [away.within(at_s, at_s + 1e-6) for at_s in np.arange(0.0, 400_000.0, 1.0)]
+    away = drawn._Away(Outages.model_validate({"every": "30 s", "lasts": law}), 0, 0)
+    starts_s, ends_s = np.array(away(30_000)).reshape(-1, 2).T
+    at_s = np.arange(0.0, 400_000.0, 1.0)
+    seen = starts_s[np.searchsorted(ends_s, at_s, side="right")] < at_s + 1e-6
 
     # A quarter of the time, in 10,000 cycles of 40 s: gaps vary by 30 s, lengths by 7 s.
     assert np.mean(seen) == pytest.approx(0.25, abs=4 * 0.75 * 0.25 * math.sqrt(1.5 / 10_000))
