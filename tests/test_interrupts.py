@@ -88,8 +88,8 @@ def interrupt_now_and_then(
     counted(f"{times} times, {sent} interrupts: ended after {longest_s:.1f} s at most")
 
 
-#: Of commands by themselves, in workers, and in the drawing library; the others, nightly.
-_ONE_OF_EACH = ("run", "sweep in workers", "timeline")
+#: Of commands by themselves and in workers; the others, nightly.
+_ONE_OF_EACH = ("timeline", "sweep in workers")
 
 
 @pytest.mark.slow

@@ -39,8 +39,15 @@ def test_wrong_bests_at_any_number_of_replications_are_those_of_the_page(kind):
     assert line in committed(), HINT
 
 
+#: Of searches, jobs of two kinds; the others, nightly.
+_SEARCHED = ("spread", "near")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(each, marks=[pytest.mark.nightly] * (each not in _SEARCHED)) for each in KINDS],
+)
 def test_wrong_bests_of_searches_are_those_of_the_page(kind):
     line = certified_row(kind)
 
