@@ -39,8 +39,8 @@ def test_wrong_bests_at_any_number_of_replications_are_those_of_the_page(kind):
     assert line in committed(), HINT
 
 
-#: Of searches, jobs of two kinds; the others, nightly.
-_SEARCHED = ("spread", "near")
+#: Of searches, jobs of one kind; the others, nightly.
+_SEARCHED = ("spread",)
 
 
 @pytest.mark.slow
