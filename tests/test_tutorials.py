@@ -4,20 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import one_of_each
 from tools.pages.walkthroughs import TUTORIALS, code, followed
-
-#: The longest of them is followed nightly.
-_LONGEST = "from-a-log"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(each, id=each.stem, marks=[pytest.mark.nightly] * (each.stem == _LONGEST))
-        for each in TUTORIALS
-    ],
-)
+@pytest.mark.parametrize("page", one_of_each(("your-cluster",), TUTORIALS, lambda page: page.stem))
 def test_a_tutorial_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
 

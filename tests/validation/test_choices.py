@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.tiers import one_of_each
 from tools.pages.validation import PAGE
 from tools.validation.choices_section import (
     COUNTS,
@@ -39,15 +40,8 @@ def test_wrong_bests_at_any_number_of_replications_are_those_of_the_page(kind):
     assert line in committed(), HINT
 
 
-#: Of searches, jobs of one kind; the others, nightly.
-_SEARCHED = ("spread",)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(each, marks=[pytest.mark.nightly] * (each not in _SEARCHED)) for each in KINDS],
-)
+@pytest.mark.parametrize("kind", one_of_each(("spread",), KINDS))
 def test_wrong_bests_of_searches_are_those_of_the_page(kind):
     line = certified_row(kind)
 

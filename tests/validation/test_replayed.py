@@ -20,7 +20,7 @@ def committed() -> str:
     return text[start : text.index("\n## ", start)]
 
 
-#: Of the others, nightly.
+#: Of those that are not nightly.
 MARKS = {QUICK: (), "LANL 8, whole life, 164 nodes": pytest.mark.slow}
 
 
