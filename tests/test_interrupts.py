@@ -16,6 +16,7 @@ import pytest
 from cprsim.basics.interrupts import INTERRUPTS
 from tests.compiled import compiled
 from tests.interrupted import SOURCE, Ended, interrupted
+from tests.tiers import one_of_each
 from tests.waiting import HANGS_S
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -88,23 +89,16 @@ def interrupt_now_and_then(
     counted(f"{times} times, {sent} interrupts: ended after {longest_s:.1f} s at most")
 
 
-#: Of commands by themselves, in workers, and in the drawing library; the others, nightly.
-_ONE_OF_EACH = ("run", "sweep in workers", "timeline")
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[pytest.mark.nightly] * (n not in _ONE_OF_EACH)) for n in COMMANDS],
-)
+@pytest.mark.parametrize("name", one_of_each(("timeline", "sweep in workers"), COMMANDS))
 def test_two_interrupts_end_a_command(name: str, library: Path, tmp_path: Path, counted) -> None:
     interrupt_now_and_then(library, tmp_path, COMMANDS[name], TIMES, counted)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("name", ["train", pytest.param("validate", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", one_of_each(("train",), WITH_TORCH))
 def test_two_interrupts_end_members_too(name: str, library: Path, tmp_path: Path, counted) -> None:
     pytest.importorskip("torch")
     interrupt_now_and_then(library, tmp_path, WITH_TORCH[name], TIMES, counted)

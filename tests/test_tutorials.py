@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import one_of_each
 from tools.pages.walkthroughs import TUTORIALS, code, followed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", one_of_each(("your-cluster",), TUTORIALS, lambda page: page.stem))
 def test_a_tutorial_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
 

@@ -73,6 +73,19 @@ def by_job(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
     return tables
 
 
+def noticed_late(systems: Sequence[str] = SYSTEMS) -> Strategy:
+    """The same where noticing a failure takes 40 s, in which the other nodes fail, too."""
+
+    def late(tables: Keys) -> Keys:
+        return tables | {
+            "cluster": tables["cluster"] | {"holds_nodes": True},
+            "costs": tables["costs"] | {"detect": "40 s"},
+            "failures": tables["failures"] | {"during_recovery": True, "while_waiting": True},
+        }
+
+    return by_job(systems).map(late)
+
+
 @st.composite
 def exactly(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
     """So many failures, over the useful time."""
@@ -341,7 +354,7 @@ def _load(draw: st.DrawFn, most: float) -> str:
 
 
 def _delay(draw: st.DrawFn, costs: Keys) -> None:
-    costs["detect"] = seconds(between(draw, 5.0, 40.0) if draw(YES) else 0.0)
+    costs["detect"] = seconds(5 * draw(SHARES))
     kind = draw(st.sampled_from(["none", "fixed", "law"]))
     if kind == "fixed":
         costs["reschedule"] = seconds(30 * draw(SHARES))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cprsim.testing import scenarios
 from tests.batch import harsh
 from tests.batch.compare import Seen, assert_often, compare
+from tests.tiers import one_of_each
 
 Strategy = st.SearchStrategy[dict[str, Any]]
 
@@ -58,6 +59,18 @@ def test_when_failures_are_announced(answer: str, tmp_path: Path) -> None:
 
     of_answer = {"save": {"EmergencySave": 20}, "drain": {"Draining": 20, "drains": 20}}
     assert_often(seen, runs=50, failures=100, saves=100, **of_answer[answer])
+
+
+#: Under accepted-loss the others train on, and none fails while one is noticed (semantics 11).
+_WAITING = [system for system in harsh.SYSTEMS if system != "accepted-loss"]
+
+
+@pytest.mark.parametrize("system", _WAITING)
+def test_when_others_fail_while_one_is_noticed(system: str) -> None:
+    number = 4000 + harsh.SYSTEMS.index(system)
+    seen = compared(harsh.noticed_late([system]), 12, [0, 1, 256], number)
+
+    assert_often(seen, runs=24, failures_in_a_detect=10)
 
 
 #: What must be met of a system, beside what is met of all.
@@ -121,7 +134,7 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     },
     "elastic": {
         "returns_of_lost_to_remote": 300,
-        "runs_with_withdrawn_servers": 25,
+        "runs_with_withdrawn_servers": 50,
         "reschedules_in_the_background": 80,
         "loads_in_the_background": 60,
         "training_goes_on_degraded": 100,
@@ -130,23 +143,13 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     "twin-groups": {"returns_of_lost_to_twins": 300, "returns_of_all_to_remote": 60},
 }
 
-#: Where all nodes wait for one, none can fail meanwhile unless the job keeps them.
-RARELY_WHILE_NOTICED = {"full": 1, "tiered": 0, "accepted-loss": 0}
-
-
 #: Of blocking saves, rows by priority, saves in the background, copies and codes, tiers, losses
 #: that are accepted, and fewer servers; the others, nightly.
 _ONE_OF_EACH = ("full", "cpr-mfu", "async", "ecrm", "tiered", "accepted-loss", "elastic")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "system",
-    [
-        pytest.param(each, marks=[pytest.mark.nightly] * (each not in _ONE_OF_EACH))
-        for each in harsh.SYSTEMS
-    ],
-)
+@pytest.mark.parametrize("system", one_of_each(_ONE_OF_EACH, harsh.SYSTEMS))
 def test_random_scenarios_of_all_kinds(system: str, tmp_path: Path) -> None:
     harsher = harsh.sources(tmp_path / "log.csv", [system]).values()
     strategy = st.one_of(*harsher, scenarios(systems=[system]))
@@ -159,7 +162,6 @@ def test_random_scenarios_of_all_kinds(system: str, tmp_path: Path) -> None:
         failures=450,
         failures_in_a_train=250,
         failures_in_a_load=6,
-        failures_in_a_detect=RARELY_WHILE_NOTICED.get(system, 5),
         failures_of_several_servers=30,
         failures_of_severity_cluster=2,
         failures_of_severity_process=10,

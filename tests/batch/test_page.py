@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cprsim.scenario import load_scenario
+from tests.tiers import one_of_each
 from tools.pages import batch as page
 
 TEXT = page.PAGE.read_text(encoding="utf-8")
@@ -16,17 +17,11 @@ def lines_of(path: Path) -> list[str]:
 
 
 #: Scenarios whose lines are computed again in a second or two; the others take up to a minute.
-QUICKLY = {"criteo-kaggle", "quickstart", "tiered"}
+QUICKLY = ("criteo-kaggle", "quickstart", "tiered")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(each, id=each.stem, marks=[pytest.mark.nightly] * (each.stem not in QUICKLY))
-        for each in page.SHIPPED
-    ],
-)
+@pytest.mark.parametrize("path", one_of_each(QUICKLY, page.SHIPPED, lambda path: path.stem))
 def test_the_page_has_the_policies_of_each_scenario(path: Path) -> None:
     if not page.is_there(path):
         pytest.skip(f"{path.name} needs a log that isn't here")

@@ -12,6 +12,7 @@ from cprsim.runs.engines import chosen
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.sim import engine as sim
 from tests.batch.compare import unlike
+from tests.tiers import one_of_each
 from tools.pages.batch import FEWER, REPLICATIONS, SHIPPED, is_there
 from tools.paths import SCENARIOS
 
@@ -34,19 +35,9 @@ def test_no_shipped_policy_is_refused(path: Path) -> None:
         assert engines == dict.fromkeys(scenario.policies, "batch")
 
 
-#: Copies and codes, tiers, silent faults; the others, nightly.
-_ONE_OF_EACH = ("quickstart", "tiered", "silent")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(
-            each, id=each.stem, marks=[pytest.mark.nightly] * (each.stem not in _ONE_OF_EACH)
-        )
-        for each in SHIPPED
-    ],
+    "path", one_of_each(("quickstart", "tiered"), SHIPPED, lambda path: path.stem)
 )
 def test_every_shipped_policy_is_played_alike(path: Path) -> None:
     scenario = loaded(path)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.tiers import one_of_each
+
 SIZE = 100_000_000  # bytes of each log
 SMALL = 200_000  # bytes of a log that takes nothing
 STEADY = 16  # MB that buffers and the allocator may take
@@ -118,13 +120,7 @@ def read(path: Path, reader: str) -> tuple[int, float]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc of Linux")
-@pytest.mark.parametrize(
-    "reader",
-    [
-        pytest.param(each, marks=[pytest.mark.nightly] * (each not in {"csv", "prometheus"}))
-        for each in FORMS
-    ],
-)
+@pytest.mark.parametrize("reader", one_of_each(("csv", "prometheus"), FORMS))
 def test_a_log_of_100_mb_takes_what_is_kept_of_it(reader, tmp_path):
     form, peaks = FORMS[reader], []
     for size in (SMALL, SIZE):

@@ -11,6 +11,7 @@ import pytest
 
 from tests.compiled import compiled
 from tests.faults.injected import SOURCE, Fault
+from tests.tiers import one_of_each
 from tests.waiting import HANGS_S
 
 #: Of how many calls of a case one goes wrong in the quick tests. In the slow ones each does, in all
@@ -57,10 +58,6 @@ def test_some_faults_leave_old_or_new(injected: Callable[..., None], name: str) 
     injected(name, (QUICK | OTHERS)[name], *Fault)
 
 
-#: A disk that is full, and a kill in the midst of writing; the others, nightly.
-_ONE_OF_EACH = (Fault.FULL, Fault.KILL_HALFWAY)
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("name", SLOW)
@@ -72,11 +69,7 @@ def test_any_fault_leaves_old_or_new(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "fault",
-    [
-        pytest.param(each, id=each.name, marks=[pytest.mark.nightly] * (each not in _ONE_OF_EACH))
-        for each in Fault
-    ],
+    "fault", one_of_each(("FULL", "KILL_HALFWAY"), Fault, lambda fault: fault.name)
 )
 def test_any_fault_of_a_study_leaves_old_or_new(
     injected: Callable[..., None], fault: Fault

@@ -1,1 +1,1 @@
-"""What the engines gave before they were rebuilt, and a command that compares."""
+"""Results of the engines before they are rebuilt, and a command that compares with them."""

@@ -1,13 +1,14 @@
-"""Freeze what the engines give, or compare with it.
+"""Write the results of the engines down, or compare with them.
 
-Run `python -m tests.frozen` (`make frozen`) to compare; `python -m tests.frozen freeze` writes
-tests/frozen/ anew, which is right only before engines are rebuilt.
+Run `python -m tests.frozen` (`make frozen`) to compare all, or name some of `batch`, `sim`,
+`watched` and `documents`. `python -m tests.frozen freeze` writes the results of today down: do
+that before the engines are rebuilt, not after.
 """
 
 import gzip
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,7 @@ from cprsim.errors import RunError
 from cprsim.history.recorder import record
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
-from tests.frozen.corpus import COMMANDS, REPLICATIONS, document, drawn, read, shipped, written
+from tests.frozen.corpus import REPLICATIONS, commands, document, drawn, read, shipped, written
 
 FOLDER: Final = Path(__file__).parent
 SCENARIOS, LEDGERS, TEXTS = FOLDER / "random.json.gz", FOLDER / "ledgers.npz", FOLDER / "texts.json"
@@ -37,7 +38,7 @@ def freeze() -> None:
     FOLDER.mkdir(exist_ok=True)
     SCENARIOS.write_bytes(gzip.compress(written(drawn()).encode(), mtime=0))
     ledgers: dict[str, Values] = {}
-    texts: dict[str, str] = {command: document(command) for command in COMMANDS}
+    texts: dict[str, str] = {command: document(command) for command in commands()}
     for name, scenario, policy in _played():
         key = f"{name}/{policy}"
         found = _ledgers(batch.simulate, scenario, policy, REPLICATIONS)
@@ -51,21 +52,24 @@ def freeze() -> None:
     TEXTS.write_text(json.dumps(texts, indent=0, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def differences(engines: Sequence[str]) -> Iterator[str]:
+def differences(compared: Collection[str]) -> Iterator[str]:
     """Yield a line for each ledger, watched run and document that isn't as it was."""
     texts, ledgers = json.loads(TEXTS.read_text(encoding="utf-8")), np.load(LEDGERS)
-    if "documents" in engines:
-        yield from (command for command in COMMANDS if document(command) != texts[command])
+    if "documents" in compared:
+        yield from (command for command in commands() if document(command) != texts[command])
+    engines = {name: each for name, each in _ENGINES.items() if name in compared}
+    if not engines and "watched" not in compared:
+        return
     for name, scenario, policy in _played():
         key = f"{name}/{policy}"
-        for engine in engines:
-            if engine in _ENGINES:
-                count = REPLICATIONS if engine == "batch" else _LONG.get(name, REPLICATIONS)
-                found = _ledgers(_ENGINES[engine], scenario, policy, count)
-                expected = _joined(ledgers[key])[:count] if key in ledgers else texts[key]
-                yield from (f"{engine}: {key}: {each}" for each in _unlike(found, expected))
+        frozen = _joined(ledgers[key]) if key in ledgers else texts[key]
+        for engine, simulate in engines.items():
+            count = REPLICATIONS if engine == "batch" else _LONG.get(name, REPLICATIONS)
+            found = _ledgers(simulate, scenario, policy, count)
+            expected = frozen if isinstance(frozen, str) else frozen[:count]
+            yield from (f"{engine}: {key}: {each}" for each in _unlike(found, expected))
         seen = texts.get(f"{key}, watched")
-        if "watched" in engines and seen is not None and seen != _watched(scenario, policy):
+        if "watched" in compared and seen is not None and seen != _watched(scenario, policy):
             yield f"watched: {key}"
 
 
@@ -133,8 +137,12 @@ def main(arguments: list[str]) -> int:
     if arguments == ["freeze"]:
         freeze()
         return 0
+    parts = (*_ENGINES, "watched", "documents")
+    if unknown := set(arguments) - set(parts):
+        sys.stderr.write(f"{', '.join(unknown)}: give freeze, or some of {', '.join(parts)}\n")
+        return 2
     found = 0
-    for line in differences(arguments or (*_ENGINES, "watched", "documents")):
+    for line in differences(arguments or parts):
         found += 1
         sys.stdout.write(f"{line}\n")
     sys.stdout.write(f"{found} that differ\n" if found else "All is as it was\n")

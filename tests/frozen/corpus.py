@@ -1,4 +1,4 @@
-"""What is frozen: shipped scenarios and random ones, and documents that commands print."""
+"""The corpus: shipped scenarios, random ones, and the documents that commands print."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -83,9 +83,12 @@ def _examples(
     return found[-count:]
 
 
-#: Commands whose documents are frozen.
-COMMANDS: Final = (
-    *(f"run {path.stem} --replications 64 --json" for path in SHIPPED),
+def commands() -> list[str]:
+    """Return the commands whose documents are frozen."""
+    return [f"run {name} --replications 64 --json" for name, _ in shipped()] + list(_MORE)
+
+
+_MORE: Final = (
     "run production-fleet --replications 20 --json",
     "advise quickstart --json",
     "advise criteo-kaggle --json --closed-form",

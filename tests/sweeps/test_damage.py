@@ -216,7 +216,7 @@ def test_a_damaged_file_is_mended_or_refused(origins, quick, tmp_path, harm, cou
 @pytest.mark.parametrize(
     "part", [1, *(pytest.param(part, marks=pytest.mark.nightly) for part in (2, 3, 4))]
 )
-@pytest.mark.parametrize(("harm", "count"), [("bytes", 300), ("rows", 120), ("journal", 80)])
+@pytest.mark.parametrize(("harm", "count"), [("bytes", 300), ("rows", 125), ("journal", 75)])
 def test_damaged_files_are_mended_or_refused(origins, quick, tmp_path, harm, count, part, counted):
     seeds = range(1000 * part, 1000 * part + count)
     found = damaged(harm, seeds, origins, tmp_path)

@@ -32,7 +32,11 @@ def test_the_play_counts_what_a_real_run_does(policy):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("title", "policy"), [("half of the rows", "cpr-scar"), ("24 failures", "cpr-ssu")]
+    ("title", "policy"),
+    [
+        pytest.param("half of the rows", "cpr-scar", marks=pytest.mark.nightly),
+        ("24 failures", "cpr-ssu"),
+    ],
 )
 def test_what_is_predicted_is_within_5_percent_of_the_count(title, policy):
     """Two whose failures are many or whose saves are large, so that chance counts for least."""

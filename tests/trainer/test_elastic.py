@@ -12,7 +12,8 @@ pytestmark = pytest.mark.slow
     ("first", "count"),
     [
         pytest.param(0, 12, marks=pytest.mark.essential),
-        *((100 + 122 * part, 122) for part in range(4)),
+        (100, 61),
+        *(pytest.param(100 + 61 * part, 61, marks=pytest.mark.nightly) for part in range(1, 8)),
     ],
 )
 def test_random_worlds(first, count):

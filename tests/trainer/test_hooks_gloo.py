@@ -46,7 +46,7 @@ def killed(size, policy, folder, kind="plain", step=13):
     (folder / "group/group-0").unlink(missing_ok=True)
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.nightly)])
 def clean(request, tmp_path_factory):
     """A job without failures: digests of rows and of the MLP by rank."""
     size = request.param

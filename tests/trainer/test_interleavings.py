@@ -35,7 +35,7 @@ def test_with_parities_no_row_and_no_parity_is_wrong_and_nobody_is_ended_who_is_
     assert _most_struck_two(search(range(120), parities=True))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_same_of_parities_in_many_more_orders():
     assert _most_struck_two(search(range(1_000_000, 1_000_600), parities=True))
 

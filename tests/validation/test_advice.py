@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from tests.tiers import one_of_each
 from tools.pages.validation import PAGE
 from tools.validation.advice.jobs import JOBS, question
 from tools.validation.advice.regret import Outcome, ask, read, table
@@ -10,7 +11,7 @@ from tools.validation.advice.section import MOST_REGRET, MOST_WRONG, section, su
 
 HINT = "run `python -m tools.validation.advice.section` and commit the page"
 #: Quick ones.
-FEW = (4, 2, 7)
+FEW = (2, 4, 7)
 
 
 def outcome(number=0, **changed):
@@ -70,10 +71,7 @@ def test_jobs_are_spread_over_their_ranges():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "number",
-    [pytest.param(each, marks=[pytest.mark.nightly] * (each != FEW[0])) for each in FEW],
-)
+@pytest.mark.parametrize("number", one_of_each(("4",), FEW))
 def test_advice_is_as_good_as_brute_force(number):
     found = ask(number)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.tiers import one_of_each
 from tools.pages.validation import PAGE
 from tools.validation.choices_section import (
     COUNTS,
@@ -40,7 +41,7 @@ def test_wrong_bests_at_any_number_of_replications_are_those_of_the_page(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", one_of_each(("spread",), KINDS))
 def test_wrong_bests_of_searches_are_those_of_the_page(kind):
     line = certified_row(kind)
 

@@ -20,9 +20,13 @@ def committed() -> str:
     return text[start : text.index("\n## ", start)]
 
 
+#: Of those that are not nightly.
+MARKS = {QUICK: (), "LANL 8, whole life, 164 nodes": pytest.mark.slow}
+
+
 @pytest.mark.parametrize(
     "log",
-    [log if log.name == QUICK else pytest.param(log, marks=pytest.mark.slow) for log in LOGS],
+    [pytest.param(log, marks=MARKS.get(log.name, pytest.mark.nightly)) for log in LOGS],
     ids=lambda log: log.name,
 )
 def test_a_law_costs_what_its_log_costs_or_that_is_said_beforehand(log, tmp_path):

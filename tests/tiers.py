@@ -1,0 +1,18 @@
+"""Which tier a test of many alike is in: one of each kind in `make test-slow`, the rest nightly."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+import pytest
+
+
+def one_of_each(
+    kept: Collection[str], values: Iterable[Any], name: Callable[[Any], str] = str
+) -> list[Any]:
+    """Return parameters named by `name`, of which those that aren't `kept` are nightly."""
+    named = {name(value): value for value in values}
+    assert named.keys() >= set(kept), f"of {list(named)} none is named {set(kept) - named.keys()}"
+    return [
+        pytest.param(value, id=each, marks=[pytest.mark.nightly] * (each not in kept))
+        for each, value in named.items()
+    ]
