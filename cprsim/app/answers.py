@@ -24,7 +24,7 @@ from cprsim.report.answer import answer_lines, answer_table, known_so_far
 from cprsim.report.decision import decision_lines
 from cprsim.report.recommendation import recommendation
 from cprsim.report.tables import RunTable, notes, resources_table
-from cprsim.runs.engines import chosen, compiles, prepare, simulate
+from cprsim.runs.engines import chosen, prepare, simulate
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
@@ -128,8 +128,6 @@ class Answering:
 
     def _play(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
         """Replications, few and then all; one run as a timeline; intervals beside the chosen."""
-        if compiles(_engines(scenario).values()):
-            send(_progress("compiling, once: some 20 s", 0, 0))
         first = COARSE if asked.replications > COARSE else asked.replications
         if (asked.query, asked.replications) in self._results:
             first = asked.replications

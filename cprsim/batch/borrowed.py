@@ -42,8 +42,7 @@ class RowPlace(types.Type):
 
     def __init__(self, kind: type[rows.Row]) -> None:
         super().__init__(name=f"RowPlace({kind.__name__})")
-        own = dtype(kind)
-        assert own.fields is not None
+        own: Any = dtype(kind)
         self.size = own.itemsize
         self.columns = {
             name: (offset, *_column(column)) for name, (column, offset) in own.fields.items()
@@ -73,16 +72,16 @@ class BorrowedLists(types.Type):
         super().__init__(name=f"BorrowedLists({of})")
 
 
-class Together(types.Type):
+class BorrowedBundle(types.Type):
     """A named tuple that is passed on by where it is."""
 
     def __init__(self, bundle: Any) -> None:
         self.bundle = bundle
-        super().__init__(name=f"Together({bundle.instance_class.__name__})")
+        super().__init__(name=f"BorrowedBundle({bundle.instance_class.__name__})")
 
 
 @register_model(RowPlace)
-@register_model(Together)
+@register_model(BorrowedBundle)
 class _PlaceModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, cgutils.voidptr_t)
@@ -147,7 +146,7 @@ def together(_typing: Any, bundle: Any) -> Any:
         builder.store(arguments[0], place)
         return builder.bitcast(place, cgutils.voidptr_t)
 
-    return Together(bundle)(bundle), build
+    return BorrowedBundle(bundle)(bundle), build
 
 
 @intrinsic
@@ -169,14 +168,14 @@ def part(_typing: Any, numbers: Any, first: Any, count: Any) -> Any:
 
 @infer_getattr
 class _Member(AttributeTemplate):
-    key = Together
+    key = BorrowedBundle
 
-    def generic_resolve(self, kind: Together, name: str) -> Any:
+    def generic_resolve(self, kind: BorrowedBundle, name: str) -> Any:
         return kind.bundle.types[kind.bundle.fields.index(name)]
 
 
-@lower_getattr_generic(Together)
-def _member(context: Any, builder: Any, kind: Together, value: Any, name: str) -> Any:
+@lower_getattr_generic(BorrowedBundle)
+def _member(context: Any, builder: Any, kind: BorrowedBundle, value: Any, name: str) -> Any:
     place = builder.bitcast(value, context.get_value_type(kind.bundle).as_pointer())
     member = kind.bundle.fields.index(name)
     return builder.load(cgutils.gep_inbounds(builder, place, 0, member))

@@ -42,7 +42,7 @@ class DrawnRows(NamedTuple):
     choices: NDArray[np.int32]
 
 
-class RunDraws:
+class ScenarioDraws:
     """What replications of one scenario draw, as much of it as runs have asked for."""
 
     def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:

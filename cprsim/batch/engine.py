@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from cprsim.basics.futures import Threads
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
-from cprsim.batch.draws import DrawnRows, Gathered, RunDraws, stretches
+from cprsim.batch.draws import DrawnRows, Gathered, ScenarioDraws, stretches
 from cprsim.batch.play import play
+from cprsim.batch.readiness import note_compiled
 from cprsim.batch.records import arrays, records
-from cprsim.batch.support import note_compiled, source_of, why_unsupported
+from cprsim.batch.support import source_of, why_unsupported
 from cprsim.machine.codes import CAUSES, DONE, GIVEN_UP, MORE_ROOM, TIERS
 from cprsim.machine.node_lists import FIRST, FIXED
 from cprsim.machine.rows import (
@@ -110,7 +111,7 @@ class Playing:
         shared: SharedDraws | None = None,
     ) -> None:
         self._scenarios, self._seed, self._threads = scenarios, seed, threads
-        self._draws = [RunDraws(scenario, seed, shared) for scenario, _ in scenarios]
+        self._draws = [ScenarioDraws(scenario, seed, shared) for scenario, _ in scenarios]
         tables = Tables()
         for scenario, policies in scenarios:
             source, nodes = source_of(scenario), scenario.failure_model.nodes
@@ -227,9 +228,8 @@ def make_ready() -> None:
 
 def _note_where_kept() -> None:
     """Say where what has just been compiled is kept, so that nobody waits for it again."""
-    stats = getattr(play, "stats", None)
-    if stats is not None and stats.cache_misses and stats.cache_path is not None:
-        note_compiled(Path(stats.cache_path))
+    if play.stats.cache_misses and play.stats.cache_path is not None:
+        note_compiled(Path(play.stats.cache_path))
 
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from cprsim.batch.compiled import SOURCES, borrow, kept, machine, together
+from cprsim.batch.borrowed import borrow, together
+from cprsim.batch.compiled import NOBODY, SOURCES, kept, machine
 from cprsim.machine.rows import Running
 
 _step, _ledger = (machine[f"cprsim.machine.{name}"] for name in ("step", "ledger"))
@@ -74,6 +75,7 @@ def _entry(sources: str) -> Any:
                     borrow(tree),
                     borrow(ready_s),
                     borrow(rated),
+                    NOBODY,
                 )
             )
             _start(it)

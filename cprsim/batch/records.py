@@ -13,7 +13,7 @@ _TYPES = {float: "f8", int: "i8", bool: "?"}
 
 
 @cache
-def dtype(kind: type[Row]) -> np.dtype[Any]:
+def dtype(kind: Any) -> np.dtype[Any]:
     """Return the type of such records: the columns of the row, in its order."""
     assert not set(kind.__annotations__) & set(dir(np.record))  # which are something else there
     columns = [

@@ -22,7 +22,6 @@ from cprsim.cli.output import Force, OutputFolder, output
 if TYPE_CHECKING:
     from cprsim.contract.vocabulary import Vocabulary
     from cprsim.report.source import ScenarioSource
-    from cprsim.scenario import Scenario
 
 
 def run(
@@ -90,21 +89,13 @@ def _played(
         written = folder, ScenarioSource(text, tuple(overrides), outputs.trace_sha256(example))
     from cprsim.fleets.play import run_fleet
     from cprsim.runs import runner
+    from cprsim.runs.engines import waits
 
-    if _compiles(example, asked):
+    if waits(asked["engine"]):
         progress.begin("compiling, once")
     if isinstance(loaded, Fleet):
         return run_fleet(loaded, progress=progress.update, **asked), written
     return runner.run(loaded, progress=progress.update, **asked), written
-
-
-def _compiles(scenario: "Scenario", asked: dict[str, Any]) -> bool:
-    """Whether the engine is compiled before anything is simulated."""
-    from cprsim.runs.engines import chosen, compiles
-
-    names = scenario.select(asked["policies"])
-    engines = chosen(scenario, names, asked["engine"], asked["replications"])
-    return compiles(engines.values())
 
 
 def _say_what_is_left_out(result: Any, out: Path) -> None:

@@ -49,7 +49,7 @@ def run_fleet(
     check_arguments(replications, seed, workers)
     engines = chosen(fleet.example, names, engine, replications)
     alike: Engine = "batch" if set(engines.values()) == {"batch"} else "sim"
-    prepare([alike])
+    prepare([alike], engine)
     columns = len(names) * (len(COLUMNS) + len(OF_THE_JOB))
     check_memory(replications * columns * 8, f"replications {replications:,}: rows of so many jobs")
     values = np.empty((replications, len(names), len(COLUMNS) + len(OF_THE_JOB)))

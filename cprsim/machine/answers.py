@@ -3,7 +3,7 @@
 from typing import Any
 
 from cprsim.contract import rules
-from cprsim.machine import node_lists, outside, state
+from cprsim.machine import node_lists, state
 from cprsim.machine.attempts import give_up
 from cprsim.machine.codes import NO_LOAD, NONE
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY
@@ -14,14 +14,14 @@ _LINKS = len(LINKS)
 
 def by_rule(it: Running, down: int) -> int:
     """The answer that the plan's rule has for who is down, without asking anybody."""
-    return outside.by_rule(it, down) if it.plan.own else answer_to(it, down)
+    return it.outside.by_rule(down) if it.plan.own else answer_to(it, down)
 
 
 def answer_to(it: Running, down: int) -> int:
     """The answer to who is down: what was chosen, or that of the first case that fits."""
     plan = it.plan
     if plan.own:
-        return outside.answer(it, down)
+        return it.outside.answer(down)
     if it.run.chosen != NONE:
         return it.run.chosen
     last = plan.first_case + plan.cases - 1

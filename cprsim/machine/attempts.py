@@ -3,7 +3,6 @@
 from typing import Any
 
 from cprsim.contract import rules
-from cprsim.machine import outside
 from cprsim.machine.codes import (
     GIVEN_UP,
     IN_VAIN,
@@ -91,7 +90,7 @@ def _is_back_s(it: Running, outage: int) -> float:
 
 def give_up(it: Running, why: int) -> None:
     """Give the run up, unless something else ends it already."""
-    outside.given_up(it, why)
+    it.outside.given_up(why)
     it.run.status = it.run.status or GIVEN_UP
 
 

@@ -7,7 +7,7 @@ that ends, and each node that is placed, costs the logarithm of their number.
 import math
 
 from cprsim.failures.hit import SEVERITIES
-from cprsim.machine import node_lists, outside
+from cprsim.machine import node_lists
 from cprsim.machine.codes import (
     ABSOLUTE,
     LIVES,
@@ -33,7 +33,7 @@ def start(it: Running) -> None:
     run.struck = run.bursts = run.absorbed = 0
     run.running = True
     if plan.source == OTHER:
-        outside.begin_failures(it)
+        it.outside.begin_failures()
         return
     if plan.source == LIVES or plan.source == SHARED:
         for node in range(plan.nodes):
@@ -53,7 +53,7 @@ def look_ahead(it: Running) -> None:
     node_lists.clear(it.lists, STRUCK)
     it.lists[STRUCK][SEVERITY] = _NODE
     if source == OTHER:
-        outside.look_ahead(it)
+        it.outside.look_ahead()
     elif source == RENEWAL or source == ABSOLUTE:
         _take_chosen(it)
         _grade(it)
@@ -73,7 +73,7 @@ def strike(it: Running) -> None:
     node_lists.clear(it.lists, STRUCK)
     it.lists[STRUCK][SEVERITY] = _NODE
     if source == OTHER:
-        outside.strike(it)
+        it.outside.strike()
         return
     if source == RENEWAL or source == ABSOLUTE:
         _take_chosen(it)
@@ -91,7 +91,7 @@ def strike(it: Running) -> None:
 def replace(it: Running, nodes: int) -> None:
     """The nodes of a list are placed anew."""
     if it.plan.source == OTHER:
-        outside.replace(it, nodes)
+        it.outside.replace(nodes)
         return
     if it.plan.source != LIVES and it.plan.source != SHARED:
         return
@@ -106,7 +106,7 @@ def resume(it: Running) -> None:
     run, source = it.run, it.plan.source
     run.running = True
     if source == OTHER:
-        outside.resume(it)
+        it.outside.resume()
         return
     if source == ABSOLUTE:
         while _at_s(it, run.struck) < run.now:
@@ -126,7 +126,7 @@ def pause(it: Running) -> None:
     """The job runs on no nodes from now on; a renewed clock stands still."""
     run = it.run
     if it.plan.source == OTHER:
-        outside.pause(it)
+        it.outside.pause()
         return
     run.paused_s = run.next_s - run.now
     run.next_s = math.inf
@@ -136,7 +136,7 @@ def pause(it: Running) -> None:
 def go_on(it: Running) -> None:
     """It runs again after a pause; what fell strictly inside is absorbed."""
     if it.plan.source == OTHER:
-        outside.go_on(it)
+        it.outside.go_on()
     elif it.plan.source == RENEWAL:
         it.run.next_s = it.run.now + it.run.paused_s
     else:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cprsim.contract import rules
-from cprsim.machine import attempts, cursors, node_lists, outside, schedules, state
+from cprsim.machine import attempts, cursors, node_lists, schedules, state
 from cprsim.machine.answers import load
 from cprsim.machine.codes import (
     FILLING,
@@ -42,7 +42,7 @@ def settle(it: Running, training: bool, from_s: float) -> None:
             flow = it.ended[place]
             if flow.kind != FOREGROUND:
                 run.news = True
-                outside.ended(it, flow, True)
+                it.outside.ended(flow, True)
                 _end(it, flow)
         count = advance(it)
 
@@ -124,7 +124,7 @@ def _abandon(it: Running, least: int, most: int) -> None:
     while place < it.run.flows:
         flow = it.flows[place]
         if least <= flow.kind <= most:
-            outside.ended(it, flow, False)
+            it.outside.ended(flow, False)
             forget(it, flow)
             close_flow(it, place)
         else:

@@ -4,7 +4,7 @@ import math
 
 from cprsim.contract import rules
 from cprsim.failures.hit import SEVERITIES
-from cprsim.machine import attempts, cursors, node_lists, outside, save
+from cprsim.machine import attempts, cursors, node_lists, save
 from cprsim.machine.codes import DRAINED_IN_VAIN, MORE_ALARMS, MORE_NOTICES, NONE, NOTICING
 from cprsim.machine.fabric import close_flow, open_flow
 from cprsim.machine.node_lists import COUNT, SEVERITY, STRUCK, WITHDRAWN
@@ -81,7 +81,7 @@ def _tell(it: Running, deadline_s: float, nodes: int, severity: int, alarm: int)
     """Take note of a deadline: of the struck, or that of a false alarm."""
     run, plan = it.run, it.plan
     if plan.own:
-        outside.noticed(it, deadline_s, alarm)
+        it.outside.noticed(deadline_s, alarm)
         return
     run.deadline_s = max(run.deadline_s, deadline_s)
     if not plan.drains or deadline_s >= run.drain_by_s:

@@ -6,7 +6,6 @@ from cprsim.machine import (
     cursors,
     marks,
     node_lists,
-    outside,
     schedules,
     starts,
     state,
@@ -73,7 +72,7 @@ def _fail(it: Running) -> None:
     """Set back who has to return, and notice the failure; machines set out then."""
     run, plan, lists = it.run, it.plan, it.lists
     attempts.failure(it)
-    outside.failure(it)
+    it.outside.failure()
     starts.failed(it)
     _take_stock(it)
     number = answer_to(it, DOWN)
@@ -268,7 +267,7 @@ def _return(it: Running, number: int) -> None:
     servers = node_lists.server_count(it.lists, NEW, it.plan.servers)
     if rules.r9_is_void(answer.depth, servers, True):
         abandon_saves(it)
-    outside.answered(it, number)
+    it.outside.answered(number)
 
 
 def _train_on(it: Running) -> None:

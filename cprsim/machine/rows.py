@@ -630,6 +630,7 @@ class Running(NamedTuple):
     tree: Any
     ready_s: Any
     rated: Any  # transfers that are made up
+    outside: Any  # who watches it, or decides in it (`cprsim.sim.outside`)
 
 
 def close_up(rows: Any, place: int, count: int) -> None:  # noqa: ARG001  (records need it)

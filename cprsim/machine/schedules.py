@@ -5,7 +5,6 @@ from typing import Any
 
 from cprsim.closed_form import intervals
 from cprsim.contract import growing, learned, rules
-from cprsim.machine import outside
 from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SAVING
 from cprsim.machine.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link, last_link
 from cprsim.machine.rows import Running, part
@@ -28,7 +27,7 @@ def start(it: Running) -> None:
 def saved(it: Running, save: Any, stored: bool) -> None:
     """Training may go on after a save, which is usable if `stored`."""
     if it.plan.own:
-        outside.saved(it, save, stored)
+        it.outside.saved(save, stored)
         return
     run, plan, number = it.run, it.plan, it.saves[save].tier
     if plan.sequence == GROWING or plan.sequence == LEARNED:
@@ -53,7 +52,7 @@ def saved(it: Running, save: Any, stored: bool) -> None:
 def landed(it: Running, number: int, save: int) -> None:
     """The last byte of a background save is stored."""
     if it.plan.own:
-        outside.landed(it, save)
+        it.outside.landed(save)
         return
     it.tiers[number].pending -= 1
     it.tiers[number].stored_link = it.tiers[number].taken_link
@@ -63,7 +62,7 @@ def landed(it: Running, number: int, save: int) -> None:
 def skip(it: Running, save: Any) -> None:
     """A void save serves no tier: its own waits for the next, the nearer ones for theirs."""
     if it.plan.own:
-        outside.skipped(it, save)
+        it.outside.skipped(save)
         return
     run, number = it.run, it.saves[save].tier
     if it.saves[save].blocking:
@@ -77,7 +76,7 @@ def skip(it: Running, save: Any) -> None:
 def unusable(it: Running, tier: int, corrupt: bool) -> None:
     """The job returns to an older checkpoint of a tier, if it is one, than it holds last."""
     if it.plan.own:
-        outside.unusable(it, tier, corrupt)
+        it.outside.unusable(tier, corrupt)
         return
     run, plan = it.run, it.plan
     run.source = tier
@@ -91,7 +90,7 @@ def unusable(it: Running, tier: int, corrupt: bool) -> None:
 def resume(it: Running, returned: bool) -> None:
     """Training goes on after a recovery, from a checkpoint if all `returned` to one."""
     if it.plan.own:
-        outside.resumed(it, NONE, False)
+        it.outside.resumed(NONE, False)
         return
     _go_on(it)
     if returned:
@@ -103,7 +102,7 @@ def resume(it: Running, returned: bool) -> None:
 def handed_over(it: Running, tier: int) -> None:
     """Training goes on in another allocation, with what was saved to a tier."""
     if it.plan.own:
-        outside.resumed(it, tier, True)
+        it.outside.resumed(tier, True)
         return
     it.run.source = tier
     _go_on(it)

@@ -7,7 +7,6 @@ from cprsim.machine import (
     flows,
     node_lists,
     notices,
-    outside,
     recovery,
     save,
     schedules,
@@ -45,7 +44,7 @@ def _decide(it: Running) -> None:
     if plan.own:
         if plan.notices:
             notices.announce(it)
-        outside.decide(it)
+        it.outside.decide()
         return
     if plan.notices and notices.answers(it):
         return

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 from cprsim.contract import rules
-from cprsim.machine import outside
 from cprsim.machine.codes import FOREGROUND, NONE
 from cprsim.machine.fabric import close_flow, open_flow
 from cprsim.machine.flows import settle
@@ -79,7 +78,7 @@ def _charge(it: Running, alone: bool) -> None:
     """The time went to a cause."""
     run, cause = it.run, CAUSE_OF[it.run.phase]
     it.spent[cause] += run.now - run.began_s
-    outside.span(it, cause, run.began_s, run.now)
+    it.outside.span(cause, run.began_s, run.now)
     if run.phase != TRAINING:
         return
     cut = run.done != run.volume
@@ -90,4 +89,4 @@ def _charge(it: Running, alone: bool) -> None:
     slower_s = run.now - run.began_s - run.done
     if slower_s > _ROUNDING * run.now:
         run.slowdown_s += slower_s
-        outside.slowed(it, slower_s)
+        it.outside.slowed(slower_s)

@@ -4,13 +4,15 @@ They give the same numbers to the last bit, so which of them plays is a matter o
 """
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch import support as batch
+from cprsim.basics.streams import COHORT
+from cprsim.batch import readiness, support
 from cprsim.errors import RunError, UsageError
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
@@ -23,8 +25,7 @@ Engine = Literal["sim", "batch"]
 # What a run takes in the simulator, s: to set it up, a save, a failure, a node's life. Measured on
 # a machine of two cores; which engine ends sooner needs no more than the order of magnitude.
 _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S = 5e-5, 1e-5, 3e-5, 1e-6
-#: It takes 0.6 s to load the compiled engine, and 20 s to compile it where that was never done,
-#: s. Not to depend on whether it was, a choice is the same on every machine.
+#: It takes 0.6 s to load the compiled engine, s.
 _WORTH_LOADING_S = 2.0
 
 
@@ -47,7 +48,7 @@ def chosen(
     check_engine(engine)
     if engine == "sim":
         return dict.fromkeys(policies, "sim")
-    why_not = batch.refusals(scenario, policies)
+    why_not = support.refusals(scenario, policies)
     if engine == "batch":
         for name, reason in why_not.items():
             if reason is not None:
@@ -61,9 +62,24 @@ def chosen(
     return {name: "batch" if name in able else "sim" for name in policies}
 
 
-def compiles(engines: Iterable[Engine]) -> bool:
-    """Whether the compiled engine is going to be compiled, which takes some 20 s, once."""
-    return "batch" in engines and batch.can_compile() and not batch.is_compiled()
+def prepare(engines: Iterable[Engine], asked: str = "auto") -> None:
+    """Begin to compile the engine if it is going to be used, and never was.
+
+    Until it is compiled the simulator plays in its place. Who asks for `"batch"` waits for it.
+    """
+    if "batch" not in engines or readiness.why_uncompiled() or readiness.is_compiled():
+        return
+    if asked == "batch":
+        from cprsim.batch.engine import make_ready  # noqa: PLC0415  (loads Numba)
+
+        make_ready()
+    else:
+        readiness.begin()
+
+
+def waits(asked: str) -> bool:
+    """Whether who asks for an engine waits until it is compiled, some 20 s, once."""
+    return asked == "batch" and not readiness.why_uncompiled() and not readiness.is_compiled()
 
 
 def simulate(
@@ -85,9 +101,31 @@ def simulate(
 def _play(engine: str) -> Callable[..., NDArray[np.float64]]:
     if engine == "sim":
         return sim.simulate
-    from cprsim.batch import engine as compiled  # noqa: PLC0415  (loads Numba)
+    why_not = readiness.why_uncompiled()
+    if why_not:
+        note = f"{why_not}: the simulator plays in place of the batch engine"
+        warnings.warn(note, RuntimeWarning, stacklevel=4)
+    return _compiled
 
-    return compiled.simulate
+
+def _compiled(
+    scenario: Scenario, names: Sequence[str], replications: Sequence[int], seed: int
+) -> NDArray[np.float64]:
+    """Play by the compiled engine, and by the simulator as long as that isn't compiled."""
+    found = []
+    for start in range(0, len(replications), COHORT):
+        if is_ready():
+            from cprsim.batch import engine as compiled  # noqa: PLC0415  (loads Numba)
+
+            found.append(compiled.simulate(scenario, names, replications[start:], seed))
+            break
+        found.append(sim.simulate(scenario, names, replications[start : start + COHORT], seed))
+    return np.concatenate(found)
+
+
+def is_ready() -> bool:
+    """Whether the compiled engine can play at once."""
+    return readiness.why_uncompiled() is None and readiness.is_compiled()
 
 
 def attempt(
@@ -95,15 +133,15 @@ def attempt(
 ) -> NDArray[np.float64]:
     """As `simulate`, but not a number where a run gets nowhere."""
     values = np.empty((len(replications), len(engines), len(COLUMNS)))
-    names = [name for name, engine in engines.items() if engine == "batch"]
+    names = [name for name, engine in engines.items() if engine == "batch" and is_ready()]
     if names:
         from cprsim.batch.engine import Part, simulate_all  # noqa: PLC0415  (loads Numba)
 
         places = [place for place, name in enumerate(engines) if name in names]
         (found,) = simulate_all([Part(scenario, names, np.asarray(replications, np.intp))], seed)
         values[:, places] = found
-    for place, (name, engine) in enumerate(engines.items()):
-        if engine == "sim":
+    for place, name in enumerate(engines):
+        if name not in names:
             values[:, place] = [_alone(scenario, name, number, seed) for number in replications]
     return values
 
@@ -115,7 +153,7 @@ def play_jobs(
 
     Returns an array of shape (jobs, policies, len(COLUMNS)); not a number where a job gets nowhere.
     """
-    if engine == "batch" and all(_played_alike(*job[1:]) for job in jobs):
+    if engine == "batch" and is_ready() and all(_played_alike(*job[1:]) for job in jobs):
         from cprsim.batch.engine import Part, simulate_all  # noqa: PLC0415  (loads Numba)
 
         parts = [Part(each, policies, np.array([number])) for number, each, policies in jobs]
@@ -129,7 +167,7 @@ def play_jobs(
 
 
 def _played_alike(scenario: Scenario, policies: Sequence[str]) -> bool:
-    return not any(batch.refusals(scenario, policies).values())
+    return not any(support.refusals(scenario, policies).values())
 
 
 def _alone(scenario: Scenario, policy: str, number: int, seed: int) -> NDArray[np.float64]:
@@ -140,17 +178,9 @@ def _alone(scenario: Scenario, policy: str, number: int, seed: int) -> NDArray[n
     return values
 
 
-def prepare(engines: Iterable[Engine]) -> None:
-    """Compile the engine if it is going to be, before others would do so at once."""
-    if compiles(engines):
-        from cprsim.batch.engine import make_ready  # noqa: PLC0415
-
-        make_ready()
-
-
 def _worth_loading(scenario: Scenario, policies: Sequence[str], replications: float) -> bool:
     """Whether the simulator takes so long that it pays to load the compiled engine."""
-    if not policies or not batch.can_compile():
+    if not policies or readiness.why_uncompiled():
         return False
     return replications * sum(_run_s(scenario, name) for name in policies) > _WORTH_LOADING_S
 

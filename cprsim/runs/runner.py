@@ -19,7 +19,7 @@ from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest, Replications
-from cprsim.runs.engines import Engine, chosen, compiles, prepare, simulate
+from cprsim.runs.engines import Engine, chosen, is_ready, prepare, simulate
 from cprsim.runs.hopeless import check_hope
 from cprsim.runs.measures import Basis
 from cprsim.runs.replications import ReplicationTable
@@ -37,6 +37,8 @@ _Found = TypeVar("_Found")
 
 # Tasks of so many replications take long beside what it costs to hand them out.
 _BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
+#: The same while the simulator plays, and the compiled engine is going to.
+_BLOCK_MEANWHILE = 2 * COHORT
 # 1.96 / sqrt(n) of the spread is half the interval of a mean: more of them narrow it by what no
 # model of a cluster is right to. At the fastest (docs/performance.md) they take an hour.
 _MOST = 1_000_000_000
@@ -93,12 +95,10 @@ def run(
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
-    # A hopeless job is nothing to compile for.
-    probes: dict[str, Engine] = dict.fromkeys(names, "sim")
-    check_hope(scenario, probes if compiles(engines.values()) else engines, seed)
-    prepare(engines.values())
+    check_hope(scenario, engines, seed)
+    prepare(engines.values(), engine)
     # What is compiled holds no lock while it plays.
-    pool = Threads if set(engines.values()) == {"batch"} else Workers
+    pool = Threads if set(engines.values()) == {"batch"} and is_ready() else Workers
     play = partial(_play, scenario, seed)
     update = partial(_update, progress, len(names), replications)
     if replications * len(names) <= MOST_ROWS:
@@ -125,7 +125,8 @@ def _tasks(engines: dict[str, Engine], replications: int, workers: int) -> list[
     tasks = []
     share = -(-replications // (_AHEAD * workers * COHORT)) * COHORT  # some for every worker
     for engine, most in _BLOCK.items():
-        size = most if workers == 1 else min(most, share)
+        most_now = most if is_ready() else min(most, _BLOCK_MEANWHILE)
+        size = most_now if workers == 1 else min(most_now, share)
         own = {name: each for name, each in engines.items() if each == engine}
         if own:
             tasks += _in_blocks(own, replications, size)

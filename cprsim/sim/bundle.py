@@ -23,8 +23,8 @@ from cprsim.sim.tables import Tables
 _FEW = 8
 
 
-class Rows(list[Any]):
-    """Rows of one kind; what is put in a place is taken over by the row that is there."""
+class RowList(list[Any]):
+    """RowList of one kind; what is put in a place is taken over by the row that is there."""
 
     def __setitem__(self, place: Any, row: Any) -> None:
         self[place].become(row)
@@ -46,7 +46,7 @@ class Bundle:
         self.draws, self.numbers, self.choices = DrawsRow(), (), ()
         older = max(plan.older, 1)
         self.tiers, self.kept, self.links, self.rated, self.nodes, self.shards = (
-            Rows(kind() for _ in range(count))
+            RowList(kind() for _ in range(count))
             for kind, count in (
                 (TierRow, TIERS),
                 (KeptRow, TIERS * older),
@@ -59,7 +59,7 @@ class Bundle:
         self.spent = [0.0] * CAUSES
         self.tree = [0.0] * (2 * plan.leaves)
         self.ready_s = [0.0] * plan.spares
-        self.flows, self.ended, self.comings = Rows(), Rows(), Rows()
+        self.flows, self.ended, self.comings = RowList(), RowList(), RowList()
         self._width = FIRST + 4 * plan.nodes + _FEW
         self.lists: list[list[int]] = [[0] * self._width for _ in range(FIXED)]
         self.outside = outside

@@ -16,7 +16,7 @@ _MANY = 1 << 16
 
 def cursor(timeline: Timeline) -> Cursor:
     """Start a timeline at time 0 with the job running."""
-    found = _Cursor(timeline)
+    found: Any = _Cursor(timeline)
     return timeline.cursor() if found.is_of_another_kind else found
 
 

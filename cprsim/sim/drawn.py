@@ -47,7 +47,7 @@ class Numbers:
         return self._of[place >> _SHIFT](place & (MANY - 1))
 
 
-class Drawn:
+class InBlocks:
     """Numbers that are drawn in blocks, from the first on."""
 
     def __init__(self, draw: Callable[[int], Iterable[float]]) -> None:
@@ -151,7 +151,7 @@ class RunDraws(FailureDraws):
 
     def _uniform(self, cause: Cause) -> int:
         drawn = stream(*self._key, cause).random
-        return self.numbers.add(Drawn(lambda count: drawn(count).tolist()))
+        return self.numbers.add(InBlocks(lambda count: drawn(count).tolist()))
 
     def _of_store(self) -> None:
         row, storage = self.row, self._resolved.costs.storage
@@ -162,7 +162,7 @@ class RunDraws(FailureDraws):
         if storage.torn:
             row.torn = self._uniform(Cause.SAVE_TORN)
         if storage.outages is not None:
-            row.outages = self.numbers.add(Drawn(partial(_Away(storage.outages, *self._key))))
+            row.outages = self.numbers.add(InBlocks(partial(_Away(storage.outages, *self._key))))
             row.outage_count = MANY
 
     def _of_silent_faults(self) -> None:
@@ -170,7 +170,7 @@ class RunDraws(FailureDraws):
         if law is None:
             return
         faults = _Summed(partial(law.sample, stream(*self._key, Cause.SILENT)))
-        self.row.silent, self.row.silent_count = self.numbers.add(Drawn(faults)), MANY
+        self.row.silent, self.row.silent_count = self.numbers.add(InBlocks(faults)), MANY
 
     def _of_notices(self, notices: Notices) -> None:
         row = self.row
@@ -178,12 +178,12 @@ class RunDraws(FailureDraws):
         every_s = notices.false_alarm_every_s
         if every_s is not None:
             alarms = _Summed(partial(stream(*self._key, Cause.FALSE_ALARM).exponential, every_s))
-            row.alarms, row.alarm_count = self.numbers.add(Drawn(alarms)), MANY
+            row.alarms, row.alarm_count = self.numbers.add(InBlocks(alarms)), MANY
 
     def alarm_nodes(self) -> Callable[[int], float]:
         """The nodes that false alarms are of, in order."""
         nodes = stream(*self._key, Cause.FALSE_ALARM, entity=1).integers
-        return Drawn(lambda _: [nodes(self._resolved.nodes)])
+        return InBlocks(lambda _: [float(nodes(self._resolved.nodes))])
 
 
 class _Summed:

@@ -62,7 +62,8 @@ class Player:
 
         While nobody else in the environment has anything to do before, it goes on at once.
         """
-        it, start_s = self._it, env.now
+        it: Any = self._it
+        start_s = env.now
         step.start(it)
         while step.is_under_way(it):
             it.make_room()

@@ -85,8 +85,8 @@ def _played(player: Player, *run: Any) -> list[float]:
 
 
 def _ledger(columns: list[float]) -> Ledger:
-    counts = {name: int(columns[COLUMNS.index(name)]) for name in _COUNTS}
-    return Ledger(**dict(zip(COLUMNS, columns, strict=True)) | counts)
+    values: dict[str, Any] = dict(zip(COLUMNS, columns, strict=True))
+    return Ledger(**values | {name: int(values[name]) for name in _COUNTS})
 
 
 def _delays(

@@ -301,6 +301,7 @@ class OwnController(Outside):
         else:
             self._alarm_nodes = self._alarm_nodes or self.draws.alarm_nodes()
             node = int(self._alarm_nodes(alarm))
-            loss = Loss(*map(frozenset, Hit.of([node], self._resolved.servers)[:2]))
+            hit = Hit.of([node], self._resolved.servers)
+            loss = Loss(frozenset(hit.servers), frozenset(hit.trainers))
         ready = attempts.ready(self.it)
         self._controller.tell(Notice(self.now(), deadline_s, loss, ready))

@@ -10,7 +10,7 @@ from cprsim.basics.files import check_writable
 from cprsim.basics.streams import COHORT
 from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.report.outputs import versions
-from cprsim.runs.engines import Engine, check_engine, chosen, compiles, prepare
+from cprsim.runs.engines import Engine, check_engine, chosen, prepare, waits
 from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -150,9 +150,9 @@ def sweep(
         if store.mended:
             tell(f"{out / NAME}: was damaged ({store.mended}); doing again what is lost")
         engines = _engines(base, names, engine, len(points) * rule.replications)
-        if compiles(engines):
+        if waits(engine):
             tell("compiling the batch engine, once")
-            prepare(engines)
+        prepare(engines, engine)
         engine = engine if "batch" in engines else "sim"
         agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
         _work(Driver(pool, agenda, tell), agenda, store, progress or _silent)

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch import engine as batch
+from cprsim.batch import support
 from cprsim.contract import Draining, Growing, Plan, Recover, Rotations
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
@@ -32,7 +32,7 @@ def compare(tables: dict[str, Any], seen: Seen, replications: Sequence[int], see
     scenario = Scenario(**tables)
     seen["scenarios"] += 1
     for policy in scenario.policies:
-        assert batch.why_unsupported(scenario, policy) is None
+        assert support.why_unsupported(scenario, policy) is None
         compare_policy(scenario, policy, seen, replications, seed)
 
 
@@ -42,7 +42,9 @@ def compare_policy(
     """The same for one of its policies."""
     seen["policies"] += 1
     seen[scenario.policies[policy].system] += 1
-    found = _played(batch.simulate, scenario, policy, replications, seed)
+    from cprsim.batch.engine import simulate
+
+    found = _played(simulate, scenario, policy, replications, seed)
     if isinstance(found, str):
         assert found == _played(sim.simulate, scenario, policy, replications, seed)
         seen["hopeless"] += 1

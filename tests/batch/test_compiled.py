@@ -1,15 +1,19 @@
 """What is compiled is kept, found again, and plays in several threads."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
-from cprsim.batch import compiled, support
+from cprsim.basics.streams import COHORT
+from cprsim.batch import compiled, readiness
 from cprsim.batch import engine as batch
-from cprsim.cli import run
-from cprsim.runs.engines import compiles
+from cprsim.runs import engines
+from cprsim.runs.engines import waits
 from cprsim.scenario import load_scenario
 
 KAGGLE = Path(__file__).parents[2] / "scenarios/criteo-kaggle.toml"
@@ -26,28 +30,47 @@ def test_threads_give_the_same_bytes() -> None:
 def test_what_was_compiled_is_known_and_what_has_changed_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pytest.importorskip("numba")
     batch.make_ready()
-    scenario = load_scenario(KAGGLE)
+    assert readiness.is_compiled()
+    monkeypatch.delitem(sys.modules, "cprsim.batch.play")
+    assert readiness.is_compiled()
+    assert not waits("batch")
 
-    def asked(engine: str) -> dict[str, Any]:
-        return {"policies": None, "engine": engine, "replications": 10}
+    monkeypatch.setattr(readiness, "sources", lambda: "those of another day")
+    assert not readiness.is_compiled()
+    assert waits("batch")
+    assert not waits("auto")
 
-    assert support.is_compiled()
-    assert not compiles(["batch"])
-    assert not run._compiles(scenario, asked("batch"))
 
-    monkeypatch.setattr(support, "sources", lambda: "those of another day")
-    assert not support.is_compiled()
-    assert compiles(["sim", "batch"])
-    assert not compiles(["sim"])
-    assert run._compiles(scenario, asked("batch"))
-    assert not run._compiles(scenario, asked("auto"))
+def test_until_it_is_compiled_the_simulator_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is after the first block of four: one more is played by it, and gives the same."""
+    scenario, ready = load_scenario(KAGGLE), iter([False, True])
+    monkeypatch.setattr(engines, "is_ready", lambda: next(ready))
+
+    found = engines.simulate(scenario, {"full": "batch"}, range(4 * COHORT), 0)
+
+    assert np.array_equal(found, batch.simulate(scenario, ["full"], range(4 * COHORT), 0))
+    assert next(ready, None) is None
+
+
+@pytest.mark.slow
+def test_another_process_compiles_it_and_only_one(tmp_path: Path) -> None:
+    """The second finds that somebody has begun."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    script = "from cprsim.batch.readiness import compile_alone; compile_alone()"
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+    (mark,) = tmp_path.glob("*/compiled-*")
+    (code,) = tmp_path.glob("*/*.nbc")
+
+    code.unlink()
+    mark.rename(mark.with_name(f"{mark.name}.begun"))
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+    assert not list(tmp_path.glob("*/*.nbc"))
 
 
 def test_a_mark_is_left_where_the_machine_code_is(tmp_path: Path) -> None:
-    support.note_compiled(tmp_path)
-    support.note_compiled(tmp_path / "that nobody may write to")
+    readiness.note_compiled(tmp_path)
+    readiness.note_compiled(tmp_path / "that nobody may write to")
 
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -55,7 +78,6 @@ def test_a_mark_is_left_where_the_machine_code_is(tmp_path: Path) -> None:
 def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    numba = pytest.importorskip("numba")
     plain = numba.njit
 
     def nowhere(**options: object) -> object:

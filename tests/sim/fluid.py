@@ -1,4 +1,4 @@
-"""Flows of the machine by themselves, as textbooks have them: links by any name, flows by handle."""
+"""Flows of the machine by themselves: links by any name, flows by handle."""
 
 import math
 from collections.abc import Mapping

@@ -1,6 +1,8 @@
 """Nodes that are announced to fail move to spare machines before they do."""
 
 import math
+from collections.abc import Callable
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,7 @@ import numpy as np
 import pytest
 
 from cprsim.analytic.expected import expected
-from cprsim.contract import Drain, Draining, EmergencySave, Loss, Notice, Save
-from cprsim.contract import plan as plan_module
+from cprsim.contract import Drain, Draining, EmergencySave, Loss, Notice, Plan, Save
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
@@ -315,27 +316,33 @@ class _DrainsNobody:
         return self._other.ask(now) if notice is None else self._drain(notice)
 
 
+def answering(it: Scenario, drain: Callable[[Notice], Drain]) -> Scenario:
+    """The same, with a controller of its own that answers notices so."""
+
+    class OwnPlan(Plan):
+        def start(self) -> Any:
+            return _DrainsNobody(Plan.start(self), drain)
+
+    plan = it.plan("it")
+    it.plans["it"] = OwnPlan(**{each.name: getattr(plan, each.name) for each in fields(Plan)})
+    return it
+
+
 @pytest.mark.parametrize("line", ["80,0,node", "80,0,cluster"])
-def test_a_drain_of_nobody_spares_nobody(line, tmp_path, monkeypatch):
+def test_a_drain_of_nobody_spares_nobody(line, tmp_path):
     def drain(notice):
         return Drain(Loss(frozenset(), frozenset()), notice.deadline_s, 0.0)
 
-    monkeypatch.setattr(
-        plan_module, "NoticeController", lambda other, answer: _DrainsNobody(other, drain)
-    )
-    ledger, _ = played(scenario(log(tmp_path, line)))
+    ledger, _ = played(answering(scenario(log(tmp_path, line)), drain))
 
     assert (ledger.failures, ledger.absorbed) == (1, 0)
 
 
-def test_more_nodes_than_spares_are_drained_by_nobody(tmp_path, monkeypatch):
+def test_more_nodes_than_spares_are_drained_by_nobody(tmp_path):
     def drain(notice):
         return Drain(Loss(frozenset([0, 1]), frozenset()), notice.deadline_s, 0.0)
 
-    monkeypatch.setattr(
-        plan_module, "NoticeController", lambda other, answer: _DrainsNobody(other, drain)
-    )
     with pytest.raises(RunError) as error:
-        played(scenario(log(tmp_path, "80,0,node")))
+        played(answering(scenario(log(tmp_path, "80,0,node")), drain))
 
     assert str(error.value) == "2 nodes can't be drained to 1 spare machine"

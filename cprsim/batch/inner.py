@@ -1,0 +1,164 @@
+"""Functions of the machine as pieces of one compiled whole.
+
+Numba optimises a function that it compiles together with all that this calls, and makes machine
+code of it: of two hundred that call each other this took a minute, for code that nobody runs.
+Pieces are only written down, one after the other, and optimised once, with all that they call.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from numba.core import typed_passes, types, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, Flags, compile_extra
+from numba.core.compiler_machinery import PassManager
+from numba.core.registry import cpu_target
+from numba.core.types import Omitted, StarArgTuple, unliteral
+from numba.core.typing.templates import AttributeTemplate, fold_arguments, infer_getattr
+from numba.core.utils import pysignature
+from numba.extending import lower_getattr_generic, models, register_model, typeof_impl
+
+
+class InnerLibrary(JITCodeLibrary):
+    """What pieces come to."""
+
+    def add_linking_library(self, library: Any) -> None:
+        """Add what a inner calls; other pieces are here already."""
+        if library is not self:
+            super().add_linking_library(library)
+
+    def finalize(self) -> None:
+        """Do nothing with it by itself."""
+
+    def _optimize_functions(self, _module: Any) -> None:
+        """Nor with any inner."""
+
+    def _get_module_for_linking(self) -> Any:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        module = self._final_module.clone()
+        for function in module.functions:
+            if not function.is_declaration:
+                function.linkage = "linkonce_odr"  # left out where it isn't called any longer
+        return module
+
+
+class _Plainly(CompilerBase):
+    """Those of Numba's passes that plain functions need."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the one way."""
+        manager = PassManager("plainly")
+        for each in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference,
+            typed_passes.PreLowerStripPhis,
+            typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes,
+            typed_passes.NativeLowering,
+            typed_passes.NoPythonBackend,
+        ):
+            manager.add_pass(each, each.__name__)
+        manager.finalize()
+        return [manager]
+
+
+class Inner:
+    """A function that is compiled with what calls it, once for the types of its arguments."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.takes = function, pysignature(function)
+        self._made: dict[Any, Any] = {}
+
+    def called(self, arguments: Any, keywords: Any) -> Any:
+        """Return the signature of a call, and see to it that there is what is called."""
+        given = fold_arguments(
+            self.takes,
+            arguments,
+            keywords,
+            lambda _place, _name, kind: unliteral(kind),
+            lambda _place, _name, value: Omitted(value),
+            lambda _place, _name, kinds: StarArgTuple([unliteral(kind) for kind in kinds]),
+        )
+        if given not in self._made:
+            self._made[given] = self._compiled(given)
+        return self._made[given]
+
+    def _compiled(self, given: Any) -> Any:
+        flags = Flags()
+        flags.nrt = flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        flags.error_model = "numpy"
+        typing, target = cpu_target.typing_context, cpu_target.target_context
+        found = compile_extra(
+            typing, target, self.function, given, None, flags, {}, _LIBRARY, _Plainly
+        )
+        target.insert_user_function((self, given), found.fndesc, [_LIBRARY])
+        return found.signature.replace(pysig=self.takes)
+
+
+class _InnerType(types.Callable, types.Dummy):
+    """One inner; as the type of what is called."""
+
+    def __init__(self, inner: Inner) -> None:
+        self._inner = inner
+        super().__init__(f"Inner({inner.function.__module__}.{inner.function.__qualname__})")
+
+    def get_call_type(self, _context: Any, arguments: Any, keywords: Any) -> Any:
+        """Return the signature of a call."""
+        return self._inner.called(arguments, keywords)
+
+    def get_call_signatures(self) -> Any:
+        """Return none: what there is depends on the call."""
+        return [], True
+
+    def get_impl_key(self, signature: Any) -> Any:
+        """Return what stands for the compiled function."""
+        return self._inner, tuple(signature.args)
+
+
+register_model(_InnerType)(models.OpaqueModel)
+
+
+@typeof_impl.register(Inner)
+def _type_of(inner: Inner, _context: Any) -> _InnerType:
+    return _InnerType(inner)
+
+
+class Nobody(NamedTuple):
+    """In place of an object whose methods are called, but not needed."""
+
+    does: Inner
+    answers: dict[str, Inner]
+
+
+class _NobodyType(types.Dummy):
+    def __init__(self, nobody: Nobody) -> None:
+        self.nobody = nobody
+        super().__init__("Nobody")
+
+
+register_model(_NobodyType)(models.OpaqueModel)
+
+
+@typeof_impl.register(Nobody)
+def _type_of_nobody(nobody: Nobody, _context: Any) -> _NobodyType:
+    return _NobodyType(nobody)
+
+
+@infer_getattr
+class _Method(AttributeTemplate):
+    key = _NobodyType
+
+    def generic_resolve(self, kind: _NobodyType, name: str) -> _InnerType:
+        return _InnerType(kind.nobody.answers.get(name, kind.nobody.does))
+
+
+@lower_getattr_generic(_NobodyType)
+def _method(context: Any, _builder: Any, _kind: Any, _value: Any, _name: str) -> Any:
+    return context.get_dummy_value()
+
+
+_LIBRARY = InnerLibrary(cpu_target.target_context.codegen(), "machine")

@@ -1,0 +1,110 @@
+"""Whether the machine is compiled, and compiling it beside what is played meanwhile."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+
+_HERE = Path(__file__).parent
+_ROOT = _HERE.parent
+#: Modules whose functions are compiled.
+COMPILED = (
+    *sorted(f"cprsim.machine.{path.stem}" for path in (_ROOT / "machine").glob("[!_]*.py")),
+    *("cprsim.contract.rules", "cprsim.contract.differences", "cprsim.contract.growing"),
+    *("cprsim.contract.learned", "cprsim.closed_form.incremental", "cprsim.closed_form.intervals"),
+)
+#: Modules whose numbers are.
+_NUMBERS = ("cprsim.failures.hit", "cprsim.job.platform")
+#: Settings of Numba for commands that start in a folder.
+_NUMBA_FILE = ".numba_config.yaml"
+#: Who hasn't ended by then was stopped, s: it takes some twenty.
+_COMPILES_S = 300.0
+
+
+def why_uncompiled() -> str | None:
+    """Why nothing can be compiled, or None; the simulator is quicker then."""
+    if find_spec("numba") is None:
+        return "Numba can't be imported"
+    switched_off = False
+    with suppress(ValueError):  # what is no number Numba takes for 0
+        switched_off = bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
+    # Numba takes half a second to import, and is asked only where it is loaded, or reads a file.
+    if not switched_off and ("numba" in sys.modules or Path(_NUMBA_FILE).exists()):
+        switched_off = import_module("numba").config.DISABLE_JIT
+    return "NUMBA_DISABLE_JIT is set" if switched_off else None
+
+
+def is_compiled() -> bool:
+    """Whether it is compiled as it is now, in this process or on disk."""
+    play = sys.modules.get("cprsim.batch.play")
+    if play is not None and play.play.signatures:
+        return True
+    own, name = os.environ.get("NUMBA_CACHE_DIR"), _mark()
+    if own is not None:
+        return any(Path(own).glob(f"*/{name}"))
+    if (_HERE / "__pycache__" / name).exists():
+        return True
+    # Where Numba keeps it if it may not write beside the source.
+    of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return any((of_user / "numba").glob(f"*/{name}"))
+
+
+def note_compiled(folder: Path) -> None:
+    """Machine code of these sources has been put into that folder."""
+    with suppress(OSError):
+        (folder / _mark()).touch()
+
+
+@cache
+def begin() -> None:
+    """Have another process compile it, once, whatever becomes of this one."""
+    if not sys.executable:
+        return
+    script = "from cprsim.batch.readiness import compile_alone; compile_alone()"
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=null, stdout=null, stderr=null, start_new_session=True
+    )
+    Thread(target=process.wait, daemon=True).start()
+
+
+def compile_alone() -> None:
+    """Compile it, after all others who want a processor, if nobody else does so."""
+    if hasattr(os, "nice"):
+        os.nice(19)
+    engine, play = import_module("cprsim.batch.engine"), import_module("cprsim.batch.play")
+    under_way = Path(play.play.stats.cache_path or os.devnull) / f"{_mark()}.begun"
+    with suppress(OSError):
+        if time.time() - under_way.stat().st_mtime < _COMPILES_S:
+            return
+    with suppress(OSError):
+        under_way.parent.mkdir(parents=True, exist_ok=True)
+        under_way.touch()
+        try:
+            engine.make_ready()
+        finally:
+            under_way.unlink()
+
+
+@cache
+def sources() -> str:
+    """A digest of all that is compiled."""
+    modules = [
+        _ROOT / f"{name.removeprefix('cprsim.').replace('.', '/')}.py"
+        for name in (*COMPILED, *_NUMBERS)
+    ]
+    paths = [*_HERE.glob("*.py"), *modules]
+    return sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()
+
+
+def _mark() -> str:
+    python = sys.implementation.cache_tag
+    return f"compiled-{python}-numba-{version('numba')}-{sources()[:16]}"
