@@ -110,7 +110,7 @@ def _fits(file: Path) -> bool:
 
 
 @dataclass(slots=True)
-class Row:
+class TableRow:
     """One row, and where it stands, for its faults."""
 
     path: LogPath
@@ -194,7 +194,7 @@ def table(
     title_lines: int = 0,
     split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
     choose: Choose | None = None,
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Rows of a file whose first one names the columns.
 
     Parameters
@@ -228,7 +228,7 @@ def table(
                     f"{path}:{line}: the row has {len(cells)} cells, the header has {width}"
                 )
             empty = False
-            yield Row(path, line, columns, cells)
+            yield TableRow(path, line, columns, cells)
     if empty:
         raise LogError(f"{path}: holds no failure")
 

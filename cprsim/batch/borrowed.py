@@ -40,7 +40,7 @@ _KINDS = {
 class RowPlace(types.Type):
     """Where a row is."""
 
-    def __init__(self, kind: type[rows.Row]) -> None:
+    def __init__(self, kind: Any) -> None:
         super().__init__(name=f"RowPlace({kind.__name__})")
         own: Any = dtype(kind)
         self.size = own.itemsize

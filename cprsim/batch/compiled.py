@@ -15,7 +15,7 @@ import numpy as np
 
 from cprsim.batch import readiness
 from cprsim.batch.borrowed import part
-from cprsim.batch.inner import Nobody, Inner
+from cprsim.batch.inner import Inner, Nobody
 from cprsim.machine import rows
 from cprsim.machine.codes import NONE
 

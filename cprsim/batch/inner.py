@@ -1,8 +1,8 @@
-"""Functions of the machine as pieces of one compiled whole.
+"""Functions of the machine, compiled within what calls them.
 
 Numba optimises a function that it compiles together with all that this calls, and makes machine
 code of it: of two hundred that call each other this took a minute, for code that nobody runs.
-Pieces are only written down, one after the other, and optimised once, with all that they call.
+Inner functions are only written down, and optimised once, with the one that is run.
 """
 
 from collections.abc import Callable
@@ -13,17 +13,18 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, Flags, compile_extra
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
-from numba.core.types import Omitted, StarArgTuple, unliteral
+from numba.core.types.containers import StarArgTuple
+from numba.core.types.misc import Omitted, unliteral
 from numba.core.typing.templates import AttributeTemplate, fold_arguments, infer_getattr
 from numba.core.utils import pysignature
 from numba.extending import lower_getattr_generic, models, register_model, typeof_impl
 
 
 class InnerLibrary(JITCodeLibrary):
-    """What pieces come to."""
+    """What inner functions come to."""
 
     def add_linking_library(self, library: Any) -> None:
-        """Add what a inner calls; other pieces are here already."""
+        """Add what they call, but not themselves."""
         if library is not self:
             super().add_linking_library(library)
 
@@ -31,7 +32,7 @@ class InnerLibrary(JITCodeLibrary):
         """Do nothing with it by itself."""
 
     def _optimize_functions(self, _module: Any) -> None:
-        """Nor with any inner."""
+        """Nor with any of the functions."""
 
     def _get_module_for_linking(self) -> Any:
         for library in dict.fromkeys(self._linking_libraries):
@@ -100,7 +101,7 @@ class Inner:
 
 
 class _InnerType(types.Callable, types.Dummy):
-    """One inner; as the type of what is called."""
+    """Type of what is called."""
 
     def __init__(self, inner: Inner) -> None:
         self._inner = inner

@@ -1,18 +1,15 @@
 """Rows of the machine as records of NumPy's."""
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.machine.rows import Row
 from cprsim.sim.tables import Tables
 
 _TYPES = {float: "f8", int: "i8", bool: "?"}
 
 
-@cache
 def dtype(kind: Any) -> np.dtype[Any]:
     """Return the type of such records: the columns of the row, in its order."""
     assert not set(kind.__annotations__) & set(dir(np.record))  # which are something else there
@@ -23,12 +20,13 @@ def dtype(kind: Any) -> np.dtype[Any]:
     return np.dtype(columns, align=True)
 
 
-def records(kind: type[Row], count: int) -> Any:
+def records(kind: Any, count: int) -> Any:
     """Return so many of them, all zero."""
     return np.zeros(count, dtype(kind)).view(np.recarray)
 
 
 def arrays(tables: Tables) -> tuple[NDArray[Any], ...]:
     """Return the tables of plans in the order in which `play` takes them."""
-    rows = (np.array(rows, dtype(kind)).view(np.recarray) for kind, rows in tables.of_rows)
+    kinds: Any = tables.of_rows
+    rows = (np.array(rows, dtype(kind)).view(np.recarray) for kind, rows in kinds)
     return *rows, np.array(tables.whole, np.int64), np.array(tables.real)

@@ -16,7 +16,7 @@ from cprsim.sweeps.played import PolicyPlan
 
 
 @dataclass(frozen=True)
-class PlanRow(PolicyPlan):
+class PointPlan(PolicyPlan):
     """A policy's plan as it is stored, with what measures rest on."""
 
     basis: Basis
@@ -30,7 +30,7 @@ class Planned:
     """
 
     scenario: Scenario
-    rows: tuple[PlanRow, ...]
+    rows: tuple[PointPlan, ...]
     engines: dict[str, Engine]
     errors: dict[str, str]
 
@@ -96,9 +96,9 @@ def _validated(name: str, table: object) -> Any:
     return _section(_Table(name, repr(table), table))
 
 
-def _row(scenario: Scenario, policy: str) -> PlanRow:
+def _row(scenario: Scenario, policy: str) -> PointPlan:
     plan = scenario.plan(policy)
-    return PlanRow(
+    return PointPlan(
         policy,
         scenario.policies[policy].system,
         plan.recovery,
@@ -109,6 +109,6 @@ def _row(scenario: Scenario, policy: str) -> PlanRow:
     )
 
 
-def _row_without_plan(scenario: Scenario, policy: str) -> PlanRow:
+def _row_without_plan(scenario: Scenario, policy: str) -> PointPlan:
     system, unknown = scenario.policies[policy].system, Basis(*[math.nan] * 6)
-    return PlanRow(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)
+    return PointPlan(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)

@@ -25,7 +25,7 @@ from cprsim.sweeps import layout
 from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.explained import DamageError, explained
 from cprsim.sweeps.layout import NAME, Row, row_hash, rows, rows_of
-from cprsim.sweeps.plans import PlanRow
+from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.played import StoredPoint
 from cprsim.sweeps.points import PointsHash
 from cprsim.sweeps.tasks import unpack
@@ -188,12 +188,12 @@ def blocks_of(
 
 def plans_of(
     connection: sqlite3.Connection, key: str, policies: Sequence[str]
-) -> dict[str, PlanRow]:
+) -> dict[str, PointPlan]:
     """Of a point, what is told of each policy's plan."""
     found, stored = {}, rows_of(connection, "plans", key)
     for _, policy, system, recovery, interval_s, unmet_s, lossless, basis in stored:
         how = (system, recovery, interval_s, unmet_s, bool(lossless))
-        found[policy] = PlanRow(policy, *how, _basis(basis))
+        found[policy] = PointPlan(policy, *how, _basis(basis))
     if found.keys() != set(policies):
         raise DamageError("a point lacks plans")
     return {policy: found[policy] for policy in policies}

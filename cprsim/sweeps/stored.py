@@ -21,7 +21,7 @@ from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import SweepVerdict, sweep_verdicts
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
-from cprsim.sweeps.plans import PlanRow
+from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.played import Played, StoredPoint
 from cprsim.sweeps.reading import plans_of, reading, stored_definition, stored_points, values_of
 from cprsim.sweeps.table import by_measure, tables
@@ -205,7 +205,7 @@ class Sweep:
         """What `best` tabulates."""
         return list(sweep_verdicts(self.definition["keys"], self.points, self.played, quality))
 
-    def _results(self, point: int) -> tuple[dict[str, PlanRow], dict[str, NDArray[np.float64]]]:
+    def _results(self, point: int) -> tuple[dict[str, PointPlan], dict[str, NDArray[np.float64]]]:
         """Plans at a point, and replications by `COLUMNS` of each policy that didn't fail there."""
         stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or stored.key is None or not stored.finished:

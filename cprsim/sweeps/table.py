@@ -14,7 +14,7 @@ from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
 from cprsim.runs.summaries import statistics
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.columns import si_column
-from cprsim.sweeps.plans import PlanRow
+from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.played import StoredPoint
 from cprsim.sweeps.reading import plans_of, reading, values_of
 
@@ -88,7 +88,7 @@ def _rows(
             yield {"point": point.number, "policy": policy, "error": error}
 
 
-def _told(plan: PlanRow, values: NDArray[np.float64]) -> dict[str, Any]:
+def _told(plan: PointPlan, values: NDArray[np.float64]) -> dict[str, Any]:
     """What came of a plan, from replications of shape (len(COLUMNS), replications)."""
     return {
         "replications": values.shape[1],

@@ -11,7 +11,7 @@ from cprsim.errors import CprsimError, NowhereError, RunError
 from cprsim.runs.engines import simulate
 from cprsim.runs.hopeless import without_hope
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
-from cprsim.sweeps.plans import PlanRow, planned
+from cprsim.sweeps.plans import PointPlan, planned
 
 #: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
 WORKERS_VERSION = f"{MODEL_VERSION}.5"
@@ -42,7 +42,7 @@ class Block:
     `packed`: the replications. `errors`: why there are none, but for those given up before.
     """
 
-    plans: tuple[PlanRow, ...]
+    plans: tuple[PointPlan, ...]
     packed: Mapping[str, bytes]
     errors: dict[str, str] = field(default_factory=dict)
 

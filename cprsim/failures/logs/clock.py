@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import Row, number
+from cprsim.basics.tabular import TableRow, number
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch
 
@@ -54,7 +54,7 @@ class LogClock:
         self.plain = plain
         self._notation: str | None = None
 
-    def read(self, row: Row, column: str) -> float:
+    def read(self, row: TableRow, column: str) -> float:
         """The time in a cell; raise `LogError` if it is none, or in another notation."""
         text = row[column]
         if self.plain or number(text) is not None:
@@ -78,7 +78,7 @@ class LogClock:
             )
         return value
 
-    def read_if_known(self, row: Row, column: str) -> float:
+    def read_if_known(self, row: TableRow, column: str) -> float:
         """As `read`; nan where the cell is empty or says that nobody knows."""
         if self.plain:
             return row.seconds_if_known(column)

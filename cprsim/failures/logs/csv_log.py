@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from cprsim.basics.tabular import Cells, LogPath, Row, csv_cells, delimiter_of, table
+from cprsim.basics.tabular import Cells, LogPath, TableRow, csv_cells, delimiter_of, table
 from cprsim.errors import LogError
 from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.failures.logs.clock import LogClock
@@ -90,7 +90,7 @@ class _Rows:
         strict = column in self.columns.mapping() or (self.own and name == column)
         return None if name is None else _Words(name, known, strict, _TOLD[column])
 
-    def add(self, row: Row) -> None:
+    def add(self, row: TableRow) -> None:
         self.times.append(self.clock.read(row, self.found["time"]))
         if "end" in self.found:
             self.ends.append(self.clock.read_if_known(row, self.found["end"]))
@@ -154,7 +154,7 @@ class _Words(Generic[_Name]):
         self.column, self.known, self.strict, self.told = column, known, strict, told
         self.foreign, self._kept = False, list[_Name]()
 
-    def add(self, row: Row) -> None:
+    def add(self, row: TableRow) -> None:
         word = self.known.get(row[self.column])
         if word is not None:
             self._kept.append(word)

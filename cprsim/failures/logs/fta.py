@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cprsim.basics.tabular import Cells, LogPath, Row, table
+from cprsim.basics.tabular import Cells, LogPath, TableRow, table
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog, Rows, unix
 from cprsim.failures.logs.outages import UNSEEN, merged
@@ -99,7 +99,7 @@ class _Trace:
         self.nodes, self.starts, self.stops = array("q"), array("d"), array("d")
         self.dropped, self.read, self.kept = Counter[str](), 0, 0
 
-    def add(self, row: Row, platform: int) -> None:
+    def add(self, row: TableRow, platform: int) -> None:
         node = self.numbers.setdefault((platform, row.integer("node_id")), len(self.numbers))
         if node == len(self.first):
             self.first.append(math.inf)

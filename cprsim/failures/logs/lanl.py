@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from cprsim.basics.tabular import LogPath, Row, table
+from cprsim.basics.tabular import LogPath, TableRow, table
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows, forget_early
 from cprsim.failures.logs.systems import OTHERS, several
@@ -69,7 +69,7 @@ class _LanlSystem:
         self.undated = self.population = 0
         self.end_s, self.current, self.has_ends = -math.inf, True, False
 
-    def add(self, row: Row, started: float, fixed: float) -> None:
+    def add(self, row: TableRow, started: float, fixed: float) -> None:
         for column, time in ((_STARTED, started), (_FIXED, fixed)):
             if math.isnan(time) and column in row.columns and row[column]:
                 raise row.bad(column, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
@@ -126,7 +126,7 @@ class _LanlSystem:
         )
 
 
-def _lanl_time(row: Row, column: str) -> float:
+def _lanl_time(row: TableRow, column: str) -> float:
     """Seconds from `_EPOCH` to a local time like 9/26/2003 16:40; nan where there is none."""
     match = _LANL_TIME.fullmatch(row[column]) if column in row.columns else None
     if match is None:

@@ -6,7 +6,7 @@ from array import array
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import Row
+from cprsim.basics.tabular import TableRow
 from cprsim.failures.logs.names import Names
 
 Integers = NDArray[np.int64]
@@ -29,7 +29,7 @@ class Places:
         self._names, self._numbers = Names(), array("q")
         self._indices: array[int] | None = array("q")  # of each name, while all are indices
 
-    def add(self, row: Row) -> None:
+    def add(self, row: TableRow) -> None:
         """Take the cell of a row; raise `LogError` if it can be neither index nor name."""
         text, known = row[self.column], len(self._names)
         self._numbers.append(self._names.number(text))

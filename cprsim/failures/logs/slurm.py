@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from cprsim.basics.tabular import Cells, LogPath, Row, table
+from cprsim.basics.tabular import Cells, LogPath, TableRow, table
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.outages import NodeOutages
 
@@ -90,7 +90,7 @@ def read_slurm(path: LogPath) -> FailureLog:
     return replace(log, planned=beside)
 
 
-def _left_out(row: Row, start_s: float) -> tuple[str | None, bool]:
+def _left_out(row: TableRow, start_s: float) -> tuple[str | None, bool]:
     """Why a row is no failure, if it isn't, and whether it is an outage that was planned."""
     if not row["NodeName"]:
         return "rows of whole clusters", False
@@ -104,7 +104,7 @@ def _left_out(row: Row, start_s: float) -> tuple[str | None, bool]:
     return "rows without a start" if math.isnan(start_s) else None, False
 
 
-def _time_s(row: Row, column: str) -> float:
+def _time_s(row: TableRow, column: str) -> float:
     """Seconds from `_EPOCH` to a local time; nan where it isn't known."""
     text = row[column]
     if text in _UNKNOWN:
