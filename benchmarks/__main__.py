@@ -20,6 +20,7 @@ import cprsim
 from benchmarks import page, rows, trackers
 from benchmarks.minimal_simpy import replicate
 from cprsim.failures.logs.log import FailureLog
+from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import COLUMNS, simulate
 
 _ROUNDS = 9
@@ -81,7 +82,7 @@ def node_failures() -> str:
     scenario = cprsim.Scenario(**_NODES)
 
     def play() -> int:
-        cursor, failures = scenario.failure_model.timeline(0, 0).cursor(), 0
+        cursor, failures = cursor_of(scenario.failure_model.timeline(0, 0)), 0
         while cursor.next_s < scenario.job.useful_time_s:
             now_s = cursor.next_s
             cursor.replace(cursor.strike(), now_s)

@@ -9,6 +9,7 @@ from cprsim.basics.streams import COHORT
 from cprsim.fleets.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 from cprsim.sim.resolved import ResolvedPlan
 
 _JOBS, _ROUNDS = 1_024, 5
@@ -49,7 +50,7 @@ def _draw(jobs: list[Scenario], shared: SharedDraws | None) -> None:
     for number, job in enumerate(jobs):
         cohort, row = divmod(number, COHORT)
         failures = job.failure_model.process.cohort(0, cohort, *more)
-        failures.timeline(row).cursor().strike()
+        cursor_of(failures.timeline(row)).strike()
 
 
 def _best(work: Callable[[], object]) -> float:

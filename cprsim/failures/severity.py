@@ -95,6 +95,7 @@ class SeverityDraws:
     """The severity of the nth failure of one replication."""
 
     def __init__(self, rows: SeverityRows, row: int) -> None:
+        self.cluster = rows.cluster
         self._rows, self._row = rows, row
         self._drawn: list[int] = []
 
@@ -105,7 +106,7 @@ class SeverityDraws:
 
     def grade(self, hit: Hit, index: int) -> Hit:
         """The hit of the `index`-th failure, with its severity."""
-        return graded(hit, self[index], self._rows.cluster)
+        return graded(hit, self[index], self.cluster)
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,13 @@ from cprsim.failures.victims import Victims
 class Cursor(Protocol):
     """One policy's way through a timeline. All times are wall-clock seconds, never decreasing."""
 
-    next_s: float
-    """When the next failure strikes; infinite if none does."""
-    absorbed: int
-    """Failures that fell into a downtime, when the job holds no nodes, and so did not strike."""
+    @property
+    def next_s(self) -> float:
+        """When the next failure strikes; infinite if none does."""
+
+    @property
+    def absorbed(self) -> int:
+        """Failures that fell into a downtime, when the job holds no nodes: they did not strike."""
 
     def ahead(self) -> Hit:
         """What the failure at `next_s` is to take down."""
@@ -42,11 +45,11 @@ class Cursor(Protocol):
         """It runs again after a pause; what fell strictly inside is absorbed."""
 
 
-class Timeline(Protocol):
-    """The failures of one replication."""
+class Timeline:
+    """The failures of one replication: data, through which `cprsim.sim.cursor` finds the way.
 
-    def cursor(self) -> Cursor:
-        """Start over at time 0 with the job running."""
+    One of another kind has a `cursor()` of its own, which starts over at time 0.
+    """
 
 
 class Cohort(Protocol):
@@ -56,7 +59,7 @@ class Cohort(Protocol):
         """Those of one of its replications."""
 
 
-class RenewalTimeline:
+class RenewalTimeline(Timeline):
     """Failures of the job as a whole, each gap counted from when the job runs again."""
 
     def __init__(
@@ -71,42 +74,8 @@ class RenewalTimeline:
         hit = self.victims[index]
         return hit if self.severities is None else self.severities.grade(hit, index)
 
-    def cursor(self) -> Cursor:
-        """Start over at time 0."""
-        return _RenewalCursor(self)
 
-
-class _RenewalCursor:
-    def __init__(self, timeline: RenewalTimeline) -> None:
-        self._timeline = timeline
-        self._struck = 0
-        self._left_s = 0.0  # until the next one, in a pause
-        self.next_s = timeline.gaps[0]
-        self.absorbed = 0
-
-    def ahead(self) -> Hit:
-        return self._timeline.hit(self._struck)
-
-    def strike(self) -> Hit:
-        hit = self.ahead()
-        self._struck += 1
-        self.next_s = math.inf
-        return hit
-
-    def replace(self, hit: Hit, now_s: float) -> None:
-        """Nothing to do: the clock is the job's, not a node's."""
-
-    def resume(self, now_s: float) -> None:
-        self.next_s = now_s + self._timeline.gaps[self._struck]
-
-    def pause(self, now_s: float) -> None:
-        self._left_s, self.next_s = self.next_s - now_s, math.inf
-
-    def go_on(self, now_s: float) -> None:
-        self.next_s = now_s + self._left_s
-
-
-class AbsoluteTimeline:
+class AbsoluteTimeline(Timeline):
     """Failures at wall-clock times that nothing moves: a replayed log, or exactly n of them.
 
     `hits[i]` is what the failure at `times_s[i]` (in order) takes down. With a finite `period_s`
@@ -138,41 +107,3 @@ class AbsoluteTimeline:
         """What the `index`-th failure takes down."""
         hit = self.hits[index % len(self.times_s)]
         return hit if self.severities is None else self.severities.grade(hit, index)
-
-    def cursor(self) -> Cursor:
-        """Start over at time 0."""
-        return _AbsoluteCursor(self)
-
-
-class _AbsoluteCursor:
-    def __init__(self, timeline: AbsoluteTimeline) -> None:
-        self._timeline = timeline
-        self._index = 0
-        self.absorbed = 0
-        self.next_s = timeline.at_s(0)
-
-    def ahead(self) -> Hit:
-        return self._timeline.hit(self._index)
-
-    def strike(self) -> Hit:
-        hit = self.ahead()
-        self._index += 1
-        self.next_s = math.inf
-        return hit
-
-    def replace(self, hit: Hit, now_s: float) -> None:
-        """Nothing to do: the times are fixed."""
-
-    def resume(self, now_s: float) -> None:
-        # A recovery that ends and a failure at the same instant: the end comes first, so that
-        # failure strikes. Only what lies strictly inside the downtime is absorbed.
-        while self._timeline.at_s(self._index) < now_s:
-            self._index += 1
-            self.absorbed += 1
-        self.next_s = self._timeline.at_s(self._index)
-
-    def pause(self, now_s: float) -> None:  # noqa: ARG002  (the times are fixed)
-        self.next_s = math.inf
-
-    def go_on(self, now_s: float) -> None:
-        self.resume(now_s)

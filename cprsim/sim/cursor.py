@@ -1,5 +1,6 @@
-"""The way through a timeline by itself, for those who make failures of it outside a simulation."""
+"""The machine's way through a timeline, for who makes failures of it outside a simulation."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from cprsim.failures.hit import SEVERITIES, Hit
@@ -10,89 +11,87 @@ from cprsim.machine.node_lists import COUNT, FIRST, FIXED, SEVERITY, SPARE, STRU
 from cprsim.machine.rows import NodeRow, PlanRow, RunRow
 from cprsim.sim.drawn import FailureDraws
 
-#: Of timelines that don't know of how many nodes they are.
+#: Servers, where the timeline doesn't know how many there are.
 _MANY = 1 << 16
+#: Room for the nodes of a failure that tells more than there are.
+_FEW = 4096
 
 
-def cursor(timeline: Timeline) -> Cursor:
-    """Start a timeline at time 0 with the job running."""
-    found: Any = _Cursor(timeline)
-    return timeline.cursor() if found.is_of_another_kind else found
+def cursor_of(timeline: Timeline) -> Cursor:
+    """Start over at time 0 with the job running."""
+    servers, nodes = _counts(timeline)
+    draws = FailureDraws(timeline, servers)
+    if draws.source == OTHER:
+        own: Any = timeline
+        found: Cursor = own.cursor()
+        return found
+    return _MachineCursor(draws, servers, nodes)
 
 
-class _Cursor:
-    """What functions of the machine are given of a run, as far as failures need it."""
+def _counts(timeline: Any) -> tuple[int, int]:
+    """Servers, and all nodes, as far as the timeline knows them and the machine needs them."""
+    severities = getattr(timeline, "severities", None)
+    if severities is not None:
+        cluster = severities.cluster
+        return cluster.parameter_servers, cluster.parameter_servers + cluster.trainers
+    return getattr(timeline, "servers", _MANY), getattr(timeline, "nodes", 0)
 
-    outside = None
 
-    def __init__(self, timeline: Timeline) -> None:
-        servers, nodes = getattr(timeline, "servers", _MANY), getattr(timeline, "nodes", 0)
-        draws = FailureDraws(timeline, servers)
-        self.draws, self.numbers, self.choices = draws.row, draws.numbers, draws.choices
-        self.is_of_another_kind = draws.source == OTHER
-        if self.is_of_another_kind:
-            return
+class _MachineCursor:
+    def __init__(self, draws: FailureDraws, servers: int, nodes: int) -> None:
         leaves = 1 << max(nodes - 1, 0).bit_length()
-        self.plan: Any = PlanRow(servers=servers, nodes=nodes, leaves=leaves, source=draws.source)
-        self.run = RunRow()
-        self.nodes = [NodeRow() for _ in range(nodes)]
-        self.tree = [0.0] * (2 * leaves)
-        self.lists = [[0] * (FIRST + max(nodes, _FEW)) for _ in range(FIXED)]
-        cursors.start(self._it)
-
-    @property
-    def _it(self) -> Any:
-        return self
+        self._servers, self._run = servers, RunRow()
+        # Of a run, as much as failures need.
+        it: Any = SimpleNamespace(
+            plan=PlanRow(servers=servers, nodes=nodes, leaves=leaves, source=draws.source),
+            draws=draws.row,
+            numbers=draws.numbers,
+            choices=draws.choices,
+            run=self._run,
+            nodes=[NodeRow() for _ in range(nodes)],
+            tree=[0.0] * (2 * leaves),
+            lists=[[0] * (FIRST + max(nodes, _FEW)) for _ in range(FIXED)],
+        )
+        self._it = it
+        cursors.start(it)
 
     @property
     def next_s(self) -> float:
-        """When the next failure strikes."""
-        return self.run.next_s
+        return self._run.next_s
 
     @property
     def absorbed(self) -> int:
-        """Failures that fell into a downtime."""
-        return self.run.absorbed
+        return self._run.absorbed
 
     def ahead(self) -> Hit:
-        """What the failure at `next_s` is to take down."""
         cursors.look_ahead(self._it)
         return self._struck()
 
     def strike(self) -> Hit:
-        """Take the failure at `next_s`."""
-        self.run.now = self.run.next_s
+        self._run.now = self._run.next_s
         cursors.strike(self._it)
         return self._struck()
 
     def replace(self, hit: Hit, now_s: float) -> None:
-        """The nodes that `hit` took down are placed anew."""
-        self.run.now = now_s
-        row, nodes = self.lists[SPARE], hit.nodes(self.plan.servers)
+        row, nodes = self._it.lists[SPARE], hit.nodes(self._servers)
         row[COUNT] = len(nodes)
         row[FIRST : FIRST + len(nodes)] = nodes
+        self._run.now = now_s
         cursors.replace(self._it, SPARE)
 
     def resume(self, now_s: float) -> None:
-        """The job can be hit again."""
-        self.run.now = now_s
+        self._run.now = now_s
         cursors.resume(self._it)
 
     def pause(self, now_s: float) -> None:
-        """The job runs on no nodes."""
-        self.run.now = now_s
+        self._run.now = now_s
         cursors.pause(self._it)
 
     def go_on(self, now_s: float) -> None:
-        """It runs again after a pause."""
-        self.run.now = now_s
+        self._run.now = now_s
         cursors.go_on(self._it)
 
     def _struck(self) -> Hit:
-        row = self.lists[STRUCK]
-        hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self.plan.servers)
+        row = self._it.lists[STRUCK]
+        hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._servers)
         return hit._replace(severity=SEVERITIES[row[SEVERITY]])
-
-
-#: Nodes that there is room for where a failure of a log tells more than there are.
-_FEW = 4096

@@ -26,6 +26,7 @@ from cprsim.failures.timeline import Timeline
 from cprsim.machine import attempts, codes, phases, save, turn
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, STRUCK
 from cprsim.machine.work import wait
+from cprsim.sim.cursor import cursor_of
 from cprsim.sim.observer import BackgroundTask, Observer
 from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.tables import PlanRows
@@ -143,7 +144,7 @@ class Outside:
 
     def begin_failures(self) -> None:
         """The job runs from now on."""
-        self._cursor = self._timeline.cursor()
+        self._cursor = cursor_of(self._timeline)
         self._follow()
 
     def look_ahead(self) -> None:

@@ -7,6 +7,7 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 
 
 def change_future(scenario: Scenario, after_s: float, pace: float = 0.0) -> Scenario:
@@ -42,12 +43,12 @@ class _OtherFuture(FailureModel):
         return _OtherTimeline(super().timeline(seed, replication), self.after_s, self.pace)
 
 
-class _OtherTimeline:
+class _OtherTimeline(Timeline):
     def __init__(self, timeline: Timeline, after_s: float, pace: float) -> None:
         self._timeline, self._after_s, self._pace = timeline, after_s, pace
 
     def cursor(self) -> Cursor:
-        return _OtherCursor(self._timeline.cursor(), self._after_s, self._pace)
+        return _OtherCursor(cursor_of(self._timeline), self._after_s, self._pace)
 
 
 class _OtherCursor:
@@ -59,10 +60,6 @@ class _OtherCursor:
     @property
     def absorbed(self) -> int:
         return self._cursor.absorbed
-
-    @absorbed.setter
-    def absorbed(self, count: int) -> None:
-        self._cursor.absorbed = count
 
     def ahead(self) -> Hit:
         return self._cursor.ahead()

@@ -13,6 +13,7 @@ from cprsim.basics.owned import owned_folder
 from cprsim.contract import Plan
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
@@ -234,7 +235,7 @@ def member_seed(seed: int, member: int) -> int:
 def _strikes(
     scenario: Scenario, section: TrainerSection, job: RunningJob, cluster: LocalCluster, seed: int
 ) -> Strikes:
-    cursor = scenario.failure_model.timeline(seed, 0).cursor()
+    cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
     if section.failures == "at-step":
         times: StepClock | WallClock = StepClock(job.step_s, lambda: job.executed)
     else:

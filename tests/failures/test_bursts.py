@@ -21,6 +21,7 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives, NodeTimeline
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor, Timeline
+from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import assert_time_adds_up
 
@@ -59,6 +60,7 @@ class Told:
     """Bursts at given times."""
 
     bursts: Sequence[tuple[float, set[int]]]
+    most = 4
 
     def at_s(self, index: int) -> float:
         return self.bursts[index][0] if index < len(self.bursts) else math.inf
@@ -70,7 +72,7 @@ class Told:
 def lives(life_s: float, bursts: Sequence[tuple[float, set[int]]], nodes: int = 4) -> Cursor:
     """All lives are of that length; nodes 0 and 1 are servers, the others trainers."""
     law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
-    return NodeTimeline(Lives(law, nodes, 0, 0), 0, 2, Told(bursts)).cursor()
+    return cursor_of(NodeTimeline(Lives(law, nodes, 0, 0), 0, 2, Told(bursts)))
 
 
 def recover(cursor: Cursor, downtime_s: float) -> tuple[float, Hit]:
@@ -288,7 +290,7 @@ def failures_until(cursor: Cursor, until_s: float) -> list[Hit]:
 def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> None:
     model = scenario(BURSTS | {"sizes": {"4": 1, "2": 1}}).failure_model
     # Of the seeds 0 to 7, 0 alone is beyond 3 standard errors in one of the five (3.4 below).
-    runs = [failures_until(each.cursor(), 6000 * HOUR) for each in model.timelines(1, range(300))]
+    runs = [failures_until(cursor_of(each), 6000 * HOUR) for each in model.timelines(1, range(300))]
     counts = np.array([len(run) for run in runs])
     # 12 nodes, a life of 1200 h each; three racks, a burst every 400 h in each.
     mean = 6000 * (12 / 1200 + 3 / 400)
@@ -313,10 +315,10 @@ def test_bursts_of_one_node_are_shorter_lives() -> None:
     """A node has a burst every 400 h x 4 nodes of its rack: 1 / (1/1200 + 1/1600) h = 685.7 h."""
     burst = scenario(BURSTS | {"sizes": {"1": 1}}).failure_model
     short = scenario(mean=f"{1 / (1 / 1200 + 1 / 1600)!r} h").failure_model
-    firsts = np.sort([burst.timeline(0, i).cursor().next_s for i in range(2000)])
+    firsts = np.sort([cursor_of(burst.timeline(0, i)).next_s for i in range(2000)])
     below = 1 - np.exp(-firsts / short.mtbf_s)
     counts = [
-        len(failures_until(model.timeline(seed, 0).cursor(), 2e5 * HOUR))
+        len(failures_until(cursor_of(model.timeline(seed, 0)), 2e5 * HOUR))
         for seed, model in enumerate([burst, short])
     ]
     mean = 2e5 * HOUR / short.mtbf_s

@@ -15,6 +15,7 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.nodes import NodeTimeline
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 
 NODES = 12
 MEAN_S = 3600.0
@@ -42,7 +43,7 @@ def strikes(at_hand: Scenario, until_s: float, replications: int) -> np.ndarray:
     counts = []
     for timeline in at_hand.failure_model.timelines(5, range(replications)):
         assert isinstance(timeline, NodeTimeline)
-        cursor, count = timeline.cursor(), 0
+        cursor, count = cursor_of(timeline), 0
         while cursor.next_s < until_s:
             now_s, hit = cursor.next_s, cursor.strike()
             cursor.replace(hit, now_s)

@@ -11,6 +11,7 @@ from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.logs.lanl import read_lanl
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.sim.cursor import cursor_of
 
 LANL = Path(__file__).parents[3] / "shared/data/lanl_failures"
 LANL_CSV = LANL / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -85,7 +86,7 @@ def test_no_failures_have_an_infinite_mtbf() -> None:
     model = scenario({"exactly": 0}).failure_model
 
     assert model.mtbf_s == math.inf
-    assert model.timeline(0, 0).cursor().next_s == math.inf
+    assert cursor_of(model.timeline(0, 0)).next_s == math.inf
 
 
 def test_mtbf_of_a_job_is_that_of_its_nodes_over_their_number() -> None:

@@ -23,6 +23,7 @@ from cprsim.failures.timeline import AbsoluteTimeline, Cursor
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
 from cprsim.scenario.mapping import apply_override
+from cprsim.sim.cursor import cursor_of
 
 HOUR = 3600.0
 CLUSTER = Cluster(parameter_servers=4, trainers=2)
@@ -205,7 +206,7 @@ def test_severities_have_a_stream_of_their_own_and_do_not_depend_on_the_order() 
 def test_all_failures_are_of_nodes_unless_something_else_is_said(of, source: str) -> None:
     for replication in range(3):
         plain, told = (
-            played(each.timeline(5, replication).cursor(), 50_000.0)
+            played(cursor_of(each.timeline(5, replication)), 50_000.0)
             for each in (of(source), of(source, severity={"node": 0.1}))
         )
 
@@ -217,7 +218,7 @@ def test_all_failures_are_of_nodes_unless_something_else_is_said(of, source: str
 def test_severities_move_no_other_draw(of, source: str) -> None:
     """Without failures of the cluster, which replace more nodes, all else stays as it is."""
     plain, mixed = (
-        played(each.timeline(0, 1).cursor(), 1000.0)
+        played(cursor_of(each.timeline(0, 1)), 1000.0)
         for each in (of(source), of(source, severity={"process": 1, "node": 1}))
     )
 
@@ -231,9 +232,9 @@ def test_every_policy_meets_the_same_severities(of, source: str) -> None:
     fixed = source in LOGS or source == "exactly"
     failures = of(source, severity={"process": 1, "node": 1, "cluster": 1})
     timeline = failures.timeline(2, 4)
-    runs = [played(timeline.cursor(), downtime_s, 20) for downtime_s in (0.0, 30.0, 25_000.0)]
-    again = played(failures.timeline(2, 4).cursor(), 25_000.0, 20)
-    other = played(failures.timeline(2, 5).cursor(), 25_000.0, 20)
+    runs = [played(cursor_of(timeline), downtime_s, 20) for downtime_s in (0.0, 30.0, 25_000.0)]
+    again = played(cursor_of(failures.timeline(2, 4)), 25_000.0, 20)
+    other = played(cursor_of(failures.timeline(2, 5)), 25_000.0, 20)
     keyed = [
         {at_s if fixed else i: hit.severity for i, (at_s, hit) in enumerate(run)} for run in runs
     ]
@@ -252,8 +253,8 @@ def test_every_policy_meets_the_same_severities(of, source: str) -> None:
 
 def test_a_failure_of_the_cluster_takes_every_node_and_leaves_the_other_victims() -> None:
     job = SOURCES["job"] | {"hits": {"weights": {"parameter_servers": 1, "trainers": 1}}}
-    plain = played(model(job).timeline(0, 0).cursor(), 0.0)
-    mixed = played(model(job, severity=MIXED | {"cluster": 1.0}).timeline(0, 0).cursor(), 0.0)
+    plain = played(cursor_of(model(job).timeline(0, 0)), 0.0)
+    mixed = played(cursor_of(model(job, severity=MIXED | {"cluster": 1.0}).timeline(0, 0)), 0.0)
     kinds = {hit.severity for _, hit in mixed}
 
     assert kinds == set(SEVERITIES)
@@ -268,14 +269,14 @@ def test_absorbed_failures_keep_their_severities() -> None:
         [10.0, 20.0, 30.0, 40.0], hits, severities=Told("process", "cluster", "process", "cluster")
     )
 
-    assert played(timeline.cursor(), 0.0) == [
+    assert played(cursor_of(timeline), 0.0) == [
         (10.0, Hit((0,), (), "process")),
         (20.0, Hit(*EVERYONE, "cluster")),
         (30.0, Hit((), (1,), "process")),
         (40.0, Hit(*EVERYONE, "cluster")),
     ]
     # The ones at 20 and 40 s fall into downtimes of 15 s.
-    assert played(timeline.cursor(), 15.0) == [
+    assert played(cursor_of(timeline), 15.0) == [
         (10.0, Hit((0,), (), "process")),
         (30.0, Hit((), (1,), "process")),
     ]
@@ -293,6 +294,8 @@ def lives(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
     """Nodes 0 and 1 are servers, 2 and 3 trainers; all live 100 s."""
 
     class Bursts:
+        most = 4
+
         def at_s(self, index: int) -> float:
             return bursts[index][0] if index < len(bursts) else math.inf
 
@@ -301,9 +304,9 @@ def lives(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
 
     law = Distribution.model_validate({"distribution": "deterministic", "mean": "100 s"})
     severities = Told(*told, cluster=Cluster(parameter_servers=2, trainers=2))
-    return NodeTimeline(
-        Lives(law, 4, 0, 0), 0, 2, Bursts() if bursts else None, severities
-    ).cursor()
+    return cursor_of(
+        NodeTimeline(Lives(law, 4, 0, 0), 0, 2, Bursts() if bursts else None, severities)
+    )
 
 
 def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
@@ -324,7 +327,7 @@ def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
 def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
     law = Distribution.model_validate({"distribution": "weibull", "shape": 3.0, "mean": "100 s"})
     drawn = NodeTimeline(Lives(law, 6, 0, 0), 0, 4, severities=Told("cluster"))
-    cursor = drawn.cursor()
+    cursor = cursor_of(drawn)
 
     assert cursor.strike() == Hit(*EVERYONE, "cluster")
     assert cursor.next_s == math.inf
@@ -406,7 +409,7 @@ def test_what_is_played_is_what_the_means_say() -> None:
     mean = 1000 * (6 / 200 + 2 / 40)
     hits = []
     for replication in range(runs):
-        cursor = mixed.timeline(0, replication).cursor()
+        cursor = cursor_of(mixed.timeline(0, replication))
         hits += [hit for at_s, hit in played(cursor, 0.0, most=200) if at_s <= until_s]
     servers = np.array([len(hit.servers) for hit in hits])
     trainers = np.array([len(hit.trainers) for hit in hits])
@@ -448,7 +451,7 @@ def telling(tmp_path: Path, monkeypatch) -> dict[str, str]:
 def test_the_worst_severity_of_an_instant_wins(telling) -> None:
     told = model(telling)
 
-    assert played(told.timeline(0, 0).cursor(), 0.0) == [
+    assert played(cursor_of(told.timeline(0, 0)), 0.0) == [
         (36000.0, Hit((3,), (), "process")),
         (72000.0, Hit((0,), (1,), "node")),
         (72010.0, Hit((1,), (), "process")),
@@ -460,7 +463,9 @@ def test_the_worst_severity_of_an_instant_wins(telling) -> None:
 
 
 def test_failures_that_are_made_one_have_the_worst_severity(telling) -> None:
-    hits = [hit for _, hit in played(model(telling, coalesce="1 min").timeline(0, 0).cursor(), 0.0)]
+    hits = [
+        hit for _, hit in played(cursor_of(model(telling, coalesce="1 min").timeline(0, 0)), 0.0)
+    ]
 
     assert hits[1] == Hit((0, 1), (1,), "node")
     assert len(hits) == 4

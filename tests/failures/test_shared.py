@@ -9,6 +9,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws, stream
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 from tests.fleets.test_fleet import PLAIN
 
 LAWS = {
@@ -145,7 +146,7 @@ def test_timelines_are_the_same_whoever_shares_them(name):
 
 def strikes(timeline) -> list:
     """When failures of a job strike that recovers in a minute, and what they take down."""
-    cursor, found = timeline.cursor(), []
+    cursor, found = cursor_of(timeline), []
     while len(found) < 30 and np.isfinite(cursor.next_s):
         at_s = cursor.next_s
         hit = cursor.strike()

@@ -17,6 +17,7 @@ from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.failures.victims import VictimRows, Victims
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
+from cprsim.sim.cursor import cursor_of
 
 CLUSTER = Cluster(trainers=4, parameter_servers=8)
 SERVER = Hit((0,), ())
@@ -47,7 +48,7 @@ def renewal(**hits: object) -> RenewalTimeline:
 
 def test_a_renewed_clock_starts_when_the_job_resumes() -> None:
     timeline = renewal()
-    cursor = timeline.cursor()
+    cursor = cursor_of(timeline)
     first = cursor.next_s
     cursor.strike()
     down = cursor.next_s
@@ -62,7 +63,7 @@ def test_every_cursor_meets_the_same_draws() -> None:
     timeline = renewal()
     hits = []
     for delay in (1.0, 500.0):
-        cursor = timeline.cursor()
+        cursor = cursor_of(timeline)
         seen = []
         for _ in range(20):
             at = cursor.next_s
@@ -92,7 +93,7 @@ def test_streams_of_replications_seeds_and_causes_differ() -> None:
 
 
 def test_only_what_lies_strictly_inside_the_downtime_is_absorbed() -> None:
-    cursor = AbsoluteTimeline([10.0, 20.0, 30.0, 40.0], [SERVER] * 4).cursor()
+    cursor = cursor_of(AbsoluteTimeline([10.0, 20.0, 30.0, 40.0], [SERVER] * 4))
     cursor.strike()
     cursor.resume(30.0)
 
@@ -107,14 +108,14 @@ def test_an_absolute_timeline_ends_unless_it_has_a_period() -> None:
     assert [once.at_s(i) for i in range(2)] == [10.0, math.inf]
     assert [circle.at_s(i) for i in range(5)] == [10.0, 20.0, 110.0, 120.0, 210.0]
     assert circle.hit(3) == Hit((1,), ())
-    assert AbsoluteTimeline([], []).cursor().next_s == math.inf
-    assert AbsoluteTimeline([], [], period_s=5.0).cursor().next_s == math.inf
+    assert cursor_of(AbsoluteTimeline([], [])).next_s == math.inf
+    assert cursor_of(AbsoluteTimeline([], [], period_s=5.0)).next_s == math.inf
 
 
 def test_a_node_keeps_its_age_when_another_fails() -> None:
     lives = node_lives(servers=2, trainers=0, seed=0)
     first, second = sorted((lives.life_s(0, 0), lives.life_s(0, 1)))
-    cursor = lives.cursor()
+    cursor = cursor_of(lives)
     hit = cursor.strike()
     cursor.replace(hit, first + 1.0)
     cursor.resume(first + 1.0)
@@ -125,7 +126,7 @@ def test_a_node_keeps_its_age_when_another_fails() -> None:
 
 def test_a_node_that_dies_in_the_downtime_is_absorbed_and_replaced() -> None:
     lives = node_lives(servers=3, trainers=1, seed=1)
-    cursor = lives.cursor()
+    cursor = cursor_of(lives)
     hit = cursor.strike()
     cursor.replace(hit, 10_000.0)
     cursor.resume(10_000.0)
@@ -136,7 +137,7 @@ def test_a_node_that_dies_in_the_downtime_is_absorbed_and_replaced() -> None:
 
 def test_a_replacement_in_the_background_moves_the_next_failure_only_while_running() -> None:
     lives = node_lives(servers=2, trainers=0, seed=0)
-    cursor = lives.cursor()
+    cursor = cursor_of(lives)
     at = cursor.next_s
     hit = cursor.strike()
     other = lives.life_s(0, 1 - hit.servers[0])
@@ -150,7 +151,7 @@ def test_a_replacement_in_the_background_moves_the_next_failure_only_while_runni
 
 def test_trainers_come_after_the_servers() -> None:
     lives = node_lives(servers=1, trainers=1, seed=0)
-    hit = lives.cursor().strike()
+    hit = cursor_of(lives).strike()
     first = 0 if lives.life_s(0, 0) < lives.life_s(0, 1) else 1
 
     assert hit == (Hit((0,), ()), Hit((), (0,)))[first]
@@ -219,7 +220,7 @@ def test_what_is_ahead_is_what_strikes(failures: dict[str, Any]) -> None:
     model = FailureModel(
         Failures.model_validate(failures), CLUSTER, Job.model_validate({"useful_time": "1000 s"})
     )
-    looked, other = (model.timeline(3, 1).cursor() for _ in range(2))
+    looked, other = (cursor_of(model.timeline(3, 1)) for _ in range(2))
     for number in range(12):
         at_s = looked.next_s
         assert at_s == other.next_s

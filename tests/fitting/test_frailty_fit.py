@@ -18,6 +18,7 @@ from cprsim.failures.nodes import NodeTimeline
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.simulated_nodes import NodeModel
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 from cprsim.survival.fitted_laws import law_of
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
@@ -40,7 +41,7 @@ def jobs_own_log(nodes: int, span_s: float, **failures: object) -> FailureLog:
     )
     timeline = scenario.failure_model.timeline(7, 0)
     assert isinstance(timeline, NodeTimeline)
-    cursor, times, struck = timeline.cursor(), [], []
+    cursor, times, struck = cursor_of(timeline), [], []
     while cursor.next_s < span_s:
         now_s, hit = cursor.next_s, cursor.strike()
         times.append(now_s)

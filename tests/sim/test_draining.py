@@ -15,6 +15,7 @@ from cprsim.contract import Drain, Draining, EmergencySave, Loss, Notice, Plan, 
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording
 
@@ -144,7 +145,7 @@ def test_draining_moves_no_failure(per):
     )
     checked = 0
     for seed in range(20):
-        cursor = it.failure_model.timeline(seed, 0).cursor()
+        cursor = cursor_of(it.failure_model.timeline(seed, 0))
         first_s = cursor.next_s
         cursor.replace(cursor.strike(), first_s)
         cursor.resume(first_s)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.running_job import RunningJob
@@ -184,7 +185,7 @@ def carried_out(case, pick, faults=()):
         world.strike_later(faults)
         clock = StepClock(1.0, lambda: job.executed)
         clock.pinned = not case.free
-        timeline = AbsoluteTimeline((), ()).cursor()
+        timeline = cursor_of(AbsoluteTimeline((), ()))
         strikes = Strikes(all_, timeline, clock, InjectionMode(), True)
         execution = Execution(job, all_, strikes, None, lambda _: None, plan.redundancy)
         try:

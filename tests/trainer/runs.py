@@ -25,6 +25,7 @@ from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.policies.ecrm import PARITIES, every_group_decodes
 from cprsim.policies.full import full_plan
 from cprsim.policies.replication import any_copy_serves
+from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.history import JobSetBack, ShardAway, ShardFilled
@@ -301,7 +302,7 @@ def ran(
         )
         if free:
             clock.pinned = False
-        cursor = AbsoluteTimeline(times, hits).cursor()
+        cursor = cursor_of(AbsoluteTimeline(times, hits))
         strikes = Strikes(cluster, cursor, clock, manner, during_recovery)
         execution = Execution(
             job,

@@ -33,6 +33,7 @@ from cprsim.policies.ecrm import PARITIES, every_group_decodes
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
+from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play, play_against
 from cprsim.trainer.coordinator.accounts import MeasuredSpan
 from cprsim.trainer.section import trainer_section
@@ -336,7 +337,7 @@ def modelled():
 def test_failures_strike_where_so_many_steps_have_been_trained(modelled):
     hits = [Hit((0,), ()), Hit((1,), ()), Hit((0,), ()), Hit((1,), ()), Hit((0,), ())]
     # On a clock of steps of 2 s, nothing but steps taking time.
-    cursor = AbsoluteTimeline([9.0, 13.0, 13.5, 18.1, 99.0], hits).cursor()
+    cursor = cursor_of(AbsoluteTimeline([9.0, 13.0, 13.5, 18.1, 99.0], hits))
 
     met = pinned(modelled, "full", 1.0, cursor, 2.0)
 
@@ -353,7 +354,7 @@ def test_failures_strike_where_so_many_steps_have_been_trained(modelled):
 
 
 def test_a_job_that_ends_before_a_failure_does_not_meet_it(modelled):
-    cursor = AbsoluteTimeline([10.0, 11.0], [Hit((0,), ()), Hit((0,), ())]).cursor()
+    cursor = cursor_of(AbsoluteTimeline([10.0, 11.0], [Hit((0,), ()), Hit((0,), ())]))
 
     met = pinned(modelled, "full", 1.0, cursor, 1.0)
 

@@ -14,6 +14,7 @@ import torch
 from cprsim.basics.files import write_all
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
+from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
 from cprsim.trainer.section import TrainerSection, trainer_section
@@ -142,7 +143,7 @@ def _alike(scenario: Scenario, predicted: Predicted, name: str) -> float:
         table.pop("updates", None)
     plain, step_s = Scenario(**mapping), CALIBRATION.step_s
     nominal_s = scenario.job.useful_time_s / round(plain.job.useful_time_s / step_s)
-    cursor = scenario.failure_model.timeline(predicted.seed, 0).cursor()
+    cursor = cursor_of(scenario.failure_model.timeline(predicted.seed, 0))
     met = pinned(plain, name, step_s, cursor, nominal_s)
     return play_against(plain, name, met.timeline, Observer()).updates_lost
 

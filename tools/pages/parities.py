@@ -19,6 +19,7 @@ from cprsim.basics.files import write_all
 from cprsim.basics.machine import cores
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
+from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.members import forking
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.training import Trained, train
@@ -99,7 +100,7 @@ def seeds(count: int) -> list[int]:
     model, found = _scenario("full", killed=True).failure_model, list[int]()
     while len(found) < count:
         seed = found[-1] + 1 if found else 0
-        while not 0.25 < model.timeline(seed, 0).cursor().next_s / _USEFUL_S < 0.5:
+        while not 0.25 < cursor_of(model.timeline(seed, 0)).next_s / _USEFUL_S < 0.5:
             seed += 1
         found.append(seed)
     return found

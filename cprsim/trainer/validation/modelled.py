@@ -14,6 +14,7 @@ from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.policies.priority import MOST_APPENDED
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.coordinator.running_job import steps_to
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.placement import Placement
@@ -89,7 +90,7 @@ def check_predictable(
 
 def hits_of(scenario: Scenario, seed: int) -> list[Hit]:
     """Who fails at once in the job, were there nothing but training in it; a server, if nobody."""
-    cursor, found = scenario.failure_model.timeline(seed, 0).cursor(), []
+    cursor, found = cursor_of(scenario.failure_model.timeline(seed, 0)), []
     while cursor.next_s < scenario.job.useful_time_s:
         now_s, hit = cursor.next_s, cursor.strike()
         found.append(hit)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
 from cprsim.scenario import Scenario
+from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play_against
 from cprsim.trainer.data import Data
 from cprsim.trainer.section import TrainerSection
@@ -168,7 +169,7 @@ def _prediction(
 ) -> Prediction:
     step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
     period = period_of(plan, nominal_s)
-    cursor = scenario.failure_model.timeline(seed, 0).cursor()
+    cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
     met = pinned(modelled, name, step_s, cursor, nominal_s)
     times = StretchTimes(calibration, scenario.cluster.parameter_servers)
     ledger = play_against(modelled, name, met.timeline, times)
