@@ -48,7 +48,7 @@ def _entry(sources: str) -> Any:
         ) = room
         for place in range(first, last):
             number = runs[place, 2]
-            it = together(
+            job = together(
                 Running(
                     borrow(plans)[runs[place, 0]],
                     borrow(schedule_rows),
@@ -78,11 +78,11 @@ def _entry(sources: str) -> Any:
                     NOBODY,
                 )
             )
-            _start(it)
-            while _is_under_way(it):
-                _happen(it)
-            _write(it, borrow(ledgers)[number])
-            statuses[number] = it.run.status
+            _start(job)
+            while _is_under_way(job):
+                _happen(job)
+            _write(job, borrow(ledgers)[number])
+            statuses[number] = job.run.status
 
     return play
 

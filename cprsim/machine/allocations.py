@@ -19,95 +19,95 @@ from cprsim.machine.rows import Running
 from cprsim.machine.work import wait
 
 
-def first(it: Running) -> None:
+def first(job: Running) -> None:
     """Begin the job; nobody of it can fail while it starts."""
-    if it.plan.starts:
-        cursors.pause(it)
-    _get_nodes(it)
+    if job.plan.starts:
+        cursors.pause(job)
+    _get_nodes(job)
 
 
-def _get_nodes(it: Running) -> None:
+def _get_nodes(job: Running) -> None:
     """Wait until the job has nodes."""
-    wait(it, GETTING_NODES, rules.r39_left_s(it.run.until_s, it.run.now))
+    wait(job, GETTING_NODES, rules.r39_left_s(job.run.until_s, job.run.now))
 
 
-def allocated(it: Running) -> None:
+def allocated(job: Running) -> None:
     """The job has nodes, and starts on them."""
-    run = it.run
+    run = job.run
     run.stops = False
     run.nodes_s = run.now
-    if it.plan.starts:
-        run.nodes_s += starts.scheduled_s(it)
-        starts.start(it, STARTING)
+    if job.plan.starts:
+        run.nodes_s += starts.scheduled_s(job)
+        starts.start(job, STARTING)
     else:
-        _go_on(it)
+        _go_on(job)
 
 
-def started(it: Running) -> None:
+def started(job: Running) -> None:
     """All processes are up."""
-    starts.warmed(it)
-    _go_on(it)
+    starts.warmed(job)
+    _go_on(job)
 
 
-def _go_on(it: Running) -> None:
+def _go_on(job: Running) -> None:
     """Set the end of the allocation; train, or load first what the last one has saved."""
-    run, plan = it.run, it.plan
+    run, plan = job.run, job.plan
     if plan.allocated:
         stop_s = rules.r37_stop_s(run.nodes_s, plan.allocation_s, plan.stop_s)
         run.stops = stop_s <= run.now
         if not run.stops:
-            open_flow(it, STOPPING, it.transfers[0], stop_s - run.now)
+            open_flow(job, STOPPING, job.transfers[0], stop_s - run.now)
     if run.handing_over:
-        recovery.set_back(it, plan.hands_over)
+        recovery.set_back(job, plan.hands_over)
         run.deepest = plan.hands_over
-        recovery.load(it, LOADING_ANEW, 0)
+        recovery.load(job, LOADING_ANEW, 0)
         return
     if plan.starts:
-        cursors.go_on(it)
-    withdrawals.await_next(it)
+        cursors.go_on(job)
+    withdrawals.await_next(job)
     run.phase = TURN
 
 
-def hand_over(it: Running) -> None:
+def hand_over(job: Running) -> None:
     """Give the nodes back; what was trained on them is saved, and the next ones go on with it."""
-    run, lists = it.run, it.lists
+    run, lists = job.run, job.lists
     if run.progress_s <= run.allocation_began_s:
-        attempts.vain(it, HELD_SHORTLY)
+        attempts.vain(job, HELD_SHORTLY)
     for row in (HIT, DOWN, NEW):
         node_lists.clear(lists, row)
-    abandon_saves(it)
-    if rebuilding(it):
-        join_down(it, DOWN)
-        recovery.take_over_rebuilding(it)
+    abandon_saves(job)
+    if rebuilding(job):
+        join_down(job, DOWN)
+        recovery.take_over_rebuilding(job)
         node_lists.clear(lists, DOWN)
-    cursors.pause(it)
+    cursors.pause(job)
     run.handing_over = True
-    starts.give_back(it, GIVING_BACK)
+    starts.give_back(job, GIVING_BACK)
 
 
-def given_back(it: Running) -> None:
+def given_back(job: Running) -> None:
     """The job has no nodes."""
-    if it.run.phase == ENDING:
-        it.run.phase = OVER
+    if job.run.phase == ENDING:
+        job.run.phase = OVER
     else:
-        _get_nodes(it)
+        _get_nodes(job)
 
 
-def handed_over(it: Running) -> None:
+def handed_over(job: Running) -> None:
     """What was saved is loaded, unless that was in vain: the job goes on."""
-    run = it.run
-    if recovery.loads_again(it):
+    run = job.run
+    if recovery.loads_again(job):
         return
-    cursors.replace(it, HIT)
-    cursors.go_on(it)
-    schedules.handed_over(it, it.answers[it.plan.hands_over].source)
+    cursors.replace(job, HIT)
+    cursors.go_on(job)
+    schedules.handed_over(job, job.answers[job.plan.hands_over].source)
     run.handing_over = False
     run.allocation_began_s = run.progress_s
-    withdrawals.await_next(it)
+    withdrawals.await_next(job)
     run.phase = TURN
 
 
-def end(it: Running) -> None:
+def end(job: Running) -> None:
     """The job ends, and no failure takes anything from it any more."""
-    cursors.pause(it)
-    starts.give_back(it, ENDING)
+    cursors.pause(job)
+    starts.give_back(job, ENDING)

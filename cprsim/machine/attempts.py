@@ -25,135 +25,135 @@ MOST_IDLE_SAVES = 1000
 MOST_IN_VAIN = 10_000_000
 
 
-def save_is_void(it: Running, save: Any, start_s: float) -> bool:
+def save_is_void(job: Running, save: Any, start_s: float) -> bool:
     """Whether a save that began at `start_s` and ends now holds nothing."""
-    run, draws = it.run, it.draws
+    run, draws = job.run, job.draws
     run.torn = False
     if not save.can_be_void:
         return False
     if run.void >= draws.void_count:
         run.status = MORE_VOIDS
         return False
-    drawn = it.numbers[draws.voids + run.void]
-    torn = it.plan.torn > 0 and it.numbers[draws.torn + run.void] < it.plan.torn
-    run.torn = torn and not it.plan.checksum
-    void = torn and it.plan.checksum
+    drawn = job.numbers[draws.voids + run.void]
+    torn = job.plan.torn > 0 and job.numbers[draws.torn + run.void] < job.plan.torn
+    run.torn = torn and not job.plan.checksum
+    void = torn and job.plan.checksum
     run.void += 1
-    return drawn < it.plan.save_fails or _was_away(it, start_s) or void
+    return drawn < job.plan.save_fails or _was_away(job, start_s) or void
 
 
-def load_has_failed(it: Running, answer: Any, start_s: float) -> bool:
+def load_has_failed(job: Running, answer: Any, start_s: float) -> bool:
     """Whether a load that began at `start_s` and ends now has filled nothing."""
-    run, draws = it.run, it.draws
+    run, draws = job.run, job.draws
     if not answer.can_fail:
         return False
     if run.load >= draws.load_count:
         run.status = MORE_LOADS
         return False
-    drawn = it.numbers[draws.loads + run.load]
+    drawn = job.numbers[draws.loads + run.load]
     run.load += 1
-    failed = drawn < it.plan.load_fails or _was_away(it, start_s)
+    failed = drawn < job.plan.load_fails or _was_away(job, start_s)
     if not failed and run.torn_loads:
         run.torn_loads -= 1
         failed = True
     if failed:
-        vain(it, IN_VAIN)
+        vain(job, IN_VAIN)
     return failed
 
 
-def _was_away(it: Running, start_s: float) -> bool:
+def _was_away(job: Running, start_s: float) -> bool:
     """Whether the store was, for a part of the time until now; what takes none is never in vain."""
-    draws, now = it.draws, it.run.now
-    if not it.plan.has_outages:
+    draws, now = job.draws, job.run.now
+    if not job.plan.has_outages:
         return False
     low, high = 0, 1
-    while high < draws.outage_count and _is_back_s(it, high - 1) <= now:
+    while high < draws.outage_count and _is_back_s(job, high - 1) <= now:
         high = min(2 * high, draws.outage_count)
-    if _is_back_s(it, high - 1) <= now:
-        it.run.status = MORE_OUTAGES
+    if _is_back_s(job, high - 1) <= now:
+        job.run.status = MORE_OUTAGES
         return False
     if start_s == now:
         return False
     while low < high:  # the first that ends after the start
         middle = (low + high) // 2
-        if _is_back_s(it, middle) <= start_s:
+        if _is_back_s(job, middle) <= start_s:
             low = middle + 1
         else:
             high = middle
-    return it.numbers[draws.outages + 2 * low] < now
+    return job.numbers[draws.outages + 2 * low] < now
 
 
-def _is_back_s(it: Running, outage: int) -> float:
+def _is_back_s(job: Running, outage: int) -> float:
     """When it is over; starts and ends stand in turn."""
-    return it.numbers[it.draws.outages + 2 * outage + 1]
+    return job.numbers[job.draws.outages + 2 * outage + 1]
 
 
-def give_up(it: Running, why: int) -> None:
+def give_up(job: Running, why: int) -> None:
     """Give the run up, unless something else ends it already."""
-    it.outside.given_up(why)
-    it.run.status = it.run.status or GIVEN_UP
+    job.outside.given_up(why)
+    job.run.status = job.run.status or GIVEN_UP
 
 
-def failure(it: Running) -> None:
+def failure(job: Running) -> None:
     """One more failure."""
-    run = it.run
-    far = rules.r29_far_from_its_end(run.progress_s, it.plan.useful_s, run.failures)
+    run = job.run
+    far = rules.r29_far_from_its_end(run.progress_s, job.plan.useful_s, run.failures)
     if far or run.failures >= MOST_FAILURES:
-        give_up(it, TOO_MANY)
-    _check(it, TOO_RARELY_SAVED)
+        give_up(job, TOO_MANY)
+    _check(job, TOO_RARELY_SAVED)
     run.failures += 1
 
 
-def save(it: Running) -> None:
+def save(job: Running) -> None:
     """One more save."""
-    run = it.run
+    run = job.run
     run.idle_saves += 1
-    _check(it, TOO_OFTEN_SAVED)
+    _check(job, TOO_OFTEN_SAVED)
     if run.idle_saves > MOST_IDLE_SAVES:
-        give_up(it, ONLY_SAVES)
+        give_up(job, ONLY_SAVES)
 
 
-def vain(it: Running, why: int) -> None:
+def vain(job: Running, why: int) -> None:
     """One more save that turned out void, or load that failed, or the like."""
-    run = it.run
+    run = job.run
     if run.in_vain >= MOST_IN_VAIN:
-        give_up(it, why)
-    _check(it, why)
+        give_up(job, why)
+    _check(job, why)
     run.in_vain += 1
 
 
-def _check(it: Running, why: int) -> None:
-    run = it.run
-    if rules.r29_gets_nowhere(run.now, it.plan.useful_s, run.failures + run.saves + run.in_vain):
-        give_up(it, why)
+def _check(job: Running, why: int) -> None:
+    run = job.run
+    if rules.r29_gets_nowhere(run.now, job.plan.useful_s, run.failures + run.saves + run.in_vain):
+        give_up(job, why)
 
 
-def replacement_s(it: Running, nodes: int) -> float:
+def replacement_s(job: Running, nodes: int) -> float:
     """How long the nodes that the last failure took wait for others."""
-    run, draws = it.run, it.draws
-    delay_s = it.plan.delay_s
+    run, draws = job.run, job.draws
+    delay_s = job.plan.delay_s
     if draws.delay_count:
         if run.failures > draws.delay_count:
             run.status = MORE_DELAYS
             return 0.0
-        delay_s = it.numbers[draws.delays + run.failures - 1]
-    return take_spares(it, nodes, delay_s) if it.plan.spares else delay_s
+        delay_s = job.numbers[draws.delays + run.failures - 1]
+    return take_spares(job, nodes, delay_s) if job.plan.spares else delay_s
 
 
-def ready(it: Running) -> int:
+def ready(job: Running) -> int:
     """How many spare machines stand ready."""
     count = 0
-    for spare in range(it.plan.spares):
-        count += it.ready_s[spare] <= it.run.now
+    for spare in range(job.plan.spares):
+        count += job.ready_s[spare] <= job.run.now
     return count
 
 
-def take_spares(it: Running, nodes: int, delay_s: float) -> float:
+def take_spares(job: Running, nodes: int, delay_s: float) -> float:
     """How long so many nodes wait for others, of which as many will be there again in `delay_s`.
 
     Until the last of so many machines is ready; `ready_s` are in order.
     """
-    ready_s, spares, now_s = it.ready_s, it.plan.spares, it.run.now
+    ready_s, spares, now_s = job.ready_s, job.plan.spares, job.run.now
     back_s, wait_s = now_s + delay_s, 0.0
     for _ in range(nodes):
         first_s = ready_s[0]

@@ -27,192 +27,192 @@ from cprsim.machine.rows import Running
 _NODE, _CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
 
 
-def start(it: Running) -> None:
+def start(job: Running) -> None:
     """At time 0 with the job running."""
-    run, plan = it.run, it.plan
+    run, plan = job.run, job.plan
     run.struck = run.bursts = run.absorbed = 0
     run.running = True
     if plan.source == OTHER:
-        it.outside.begin_failures()
+        job.outside.begin_failures()
         return
     if plan.source == LIVES or plan.source == SHARED:
         for node in range(plan.nodes):
-            it.nodes[node].generation = 0
-            it.nodes[node].placed_s = 0.0
-            it.tree[plan.leaves + node] = _life_s(it, 0, node)
+            job.nodes[node].generation = 0
+            job.nodes[node].placed_s = 0.0
+            job.tree[plan.leaves + node] = _life_s(job, 0, node)
         for leaf in range(plan.leaves + plan.nodes, 2 * plan.leaves):
-            it.tree[leaf] = math.inf
+            job.tree[leaf] = math.inf
         for place in range(plan.leaves - 1, 0, -1):
-            it.tree[place] = min(it.tree[2 * place], it.tree[2 * place + 1])
-    run.next_s = _next_s(it, 0.0)
+            job.tree[place] = min(job.tree[2 * place], job.tree[2 * place + 1])
+    run.next_s = _next_s(job, 0.0)
 
 
-def look_ahead(it: Running) -> None:
+def look_ahead(job: Running) -> None:
     """What the failure at `next_s` is to take down, into the list of the struck."""
-    source = it.plan.source
-    node_lists.clear(it.lists, STRUCK)
-    it.lists[STRUCK][SEVERITY] = _NODE
+    source = job.plan.source
+    node_lists.clear(job.lists, STRUCK)
+    job.lists[STRUCK][SEVERITY] = _NODE
     if source == OTHER:
-        it.outside.look_ahead()
+        job.outside.look_ahead()
     elif source == RENEWAL or source == ABSOLUTE:
-        _take_chosen(it)
-        _grade(it)
+        _take_chosen(job)
+        _grade(job)
     elif source == SHARED:
-        _look_at_shared(it)
+        _look_at_shared(job)
     else:
-        for node in range(it.plan.nodes):
-            if it.tree[it.plan.leaves + node] == it.run.next_s:
-                node_lists.append(it.lists, STRUCK, node)
+        for node in range(job.plan.nodes):
+            if job.tree[job.plan.leaves + node] == job.run.next_s:
+                node_lists.append(job.lists, STRUCK, node)
 
 
-def strike(it: Running) -> None:
+def strike(job: Running) -> None:
     """Take the failure at `next_s` into the list of the struck; none comes before `resume`."""
-    run, source = it.run, it.plan.source
+    run, source = job.run, job.plan.source
     at_s = run.next_s
     run.next_s = math.inf
-    node_lists.clear(it.lists, STRUCK)
-    it.lists[STRUCK][SEVERITY] = _NODE
+    node_lists.clear(job.lists, STRUCK)
+    job.lists[STRUCK][SEVERITY] = _NODE
     if source == OTHER:
-        it.outside.strike()
+        job.outside.strike()
         return
     if source == RENEWAL or source == ABSOLUTE:
-        _take_chosen(it)
-        _grade(it)
+        _take_chosen(job)
+        _grade(job)
         run.struck += 1
         return
     run.running = False
     if source == SHARED:
-        _take_shared(it, at_s)
+        _take_shared(job, at_s)
         return
-    while it.tree[1] == at_s:  # lives that end together are one failure
-        node_lists.append(it.lists, STRUCK, _take_first(it))
+    while job.tree[1] == at_s:  # lives that end together are one failure
+        node_lists.append(job.lists, STRUCK, _take_first(job))
 
 
-def replace(it: Running, nodes: int) -> None:
+def replace(job: Running, nodes: int) -> None:
     """The nodes of a list are placed anew."""
-    if it.plan.source == OTHER:
-        it.outside.replace(nodes)
+    if job.plan.source == OTHER:
+        job.outside.replace(nodes)
         return
-    if it.plan.source != LIVES and it.plan.source != SHARED:
+    if job.plan.source != LIVES and job.plan.source != SHARED:
         return
-    for i in range(it.lists[nodes][COUNT]):
-        _place(it, it.lists[nodes][FIRST + i])
-    if it.run.running:
-        it.run.next_s = _next_s(it, it.run.now)
+    for i in range(job.lists[nodes][COUNT]):
+        _place(job, job.lists[nodes][FIRST + i])
+    if job.run.running:
+        job.run.next_s = _next_s(job, job.run.now)
 
 
-def resume(it: Running) -> None:
+def resume(job: Running) -> None:
     """The job can be hit again from now on; a renewed clock starts."""
-    run, source = it.run, it.plan.source
+    run, source = job.run, job.plan.source
     run.running = True
     if source == OTHER:
-        it.outside.resume()
+        job.outside.resume()
         return
     if source == ABSOLUTE:
-        while _at_s(it, run.struck) < run.now:
+        while _at_s(job, run.struck) < run.now:
             run.struck += 1
             run.absorbed += 1
     elif source == LIVES:
-        while it.tree[1] < run.now:
+        while job.tree[1] < run.now:
             # It failed in the downtime and is replaced with the others, before the job goes on.
             run.absorbed += 1
-            _place(it, _take_first(it))
+            _place(job, _take_first(job))
     elif source == SHARED:
-        _pass_shared(it)
-    run.next_s = _next_s(it, run.now)
+        _pass_shared(job)
+    run.next_s = _next_s(job, run.now)
 
 
-def pause(it: Running) -> None:
+def pause(job: Running) -> None:
     """The job runs on no nodes from now on; a renewed clock stands still."""
-    run = it.run
-    if it.plan.source == OTHER:
-        it.outside.pause()
+    run = job.run
+    if job.plan.source == OTHER:
+        job.outside.pause()
         return
     run.paused_s = run.next_s - run.now
     run.next_s = math.inf
     run.running = False
 
 
-def go_on(it: Running) -> None:
+def go_on(job: Running) -> None:
     """It runs again after a pause; what fell strictly inside is absorbed."""
-    if it.plan.source == OTHER:
-        it.outside.go_on()
-    elif it.plan.source == RENEWAL:
-        it.run.next_s = it.run.now + it.run.paused_s
+    if job.plan.source == OTHER:
+        job.outside.go_on()
+    elif job.plan.source == RENEWAL:
+        job.run.next_s = job.run.now + job.run.paused_s
     else:
-        resume(it)
+        resume(job)
 
 
-def _next_s(it: Running, now: float) -> float:
+def _next_s(job: Running, now: float) -> float:
     """When the next failure strikes."""
-    run, source = it.run, it.plan.source
+    run, source = job.run, job.plan.source
     if source == LIVES:
-        return it.tree[1]
+        return job.tree[1]
     if source == SHARED:
-        return min(_burst_s(it), it.tree[1])
+        return min(_burst_s(job), job.tree[1])
     if source == ABSOLUTE:
-        return _at_s(it, run.struck)
-    if run.struck >= it.draws.gap_count:
+        return _at_s(job, run.struck)
+    if run.struck >= job.draws.gap_count:
         run.status = MORE_GAPS
         return math.inf
-    return now + it.numbers[it.draws.gaps + run.struck]
+    return now + job.numbers[job.draws.gaps + run.struck]
 
 
 # --- Failures in an order of their own -----------------------------------------------------------
 
 
-def _at_s(it: Running, index: int) -> float:
+def _at_s(job: Running, index: int) -> float:
     """Time of a failure; those of a circle come again and again."""
-    draws = it.draws
+    draws = job.draws
     count = draws.gap_count
     if index < count:
-        return it.numbers[draws.gaps + index]
+        return job.numbers[draws.gaps + index]
     if not count or math.isinf(draws.circle_s):
         return math.inf
-    return it.numbers[draws.gaps + index % count] + index // count * draws.circle_s
+    return job.numbers[draws.gaps + index % count] + index // count * draws.circle_s
 
 
-def _take_chosen(it: Running) -> None:
+def _take_chosen(job: Running) -> None:
     """What the failure takes down that was drawn, or that a log tells."""
-    draws, lists, servers = it.draws, it.lists, it.plan.servers
-    index = it.run.struck
-    if it.plan.source == ABSOLUTE:
+    draws, lists, servers = job.draws, job.lists, job.plan.servers
+    index = job.run.struck
+    if job.plan.source == ABSOLUTE:
         index %= max(draws.gap_count, 1)
     if draws.hits != NONE:
-        first = it.choices[draws.hits + index]
-        lists[STRUCK][SEVERITY] = it.choices[first + 1]
-        for i in range(it.choices[first]):
-            node_lists.append(lists, STRUCK, it.choices[first + 2 + i])
+        first = job.choices[draws.hits + index]
+        lists[STRUCK][SEVERITY] = job.choices[first + 1]
+        for i in range(job.choices[first]):
+            node_lists.append(lists, STRUCK, job.choices[first + 2 + i])
         return
     if index >= draws.victim_count:
-        it.run.status = MORE_VICTIMS
+        job.run.status = MORE_VICTIMS
         return
     of_servers = of_trainers = True
     if draws.kinds != NONE:
-        of_servers = it.choices[draws.kinds + index] == 1
+        of_servers = job.choices[draws.kinds + index] == 1
         of_trainers = not of_servers
     if of_servers:
         first = draws.victims + index * draws.per_servers
         for i in range(draws.per_servers):
-            node_lists.append(lists, STRUCK, it.choices[first + i])
+            node_lists.append(lists, STRUCK, job.choices[first + i])
     if of_trainers:
         first = draws.victim_trainers + index * draws.per_trainers
         for i in range(draws.per_trainers):
-            node_lists.append(lists, STRUCK, servers + it.choices[first + i])
+            node_lists.append(lists, STRUCK, servers + job.choices[first + i])
 
 
-def _grade(it: Running) -> None:
+def _grade(job: Running) -> None:
     """How severe the failure is, where that is drawn; of the cluster it takes down every node."""
-    draws, lists, index = it.draws, it.lists, it.run.struck
+    draws, lists, index = job.draws, job.lists, job.run.struck
     if draws.severities == NONE:
         return
     if index >= draws.severity_count:
-        it.run.status = MORE_SEVERITIES
+        job.run.status = MORE_SEVERITIES
         return
-    severity = it.choices[draws.severities + index]
+    severity = job.choices[draws.severities + index]
     if severity == _CLUSTER:
         node_lists.clear(lists, STRUCK)
-        for node in range(it.plan.nodes):
+        for node in range(job.plan.nodes):
             node_lists.append(lists, STRUCK, node)
     lists[STRUCK][SEVERITY] = severity
 
@@ -220,16 +220,16 @@ def _grade(it: Running) -> None:
 # --- Lives of nodes ------------------------------------------------------------------------------
 
 
-def _life_s(it: Running, generation: int, node: int) -> float:
-    if generation >= it.draws.life_count:
-        it.run.status = MORE_LIVES
+def _life_s(job: Running, generation: int, node: int) -> float:
+    if generation >= job.draws.life_count:
+        job.run.status = MORE_LIVES
         return math.inf
-    return it.numbers[it.draws.lives + generation * it.draws.life_stride + node]
+    return job.numbers[job.draws.lives + generation * job.draws.life_stride + node]
 
 
-def _end(it: Running, node: int, at_s: float) -> None:
+def _end(job: Running, node: int, at_s: float) -> None:
     """That node's life ends then."""
-    tree, place = it.tree, it.plan.leaves + node
+    tree, place = job.tree, job.plan.leaves + node
     tree[place] = at_s
     while place > 1:
         place //= 2
@@ -239,103 +239,103 @@ def _end(it: Running, node: int, at_s: float) -> None:
         tree[place] = earlier
 
 
-def _take_first(it: Running) -> int:
+def _take_first(job: Running) -> int:
     """The node whose life ends first, the lowest of several; it is down from now on."""
-    tree, place = it.tree, 1
-    while place < it.plan.leaves:
+    tree, place = job.tree, 1
+    while place < job.plan.leaves:
         place *= 2
         if tree[place] > tree[place + 1]:
             place += 1
-    node = place - it.plan.leaves
-    _end(it, node, math.inf)
+    node = place - job.plan.leaves
+    _end(job, node, math.inf)
     return node
 
 
-def _place(it: Running, node: int) -> None:
+def _place(job: Running, node: int) -> None:
     """Place a new node."""
-    row = it.nodes[node]
+    row = job.nodes[node]
     row.generation += 1
-    row.placed_s = it.run.now
-    _end(it, node, it.run.now + _life_s(it, row.generation, node))
+    row.placed_s = job.run.now
+    _end(job, node, job.run.now + _life_s(job, row.generation, node))
 
 
 # --- Bursts, and failures of the cluster ---------------------------------------------------------
 
 
-def _burst_s(it: Running) -> float:
-    draws = it.draws
+def _burst_s(job: Running) -> float:
+    draws = job.draws
     if draws.bursts == NONE:
         return math.inf
-    if it.run.bursts >= draws.burst_count:
-        it.run.status = MORE_BURSTS
+    if job.run.bursts >= draws.burst_count:
+        job.run.status = MORE_BURSTS
         return math.inf
-    return it.numbers[draws.bursts + it.run.bursts]
+    return job.numbers[draws.bursts + job.run.bursts]
 
 
-def _strike_at(it: Running, at_s: float) -> int:
+def _strike_at(job: Running, at_s: float) -> int:
     """Nodes of bursts at this instant (`SPARE`), and those that are up of all that are hit.
 
     These go into the list of the struck. Returns how many lives end by themselves.
     """
-    _list_bursts(it, at_s)
+    _list_bursts(job, at_s)
     ended = 0
-    while it.tree[1] == at_s:
-        node_lists.insert(it.lists, STRUCK, _take_first(it))
+    while job.tree[1] == at_s:
+        node_lists.insert(job.lists, STRUCK, _take_first(job))
         ended += 1
     return ended
 
 
-def _list_bursts(it: Running, at_s: float) -> None:
+def _list_bursts(job: Running, at_s: float) -> None:
     """Nodes of bursts at this instant, which are over then, and those of them that are up."""
-    run, draws, lists = it.run, it.draws, it.lists
+    run, draws, lists = job.run, job.draws, job.lists
     node_lists.clear(lists, SPARE)
-    while not run.status and _burst_s(it) == at_s:
+    while not run.status and _burst_s(job) == at_s:
         first = draws.burst_nodes + run.bursts * draws.burst_width
         for i in range(draws.burst_width):
-            if it.choices[first + i] != NONE:
-                node_lists.insert(lists, SPARE, it.choices[first + i])
+            if job.choices[first + i] != NONE:
+                node_lists.insert(lists, SPARE, job.choices[first + i])
         run.bursts += 1
     for i in range(lists[SPARE][COUNT]):
         node = lists[SPARE][FIRST + i]
-        if it.nodes[node].placed_s <= at_s:  # neither down nor placed after it
+        if job.nodes[node].placed_s <= at_s:  # neither down nor placed after it
             node_lists.append(lists, STRUCK, node)
 
 
-def _look_at_shared(it: Running) -> None:
-    lists, at_s, bursts = it.lists, it.run.next_s, it.run.bursts
-    _list_bursts(it, at_s)
-    it.run.bursts = bursts
-    for node in range(it.plan.nodes):
-        if it.tree[it.plan.leaves + node] == at_s:
+def _look_at_shared(job: Running) -> None:
+    lists, at_s, bursts = job.lists, job.run.next_s, job.run.bursts
+    _list_bursts(job, at_s)
+    job.run.bursts = bursts
+    for node in range(job.plan.nodes):
+        if job.tree[job.plan.leaves + node] == at_s:
             node_lists.insert(lists, STRUCK, node)
-    _grade_shared(it)
+    _grade_shared(job)
 
 
-def _grade_shared(it: Running) -> None:
-    lists = it.lists
+def _grade_shared(job: Running) -> None:
+    lists = job.lists
     if not lists[STRUCK][COUNT]:  # where all were down before, they are hit once more
         node_lists.copy(lists, STRUCK, SPARE)
         lists[STRUCK][SEVERITY] = _NODE
-    _grade(it)
+    _grade(job)
 
 
-def _take_shared(it: Running, at_s: float) -> None:
-    lists = it.lists
-    _strike_at(it, at_s)
-    _grade_shared(it)
-    it.run.struck += 1
+def _take_shared(job: Running, at_s: float) -> None:
+    lists = job.lists
+    _strike_at(job, at_s)
+    _grade_shared(job)
+    job.run.struck += 1
     for i in range(lists[STRUCK][COUNT]):
         node = lists[STRUCK][FIRST + i]
-        it.nodes[node].placed_s = math.inf
-        _end(it, node, math.inf)
+        job.nodes[node].placed_s = math.inf
+        _end(job, node, math.inf)
 
 
-def _pass_shared(it: Running) -> None:
+def _pass_shared(job: Running) -> None:
     """What came in the downtime: who failed is replaced with the others."""
-    run = it.run
-    while not run.status and _next_s(it, run.now) < run.now:
-        node_lists.clear(it.lists, STRUCK)
-        ended = _strike_at(it, _next_s(it, run.now))
-        run.absorbed += 1 if it.lists[SPARE][COUNT] else ended
-        for i in range(it.lists[STRUCK][COUNT]):
-            _place(it, it.lists[STRUCK][FIRST + i])
+    run = job.run
+    while not run.status and _next_s(job, run.now) < run.now:
+        node_lists.clear(job.lists, STRUCK)
+        ended = _strike_at(job, _next_s(job, run.now))
+        run.absorbed += 1 if job.lists[SPARE][COUNT] else ended
+        for i in range(job.lists[STRUCK][COUNT]):
+            _place(job, job.lists[STRUCK][FIRST + i])

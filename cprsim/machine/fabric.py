@@ -9,13 +9,13 @@ from cprsim.machine.rows import LINKS, Running, close_up
 _LINKS = len(LINKS)
 
 
-def open_flow(it: Running, kind: int, transfer: Any, volume: float) -> int:
+def open_flow(job: Running, kind: int, transfer: Any, volume: float) -> int:
     """Start so much of a transfer; its place, the last one."""
-    run, place = it.run, it.run.flows
-    if place == len(it.flows):
+    run, place = job.run, job.run.flows
+    if place == len(job.flows):
         run.status = MORE_ROOM
         place -= 1  # the run is given up, and begun again with more
-    flow = it.flows[place]
+    flow = job.flows[place]
     run.flows = place + 1
     flow.kind, flow.volume, flow.limit, flow.share = kind, volume, transfer.limit, transfer.share
     flow.done, flow.opened_s = 0.0, run.now
@@ -27,26 +27,26 @@ def open_flow(it: Running, kind: int, transfer: Any, volume: float) -> int:
     if flow.linked:
         for link in range(_LINKS):
             flow.uses[link] = transfer.uses[link]
-        _share_out(it, it.run.now)
-    _find_next_end(it)
+        _share_out(job, job.run.now)
+    _find_next_end(job)
     return place
 
 
-def close_flow(it: Running, place: int) -> float:
+def close_flow(job: Running, place: int) -> float:
     """Abandon one; how far it came."""
-    flow = it.flows[place]
-    _move(flow, it.run.now)
+    flow = job.flows[place]
+    _move(flow, job.run.now)
     done, linked = flow.done, flow.linked
-    _remove(it, place)
+    _remove(job, place)
     if linked:
-        _share_out(it, it.run.now)
-    _find_next_end(it)
+        _share_out(job, job.run.now)
+    _find_next_end(job)
     return done
 
 
-def advance(it: Running) -> int:
+def advance(job: Running) -> int:
     """Move every flow on to now; `ended` holds those that end by then, as many as are returned."""
-    run, flows, now = it.run, it.flows, it.run.now
+    run, flows, now = job.run, job.flows, job.run.now
     count = 0
     while run.next_end_s <= now:
         at, linked, place = run.next_end_s, False, 0
@@ -55,28 +55,28 @@ def advance(it: Running) -> int:
             if flow.ends_at <= at:
                 _move(flow, at)
                 linked = linked or flow.linked
-                if count == len(it.ended):
+                if count == len(job.ended):
                     run.status = MORE_ROOM
                     return 0
-                it.ended[count] = flow
+                job.ended[count] = flow
                 count += 1
-                _remove(it, place)
+                _remove(job, place)
             else:
                 place += 1
         if linked:
-            _share_out(it, at)
-        _find_next_end(it)
+            _share_out(job, at)
+        _find_next_end(job)
     for place in range(run.flows):
         _move(flows[place], now)
     return count
 
 
-def _find_next_end(it: Running) -> None:
+def _find_next_end(job: Running) -> None:
     """When the next flow ends."""
     end_s = math.inf
-    for place in range(it.run.flows):
-        end_s = min(end_s, it.flows[place].ends_at)
-    it.run.next_end_s = end_s
+    for place in range(job.run.flows):
+        end_s = min(end_s, job.flows[place].ends_at)
+    job.run.next_end_s = end_s
 
 
 def _move(flow: Any, now: float) -> None:
@@ -95,34 +95,34 @@ def _set_rate(flow: Any, rate: float, now: float) -> None:
         flow.ends_at = now
 
 
-def _remove(it: Running, place: int) -> None:
+def _remove(job: Running, place: int) -> None:
     """Those after it move up: they stand in order of opening."""
-    run = it.run
+    run = job.run
     run.flows -= 1
     if place == run.foreground:
         run.foreground = NONE
     elif place < run.foreground:
         run.foreground -= 1
-    close_up(it.flows, place, run.flows + 1)
+    close_up(job.flows, place, run.flows + 1)
 
 
-def _share_out(it: Running, now: float) -> None:
+def _share_out(job: Running, now: float) -> None:
     """Rates change then, where links can be full."""
-    tight, linked, crowded = it.plan.tight, 0, 0
+    tight, linked, crowded = job.plan.tight, 0, 0
     if not tight:
         return
-    for place in range(it.run.flows):
-        linked += it.flows[place].linked
+    for place in range(job.run.flows):
+        linked += job.flows[place].linked
     if linked > 1:
         for link in range(_LINKS):
             if tight >> link & 1:
-                crowded |= _is_crowded(it, link) << link
+                crowded |= _is_crowded(job, link) << link
     if crowded:
-        for place in range(it.run.flows):
-            it.flows[place].taken_rate = math.nan
-        _fill(it, crowded)
-    for place in range(it.run.flows):
-        flow = it.flows[place]
+        for place in range(job.run.flows):
+            job.flows[place].taken_rate = math.nan
+        _fill(job, crowded)
+    for place in range(job.run.flows):
+        flow = job.flows[place]
         if flow.linked:
             rate = flow.taken_rate if crowded else flow.limit
             if math.isnan(rate):
@@ -132,20 +132,20 @@ def _share_out(it: Running, now: float) -> None:
                 _set_rate(flow, rate, now)
 
 
-def _is_crowded(it: Running, link: int) -> bool:
+def _is_crowded(job: Running, link: int) -> bool:
     """Whether a link can't carry all flows at their own limits."""
     users, wanted = 0, 0.0
-    for place in range(it.run.flows):
-        flow = it.flows[place]
+    for place in range(job.run.flows):
+        flow = job.flows[place]
         if flow.linked and flow.uses[link]:
             users += 1
             wanted += flow.uses[link] * flow.limit
-    return users > 1 and wanted > it.plan.capacity[link]
+    return users > 1 and wanted > job.plan.capacity[link]
 
 
-def _fill(it: Running, crowded: int) -> None:
+def _fill(job: Running, crowded: int) -> None:
     """Rates of the flows on crowded links: all levels rise together, each until it is stopped."""
-    flows, full_at, count, rising, level = it.flows, it.run.full_at, it.run.flows, 0, 0.0
+    flows, full_at, count, rising, level = job.flows, job.run.full_at, job.run.flows, 0, 0.0
     for place in range(count):
         flow = flows[place]
         flow.rises = flow.linked and _is_on(flow, crowded)
@@ -154,7 +154,7 @@ def _fill(it: Running, crowded: int) -> None:
         lowest = math.inf
         for link in range(_LINKS):
             if crowded >> link & 1:
-                full_at[link] = _full_at(it, link)
+                full_at[link] = _full_at(job, link)
                 lowest = min(lowest, full_at[link])
         for place in range(count):
             if flows[place].rises:
@@ -180,11 +180,11 @@ def _is_on(flow: Any, links: int) -> bool:
     return False
 
 
-def _full_at(it: Running, link: int) -> float:
+def _full_at(job: Running, link: int) -> float:
     """Level at which a link is full, if its users that have no rate yet rise together."""
-    capacity, per_level = it.plan.capacity[link], 0.0
-    for place in range(it.run.flows):
-        flow = it.flows[place]
+    capacity, per_level = job.plan.capacity[link], 0.0
+    for place in range(job.run.flows):
+        flow = job.flows[place]
         if flow.linked and flow.uses[link]:
             if math.isnan(flow.taken_rate):
                 per_level += flow.uses[link] * flow.share

@@ -22,10 +22,10 @@ from cprsim.machine.rows import Running
 _VERIFIED = rules.VERIFIED
 
 
-def start(it: Running) -> None:
+def start(job: Running) -> None:
     """Have the job at its beginning."""
-    run, plan = it.run, it.plan
-    _give_lists_back(it)
+    run, plan = job.run, job.plan
+    _give_lists_back(job)
     run.held, run.saving, run.handing_over = NONE, NONE, False
     run.now = run.progress_s = run.slowdown_s = run.lost_s = run.pls = run.updates_lost = 0.0
     run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
@@ -42,54 +42,54 @@ def start(it: Running) -> None:
     run.warm = run.stops = False
     run.allocation_began_s = run.until_s = run.stored_s = 0.0
     run.window, run.leaving = 0, False
-    node_lists.clear(it.lists, node_lists.WITHDRAWN)
+    node_lists.clear(job.lists, node_lists.WITHDRAWN)
     run.told_s = run.notice_s = -math.inf
     run.alarms = 0
     run.next_end_s = math.inf
     run.training, run.knows_degraded = plan.training, True
-    for cause in range(len(it.spent)):
-        it.spent[cause] = 0.0
+    for cause in range(len(job.spent)):
+        job.spent[cause] = 0.0
     run.epoch += 1
     run.back_since = run.epoch
     for number in range(plan.schedules):
-        tier = it.tiers[number]
+        tier = job.tiers[number]
         tier.last_s = tier.last_slowdown_s = tier.last_updates_lost = 0.0
         tier.whole_s = tier.start_s = tier.portions = 0.0
         tier.last_reads, tier.last_marks = 1.0, _VERIFIED
         tier.kept_first = tier.kept_count = 0
         tier.unsaved, tier.unsaved_count = 0, 1
         tier.tier_since = run.epoch
-    for link in range(len(it.links)):
-        it.links[link].has_link = False
-    ready_s = it.ready_s
+    for link in range(len(job.links)):
+        job.links[link].has_link = False
+    ready_s = job.ready_s
     for spare in range(plan.spares):
         ready_s[spare] = 0.0
-    cursors.start(it)
-    schedules.start(it)
+    cursors.start(job)
+    schedules.start(job)
 
 
-def _give_lists_back(it: Running) -> None:
+def _give_lists_back(job: Running) -> None:
     """Those that the run before has left taken."""
-    run, lists = it.run, it.lists
+    run, lists = job.run, job.lists
     if run.status != DONE:  # any may be
         for row in range(node_lists.FIXED, len(lists)):
             node_lists.give_back(lists, row)
         return
     for place in range(run.comings):
-        node_lists.give_back(lists, it.comings[place].hit)
-        node_lists.give_back(lists, it.comings[place].lost)
+        node_lists.give_back(lists, job.comings[place].hit)
+        node_lists.give_back(lists, job.comings[place].lost)
     for place in range(run.flows):
-        flows.forget(it, it.flows[place])
+        flows.forget(job, job.flows[place])
 
 
-def write(it: Running, ledger: Any) -> None:
+def write(job: Running, ledger: Any) -> None:
     """Write a finished run into the columns of a ledger."""
-    run = it.run
-    ledger[0], ledger[1] = it.plan.useful_s, run.lost_s
-    ledger[2], ledger[3] = it.spent[SAVE], it.spent[LOAD]
-    ledger[4], ledger[5] = it.spent[RESCHEDULE], it.spent[DETECT]
-    ledger[6], ledger[7], ledger[8] = run.slowdown_s, it.spent[STALL], it.spent[VERIFY]
-    ledger[9], ledger[10] = it.spent[START], it.spent[SHUTDOWN]
+    run = job.run
+    ledger[0], ledger[1] = job.plan.useful_s, run.lost_s
+    ledger[2], ledger[3] = job.spent[SAVE], job.spent[LOAD]
+    ledger[4], ledger[5] = job.spent[RESCHEDULE], job.spent[DETECT]
+    ledger[6], ledger[7], ledger[8] = run.slowdown_s, job.spent[STALL], job.spent[VERIFY]
+    ledger[9], ledger[10] = job.spent[START], job.spent[SHUTDOWN]
     ledger[11], ledger[12], ledger[13] = run.now, run.pls, run.updates_lost
     ledger[14], ledger[15], ledger[16] = run.failures, run.absorbed + run.passed, run.saves
-    ledger[17], ledger[18], ledger[19] = run.stored, run.sent, marks.is_corrupt(it)
+    ledger[17], ledger[18], ledger[19] = run.stored, run.sent, marks.is_corrupt(job)

@@ -10,13 +10,13 @@ _START = rules.VERIFIED
 _CORRUPT, _VERIFIED = rules.CORRUPT, rules.VERIFIED
 
 
-def is_corrupt(it: Running) -> bool:
+def is_corrupt(job: Running) -> bool:
     """Whether a silent fault is in what was trained."""
-    run, draws = it.run, it.draws
+    run, draws = job.run, job.draws
     if not draws.silent_count:
         return False
     trained_s = run.redone_s + run.progress_s
-    while run.faults < draws.silent_count and it.numbers[draws.silent + run.faults] <= trained_s:
+    while run.faults < draws.silent_count and job.numbers[draws.silent + run.faults] <= trained_s:
         run.corrupt = True
         run.faults += 1
     if run.faults >= draws.silent_count:
@@ -24,50 +24,50 @@ def is_corrupt(it: Running) -> bool:
     return run.corrupt
 
 
-def is_verified(it: Running) -> bool:
+def is_verified(job: Running) -> bool:
     """Whether nothing was trained since it was last found that none is."""
-    return it.run.verified_s == it.run.progress_s
+    return job.run.verified_s == job.run.progress_s
 
 
-def verify(it: Running) -> bool:
+def verify(job: Running) -> bool:
     """Whether none is."""
-    if is_corrupt(it):
+    if is_corrupt(job):
         return False
-    it.run.verified_s = it.run.progress_s
+    job.run.verified_s = job.run.progress_s
     return True
 
 
-def of_taken(it: Running) -> int:
+def of_taken(job: Running) -> int:
     """Those of a checkpoint that is taken now."""
-    if not it.plan.marked:
+    if not job.plan.marked:
         return 0
-    return rules.r34_marks(is_corrupt(it), is_verified(it))
+    return rules.r34_marks(is_corrupt(job), is_verified(job))
 
 
-def stored(it: Running, tier: int, save: Any, taken: int, reads: float) -> int:
+def stored(job: Running, tier: int, save: Any, taken: int, reads: float) -> int:
     """Those of what was taken in its place."""
-    torn, live = it.run.torn and tier == save.tier, _schedule(it, tier).live
+    torn, live = job.run.torn and tier == save.tier, _schedule(job, tier).live
     return rules.r35_marks(
-        taken, torn, save.alone and reads <= 1.0, it.tiers[tier].last_marks, live
+        taken, torn, save.alone and reads <= 1.0, job.tiers[tier].last_marks, live
     )
 
 
-def _schedule(it: Running, tier: int) -> Any:
-    return it.schedules[it.plan.first_schedule + tier]
+def _schedule(job: Running, tier: int) -> Any:
+    return job.schedules[job.plan.first_schedule + tier]
 
 
 # --- Older checkpoints ---------------------------------------------------------------------------
 
 
-def put_away(it: Running, tier: int) -> None:
+def put_away(job: Running, tier: int) -> None:
     """The last one of a tier is one of its older ones from now on."""
-    most, own = it.plan.older, it.tiers[tier]
-    if not (most and _schedule(it, tier).keeps_older):
+    most, own = job.plan.older, job.tiers[tier]
+    if not (most and _schedule(job, tier).keeps_older):
         return
     if own.kept_count == most:
         own.kept_first = (own.kept_first + 1) % most
         own.kept_count -= 1
-    to = it.kept[tier * most + (own.kept_first + own.kept_count) % most]
+    to = job.kept[tier * most + (own.kept_first + own.kept_count) % most]
     own.kept_count += 1
     to.last_s, to.last_slowdown_s = own.last_s, own.last_slowdown_s
     to.last_updates_lost, to.last_reads = own.last_updates_lost, own.last_reads
@@ -75,9 +75,9 @@ def put_away(it: Running, tier: int) -> None:
     to.unsaved, to.unsaved_count = own.unsaved, own.unsaved_count
 
 
-def _pop(it: Running, tier: int) -> None:
+def _pop(job: Running, tier: int) -> None:
     """The last one is of no use: what was before it is what the tier holds."""
-    most, own = it.plan.older, it.tiers[tier]
+    most, own = job.plan.older, job.tiers[tier]
     if not own.kept_count:
         own.last_s = own.last_slowdown_s = own.last_updates_lost = 0.0
         own.last_reads, own.last_marks = 1.0, _START
@@ -85,58 +85,58 @@ def _pop(it: Running, tier: int) -> None:
         own.unsaved, own.unsaved_count = 0, 1
         return
     own.kept_count -= 1
-    of = it.kept[tier * most + (own.kept_first + own.kept_count) % most]
+    of = job.kept[tier * most + (own.kept_first + own.kept_count) % most]
     own.last_s, own.last_slowdown_s = of.last_s, of.last_slowdown_s
     own.last_updates_lost, own.last_reads = of.last_updates_lost, of.last_reads
     own.last_marks, own.whole_s, own.portions = of.last_marks, of.whole_s, of.portions
     own.unsaved, own.unsaved_count = of.unsaved, of.unsaved_count
 
 
-def fall_back(it: Running, tier: int, verified: bool) -> int:
+def fall_back(job: Running, tier: int, verified: bool) -> int:
     """Hold the last that serves, if need be that was verified; how many were tried before."""
     tried = 0
     if tier == NONE:
         return tried
-    while not rules.r35_serves(it.tiers[tier].last_marks, verified):
-        tried += rules.r35_is_tried(it.tiers[tier].last_marks, verified)
-        _pop(it, tier)
+    while not rules.r35_serves(job.tiers[tier].last_marks, verified):
+        tried += rules.r35_is_tried(job.tiers[tier].last_marks, verified)
+        _pop(job, tier)
     return tried
 
 
-def last_verified(it: Running) -> int:
+def last_verified(job: Running) -> int:
     """The tier with the last checkpoint that was verified; none where that is the start."""
     latest_s, found = 0.0, NONE
-    for tier in range(it.plan.schedules):
-        verified_s = _last_verified_s(it, tier)
+    for tier in range(job.plan.schedules):
+        verified_s = _last_verified_s(job, tier)
         if verified_s > latest_s:
             latest_s, found = verified_s, tier
     return found
 
 
-def _last_verified_s(it: Running, tier: int) -> float:
-    most, own = it.plan.older, it.tiers[tier]
+def _last_verified_s(job: Running, tier: int) -> float:
+    most, own = job.plan.older, job.tiers[tier]
     if own.last_marks & _VERIFIED:
         return own.last_s
     for back in range(own.kept_count):
-        of = it.kept[tier * most + (own.kept_first + own.kept_count - 1 - back) % most]
+        of = job.kept[tier * most + (own.kept_first + own.kept_count - 1 - back) % most]
         if of.last_marks & _VERIFIED:
             return of.last_s
     return 0.0
 
 
-def returned(it: Running, to_s: float, to_marks: int, source: int) -> None:
+def returned(job: Running, to_s: float, to_marks: int, source: int) -> None:
     """What was trained is as sound as what the job returns to; newer ones are forgotten."""
-    run = it.run
+    run = job.run
     run.corrupt = to_marks & _CORRUPT != 0
     run.redone_s += run.progress_s - to_s
     run.verified_s = to_s if to_marks & _VERIFIED else -1.0
     nearer = source != NONE
-    for tier in range(it.plan.schedules):
-        own = it.tiers[tier]
+    for tier in range(job.plan.schedules):
+        own = job.tiers[tier]
         if tier == source:
             nearer = False
         elif nearer:
             own.kept_count = 0
         else:
             while own.kept_count and own.last_s > to_s:
-                _pop(it, tier)
+                _pop(job, tier)

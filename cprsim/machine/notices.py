@@ -15,111 +15,111 @@ from cprsim.machine.work import wait
 _ONE, _NODE, _CLUSTER = 1, SEVERITIES.index("node"), rules.CLUSTER
 
 
-def answers(it: Running) -> bool:
+def answers(job: Running) -> bool:
     """Tell what has been announced; whether that is answered, by a save or by draining nodes."""
-    run, plan = it.run, it.plan
-    announce(it)
+    run, plan = job.run, job.plan
+    announce(job)
     if run.drain_by_s < math.inf:
-        attempts.vain(it, DRAINED_IN_VAIN)
-        wait(it, DRAINING, plan.drain_s)
+        attempts.vain(job, DRAINED_IN_VAIN)
+        wait(job, DRAINING, plan.drain_s)
         return True
     unsaved = plan.emergency != NONE and run.progress_s > run.stored_s
     if unsaved and rules.r38_in_time(run.now, plan.emergency_s, run.deadline_s):
-        save.save(it, plan.emergency)
+        save.save(job, plan.emergency)
         return True
     return False
 
 
-def announce(it: Running) -> None:
+def announce(job: Running) -> None:
     """Tell what has been announced while training goes on, and wait for what is to be next."""
-    run, plan, coming_s = it.run, it.plan, math.inf
+    run, plan, coming_s = job.run, job.plan, math.inf
     run.deadline_s, run.drain_by_s = -math.inf, math.inf
     ahead = run.next_s < math.inf and run.next_s != run.told_s
-    if ahead and rules.r38_is_announced(_drawn(it), plan.recall):
+    if ahead and rules.r38_is_announced(_drawn(job), plan.recall):
         coming_s = run.next_s - plan.lead_s
     if coming_s <= run.now:
         run.told_s, coming_s = run.next_s, math.inf
-        away = it.lists[WITHDRAWN][COUNT]
+        away = job.lists[WITHDRAWN][COUNT]
         if plan.drains or plan.own or away:
-            cursors.look_ahead(it)
+            cursors.look_ahead(job)
         if away:  # whose failures are their owner's
-            node_lists.without(it.lists, STRUCK, STRUCK, WITHDRAWN)
-        nodes = it.lists[STRUCK][COUNT]
+            node_lists.without(job.lists, STRUCK, STRUCK, WITHDRAWN)
+        nodes = job.lists[STRUCK][COUNT]
         if nodes or not away:
-            _tell(it, run.next_s, nodes, it.lists[STRUCK][SEVERITY], NONE)
-    alarm_s = _alarm_s(it)
+            _tell(job, run.next_s, nodes, job.lists[STRUCK][SEVERITY], NONE)
+    alarm_s = _alarm_s(job)
     while alarm_s <= run.now:
         run.alarms += 1
         if alarm_s + plan.lead_s > run.now:
-            _tell(it, alarm_s + plan.lead_s, _ONE, _NODE, run.alarms - 1)
-        alarm_s = _alarm_s(it)
-    _wait_until(it, min(coming_s, alarm_s))
+            _tell(job, alarm_s + plan.lead_s, _ONE, _NODE, run.alarms - 1)
+        alarm_s = _alarm_s(job)
+    _wait_until(job, min(coming_s, alarm_s))
 
 
-def _drawn(it: Running) -> float:
+def _drawn(job: Running) -> float:
     """What the next failure has drawn."""
-    run, draws = it.run, it.draws
+    run, draws = job.run, job.draws
     number = run.failures + run.absorbed + run.passed
     if number >= draws.notice_count:
         run.status = MORE_NOTICES
         return 1.0
-    return it.numbers[draws.notices + number]
+    return job.numbers[draws.notices + number]
 
 
-def _alarm_s(it: Running) -> float:
+def _alarm_s(job: Running) -> float:
     """When the next false alarm comes."""
-    run, draws = it.run, it.draws
+    run, draws = job.run, job.draws
     if not draws.alarm_count:
         return math.inf
     if run.alarms >= draws.alarm_count:
         run.status = MORE_ALARMS
         return math.inf
-    return it.numbers[draws.alarms + run.alarms]
+    return job.numbers[draws.alarms + run.alarms]
 
 
-def _tell(it: Running, deadline_s: float, nodes: int, severity: int, alarm: int) -> None:
+def _tell(job: Running, deadline_s: float, nodes: int, severity: int, alarm: int) -> None:
     """Take note of a deadline: of the struck, or that of a false alarm."""
-    run, plan = it.run, it.plan
+    run, plan = job.run, job.plan
     if plan.own:
-        it.outside.noticed(deadline_s, alarm)
+        job.outside.noticed(deadline_s, alarm)
         return
     run.deadline_s = max(run.deadline_s, deadline_s)
     if not plan.drains or deadline_s >= run.drain_by_s:
         return
-    able = rules.r38_can_drain(nodes, attempts.ready(it), severity)
+    able = rules.r38_can_drain(nodes, attempts.ready(job), severity)
     if able and rules.r38_in_time(run.now, plan.drain_s, deadline_s):
         run.drain_by_s, run.drained_nodes = deadline_s, nodes
 
 
-def _wait_until(it: Running, next_s: float) -> None:
-    run, place = it.run, 0
-    while place < run.flows and it.flows[place].kind != NOTICING:
+def _wait_until(job: Running, next_s: float) -> None:
+    run, place = job.run, 0
+    while place < run.flows and job.flows[place].kind != NOTICING:
         place += 1
     waits = place < run.flows
     if waits and next_s == run.notice_s:
         return
     if waits:
-        close_flow(it, place)
+        close_flow(job, place)
     run.notice_s = next_s
     if next_s < math.inf:
-        open_flow(it, NOTICING, it.transfers[0], next_s - run.now)
+        open_flow(job, NOTICING, job.transfers[0], next_s - run.now)
 
 
-def drained(it: Running) -> None:
+def drained(job: Running) -> None:
     """Nodes that are to fail have moved to spares: what fails then is past."""
-    run, plan, deadline_s = it.run, it.plan, it.run.drain_by_s
+    run, plan, deadline_s = job.run, job.plan, job.run.drain_by_s
     run.phase = TURN
-    attempts.take_spares(it, run.drained_nodes, plan.reschedule_s)
+    attempts.take_spares(job, run.drained_nodes, plan.reschedule_s)
     if run.next_s != deadline_s:  # a false alarm
         return
-    cursors.look_ahead(it)
-    node_lists.without(it.lists, STRUCK, STRUCK, WITHDRAWN)
-    others = it.lists[STRUCK][COUNT] > run.drained_nodes
-    if not others and it.lists[STRUCK][SEVERITY] != _CLUSTER:
+    cursors.look_ahead(job)
+    node_lists.without(job.lists, STRUCK, STRUCK, WITHDRAWN)
+    others = job.lists[STRUCK][COUNT] > run.drained_nodes
+    if not others and job.lists[STRUCK][SEVERITY] != _CLUSTER:
         run.passed += 1
         now_s = run.now
-        cursors.strike(it)
+        cursors.strike(job)
         run.now = deadline_s
-        cursors.replace(it, STRUCK)
-        cursors.resume(it)
+        cursors.replace(job, STRUCK)
+        cursors.resume(job)
         run.now = now_s

@@ -44,44 +44,44 @@ _RELOADED = 0  # room for what is loaded
 _NONE, _LOST, _ALL = (rules.NONE, rules.LOST, rules.ALL)
 
 
-def strike(it: Running) -> None:
+def strike(job: Running) -> None:
     """Begin a recovery from the failure at this instant, if it takes anybody of the job."""
-    it.run.depth = _NONE
-    if waiting.strike(it):
-        node_lists.clear(it.lists, WAITING)  # nodes that are waited for, or that load
-        it.run.deepest = NONE
-        _fail(it)
+    job.run.depth = _NONE
+    if waiting.strike(job):
+        node_lists.clear(job.lists, WAITING)  # nodes that are waited for, or that load
+        job.run.deepest = NONE
+        _fail(job)
     else:
-        _trains(it)
+        _trains(job)
 
 
-def return_to_verified(it: Running) -> None:
+def return_to_verified(job: Running) -> None:
     """A silent fault was found: the job returns to the last checkpoint that was verified."""
-    run, tier = it.run, marks.last_verified(it)
-    number = it.plan.last_return if tier == NONE else it.whole[it.plan.returns + tier]
-    _fall_back(it, it.answers[number].source, True)
+    run, tier = job.run, marks.last_verified(job)
+    number = job.plan.last_return if tier == NONE else job.whole[job.plan.returns + tier]
+    _fall_back(job, job.answers[number].source, True)
     for row in (NEW, DOWN, WAITING):
-        node_lists.clear(it.lists, row)
-    _return(it, number)
+        node_lists.clear(job.lists, row)
+    _return(job, number)
     run.deepest, run.depth = number, _ALL
     run.resumes = False  # nothing has failed
-    load(it, LOADING, 0)
+    load(job, LOADING, 0)
 
 
-def _fail(it: Running) -> None:
+def _fail(job: Running) -> None:
     """Set back who has to return, and notice the failure; machines set out then."""
-    run, plan, lists = it.run, it.plan, it.lists
-    attempts.failure(it)
-    it.outside.failure()
-    starts.failed(it)
-    _take_stock(it)
-    number = answer_to(it, DOWN)
-    answer = it.answers[number]
-    _note(it, number)
-    set_back(it, number)
-    delay_s = attempts.replacement_s(it, lists[LOST][COUNT]) + answer.takeover_s
-    if answer.depth == _ALL and rebuilding(it):
-        delay_s = max(delay_s, take_over_rebuilding(it) - plan.detect_s)
+    run, plan, lists = job.run, job.plan, job.lists
+    attempts.failure(job)
+    job.outside.failure()
+    starts.failed(job)
+    _take_stock(job)
+    number = answer_to(job, DOWN)
+    answer = job.answers[number]
+    _note(job, number)
+    set_back(job, number)
+    delay_s = attempts.replacement_s(job, lists[LOST][COUNT]) + answer.takeover_s
+    if answer.depth == _ALL and rebuilding(job):
+        delay_s = max(delay_s, take_over_rebuilding(job) - plan.detect_s)
     if rules.r12_goes_as_deep(answer.depth, run.depth):
         run.deepest, run.depth = number, answer.depth
     run.trains_on = rules.r13_trains_on(answer.keep, run.depth)
@@ -90,126 +90,126 @@ def _fail(it: Running) -> None:
     )
     run.resumes = not plan.during_recovery
     if run.goes_on:
-        cursors.resume(it)
-    waiting.set_out(it, HIT, LOST, delay_s)
+        cursors.resume(job)
+    waiting.set_out(job, HIT, LOST, delay_s)
     if not run.status:
-        waiting.wait_for(it, DETECTING, plan.detect_s)
+        waiting.wait_for(job, DETECTING, plan.detect_s)
 
 
-def noticed(it: Running) -> None:
+def noticed(job: Running) -> None:
     """A part of the noticing is over."""
-    run = it.run
-    if not waiting.waited(it):
+    run = job.run
+    if not waiting.waited(job):
         return
-    it.comings[run.comings - 1].left_s += run.wait_s
+    job.comings[run.comings - 1].left_s += run.wait_s
     if run.struck_again:
-        _fail(it)
+        _fail(job)
     elif run.trains_on:
-        _train_on(it)
+        _train_on(job)
     else:
-        waiting.wait_for(it, ARRIVING, waiting.longest_s(it))
+        waiting.wait_for(job, ARRIVING, waiting.longest_s(job))
 
 
-def arrived(it: Running) -> None:
+def arrived(job: Running) -> None:
     """A part of the waiting is over."""
-    if not waiting.waited(it):
+    if not waiting.waited(job):
         return
-    if it.run.struck_again:
-        _fail(it)
+    if job.run.struck_again:
+        _fail(job)
     else:
-        _reload(it)
+        _reload(job)
 
 
-def taken_over(it: Running) -> None:
+def taken_over(job: Running) -> None:
     """The others serve for the lost nodes: the job trains on, once it has loaded what it has to."""
-    if it.answers[it.run.deepest].regrows:
-        _reload(it)
+    if job.answers[job.run.deepest].regrows:
+        _reload(job)
     else:
-        cursors.resume(it)
-        _resume(it)
+        cursors.resume(job)
+        _resume(job)
 
 
-def _reload(it: Running) -> None:
+def _reload(job: Running) -> None:
     """Start again where processes have to be, and load what was lost."""
-    run, plan = it.run, it.plan
+    run, plan = job.run, job.plan
     if plan.during_recovery and not run.goes_on:
-        cursors.resume(it)
+        cursors.resume(job)
     again = rules.r36_starts_again(
-        it.answers[run.deepest].starts_again, it.lists[WAITING][SEVERITY]
+        job.answers[run.deepest].starts_again, job.lists[WAITING][SEVERITY]
     )
     if again and plan.starts:
-        starts.start(it, RESTARTING)
+        starts.start(job, RESTARTING)
     else:
-        _load_lost(it)
+        _load_lost(job)
 
 
-def started_again(it: Running) -> None:
+def started_again(job: Running) -> None:
     """All processes are up again."""
-    starts.warmed(it)
-    _load_lost(it)
+    starts.warmed(job)
+    _load_lost(job)
 
 
-def _load_lost(it: Running) -> None:
-    load(it, LOADING, node_lists.server_count(it.lists, WAITING, it.plan.servers))
+def _load_lost(job: Running) -> None:
+    load(job, LOADING, node_lists.server_count(job.lists, WAITING, job.plan.servers))
 
 
-def struck_again(it: Running) -> None:
+def struck_again(job: Running) -> None:
     """A failure strikes before training goes on, or takes nobody that the job has."""
-    run = it.run
+    run = job.run
     left, phase = run.volume - run.done, run.phase
-    if waiting.strike(it):
-        _fail(it)
+    if waiting.strike(job):
+        _fail(job)
     elif phase == RESTARTING:
-        wait(it, phase, left)
+        wait(job, phase, left)
     else:
-        begin(it, phase, it.rated[_RELOADED], left, it.rated[_RELOADED].limit)
+        begin(job, phase, job.rated[_RELOADED], left, job.rated[_RELOADED].limit)
 
 
-def load(it: Running, phase: int, servers: int) -> None:
+def load(job: Running, phase: int, servers: int) -> None:
     """Begin to load what the deepest of the rollbacks needs."""
-    run, answer = it.run, it.answers[it.run.deepest]
-    found = transfer_of(it, answer, servers, _RELOADED)
+    run, answer = job.run, job.answers[job.run.deepest]
+    found = transfer_of(job, answer, servers, _RELOADED)
     run.load_s, run.load_volume = run.now, found.volume
     if not found.volume or not answer.can_fail:
         run.torn_loads = 0
-    begin(it, phase, found, found.volume, found.limit)
+    begin(job, phase, found, found.volume, found.limit)
 
 
-def loads_again(it: Running) -> bool:
+def loads_again(job: Running) -> bool:
     """Whether a load that has come to its end was in vain, and has begun again."""
-    run, found = it.run, it.rated[_RELOADED]
-    if not run.volume or not attempts.load_has_failed(it, it.answers[run.deepest], run.load_s):
+    run, found = job.run, job.rated[_RELOADED]
+    if not run.volume or not attempts.load_has_failed(job, job.answers[run.deepest], run.load_s):
         return False
     run.load_s = run.now
-    begin(it, run.phase, found, run.load_volume, found.limit)
+    begin(job, run.phase, found, run.load_volume, found.limit)
     return True
 
 
-def loaded(it: Running) -> None:
+def loaded(job: Running) -> None:
     """What was lost is there, unless the load was in vain."""
-    if loads_again(it):
+    if loads_again(job):
         return
-    if it.run.resumes:
-        cursors.resume(it)
-    _resume(it)
+    if job.run.resumes:
+        cursors.resume(job)
+    _resume(job)
 
 
-def _resume(it: Running) -> None:
+def _resume(job: Running) -> None:
     """Training goes on, or what was held."""
-    schedules.resume(it, it.run.depth == _ALL)
-    _trains(it)
+    schedules.resume(job, job.run.depth == _ALL)
+    _trains(job)
 
 
-def _trains(it: Running) -> None:
-    if it.run.held == NONE:
-        it.run.phase = TURN
+def _trains(job: Running) -> None:
+    if job.run.held == NONE:
+        job.run.phase = TURN
     else:
-        it.run.phase = HELD
+        job.run.phase = HELD
 
 
-def _take_stock(it: Running) -> None:
+def _take_stock(job: Running) -> None:
     """Lists of who is hit, who is newly down, who is waited for, and who is down in all."""
-    run, lists = it.run, it.lists
+    run, lists = job.run, job.lists
     others = run.comings + run.flows + lists[WAITING][COUNT] + lists[WAITING][SEVERITY]
     if not others:  # the common case, and quick
         for row in (HIT, LOST, NEW, WAITING, DOWN):
@@ -217,83 +217,83 @@ def _take_stock(it: Running) -> None:
         node_lists.clear(lists, PLACED)
         node_lists.clear(lists, AWAY)
         return
-    waiting.list_away(it)
+    waiting.list_away(job)
     node_lists.without(lists, HIT, STRUCK, AWAY)
     node_lists.clear(lists, DOWN)
-    join_down(it, DOWN)
+    join_down(job, DOWN)
     node_lists.without(lists, LOST, HIT, DOWN)  # what is being rebuilt has no more to lose
     node_lists.without(lists, NEW, LOST, WAITING)
     node_lists.without(lists, PLACED, WAITING, AWAY)
     node_lists.without(lists, PLACED, PLACED, DOWN)
     node_lists.join(lists, WAITING, LOST)
     node_lists.copy(lists, DOWN, WAITING)
-    join_down(it, DOWN)
+    join_down(job, DOWN)
 
 
-def _note(it: Running, answer: int) -> None:
+def _note(job: Running, answer: int) -> None:
     """What sequences of saves have to know of an answer."""
-    run, lists = it.run, it.lists
-    run.source = it.answers[answer].source
+    run, lists = job.run, job.lists
+    run.source = job.answers[answer].source
     run.answered = answer
-    run.answered_down = node_lists.server_count(lists, DOWN, it.plan.servers)
+    run.answered_down = node_lists.server_count(lists, DOWN, job.plan.servers)
 
 
-def set_back(it: Running, number: int) -> None:
+def set_back(job: Running, number: int) -> None:
     """Return who has to return to a checkpoint; `NEW` have just lost their state."""
-    answer = it.answers[number]
-    servers = node_lists.server_count(it.lists, NEW, it.plan.servers)
-    if it.plan.torn and rules.r35_is_read(answer.depth, answer.has_healthy, servers):
-        _fall_back(it, answer.source, False)
-    _return(it, number)
+    answer = job.answers[number]
+    servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
+    if job.plan.torn and rules.r35_is_read(answer.depth, answer.has_healthy, servers):
+        _fall_back(job, answer.source, False)
+    _return(job, number)
 
 
-def _fall_back(it: Running, tier: int, corrupt: bool) -> None:
+def _fall_back(job: Running, tier: int, corrupt: bool) -> None:
     """Leave out what can't be returned to; it is loaded before that is known of torn ones."""
-    torn = marks.fall_back(it, tier, corrupt)
-    it.run.torn_loads += torn
+    torn = marks.fall_back(job, tier, corrupt)
+    job.run.torn_loads += torn
     if torn or corrupt:
-        schedules.unusable(it, tier, corrupt)
+        schedules.unusable(job, tier, corrupt)
 
 
-def _return(it: Running, number: int) -> None:
+def _return(job: Running, number: int) -> None:
     """Set back whom the answer does, and give saves up that lack a part then."""
-    answer = it.answers[number]
+    answer = job.answers[number]
     if answer.depth == _ALL:
         state.roll_back(
-            it, answer.source, answer.mirrored, answer.has_healthy, answer.healthy, DOWN
+            job, answer.source, answer.mirrored, answer.has_healthy, answer.healthy, DOWN
         )
     elif answer.depth == _LOST:
-        state.lose(it, NEW, answer.source)
-    servers = node_lists.server_count(it.lists, NEW, it.plan.servers)
+        state.lose(job, NEW, answer.source)
+    servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
     if rules.r9_is_void(answer.depth, servers, True):
-        abandon_saves(it)
-    it.outside.answered(number)
+        abandon_saves(job)
+    job.outside.answered(number)
 
 
-def _train_on(it: Running) -> None:
+def _train_on(job: Running) -> None:
     """Have the lost nodes rebuilt while the others go on, once they have taken over."""
-    run, lists, answer = it.run, it.lists, it.answers[it.run.deepest]
+    run, lists, answer = job.run, job.lists, job.answers[job.run.deepest]
     last = run.comings - 1
     for place in range(last):
-        coming = it.comings[place]
-        rebuild(it, coming.hit, EMPTY, answer.fills, coming.left_s)
-    coming = it.comings[last]
-    rebuild(it, coming.lost, PLACED, answer.fills, coming.left_s)
+        coming = job.comings[place]
+        rebuild(job, coming.hit, EMPTY, answer.fills, coming.left_s)
+    coming = job.comings[last]
+    rebuild(job, coming.lost, PLACED, answer.fills, coming.left_s)
     anyone = lists[coming.lost][COUNT]
     while run.comings:
-        waiting.drop(it, run.comings - 1)
-    wait(it, TAKING_OVER, answer.pause_s if anyone else 0.0)
+        waiting.drop(job, run.comings - 1)
+    wait(job, TAKING_OVER, answer.pause_s if anyone else 0.0)
 
 
-def take_over_rebuilding(it: Running) -> float:
+def take_over_rebuilding(job: Running) -> float:
     """A restart of the whole job waits for the nodes that were being rebuilt as well.
 
     Returns how long those still have to be waited for; `HIT` are all to be replaced.
     """
-    run, lists, longest_s = it.run, it.lists, 0.0
+    run, lists, longest_s = job.run, job.lists, 0.0
     node_lists.copy(lists, WAITING, DOWN)
     for place in range(run.flows):
-        flow = it.flows[place]
+        flow = job.flows[place]
         if flow.kind < REPLACING:
             continue
         if flow.kind != FILLING:
@@ -303,7 +303,7 @@ def take_over_rebuilding(it: Running) -> float:
             return 0.0
         for i in range(lists[flow.place][COUNT]):
             node_lists.append(lists, HIT, lists[flow.place][FIRST + i])
-    abandon_rebuilding(it)
+    abandon_rebuilding(job)
     node_lists.clear(lists, WITHDRAWN)
     run.knows_degraded = False
     return longest_s

@@ -17,116 +17,116 @@ from cprsim.machine.work import begin, wait
 _NOBODY = 0
 
 
-def save(it: Running, number: int) -> None:
+def save(job: Running, number: int) -> None:
     """Begin a save, or the verification before it."""
-    run, plan, row = it.run, it.plan, it.saves[number]
-    attempts.save(it)
+    run, plan, row = job.run, job.plan, job.saves[number]
+    attempts.save(job)
     whole = number == plan.last_save or (plan.notices and number == plan.emergency)
     run.writes, run.reads = 1.0, row.reads
     if plan.sequence == DIFFERENCES and not whole:
-        run.writes, run.reads = it.links[ASKED].writes, it.links[ASKED].reads
-    if verifies(it):
-        verify(it, number)
+        run.writes, run.reads = job.links[ASKED].writes, job.links[ASKED].reads
+    if verifies(job):
+        verify(job, number)
         return
     run.begun += 1
-    _hold_up(it, number)
+    _hold_up(job, number)
 
 
-def verifies(it: Running) -> bool:
+def verifies(job: Running) -> bool:
     """Whether what is trained now is verified before it is saved, or the job is over."""
-    run, plan = it.run, it.plan
-    if not plan.verifies or marks.is_verified(it):
+    run, plan = job.run, job.plan
+    if not plan.verifies or marks.is_verified(job):
         return False
-    return rules.r34_verifies(run.begun, plan.verify_every, _at_end(it))
+    return rules.r34_verifies(run.begun, plan.verify_every, _at_end(job))
 
 
-def verify(it: Running, number: int) -> None:
+def verify(job: Running, number: int) -> None:
     """Verify what was trained, and save it then, or nothing where `number` is none."""
-    it.run.saving = number
-    wait(it, VERIFYING, it.plan.verify_s)
+    job.run.saving = number
+    wait(job, VERIFYING, job.plan.verify_s)
 
 
-def verified(it: Running) -> None:
+def verified(job: Running) -> None:
     """A verification has come to its end: the save follows, or the job returns to a sound one."""
-    run = it.run
+    run = job.run
     run.begun = 0
-    if not marks.verify(it):
-        attempts.vain(it, CORRUPT)
+    if not marks.verify(job):
+        attempts.vain(job, CORRUPT)
         if not run.status:
-            recovery.return_to_verified(it)
+            recovery.return_to_verified(job)
     elif run.saving != NONE:
-        _hold_up(it, run.saving)
+        _hold_up(job, run.saving)
     else:
         run.phase = TURN
 
 
-def _hold_up(it: Running, number: int) -> None:
+def _hold_up(job: Running, number: int) -> None:
     """Hold training up for a save."""
-    run, row = it.run, it.saves[number]
+    run, row = job.run, job.saves[number]
     run.saving, run.hold_s = number, run.now
     if row.blocking:
-        hold = it.transfers[row.transfer]
-        begin(it, BLOCKING_SAVE, hold, hold.volume, hold.limit)
+        hold = job.transfers[row.transfer]
+        begin(job, BLOCKING_SAVE, hold, hold.volume, hold.limit)
     else:
-        wait(it, SNAPSHOT, row.snapshot_s)
+        wait(job, SNAPSHOT, row.snapshot_s)
 
 
-def cut(it: Running) -> None:
+def cut(job: Running) -> None:
     """A failure has cut into a save or a verification; the rest of it is held."""
-    run = it.run
+    run = job.run
     run.held, run.held_left = run.phase, run.volume - run.done
-    recovery.strike(it)
+    recovery.strike(job)
 
 
-def go_on(it: Running) -> None:
+def go_on(job: Running) -> None:
     """Go on with what was held, after a recovery or where nobody of the job was hit."""
-    run = it.run
+    run = job.run
     phase, left = run.held, run.held_left
     run.held = NONE
     if rules.r9_is_void(run.depth, _NOBODY, False):
         run.phase = TURN
     elif phase == BLOCKING_SAVE:
-        hold = it.transfers[it.saves[run.saving].transfer]
-        begin(it, phase, hold, left, hold.limit)
+        hold = job.transfers[job.saves[run.saving].transfer]
+        begin(job, phase, hold, left, hold.limit)
     else:
-        wait(it, phase, left)
+        wait(job, phase, left)
 
 
-def held_up(it: Running) -> None:
+def held_up(job: Running) -> None:
     """Training may go on, unless the save is void and tried again."""
-    run, number = it.run, it.run.saving
-    row = it.saves[number]
+    run, number = job.run, job.run.saving
+    row = job.saves[number]
     run.phase = TURN
-    if not (row.blocking and attempts.save_is_void(it, row, run.hold_s)):
-        taken = state.taken(it, run.reads)
+    if not (row.blocking and attempts.save_is_void(job, row, run.hold_s)):
+        taken = state.taken(job, run.reads)
         if row.blocking:
-            state.usable(it, taken, row, run.writes)
+            state.usable(job, taken, row, run.writes)
         else:
-            flows.start_save(it, number, taken, run.writes)
-        schedules.saved(it, number, row.blocking)
+            flows.start_save(job, number, taken, run.writes)
+        schedules.saved(job, number, row.blocking)
     else:
-        state.ended(it, row, run.writes)
-        attempts.vain(it, IN_VAIN)
-        if _at_end(it) or row.tries_again:  # without the last one the job isn't over
-            _hold_up(it, number)
+        state.ended(job, row, run.writes)
+        attempts.vain(job, IN_VAIN)
+        if _at_end(job) or row.tries_again:  # without the last one the job isn't over
+            _hold_up(job, number)
             return
-        schedules.skip(it, number)
+        schedules.skip(job, number)
     if run.flows:
-        flows.settle(it, False, 0.0)
+        flows.settle(job, False, 0.0)
 
 
-def save_the_end(it: Running) -> None:
+def save_the_end(job: Running) -> None:
     """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
-    run, plan = it.run, it.plan
-    tier = it.saves[plan.last_save].tier
-    if flows.hold_all(it, run.progress_s) or flows.saves_under_way(it, tier) >= plan.most_last:
-        wait(it, AWAITING, math.inf)
+    run, plan = job.run, job.plan
+    tier = job.saves[plan.last_save].tier
+    if flows.hold_all(job, run.progress_s) or flows.saves_under_way(job, tier) >= plan.most_last:
+        wait(job, AWAITING, math.inf)
     elif tier == NONE:
-        attempts.give_up(it, NO_TIER)
+        attempts.give_up(job, NO_TIER)
     else:
-        save(it, plan.last_save)
+        save(job, plan.last_save)
 
 
-def _at_end(it: Running) -> bool:
+def _at_end(job: Running) -> bool:
     """Whether nothing more is trained, or not before the job has other nodes."""
-    return it.run.progress_s >= it.plan.useful_s or it.run.stops
+    return job.run.progress_s >= job.plan.useful_s or job.run.stops

@@ -38,88 +38,88 @@ from cprsim.machine.phases import (
 from cprsim.machine.rows import Running
 
 
-def start(it: Running) -> None:
+def start(job: Running) -> None:
     """Begin a run."""
-    ledger.start(it)
-    allocations.first(it)
-    _settle_instants(it)
+    ledger.start(job)
+    allocations.first(job)
+    _settle_instants(job)
 
 
-def happen(it: Running) -> None:
+def happen(job: Running) -> None:
     """Go on to what comes first, and begin what follows from it."""
-    if work.go_on(it):
-        _follow(it)
-    _settle_instants(it)
+    if work.go_on(job):
+        _follow(job)
+    _settle_instants(job)
 
 
-def is_under_way(it: Running) -> bool:
+def is_under_way(job: Running) -> bool:
     """Whether the run goes on; it doesn't either where it lacks numbers or room."""
-    return it.run.phase != OVER and not it.run.status
+    return job.run.phase != OVER and not job.run.status
 
 
-def _settle_instants(it: Running) -> None:
+def _settle_instants(job: Running) -> None:
     """Begin one thing after the other until one takes time."""
-    run = it.run
+    run = job.run
     while not run.status:
         if run.phase == TURN:
-            turn.take_turn(it)
+            turn.take_turn(job)
         elif run.phase == HELD:
-            save.go_on(it)
+            save.go_on(job)
         elif run.phase == OVER or run.volume:
             return
         else:
-            _ended(it)
+            _ended(job)
 
 
-def _follow(it: Running) -> None:
-    run = it.run
+def _follow(job: Running) -> None:
+    run = job.run
     if run.phase in (DETECTING, ARRIVING) or run.done == run.volume:
-        _ended(it)
+        _ended(job)
     else:
-        _struck(it)
+        _struck(job)
 
 
-def _struck(it: Running) -> None:
+def _struck(job: Running) -> None:
     """A failure has cut into what was under way, or, of training, news of a flow."""
-    run, phase = it.run, it.run.phase
+    run, phase = job.run, job.run.phase
     if phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
-        save.cut(it)
+        save.cut(job)
     elif phase in (LOADING, RESTARTING):
-        recovery.struck_again(it)
+        recovery.struck_again(job)
     else:  # whoever has the next turn sees to it
         run.phase = TURN
 
 
-def _ended(it: Running) -> None:
+def _ended(job: Running) -> None:
     """What was under way has come to its end."""
-    run, phase = it.run, it.run.phase
+    run, phase = job.run, job.run.phase
     if phase in (BLOCKING_SAVE, SNAPSHOT):
-        save.held_up(it)
+        save.held_up(job)
     elif phase == DETECTING:
-        recovery.noticed(it)
+        recovery.noticed(job)
     elif phase == ARRIVING:
-        recovery.arrived(it)
+        recovery.arrived(job)
     elif phase == LOADING:
-        recovery.loaded(it)
+        recovery.loaded(job)
     elif phase == TAKING_OVER:
-        recovery.taken_over(it)
+        recovery.taken_over(job)
     elif phase == VERIFYING:
-        save.verified(it)
+        save.verified(job)
     elif phase == RESTARTING:
-        recovery.started_again(it)
+        recovery.started_again(job)
     elif phase == STARTING:
-        allocations.started(it)
+        allocations.started(job)
     elif phase == GETTING_NODES:
-        allocations.allocated(it)
+        allocations.allocated(job)
     elif phase in (GIVING_BACK, ENDING):
-        allocations.given_back(it)
+        allocations.given_back(job)
     elif phase == LOADING_ANEW:
-        allocations.handed_over(it)
+        allocations.handed_over(job)
     elif phase == MOVING_ROWS:
-        withdrawals.moved(it)
+        withdrawals.moved(job)
     elif phase == LEAVING:
-        withdrawals.left(it)
+        withdrawals.left(job)
     elif phase == DRAINING:
-        notices.drained(it)
+        notices.drained(job)
     else:
         run.phase = TURN

@@ -25,65 +25,67 @@ from cprsim.machine.work import begin
 _LOST = rules.LOST
 
 
-def take_turn(it: Running) -> None:
+def take_turn(job: Running) -> None:
     """Begin what is next; where it takes no time, it may be over at once."""
-    run = it.run
-    if run.progress_s >= it.plan.useful_s or run.stops:  # an end and a failure: the end comes first
-        _near_the_end(it)
+    run = job.run
+    if (
+        run.progress_s >= job.plan.useful_s or run.stops
+    ):  # an end and a failure: the end comes first
+        _near_the_end(job)
     elif run.next_s <= run.now:
-        recovery.strike(it)
+        recovery.strike(job)
     elif run.leaving:
-        withdrawals.take(it)
+        withdrawals.take(job)
     else:
-        _decide(it)
+        _decide(job)
 
 
-def _decide(it: Running) -> None:
+def _decide(job: Running) -> None:
     """Do what the policy says."""
-    run, plan = it.run, it.plan
+    run, plan = job.run, job.plan
     if plan.own:
         if plan.notices:
-            notices.announce(it)
-        it.outside.decide()
+            notices.announce(job)
+        job.outside.decide()
         return
-    if plan.notices and notices.answers(it):
+    if plan.notices and notices.answers(job):
         return
-    if (plan.in_turn and not run.flows and in_turn(it)) or (plan.beside and beside(it)):
+    if (plan.in_turn and not run.flows and in_turn(job)) or (plan.beside and beside(job)):
         return
-    number = schedules.ask(it)
+    number = schedules.ask(job)
     if number == NONE:
-        train(it, run.train_to_s)
+        train(job, run.train_to_s)
     else:
-        save.save(it, number)
+        save.save(job, number)
 
 
-def train(it: Running, until_s: float) -> None:
+def train(job: Running, until_s: float) -> None:
     """Train until the job's progress is that, or the end."""
-    run, plan = it.run, it.plan
+    run, plan = job.run, job.plan
     run.idle_saves = 0
     if until_s >= plan.nearly_done_s:
         until_s = plan.useful_s
     elif until_s <= run.progress_s:
-        attempts.give_up(it, NOT_AHEAD)
+        attempts.give_up(job, NOT_AHEAD)
         return
     run.to_s = until_s
     volume = until_s - run.progress_s
     if plan.unslowed and not run.flows:
-        begin(it, TRAINING, it.transfers[0], volume, 1.0)
+        begin(job, TRAINING, job.transfers[0], volume, 1.0)
         return
-    training = it.transfers[_training(it)]
-    begin(it, TRAINING, training, volume, training.limit)
+    training = job.transfers[_training(job)]
+    begin(job, TRAINING, training, volume, training.limit)
 
 
-def _training(it: Running) -> int:
+def _training(job: Running) -> int:
     """The transfer of a useful second, which takes longer while nodes are down."""
-    run = it.run
+    run = job.run
     if not run.knows_degraded:
-        run.training = it.plan.training
-        if flows.rebuilding(it):
-            node_lists.clear(it.lists, DOWN)
-            flows.join_down(it, DOWN)
-            run.training = it.answers[by_rule(it, DOWN)].training
+        run.training = job.plan.training
+        if flows.rebuilding(job):
+            node_lists.clear(job.lists, DOWN)
+            flows.join_down(job, DOWN)
+            run.training = job.answers[by_rule(job, DOWN)].training
         run.knows_degraded = True
     return run.training
 
@@ -91,45 +93,45 @@ def _training(it: Running) -> int:
 # --- The end -------------------------------------------------------------------------------------
 
 
-def _near_the_end(it: Running) -> None:
+def _near_the_end(job: Running) -> None:
     """Nothing more is trained, or not before the job has other nodes."""
-    run, plan = it.run, it.plan
+    run, plan = job.run, job.plan
     done = run.progress_s >= plan.useful_s
-    over = rules.r4_is_over(plan.final_save or not done, _saved_s(it), run.progress_s)
+    over = rules.r4_is_over(plan.final_save or not done, _saved_s(job), run.progress_s)
     if not done:
-        _refill(it)
-    if over and not save.verifies(it):
+        _refill(job)
+    if over and not save.verifies(job):
         if done:
-            _end(it)
+            _end(job)
         else:
-            allocations.hand_over(it)
+            allocations.hand_over(job)
     elif run.next_s <= run.now:
-        recovery.strike(it)
+        recovery.strike(job)
     elif over:
-        save.verify(it, NONE)
+        save.verify(job, NONE)
     else:
-        save.save_the_end(it)
+        save.save_the_end(job)
 
 
-def _end(it: Running) -> None:
+def _end(job: Running) -> None:
     """The job is done."""
-    _refill(it)
-    flows.abandon_all(it)
-    if it.plan.starts:
-        allocations.end(it)
+    _refill(job)
+    flows.abandon_all(job)
+    if job.plan.starts:
+        allocations.end(job)
     else:
-        it.run.phase = OVER
+        job.run.phase = OVER
 
 
-def _refill(it: Running) -> None:
+def _refill(job: Running) -> None:
     """Shards that are still down have missed what they will never learn."""
-    for place in range(it.run.flows):
-        flow = it.flows[place]
-        if flow.kind >= REPLACING and it.answers[flow.answer].depth == _LOST:
-            state.refill(it, flow.down)
+    for place in range(job.run.flows):
+        flow = job.flows[place]
+        if flow.kind >= REPLACING and job.answers[flow.answer].depth == _LOST:
+            state.refill(job, flow.down)
 
 
-def _saved_s(it: Running) -> float:
+def _saved_s(job: Running) -> float:
     """Progress of the checkpoint that the job ends with."""
-    last = it.saves[it.plan.last_save]
-    return state.saved(it, last.tier, it.plan.last_mirrored).progress_s
+    last = job.saves[job.plan.last_save]
+    return state.saved(job, last.tier, job.plan.last_mirrored).progress_s

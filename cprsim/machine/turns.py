@@ -8,19 +8,19 @@ from cprsim.machine.rows import Running
 _ROUNDING = rules.ROUNDING
 
 
-def in_turn(it: Running) -> bool:
+def in_turn(job: Running) -> bool:
     """Train and save in turn, until a failure cuts in or the end is near; whether anything was.
 
     The common case, in as few steps as can be: the same sums as of one step after the other.
     """
-    run, plan, tier = it.run, it.plan, it.tiers[0]
-    save = it.saves[it.schedules[plan.first_schedule].save]
-    save_s = it.transfers[save.transfer].volume / it.transfers[save.transfer].limit
-    rate, unslowed = it.transfers[plan.training].limit, plan.unslowed
+    run, plan, tier = job.run, job.plan, job.tiers[0]
+    save = job.saves[job.schedules[plan.first_schedule].save]
+    save_s = job.transfers[save.transfer].volume / job.transfers[save.transfer].limit
+    rate, unslowed = job.transfers[plan.training].limit, plan.unslowed
     useful_s, nearly_done_s, strike_s = plan.useful_s, plan.nearly_done_s, run.next_s
     latest_s = min(strike_s, rules.r29_hopeless_s(useful_s))
     now, progress_s, slowdown_s, due_s = run.now, run.progress_s, run.slowdown_s, tier.due_s
-    spent_s, stored, sent = it.spent[SAVE], run.stored, run.sent
+    spent_s, stored, sent = job.spent[SAVE], run.stored, run.sent
     whole_s, portions, saves = tier.whole_s, tier.portions, 0
     last_s, last_slowdown_s, begun_s = 0.0, 0.0, now
     while progress_s < useful_s and now < strike_s:
@@ -59,7 +59,7 @@ def in_turn(it: Running) -> bool:
         run.idle_saves = 0
     if saves:
         state.set_last(
-            it, 0, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, 0), save.reads
+            job, 0, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, 0), save.reads
         )
         tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
         tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s
@@ -70,5 +70,5 @@ def in_turn(it: Running) -> bool:
         slowdown_s,
         run.saves + saves,
     )
-    it.spent[SAVE], run.stored, run.sent = spent_s, stored, sent
+    job.spent[SAVE], run.stored, run.sent = spent_s, stored, sent
     return now > begun_s

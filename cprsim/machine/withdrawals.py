@@ -17,74 +17,74 @@ _NODE = SEVERITIES.index("node")
 _DUE, _UNTIL, _SERVERS = range(3)
 
 
-def await_next(it: Running) -> None:
+def await_next(job: Running) -> None:
     """See to the next window when it comes, if there is one."""
-    run = it.run
-    if run.window >= it.plan.windows:
+    run = job.run
+    if run.window >= job.plan.windows:
         return
-    due_s = _of_window(it, _DUE)
+    due_s = _of_window(job, _DUE)
     run.leaving = due_s <= run.now
     if not run.leaving:
-        open_flow(it, NEARING, it.transfers[0], due_s - run.now)
+        open_flow(job, NEARING, job.transfers[0], due_s - run.now)
 
 
-def take(it: Running) -> None:
+def take(job: Running) -> None:
     """The rest goes on without the servers, or the job stops."""
-    run, until_s = it.run, _of_window(it, _UNTIL)
+    run, until_s = job.run, _of_window(job, _UNTIL)
     if not rules.r39_left_s(until_s, run.now):
-        _taken(it)
+        _taken(job)
         return
-    run.leave = _who_may_leave(it, int(_of_window(it, _SERVERS)))
+    run.leave = _who_may_leave(job, int(_of_window(job, _SERVERS)))
     if run.leave == NONE:
-        starts.stop(it, until_s)
-        _taken(it)
+        starts.stop(job, until_s)
+        _taken(job)
         return
-    servers = node_lists.server_count(it.lists, NEW, it.plan.servers)
-    rows = load(it, it.answers[it.answers[run.leave].fills], servers, _MOVED)
-    begin(it, MOVING_ROWS, rows, rows.volume, rows.limit)
+    servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
+    rows = load(job, job.answers[job.answers[run.leave].fills], servers, _MOVED)
+    begin(job, MOVING_ROWS, rows, rows.volume, rows.limit)
 
 
-def moved(it: Running) -> None:
+def moved(job: Running) -> None:
     """They (`NEW`) have left their rows to the others, which take over."""
-    wait(it, LEAVING, it.answers[it.run.leave].pause_s)
+    wait(job, LEAVING, job.answers[job.run.leave].pause_s)
 
 
-def left(it: Running) -> None:
+def left(job: Running) -> None:
     """They go, and come back when the window ends."""
-    run, lists = it.run, it.lists
-    down, place = two_lists(it)
+    run, lists = job.run, job.lists
+    down, place = two_lists(job)
     node_lists.copy(lists, down, NEW)
     node_lists.clear(lists, place)
     node_lists.copy(lists, WITHDRAWN, NEW)
-    left_s = rules.r39_left_s(_of_window(it, _UNTIL), run.now)
-    flow = it.flows[open_flow(it, RETURNING, it.transfers[0], left_s)]
-    flow.answer, flow.down, flow.place = it.answers[run.leave].fills, down, place
+    left_s = rules.r39_left_s(_of_window(job, _UNTIL), run.now)
+    flow = job.flows[open_flow(job, RETURNING, job.transfers[0], left_s)]
+    flow.answer, flow.down, flow.place = job.answers[run.leave].fills, down, place
     run.knows_degraded = False
-    settle(it, False, 0.0)
-    _taken(it)
+    settle(job, False, 0.0)
+    _taken(job)
 
 
-def _taken(it: Running) -> None:
+def _taken(job: Running) -> None:
     """See to the next window, unless the job stops: else when it goes on."""
-    run = it.run
+    run = job.run
     run.phase = TURN
     run.window += 1
     run.leaving = False
     if not run.stops:
-        await_next(it)
+        await_next(job)
 
 
-def _of_window(it: Running, part: int) -> float:
+def _of_window(job: Running, part: int) -> float:
     """A part of the next one."""
-    return it.real[it.plan.windows_at + 3 * it.run.window + part]
+    return job.real[job.plan.windows_at + 3 * job.run.window + part]
 
 
-def _who_may_leave(it: Running, servers: int) -> int:
+def _who_may_leave(job: Running, servers: int) -> int:
     """The last so many that are up (`NEW`): how the rest goes on without; `NONE` if it stops."""
-    lists, plan = it.lists, it.plan
+    lists, plan = job.lists, job.plan
     for row in (DOWN, NEW):
         node_lists.clear(lists, row)
-    join_down(it, DOWN)
+    join_down(job, DOWN)
     up = plan.servers - node_lists.server_count(lists, DOWN, plan.servers)
     left = min(servers, up)
     for back in range(plan.servers):
@@ -94,5 +94,5 @@ def _who_may_leave(it: Running, servers: int) -> int:
             left -= 1
     lists[NEW][SEVERITY] = _NODE
     node_lists.join(lists, DOWN, NEW)
-    answer = by_rule(it, DOWN)
-    return answer if rules.r39_goes_on(it.answers[answer].regrows, up, servers) else NONE
+    answer = by_rule(job, DOWN)
+    return answer if rules.r39_goes_on(job.answers[answer].regrows, up, servers) else NONE

@@ -42,7 +42,7 @@ class _MachineCursor:
         leaves = 1 << max(nodes - 1, 0).bit_length()
         self._servers, self._run = servers, RunRow()
         # Of a run, as much as failures need.
-        it: Any = SimpleNamespace(
+        job: Any = SimpleNamespace(
             plan=PlanRow(servers=servers, nodes=nodes, leaves=leaves, source=draws.source),
             draws=draws.row,
             numbers=draws.numbers,
@@ -52,8 +52,8 @@ class _MachineCursor:
             tree=[0.0] * (2 * leaves),
             lists=[[0] * (FIRST + max(nodes, _FEW)) for _ in range(FIXED)],
         )
-        self._it = it
-        cursors.start(it)
+        self._job = job
+        cursors.start(job)
 
     @property
     def next_s(self) -> float:
@@ -64,34 +64,34 @@ class _MachineCursor:
         return self._run.absorbed
 
     def ahead(self) -> Hit:
-        cursors.look_ahead(self._it)
+        cursors.look_ahead(self._job)
         return self._struck()
 
     def strike(self) -> Hit:
         self._run.now = self._run.next_s
-        cursors.strike(self._it)
+        cursors.strike(self._job)
         return self._struck()
 
     def replace(self, hit: Hit, now_s: float) -> None:
-        row, nodes = self._it.lists[SPARE], hit.nodes(self._servers)
+        row, nodes = self._job.lists[SPARE], hit.nodes(self._servers)
         row[COUNT] = len(nodes)
         row[FIRST : FIRST + len(nodes)] = nodes
         self._run.now = now_s
-        cursors.replace(self._it, SPARE)
+        cursors.replace(self._job, SPARE)
 
     def resume(self, now_s: float) -> None:
         self._run.now = now_s
-        cursors.resume(self._it)
+        cursors.resume(self._job)
 
     def pause(self, now_s: float) -> None:
         self._run.now = now_s
-        cursors.pause(self._it)
+        cursors.pause(self._job)
 
     def go_on(self, now_s: float) -> None:
         self._run.now = now_s
-        cursors.go_on(self._it)
+        cursors.go_on(self._job)
 
     def _struck(self) -> Hit:
-        row = self._it.lists[STRUCK]
+        row = self._job.lists[STRUCK]
         hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._servers)
         return hit._replace(severity=SEVERITIES[row[SEVERITY]])

@@ -29,8 +29,8 @@ class Player:
         plan_rows = PlanRows(tables, resolved, own)
         tables.plans.append(plan_rows.plan(nodes, 0))
         self._outside = (OwnController if own else Outside)(resolved, plan_rows)
-        self._it = self._outside.it = Bundle(tables, self._outside)
-        self._in_turn, self._beside = self._it.plan.in_turn, self._it.plan.beside
+        self._job = self._outside.job = Bundle(tables, self._outside)
+        self._in_turn, self._beside = self._job.plan.in_turn, self._job.plan.beside
 
     def play(
         self,
@@ -44,17 +44,17 @@ class Player:
         """Play one run; the columns of its ledger."""
         draws = RunDraws(self.resolved, timeline, seed, replication)
         draws.waits(delays, starts)
-        it: Any = self._it
-        it.draws, it.numbers, it.choices = draws.row, draws.numbers, draws.choices
-        it.plan.source = draws.source
+        job: Any = self._job
+        job.draws, job.numbers, job.choices = draws.row, draws.numbers, draws.choices
+        job.plan.source = draws.source
         unseen = observer is None  # several turns at once show nothing of what is in them
-        it.plan.in_turn, it.plan.beside = self._in_turn and unseen, self._beside and unseen
+        job.plan.in_turn, job.plan.beside = self._in_turn and unseen, self._beside and unseen
         self._outside.begin(timeline, observer)
         self._outside.draws = draws
         env = simpy.Environment()
         env.run(until=env.process(self.process(env)))
         found = [0.0] * len(Ledger.__dataclass_fields__)
-        account.write(it, found)
+        account.write(job, found)
         return found
 
     def process(self, env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
@@ -62,16 +62,16 @@ class Player:
 
         While nobody else in the environment has anything to do before, it goes on at once.
         """
-        it: Any = self._it
+        job: Any = self._job
         start_s = env.now
-        step.start(it)
-        while step.is_under_way(it):
-            it.make_room()
-            at_s = start_s + work.next_s(it)
+        step.start(job)
+        while step.is_under_way(job):
+            job.make_room()
+            at_s = start_s + work.next_s(job)
             if env.peek() <= at_s:
                 yield env.timeout(max(at_s - env.now, 0.0))
-            step.happen(it)
-        yield env.timeout(max(start_s + it.run.now - env.now, 0.0))
+            step.happen(job)
+        yield env.timeout(max(start_s + job.run.now - env.now, 0.0))
 
 
 def decides_itself(plan: Plan) -> bool:

@@ -62,7 +62,7 @@ class Outside:
 
     def __init__(self, resolved: ResolvedPlan, plan_rows: PlanRows) -> None:
         self._resolved, self._rows = resolved, plan_rows
-        self.it: Any = None
+        self.job: Any = None
         self.draws: Any = None
         self.observer: Observer | None = None
 
@@ -85,12 +85,12 @@ class Outside:
     def failure(self) -> None:
         """A failure strikes now."""
         if self.observer is not None:
-            self.observer.failure(self.it.run.now, self._hit(STRUCK))
+            self.observer.failure(self.job.run.now, self._hit(STRUCK))
 
     def answered(self, answer: int) -> None:
         """The last failure, or a silent fault, is answered."""
         if self.observer is not None:
-            run = self.it.run
+            run = self.job.run
             self.observer.answered(self._rows.answers[answer], run.progress_s, run.slowdown_s)
 
     def ended(self, flow: Any, completed: bool) -> None:
@@ -104,7 +104,7 @@ class Outside:
             down = self._loss(flow.down)
             source = self._rows.answers[flow.answer].source
             task = BackgroundTask(kind, source, down.servers, down.trainers)
-        self.observer.background(task, flow.opened_s, self.it.run.now, completed)
+        self.observer.background(task, flow.opened_s, self.job.run.now, completed)
 
     # --- Errors ----------------------------------------------------------------------------------
 
@@ -115,12 +115,12 @@ class Outside:
         if why == codes.NO_LOAD:
             for answer in self._rows.answers:
                 self._resolved.load(answer, self._resolved.servers, 1.0)
-        if why == codes.HELD_SHORTLY and self.it.plan.allocated:
+        if why == codes.HELD_SHORTLY and self.job.plan.allocated:
             raise self._nowhere(f"give a longer job.allocation, or {_WAYS_OUT[why]}")
         raise self._nowhere(_WAYS_OUT[why])
 
     def _nowhere(self, way_out: str) -> NowhereError:
-        run, policy = self.it.run, self._resolved.policy
+        run, policy = self.job.run, self._resolved.policy
         useful_s = self._resolved.useful_time_s
         done = format_percent(round(run.progress_s / useful_s, 3))
         return NowhereError(
@@ -132,7 +132,7 @@ class Outside:
     # --- Nodes -----------------------------------------------------------------------------------
 
     def _hit(self, number: int) -> Hit:
-        row = self.it.lists[number]
+        row = self.job.lists[number]
         hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._resolved.servers)
         return hit._replace(severity=SEVERITIES[row[SEVERITY]])
 
@@ -158,31 +158,31 @@ class Outside:
 
     def replace(self, number: int) -> None:
         """The nodes of a list are placed anew."""
-        self._cursor.replace(self._hit(number), self.it.run.now)
+        self._cursor.replace(self._hit(number), self.job.run.now)
         self._follow()
 
     def resume(self) -> None:
         """The job can be hit again."""
-        self._cursor.resume(self.it.run.now)
+        self._cursor.resume(self.job.run.now)
         self._follow()
 
     def pause(self) -> None:
         """The job runs on no nodes."""
-        self._cursor.pause(self.it.run.now)
+        self._cursor.pause(self.job.run.now)
         self._follow()
 
     def go_on(self) -> None:
         """It runs again after a pause."""
-        self._cursor.go_on(self.it.run.now)
+        self._cursor.go_on(self.job.run.now)
         self._follow()
 
     def _follow(self) -> None:
-        self.it.run.next_s = self._cursor.next_s
-        self.it.run.absorbed = self._cursor.absorbed
+        self.job.run.next_s = self._cursor.next_s
+        self.job.run.absorbed = self._cursor.absorbed
 
     def _list(self, hit: Hit) -> None:
         """Put a hit into the list of the struck."""
-        struck, nodes = self.it.lists[STRUCK], hit.nodes(self._resolved.servers)
+        struck, nodes = self.job.lists[STRUCK], hit.nodes(self._resolved.servers)
         struck[COUNT], struck[SEVERITY] = len(nodes), SEVERITIES.index(hit.severity)
         struck[FIRST : FIRST + len(nodes)] = nodes
 
@@ -200,7 +200,7 @@ class OwnController(Outside):
 
     def now(self) -> Clock:
         """Wall clock and progress."""
-        return Clock(self.it.run.now, self.it.run.progress_s)
+        return Clock(self.job.run.now, self.job.run.progress_s)
 
     def decide(self) -> None:
         """Carry out what it asks for."""
@@ -210,7 +210,7 @@ class OwnController(Outside):
         elif type(action) is Save:
             self._resolved.check_save(action)
             self._resolved.save(action)
-            save.save(self.it, self._number(action))
+            save.save(self.job, self._number(action))
         elif type(action) is Drain:
             self._drain(action)
         else:
@@ -221,11 +221,11 @@ class OwnController(Outside):
 
     def _number(self, action: Save) -> int:
         number = self._rows.number_of_save(action)
-        self.it.take_in()
+        self.job.take_in()
         return number
 
     def _train(self, until_s: float) -> None:
-        run, plan = self.it.run, self.it.plan
+        run, plan = self.job.run, self.job.plan
         if until_s - run.progress_s > _TINY * plan.useful_s:
             self._tiny_steps = 0
         else:
@@ -237,17 +237,17 @@ class OwnController(Outside):
                 )
         if not (until_s >= plan.nearly_done_s or until_s > run.progress_s):
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
-        turn.train(self.it, until_s)
+        turn.train(self.job, until_s)
 
     def _drain(self, drain: Drain) -> None:
-        run, nodes = self.it.run, drain.nodes
-        ready = attempts.ready(self.it)
+        run, nodes = self.job.run, drain.nodes
+        ready = attempts.ready(self.job)
         if not nodes.drains_to(ready):
             spares = counted(ready, "spare machine")
             raise RunError(f"{counted(nodes.nodes, 'node')} can't be drained to {spares}")
-        attempts.vain(self.it, codes.DRAINED_IN_VAIN)
+        attempts.vain(self.job, codes.DRAINED_IN_VAIN)
         run.drain_by_s, run.drained_nodes = drain.deadline_s, nodes.nodes
-        wait(self.it, phases.DRAINING, drain.takes_s)
+        wait(self.job, phases.DRAINING, drain.takes_s)
 
     def answer(self, down: int) -> int:
         """Ask it what to do about a failure."""
@@ -267,7 +267,7 @@ class OwnController(Outside):
 
     def _answer_number(self, answer: Recover) -> int:
         number = self._rows.number_of_answer(answer)
-        self.it.take_in()
+        self.job.take_in()
         return number
 
     def saved(self, number: int, stored: bool) -> None:
@@ -290,7 +290,7 @@ class OwnController(Outside):
 
     def resumed(self, tier: int, anew: bool) -> None:
         """Tell that training goes on."""
-        flows, count = self.it.flows, self.it.run.flows
+        flows, count = self.job.flows, self.job.run.flows
         pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == codes.SAVING]
         source = self._resolved.plan.schedules[tier].save.tier if anew and tier >= 0 else None
         self._controller.tell(Resumed(self.now(), () if anew else tuple(pending), source))
@@ -304,5 +304,5 @@ class OwnController(Outside):
             node = int(self._alarm_nodes(alarm))
             hit = Hit.of([node], self._resolved.servers)
             loss = Loss(frozenset(hit.servers), frozenset(hit.trainers))
-        ready = attempts.ready(self.it)
+        ready = attempts.ready(self.job)
         self._controller.tell(Notice(self.now(), deadline_s, loss, ready))
