@@ -36,7 +36,8 @@ def saved(job: Running, save: Any, stored: bool) -> None:
     if stored:
         run.stored_s = run.progress_s
     for i in range(0 if stored else number, number + 1):
-        job.tiers[i].due_s = run.progress_s + job.tiers[i].period_s
+        tier = job.tiers[i]
+        tier.due_s = run.progress_s + tier.period_s
     run.train_s = _next_due_s(job)
     if plan.sequence == CHAINS:
         _chain(job, save, number, stored)
@@ -157,16 +158,17 @@ def _due(job: Running) -> int:
     run.train_to_s = math.inf
     for back in range(plan.schedules):
         i = plan.schedules - 1 - back  # the furthest tier first: it may serve all
-        if at_once_s < job.tiers[i].due_s:
-            run.train_to_s = min(run.train_to_s, job.tiers[i].due_s)
-        elif job.tiers[i].pending < job.schedules[plan.first_schedule + i].most:
+        tier = job.tiers[i]
+        if at_once_s < tier.due_s:
+            run.train_to_s = min(run.train_to_s, tier.due_s)
+        elif tier.pending < job.schedules[plan.first_schedule + i].most:
             return i
     return NONE
 
 
 def _next_due_s(job: Running) -> float:
-    due_s = math.inf
-    for i in range(job.plan.schedules):
+    due_s = job.tiers[0].due_s if job.plan.schedules else math.inf
+    for i in range(1, job.plan.schedules):
         due_s = min(due_s, job.tiers[i].due_s)
     return due_s
 
@@ -214,18 +216,17 @@ def _next_link(job: Running, number: int) -> int:
 def _chain(job: Running, save: Any, number: int, stored: bool) -> None:
     links = job.schedules[job.plan.first_schedule + number].links
     like = save == _next_link(job, number)  # any other save is whole, like a base
-    link = job.tiers[number].taken_link + 1
-    job.tiers[number].taken_link = link if like and link < links else 0
+    tier = job.tiers[number]
+    link = tier.taken_link + 1
+    tier.taken_link = link if like and link < links else 0
     if not stored:
         return
-    job.tiers[number].stored_link = job.tiers[number].taken_link
+    tier.stored_link = tier.taken_link
     for i in range(number):  # a base of a further tier is one here; a difference is one more here
         last = job.schedules[job.plan.first_schedule + i].links - 1
-        if job.tiers[number].taken_link:
-            job.tiers[i].taken_link = min(job.tiers[i].taken_link + 1, last)
-        else:
-            job.tiers[i].taken_link = 0
-        job.tiers[i].stored_link = job.tiers[i].taken_link
+        nearer = job.tiers[i]
+        nearer.taken_link = min(nearer.taken_link + 1, last) if tier.taken_link else 0
+        nearer.stored_link = nearer.taken_link
 
 
 def _return(job: Running, void: int) -> None:

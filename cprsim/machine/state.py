@@ -41,12 +41,9 @@ def saved(job: Running, tier: int, mirrored: bool) -> Held:
         return _mirrored(job)
     if tier == NONE:
         return Held(0.0, 0.0, 0.0, 1.0, _START)
+    row = job.tiers[tier]
     return Held(
-        job.tiers[tier].last_s,
-        job.tiers[tier].last_slowdown_s,
-        job.tiers[tier].last_updates_lost,
-        job.tiers[tier].last_reads,
-        job.tiers[tier].last_marks,
+        row.last_s, row.last_slowdown_s, row.last_updates_lost, row.last_reads, row.last_marks
     )
 
 
@@ -65,27 +62,27 @@ def ended(job: Running, save: Any, writes: float) -> None:
 
 
 def _put(job: Running, tier: int, checkpoint: Held, save: Any) -> None:
-    if checkpoint.progress_s < job.tiers[tier].last_s:
+    row = job.tiers[tier]
+    if checkpoint.progress_s < row.last_s:
         return  # a newer one was usable before it
     own = checkpoint.marks
     if job.plan.marked:
         own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads)
         marks.put_away(job, tier)
     set_last(job, tier, checkpoint, checkpoint.reads)
-    job.tiers[tier].last_marks = own
-    job.tiers[tier].unsaved, job.tiers[tier].unsaved_count = save.unsaved, save.unsaved_count
-    complete, job.tiers[tier].portions = rules.r25_round(job.tiers[tier].portions, save.portion)
+    row.last_marks = own
+    row.unsaved, row.unsaved_count = save.unsaved, save.unsaved_count
+    complete, row.portions = rules.r25_round(row.portions, save.portion)
     if complete:
-        job.tiers[tier].whole_s = checkpoint.progress_s
+        row.whole_s = checkpoint.progress_s
 
 
 def set_last(job: Running, tier: int, checkpoint: Held, reads: float) -> None:
     """The last checkpoint that a tier holds."""
-    job.tiers[tier].last_s = checkpoint.progress_s
-    job.tiers[tier].last_slowdown_s = checkpoint.slowdown_s
-    job.tiers[tier].last_updates_lost = checkpoint.updates_lost
-    job.tiers[tier].last_reads = reads
-    job.tiers[tier].last_marks = checkpoint.marks
+    row = job.tiers[tier]
+    row.last_s, row.last_slowdown_s = checkpoint.progress_s, checkpoint.slowdown_s
+    row.last_updates_lost, row.last_reads = checkpoint.updates_lost, reads
+    row.last_marks = checkpoint.marks
 
 
 def roll_back(

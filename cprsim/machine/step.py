@@ -32,6 +32,7 @@ from cprsim.machine.phases import (
     SNAPSHOT,
     STARTING,
     TAKING_OVER,
+    TRAINING,
     TURN,
     VERIFYING,
 )
@@ -93,7 +94,9 @@ def _struck(job: Running) -> None:
 def _ended(job: Running) -> None:
     """What was under way has come to its end."""
     run, phase = job.run, job.run.phase
-    if phase in (BLOCKING_SAVE, SNAPSHOT):
+    if phase == TRAINING:  # first, since most are
+        run.phase = TURN
+    elif phase in (BLOCKING_SAVE, SNAPSHOT):
         save.held_up(job)
     elif phase == DETECTING:
         recovery.noticed(job)

@@ -1,5 +1,6 @@
 """The SimPy driver: a job is a process, in an environment of its own or beside others."""
 
+import math
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -67,9 +68,11 @@ class Player:
         step.start(job)
         while step.is_under_way(job):
             job.make_room()
-            at_s = start_s + work.next_s(job)
-            if env.peek() <= at_s:
-                yield env.timeout(max(at_s - env.now, 0.0))
+            others_s = env.peek()
+            if others_s < math.inf:
+                at_s = start_s + work.next_s(job)
+                if others_s <= at_s:
+                    yield env.timeout(max(at_s - env.now, 0.0))
             step.happen(job)
         yield env.timeout(max(start_s + job.run.now - env.now, 0.0))
 

@@ -9,7 +9,7 @@ from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine import fabric
 from cprsim.machine.codes import NONE, SAVING
 from cprsim.machine.rows import LINKS, FlowRow, RunRow, TransferRow
-from cprsim.sim.bundle import Rows
+from cprsim.sim.bundle import RowList
 
 
 class Flow:
@@ -33,7 +33,7 @@ class Fabric:
         free = [float("inf")] * (len(LINKS) - len(self._links))
         plan = SimpleNamespace(tight=(1 << len(LINKS)) - 1, capacity=[*capacities.values(), *free])
         run = RunRow(next_end_s=float("inf"), foreground=NONE)
-        self._it: Any = SimpleNamespace(plan=plan, run=run, flows=Rows(), ended=Rows())
+        self._it: Any = SimpleNamespace(plan=plan, run=run, flows=RowList(), ended=RowList())
         self._flows: dict[int, Flow] = {}  # by number, those that are open
         self._opened = 0
 
