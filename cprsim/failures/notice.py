@@ -1,6 +1,5 @@
 """Notices of failures: those that come before one, and those that come for nothing."""
 
-import math
 import re
 from typing import Annotated, Any
 
@@ -8,7 +7,6 @@ from pydantic import Field, PlainSerializer, SerializationInfo, WithJsonSchema, 
 
 from cprsim.basics import units
 from cprsim.basics.schema import PositiveSeconds, Section, text_of
-from cprsim.basics.streams import Cause, stream
 
 _EXAMPLE = "1 / 10 d"
 _RATE = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*/(.*)")
@@ -52,34 +50,3 @@ class Notices(Section):
     def false_alarms_per_s(self) -> float:
         """How often one comes for nothing, 1/s."""
         return 0.0 if self.false_alarm_every_s is None else 1 / self.false_alarm_every_s
-
-
-class NoticeDraws:
-    """Those of one replication: which failures have one, and when others come, and of which node.
-
-    `next_false_s`: when the next one comes that no failure follows. `nodes`: of the job.
-    """
-
-    def __init__(self, notices: Notices, seed: int, replication: int, nodes: int) -> None:
-        self._every_s, self._nodes = notices.false_alarm_every_s, nodes
-        self._of_failures = stream(seed, replication, Cause.NOTICE).random
-        self._of_alarms = stream(seed, replication, Cause.FALSE_ALARM).exponential
-        self._of_nodes = stream(seed, replication, Cause.FALSE_ALARM, entity=1).integers
-        self._drawn: list[float] = []
-        self.next_false_s = 0.0
-        self._wait()
-
-    def drawn(self, number: int) -> float:
-        """What the failure of that number, from 0, has drawn: a notice comes if below `recall`."""
-        while number >= len(self._drawn):
-            self._drawn.append(float(self._of_failures()))
-        return self._drawn[number]
-
-    def move_on(self) -> int:
-        """Past the next false alarm to the one after; the node that it was of."""
-        self._wait()
-        return int(self._of_nodes(self._nodes))
-
-    def _wait(self) -> None:
-        every_s = self._every_s
-        self.next_false_s += math.inf if every_s is None else float(self._of_alarms(every_s))

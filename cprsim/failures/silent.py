@@ -17,19 +17,6 @@ class SilentLaw(Distribution):
     distribution: Name = "exponential"
 
 
-class SilentFaults:
-    """Those of one replication, one after the other."""
-
-    def __init__(self, law: Distribution, seed: int, replication: int) -> None:
-        self._law, self._rng = law, stream(seed, replication, Cause.SILENT)
-        self.next_s = 0.0  # training by then, s
-        self.move_on()
-
-    def move_on(self) -> None:
-        """Past the next fault to the one after."""
-        self.next_s += float(self._law.sample(self._rng, 1)[0])
-
-
 def faults_s(law: Distribution, seed: int, replication: int, count: int) -> NDArray[np.float64]:
     """Training by each of the first of them, s, shape (count,)."""
     return np.cumsum(law.sample(stream(seed, replication, Cause.SILENT), count))

@@ -96,10 +96,6 @@ class ResolvedPlan:
         """Whether checkpoints differ in more than their age."""
         return self.torn or self.silent is not None or self.plan.verifies is not None
 
-    def can_fail_waiting(self, depth: int) -> bool:
-        """Whether nodes that are up can fail while the job waits for others, in such a rollback."""
-        return rules.r11_can_fail(self.while_waiting, depth, self.holds_nodes)
-
     def training(self, degraded: float) -> Rated:
         """A useful second of training, which takes longer by the share `degraded`."""
         known = self._training.get(degraded)
