@@ -10,7 +10,7 @@ from cprsim.fleets.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.plan_costs import PlanCosts
 
 _JOBS, _ROUNDS = 1_024, 5
 
@@ -42,7 +42,7 @@ def _resolve(fleet: Fleet, names: list[str]) -> None:
     for job in fleet.jobs(0, range(_JOBS)):
         for name in names:
             Basis.of(job, name)
-            ResolvedPlan.from_scenario(job, name)
+            PlanCosts(job, name)
 
 
 def _draw(jobs: list[Scenario], shared: SharedDraws | None) -> None:

@@ -32,7 +32,7 @@ from cprsim.machine.rows import (
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
-from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import Tables
 
 __all__ = ["Part", "Playing", "simulate", "simulate_all", "why_unsupported"]
@@ -117,7 +117,7 @@ class Playing:
             source, nodes = source_of(scenario), scenario.failure_model.nodes
             assert source is not None
             for name in policies:
-                tables.add(ResolvedPlan.from_scenario(scenario, name), nodes, source)
+                tables.add(PlanCosts(scenario, name), nodes, source)
         self._tables = arrays(tables)
         self._policies = np.array([len(policies) for _, policies in scenarios])
         self._first_plan = np.cumsum(self._policies) - self._policies

@@ -17,10 +17,10 @@ from cprsim.failures.nodes import NodeTimeline
 from cprsim.failures.notice import Notices
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.job.platform import Outages
-from cprsim.job.start import Starts
+from cprsim.job.start import Starts, has_starts
 from cprsim.machine.codes import ABSOLUTE, LIVES, NONE, OTHER, RENEWAL, SHARED
 from cprsim.machine.rows import DrawsRow
-from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.plan_costs import PlanCosts
 
 #: Places of one kind of number, and how many there are.
 _SHIFT: Final = 40
@@ -132,20 +132,20 @@ class FailureDraws:
 class RunDraws(FailureDraws):
     """All that one run draws."""
 
-    def __init__(self, resolved: ResolvedPlan, timeline: Any, seed: int, replication: int) -> None:
-        super().__init__(timeline, resolved.servers)
-        self._resolved, self._key = resolved, (seed, replication)
+    def __init__(self, plan_costs: PlanCosts, timeline: Any, seed: int, replication: int) -> None:
+        super().__init__(timeline, plan_costs.servers)
+        self._plan_costs, self._key = plan_costs, (seed, replication)
         self._of_store()
         self._of_silent_faults()
-        if resolved.notices is not None:
-            self._of_notices(resolved.notices)
+        if plan_costs.notices is not None:
+            self._of_notices(plan_costs.notices)
 
     def waits(self, delays: Callable[[int], float] | None, starts: Starts) -> None:
         """Take rescheduling delays, where they are drawn, and what starts take."""
         row = self.row
         if delays is not None:
             row.delays, row.delay_count = self.numbers.add(delays), MANY
-        if self._resolved.starts:
+        if has_starts(self._plan_costs.costs.costs):
             of_start = lambda place: starts[place // 4][place % 4]  # noqa: E731
             row.starts, row.start_count = self.numbers.add(of_start), MANY
 
@@ -154,7 +154,7 @@ class RunDraws(FailureDraws):
         return self.numbers.add(InBlocks(lambda count: drawn(count).tolist()))
 
     def _of_store(self) -> None:
-        row, storage = self.row, self._resolved.costs.storage
+        row, storage = self.row, self._plan_costs.costs.storage
         if storage is None or not storage.fails:
             return
         row.voids, row.void_count = self._uniform(Cause.SAVE_VOID), MANY
@@ -166,7 +166,7 @@ class RunDraws(FailureDraws):
             row.outage_count = MANY
 
     def _of_silent_faults(self) -> None:
-        law = self._resolved.silent
+        law = self._plan_costs.scenario.failures.silent
         if law is None:
             return
         faults = _Summed(partial(law.sample, stream(*self._key, Cause.SILENT)))
@@ -183,7 +183,7 @@ class RunDraws(FailureDraws):
     def alarm_nodes(self) -> Callable[[int], float]:
         """The nodes that false alarms are of, in order."""
         nodes = stream(*self._key, Cause.FALSE_ALARM, entity=1).integers
-        return InBlocks(lambda _: [float(nodes(self._resolved.nodes))])
+        return InBlocks(lambda _: [float(nodes(self._plan_costs.nodes))])
 
 
 class _Summed:

@@ -16,20 +16,20 @@ from cprsim.sim.bundle import Bundle
 from cprsim.sim.drawn import RunDraws
 from cprsim.sim.observer import Observer
 from cprsim.sim.outside import Outside, OwnController
-from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import SEQUENCES, PlanRows, Tables
 
 
 class Player:
     """Plays one plan of a scenario, one run after the other."""
 
-    def __init__(self, resolved: ResolvedPlan, nodes: int) -> None:
-        self.resolved = resolved
+    def __init__(self, plan_costs: PlanCosts, nodes: int) -> None:
+        self.plan_costs = plan_costs
         tables = Tables()
-        own = decides_itself(resolved.plan)
-        plan_rows = PlanRows(tables, resolved, own)
+        own = decides_itself(plan_costs.plan)
+        plan_rows = PlanRows(tables, plan_costs, own)
         tables.plans.append(plan_rows.plan(nodes, 0))
-        self._outside = (OwnController if own else Outside)(resolved, plan_rows)
+        self._outside = (OwnController if own else Outside)(plan_costs, plan_rows)
         self._job = self._outside.job = Bundle(tables, self._outside)
         self._in_turn, self._beside = self._job.plan.in_turn, self._job.plan.beside
 
@@ -43,7 +43,7 @@ class Player:
         observer: Observer | None = None,
     ) -> list[float]:
         """Play one run; the columns of its ledger."""
-        draws = RunDraws(self.resolved, timeline, seed, replication)
+        draws = RunDraws(self.plan_costs, timeline, seed, replication)
         draws.waits(delays, starts)
         job: Any = self._job
         job.draws, job.numbers, job.choices = draws.row, draws.numbers, draws.choices

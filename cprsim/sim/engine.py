@@ -15,7 +15,7 @@ from cprsim.job.start import StartDraws, Starts
 from cprsim.scenario import Scenario
 from cprsim.sim.driver import Player
 from cprsim.sim.observer import Observer
-from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.plan_costs import PlanCosts
 
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
@@ -71,7 +71,7 @@ def play_against(
 
 
 def _player(scenario: Scenario, policy: str) -> Player:
-    return Player(ResolvedPlan.from_scenario(scenario, policy), scenario.failure_model.nodes)
+    return Player(PlanCosts(scenario, policy), scenario.failure_model.nodes)
 
 
 def _played(player: Player, *run: Any) -> list[float]:
@@ -80,7 +80,7 @@ def _played(player: Player, *run: Any) -> list[float]:
     except (CprsimError, MemoryError, AssertionError):
         raise
     except Exception as error:  # of a controller or a rule for losses that somebody wrote
-        policy = player.resolved.policy
+        policy = player.plan_costs.policy
         raise RunError(f"policy {policy!r}: playing it raised {told(error)}") from error
 
 

@@ -28,7 +28,7 @@ from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, STRUCK
 from cprsim.machine.work import wait
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.observer import BackgroundTask, Observer
-from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import PlanRows
 
 #: Causes of foreground seconds, by the machine's numbers.
@@ -60,8 +60,8 @@ _TINY = 1e-9
 class Outside:
     """What the machine tells of one run, and to whom."""
 
-    def __init__(self, resolved: ResolvedPlan, plan_rows: PlanRows) -> None:
-        self._resolved, self._rows = resolved, plan_rows
+    def __init__(self, plan_costs: PlanCosts, plan_rows: PlanRows) -> None:
+        self._plan_costs, self._rows = plan_costs, plan_rows
         self.job: Any = None
         self.draws: Any = None
         self.observer: Observer | None = None
@@ -111,17 +111,17 @@ class Outside:
     def given_up(self, why: int) -> NoReturn:
         """Raise the error of a run that gets nowhere, or that asks for what there isn't."""
         if why == codes.NO_TIER:
-            self._resolved.save(self._resolved.plan.last_save)
+            self._plan_costs.check_tier(self._plan_costs.plan.last_save)
         if why == codes.NO_LOAD:
             for answer in self._rows.answers:
-                self._resolved.load(answer, self._resolved.servers, 1.0)
+                self._plan_costs.load(answer, self._plan_costs.servers, 1.0)
         if why == codes.HELD_SHORTLY and self.job.plan.allocated:
             raise self._nowhere(f"give a longer job.allocation, or {_WAYS_OUT[why]}")
         raise self._nowhere(_WAYS_OUT[why])
 
     def _nowhere(self, way_out: str) -> NowhereError:
-        run, policy = self.job.run, self._resolved.policy
-        useful_s = self._resolved.useful_time_s
+        run, policy = self.job.run, self._plan_costs.policy
+        useful_s = self.job.plan.useful_s
         done = format_percent(round(run.progress_s / useful_s, 3))
         return NowhereError(
             f"policy {policy!r}: the job gets nowhere: {run.now / useful_s:.3g} times its useful "
@@ -133,7 +133,7 @@ class Outside:
 
     def _hit(self, number: int) -> Hit:
         row = self.job.lists[number]
-        hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._resolved.servers)
+        hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._plan_costs.servers)
         return hit._replace(severity=SEVERITIES[row[SEVERITY]])
 
     def _loss(self, number: int) -> Loss:
@@ -182,7 +182,7 @@ class Outside:
 
     def _list(self, hit: Hit) -> None:
         """Put a hit into the list of the struck."""
-        struck, nodes = self.job.lists[STRUCK], hit.nodes(self._resolved.servers)
+        struck, nodes = self.job.lists[STRUCK], hit.nodes(self._plan_costs.servers)
         struck[COUNT], struck[SEVERITY] = len(nodes), SEVERITIES.index(hit.severity)
         struck[FIRST : FIRST + len(nodes)] = nodes
 
@@ -193,7 +193,7 @@ class OwnController(Outside):
     def begin(self, timeline: Timeline, observer: Observer | None) -> None:
         """Another run begins."""
         super().begin(timeline, observer)
-        self._controller = self._resolved.plan.start()
+        self._controller = self._plan_costs.plan.start()
         self._tiny_steps = 0
         self._answer, self._is_by_rule = 0, True
         self._alarm_nodes: Callable[[int], float] | None = None
@@ -208,14 +208,13 @@ class OwnController(Outside):
         if type(action) is Train:
             self._train(action.until_s)
         elif type(action) is Save:
-            self._resolved.check_save(action)
-            self._resolved.save(action)
+            self._plan_costs.check_save(action)
             save.save(self.job, self._number(action))
         elif type(action) is Drain:
             self._drain(action)
         else:
             raise RunError(
-                f"policy {self._resolved.policy!r}: nothing has failed, but its controller "
+                f"policy {self._plan_costs.policy!r}: nothing has failed, but its controller "
                 f"answered {action}"
             )
 
@@ -253,9 +252,9 @@ class OwnController(Outside):
         """Ask it what to do about a failure."""
         loss = self._loss(down)
         self._controller.tell(Failed(self.now(), loss))
-        answer = self._resolved.checked_answer(self._controller.ask(self.now()), loss)
+        answer = self._plan_costs.checked_answer(self._controller.ask(self.now()), loss)
         if answer.keep_training:
-            self._is_by_rule = answer.degraded == self._resolved.plan.recover(loss).degraded
+            self._is_by_rule = answer.degraded == self._plan_costs.plan.recover(loss).degraded
         self._answer = self._answer_number(answer)
         return self._answer
 
@@ -263,7 +262,7 @@ class OwnController(Outside):
         """What the plan's rule says, unless the controller said otherwise of its own."""
         if not self._is_by_rule:
             return self._answer
-        return self._answer_number(self._resolved.plan.recover(self._loss(down)))
+        return self._answer_number(self._plan_costs.plan.recover(self._loss(down)))
 
     def _answer_number(self, answer: Recover) -> int:
         number = self._rows.number_of_answer(answer)
@@ -284,15 +283,15 @@ class OwnController(Outside):
 
     def unusable(self, tier: int, corrupt: bool) -> None:
         """Tell that the last checkpoint of a tier is of no use."""
-        names = [each.save.tier for each in self._resolved.plan.schedules]
-        name = names[tier] if tier != codes.NONE else self._resolved.plan.tiers[-1].name
+        names = [each.save.tier for each in self._plan_costs.plan.schedules]
+        name = names[tier] if tier != codes.NONE else self._plan_costs.plan.tiers[-1].name
         self._controller.tell(Unusable(self.now(), name, corrupt))
 
     def resumed(self, tier: int, anew: bool) -> None:
         """Tell that training goes on."""
         flows, count = self.job.flows, self.job.run.flows
         pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == codes.SAVING]
-        source = self._resolved.plan.schedules[tier].save.tier if anew and tier >= 0 else None
+        source = self._plan_costs.plan.schedules[tier].save.tier if anew and tier >= 0 else None
         self._controller.tell(Resumed(self.now(), () if anew else tuple(pending), source))
 
     def noticed(self, deadline_s: float, alarm: int) -> None:
@@ -302,7 +301,7 @@ class OwnController(Outside):
         else:
             self._alarm_nodes = self._alarm_nodes or self.draws.alarm_nodes()
             node = int(self._alarm_nodes(alarm))
-            hit = Hit.of([node], self._resolved.servers)
+            hit = Hit.of([node], self._plan_costs.servers)
             loss = Loss(frozenset(hit.servers), frozenset(hit.trainers))
         ready = attempts.ready(self.job)
         self._controller.tell(Notice(self.now(), deadline_s, loss, ready))

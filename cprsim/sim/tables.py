@@ -26,10 +26,11 @@ from cprsim.contract import (
 )
 from cprsim.contract.answers import Together
 from cprsim.contract.differences import VARIANTS
+from cprsim.contract.withdrawal import windows
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
-from cprsim.job.start import mean_start
+from cprsim.job.start import has_starts, mean_start
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SCHEDULED
 from cprsim.machine.rows import (
@@ -42,7 +43,7 @@ from cprsim.machine.rows import (
     ScheduleRow,
     TransferRow,
 )
-from cprsim.sim.resolved import Rated, ResolvedPlan
+from cprsim.sim.plan_costs import PlanCosts, Rated
 
 #: Of a link; sums of a few rates differ by less.
 _MARGIN = 1e-9
@@ -66,9 +67,9 @@ class Tables:
         self._known: dict[Together, dict[str, int]] = {}
         self.real: list[float] = [0.0]  # the first: what a save of everything leaves
 
-    def add(self, resolved: ResolvedPlan, nodes: int, source: int) -> None:
+    def add(self, plan_costs: PlanCosts, nodes: int, source: int) -> None:
         """The rows of one plan, whose failures come from `source`."""
-        self.plans.append(PlanRows(self, resolved).plan(nodes, source))
+        self.plans.append(PlanRows(self, plan_costs).plan(nodes, source))
 
     def sets(self, together: Together, servers: int) -> dict[str, int]:
         """Where the sets of so many servers stand, and how many of what size each has."""
@@ -99,11 +100,11 @@ SEQUENCES = (Chains, Growing, Learned, Rotations, Differences)
 class PlanRows:
     """Adds the rows of one plan."""
 
-    def __init__(self, tables: Tables, resolved: ResolvedPlan, own: bool = False) -> None:
+    def __init__(self, tables: Tables, plan_costs: PlanCosts, own: bool = False) -> None:
         self._own = own
-        self._tables, self._resolved, self._plan = tables, resolved, resolved.plan
+        self._tables, self._plan_costs, self._plan = tables, plan_costs, plan_costs.plan
         self._tiers = {each.save.tier: i for i, each in enumerate(self._plan.schedules)}
-        storage = resolved.costs.storage
+        storage = plan_costs.costs.storage
         fails = storage is not None and storage.fails
         self._can_fail = {t.name for t in self._plan.tiers if fails and t.medium == "store"}
         self._saves: dict[Save, int] = {}
@@ -114,9 +115,11 @@ class PlanRows:
 
     def plan(self, nodes: int, source: int) -> tuple[Any, ...]:
         """The row of the plan itself."""
-        resolved, plan, tables = self._resolved, self._plan, self._tables
-        storage = resolved.costs.storage
-        full, rate = resolved.training(0.0)
+        plan_costs, plan, tables = self._plan_costs, self._plan, self._tables
+        scenario, storage = plan_costs.scenario, plan_costs.costs.storage
+        cluster, failures = scenario.cluster, scenario.failures
+        useful_s = scenario.job.useful_time_s
+        full, rate = plan_costs.training(0.0)
         first_schedule = len(tables.schedules)
         sequence = self._sequence()
         beside = self._beside()
@@ -128,10 +131,10 @@ class PlanRows:
         mirror = plan.mirror
         left = None if plan.tracking is None else plan.tracking.left
         values = {
-            "servers": resolved.servers,
+            "servers": plan_costs.servers,
             "nodes": nodes,
             "leaves": 1 << max(nodes - 1, 0).bit_length(),
-            "spares": resolved.spares,
+            "spares": plan.machines_ready(cluster.spares),
             "schedules": len(plan.schedules),
             "first_schedule": first_schedule,
             "last_save": self._save(plan.last_save),
@@ -141,29 +144,29 @@ class PlanRows:
             "training": self._transfer((full, rate)),
             "unslowed": rate == 1.0,
             "source": source,
-            "updates": self._real(resolved.update_shares or ()),
-            "uneven": resolved.update_shares is not None,
+            "updates": self._real(cluster.update_shares or ()),
+            "uneven": cluster.update_shares is not None,
             "left": self._real(left or ()),
             "uneven_left": left is not None,
-            "final_save": resolved.final_save,
-            "during_recovery": resolved.during_recovery,
-            "while_waiting": resolved.while_waiting,
-            "holds_nodes": resolved.holds_nodes,
+            "final_save": scenario.job.final_save,
+            "during_recovery": failures.during_recovery,
+            "while_waiting": failures.while_waiting and failures.during_recovery,
+            "holds_nodes": cluster.holds_nodes,
             "own": self._own,
-            "useful_s": resolved.useful_time_s,
-            "nearly_done_s": rules.r4_nearly_done_s(resolved.useful_time_s),
-            "detect_s": resolved.detect_s,
-            "per_shard": 1.0 / rules.r23_all(resolved.useful_time_s, resolved.servers),
-            "delay_s": _constant(resolved.costs.costs.reschedule),
+            "useful_s": useful_s,
+            "nearly_done_s": rules.r4_nearly_done_s(useful_s),
+            "detect_s": scenario.costs.detect_s,
+            "per_shard": 1.0 / rules.r23_all(useful_s, plan_costs.servers),
+            "delay_s": _constant(plan_costs.costs.costs.reschedule),
             "step_s": 0.0 if mirror is None else mirror.step_s,
             "behind": 0.0 if mirror is None else mirror.behind,
             "last_mirrored": mirror is not None and plan.last_save.tier == mirror.tier,
             "save_fails": 0.0 if storage is None else storage.save_fails,
             "load_fails": 0.0 if storage is None else storage.load_fails,
             "torn": 0.0 if storage is None else storage.torn,
-            "marked": resolved.marked,
+            "marked": plan_costs.marked,
             "checksum": plan.checksum,
-            "older": plan.keep - 1 if resolved.marked else 0,
+            "older": plan.keep - 1 if plan_costs.marked else 0,
             "has_outages": storage is not None and storage.outages is not None,
             "interval_s": plan.interval_s,
             "in_turn": self._in_turn(),
@@ -171,7 +174,7 @@ class PlanRows:
             "tight": self._tight(),
             **self._starts(),
             **self._notices(),
-            "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
+            "capacity": tuple(plan_costs.costs.capacities[link] for link in LINKS),
         }
         return _row(PlanRow, values | sequence | self._verification())
 
@@ -191,19 +194,19 @@ class PlanRows:
 
     def _notices(self) -> dict[str, Any]:
         """How failures are announced, and what answers that."""
-        resolved, answer = self._resolved, self._plan.on_notice
-        if resolved.notices is None:
+        plan_costs, answer = self._plan_costs, self._plan.on_notice
+        if plan_costs.notices is None:
             return {}
         saves = self._emergency
         return {
             "notices": True,
-            "lead_s": resolved.notices.lead_s,
-            "recall": resolved.notices.recall,
+            "lead_s": plan_costs.notices.lead_s,
+            "recall": plan_costs.notices.recall,
             "emergency": NONE if saves is None else self._save(saves.save),
             "emergency_s": 0.0 if saves is None else saves.takes_s,
             "drains": isinstance(answer, Draining),
             "drain_s": answer.takes_s if isinstance(answer, Draining) else 0.0,
-            "reschedule_s": resolved.costs.reschedule_mean_s,
+            "reschedule_s": plan_costs.costs.reschedule_mean_s,
         }
 
     @property
@@ -214,10 +217,10 @@ class PlanRows:
 
     def _starts(self) -> dict[str, Any]:
         """What the row of the plan says of starts and ends."""
-        costs = self._resolved.costs.costs
+        costs = self._plan_costs.costs.costs
         return (
             {
-                "starts": self._resolved.starts,
+                "starts": has_starts(costs),
                 "cache_on_node": costs.start is not None and costs.start.on_node,
                 "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
             }
@@ -227,24 +230,24 @@ class PlanRows:
 
     def _allocations(self) -> dict[str, Any]:
         """Where there are several, how long each lasts."""
-        resolved = self._resolved
-        if resolved.allocation_s == math.inf:
+        allocation_s = self._plan_costs.scenario.job.allocation_s
+        if allocation_s is None:
             return {}
         return {
             "allocated": True,
-            "allocation_s": resolved.allocation_s,
-            "stop_s": resolved.stop_s,
+            "allocation_s": allocation_s,
+            "stop_s": self._plan.stop_s(self._plan_costs.costs),
             **self._hands_over(),
         }
 
     def _windows(self) -> dict[str, Any]:
         """Where servers are withdrawn, when that is seen to, until when, and how many."""
-        windows = self._resolved.windows
-        if not windows:
+        found = windows(self._plan, self._plan_costs.costs)
+        if not found:
             return {}
-        numbers = [number for each in windows for number in each[:3]]
+        numbers = [number for each in found for number in each[:3]]
         return {
-            "windows": len(windows),
+            "windows": len(found),
             "windows_at": self._real(numbers),
             **self._hands_over(),
         }
@@ -256,10 +259,10 @@ class PlanRows:
     def _in_turn(self) -> bool:
         """Whether training and saves that hold it up follow each other, all alike."""
         plan = self._plan
-        if len(plan.schedules) != 1 or plan.sequence is not None or self._resolved.marked:
+        if len(plan.schedules) != 1 or plan.sequence is not None or self._plan_costs.marked:
             return False
         ((_, save, _),) = plan.schedules
-        transfer, rate = self._resolved.save(save)
+        transfer, rate = self._plan_costs.save(save)
         takes = transfer.volume > 0 and 0 < rate < math.inf
         return save.blocking and takes and save.tier not in self._can_fail
 
@@ -268,12 +271,12 @@ class PlanRows:
 
         One at a time to each tier, and none can be void.
         """
-        alone, found = [self._resolved.training(0.0)], list[Schedule]()
-        if self._resolved.marked:
+        alone, found = [self._plan_costs.training(0.0)], list[Schedule]()
+        if self._plan_costs.marked:
             return [False] * len(self._plan.schedules)
         for schedule in self._plan.schedules:
             _, save, most = schedule
-            transfer, rate = self._resolved.save(save)
+            transfer, rate = self._plan_costs.save(save)
             if (
                 not save.blocking
                 and most == 1
@@ -297,14 +300,16 @@ class PlanRows:
             return any_of_them  # shards are filled beside both
         if all(each.save.blocking for each in plan.schedules):
             return 0  # nothing goes on beside anything
-        alone = [self._resolved.save(each.save) for each in plan.schedules if each.save.blocking]
+        alone = [self._plan_costs.save(each.save) for each in plan.schedules if each.save.blocking]
         if self._emergency is not None:
-            alone.append(self._resolved.save(self._emergency.save))
-        alone += [self._resolved.training(each.degraded) for each in answers]
-        alone.append(self._resolved.training(0.0))
+            alone.append(self._plan_costs.save(self._emergency.save))
+        alone += [self._plan_costs.training(each.degraded) for each in answers]
+        alone.append(self._plan_costs.training(0.0))
         try:
             for answer in answers:
-                alone += [self._resolved.load(answer, n, 1.0) for n in {1, self._resolved.servers}]
+                alone += [
+                    self._plan_costs.load(answer, n, 1.0) for n in {1, self._plan_costs.servers}
+                ]
         except ScenarioError:
             return any_of_them
         saves = [each for each in plan.schedules if not each.save.blocking]
@@ -312,11 +317,11 @@ class PlanRows:
 
     def _fit(self, link: str, schedules: Sequence[Schedule], alone: Sequence[Rated]) -> bool:
         """Whether a link carries all saves of these schedules, and one at a time of what else."""
-        saves = [(_drawn(self._resolved.save(s.save), link), s.max_pending) for s in schedules]
+        saves = [(_drawn(self._plan_costs.save(s.save), link), s.max_pending) for s in schedules]
         most = max(_drawn(rated, link) for rated in alone)
         users = sum(count for drawn, count in saves if drawn) + (most > 0)
         drawn = sum(count * drawn for drawn, count in saves) + most
-        capacity = self._resolved.costs.capacities[link]
+        capacity = self._plan_costs.costs.capacities[link]
         return users <= 1 or drawn <= capacity * (1 - _MARGIN)
 
     # --- What a controller of its own asks for
@@ -348,7 +353,7 @@ class PlanRows:
 
     def _difference_row(self, save: Save) -> tuple[Any, ...]:
         """As that of a save of everything; what it takes besides is the same for each share."""
-        costs, tier = self._resolved.costs, self._plan.tier(save.tier)
+        costs, tier = self._plan_costs.costs, self._plan.tier(save.tier)
         checked_s, found = self._plan.checked_s(tier, costs), self._save_row(save)
         if not checked_s:
             return found
@@ -372,11 +377,11 @@ class PlanRows:
         tier = self._tiers.get(save.tier, NONE)
         values: dict[str, Any] = {"tier": tier, "blocking": save.blocking, "portion": save.portion}
         if tier != NONE:  # else the simulator says what is wrong with it
-            medium, amount = self._resolved.amount(save)
+            medium, amount = self._plan_costs.amount(save)
             values["stored" if medium == "store" else "sent"] = amount if medium != "host" else 0.0
             values |= {
-                "transfer": self._transfer(self._resolved.save(save)),
-                "snapshot_s": self._resolved.snapshot_s(save),
+                "transfer": self._transfer(self._plan_costs.save(save)),
+                "snapshot_s": self._plan.tier(save.tier).snapshot_s,
             }
         values |= {
             "unsaved": 0 if save.unsaved_s == (0.0,) else self._real(save.unsaved_s),
@@ -456,7 +461,7 @@ class PlanRows:
         for name, (least, most) in (("servers", case.servers), ("trainers", case.trainers)):
             values |= {f"least_{name}": least, f"most_{name}": most}
         if case.gone is not None:
-            values |= self._tables.sets(case.gone, self._resolved.servers)
+            values |= self._tables.sets(case.gone, self._plan_costs.servers)
         return _row(CaseRow, values)
 
     def _answer(self, answer: Recover) -> int:
@@ -485,17 +490,17 @@ class PlanRows:
             "reads": answer.reads,
             "takeover_s": answer.takeover_s,
             "pause_s": answer.pause_s,
-            "training": self._transfer(self._resolved.training(answer.degraded)),
+            "training": self._transfer(self._plan_costs.training(answer.degraded)),
         }
         return _row(AnswerRow, values | self._loads(answer))
 
     def _loads(self, answer: Recover) -> dict[str, Any]:
         """What is loaded where no server, one, and each one more is down."""
-        costs, tier = self._resolved.costs, self._plan.tier(answer.source)
+        costs, tier = self._plan_costs.costs, self._plan.tier(answer.source)
         try:
             nothing, one = (costs.load(tier, answer.loads, servers) for servers in (0, 1))
             each = 0.0
-            if one.uses and self._resolved.servers > 1:
+            if one.uses and self._plan_costs.servers > 1:
                 two = costs.load(tier, answer.loads, 2)
                 each = dict(two.uses).get(STORE_READ, 0.0) - dict(one.uses).get(STORE_READ, 0.0)
         except ScenarioError:  # which the simulator says if it comes to that

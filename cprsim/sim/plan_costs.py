@@ -1,0 +1,110 @@
+"""A plan in its scenario: what its transfers cost, and whether a controller may ask for them."""
+
+from cprsim.contract import Loss, Recover, Save, rules
+from cprsim.contract.checks import answer_flaw, save_flaw
+from cprsim.errors import RunError
+from cprsim.failures.notice import Notices
+from cprsim.job.tiers import Medium
+from cprsim.job.transfer import Transfer, uncontended_rate
+from cprsim.scenario import Scenario
+
+#: A transfer, and its rate while no other transfer is on its links.
+Rated = tuple[Transfer, float]
+#: Saves and answers that are checked once; a controller hands out a few, the same each time.
+_REMEMBERED = 256
+
+
+class PlanCosts:
+    """A policy's plan in its scenario."""
+
+    def __init__(self, scenario: Scenario, policy: str) -> None:
+        self.scenario, self.policy = scenario, policy
+        self.plan, self.costs = scenario.plan(policy), scenario.cost_model
+        self.servers = scenario.cluster.parameter_servers
+        self._sound: dict[int, Save | Recover] = {}  # by id, which they keep
+
+    @property
+    def nodes(self) -> int:
+        """Servers and trainers."""
+        return self.servers + self.costs.cluster.trainers
+
+    @property
+    def marked(self) -> bool:
+        """Return whether checkpoints differ in more than their age: torn, corrupt or verified."""
+        storage = self.costs.storage
+        torn = storage is not None and storage.torn > 0
+        silent = self.scenario.failures.silent is not None
+        return torn or silent or self.plan.verifies is not None
+
+    @property
+    def notices(self) -> Notices | None:
+        """How failures are announced; None where the plan answers no notice."""
+        return None if self.plan.on_notice is None else self.scenario.failures.notice
+
+    # --- Transfers -------------------------------------------------------------------------------
+
+    def training(self, degraded: float) -> Rated:
+        """A useful second of training, which takes longer by the share `degraded`."""
+        slowdown = (1 + self.plan.slowdown) * (1 + degraded) - 1
+        return self._rated(self.costs.training(slowdown, self.plan.peer_bytes_per_s))
+
+    def save(self, save: Save) -> Rated:
+        """What a save writes."""
+        return self._rated(self.plan.transfer(save, self.costs))
+
+    def amount(self, save: Save) -> tuple[Medium, float]:
+        """Where a save writes to, and how many bytes, in full checkpoints."""
+        model, portion = self.costs.model, save.portion
+        share = portion if model is None else model.saved_share(portion)
+        return self.plan.tier(save.tier).medium, share * save.writes
+
+    def load(self, answer: Recover, servers: int, reads: float) -> Rated:
+        """What is loaded after a failure of `servers` servers, from a checkpoint that `reads`.
+
+        Raises
+        ------
+        ScenarioError
+            If the scenario doesn't say what that costs.
+        """
+        tier = self.plan.tier(answer.source)
+        read = rules.r26_reads(answer.reads, answer.made_anew, reads)
+        return self._rated(self.costs.load(tier, answer.loads, servers, read))
+
+    def _rated(self, transfer: Transfer) -> Rated:
+        return transfer, uncontended_rate(transfer, self.costs.capacities)
+
+    # --- What a controller says ------------------------------------------------------------------
+
+    def check_save(self, save: Save) -> None:
+        """Raise `RunError` for a save that no controller may ask for."""
+        if self._sound.get(id(save)) is save:
+            return
+        flaw = save_flaw(save, self.plan)
+        if flaw:
+            raise RunError(f"policy {self.policy!r}: its controller asked for a save {flaw}")
+        self.check_tier(save)
+        self._remember(save)
+
+    def check_tier(self, save: Save) -> None:
+        """Raise `RunError` for a save to a tier without a schedule."""
+        if all(each.save.tier != save.tier for each in self.plan.schedules):
+            raise RunError(
+                f"policy {self.policy!r}: {save} is to a tier that its plan has no schedule for"
+            )
+
+    def checked_answer(self, answer: object, loss: Loss) -> Recover:
+        """The answer to a loss; raises `RunError` for one that no controller may give."""
+        known = self._sound.get(id(answer))
+        if isinstance(known, Recover) and known is answer:
+            return known
+        flaw = answer_flaw(answer, loss, self.plan)
+        if flaw:
+            raise RunError(f"policy {self.policy!r}: its controller answered a failure {flaw}")
+        assert isinstance(answer, Recover)
+        if loss.servers:  # else more may be wrong with it where some are lost
+            self._remember(answer)
+        return answer
+
+    def _remember(self, said: Save | Recover) -> None:
+        if len(self._sound) < _REMEMBERED:
+            self._sound[id(said)] = said
