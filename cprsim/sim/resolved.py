@@ -1,4 +1,4 @@
-"""What all runs of one policy in one scenario share."""
+"""A policy of a scenario resolved to plan, costs and options, which all its runs share."""
 
 import math
 from dataclasses import dataclass, field
@@ -15,20 +15,20 @@ from cprsim.job.tiers import Medium
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.scenario import Scenario
 
-#: A transfer, and the rate that it has with its links to itself.
+#: A transfer, and its rate on free links.
 Rated = tuple[Transfer, float]
-#: Saves and answers that are checked once; plans have a few, and hand out the same ones.
+#: Largest number of saves and answers remembered as checked; plans hand out a few, again and again.
 _REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPlan:
-    """The plan, and the costs with the rate that each has with its links to itself.
+    """A plan and its costs, each with its rate on free links.
 
-    `store_fails`: whether saves to the store or loads from it can be in vain. `torn`: whether what
-    is in it can be. `notices`: how failures are announced to who answers that. `starts`: whether
-    starts or ends take any time. `allocation_s`: how long nodes are held at a stretch, of which the
-    end of each takes `stop_s`. `windows`: in which servers are withdrawn.
+    `store_fails`: whether saves to the store or loads from it can fail. `torn`: whether its
+    checkpoints can be torn. `notices`: how failures are announced, if the policy answers notices.
+    `starts`: whether starts or shutdowns take any time. `allocation_s`: seconds of an allocation; a
+    planned stop takes its last `stop_s`. `windows`: in which servers are withdrawn.
     """
 
     policy: str
@@ -60,7 +60,7 @@ class ResolvedPlan:
 
     @classmethod
     def from_scenario(cls, scenario: Scenario, policy: str) -> "ResolvedPlan":
-        """The setting of one of the scenario's policies."""
+        """Resolve one of the scenario's policies."""
         plan, costs = scenario.plan(policy), scenario.cost_model
         return cls(
             policy=policy,
@@ -88,20 +88,20 @@ class ResolvedPlan:
 
     @property
     def nodes(self) -> int:
-        """Servers and trainers."""
+        """The number of servers and trainers."""
         return self.servers + self.costs.cluster.trainers
 
     @property
     def marked(self) -> bool:
-        """Whether checkpoints differ in more than their age."""
+        """Return whether checkpoints have marks (rule 34 of docs/semantics.md)."""
         return self.torn or self.silent is not None or self.plan.verifies is not None
 
     def can_fail_waiting(self, depth: int) -> bool:
-        """Whether nodes that are up can fail while the job waits for others, in such a rollback."""
+        """Return whether nodes that are up can fail while the job waits for others (rule 11)."""
         return rules.r11_can_fail(self.while_waiting, depth, self.holds_nodes)
 
     def training(self, degraded: float) -> Rated:
-        """A useful second of training, which takes longer by the share `degraded`."""
+        """Return a useful second of training, which takes longer by the share `degraded`."""
         known = self._training.get(degraded)
         if known is None:
             slowdown = (1 + self.plan.slowdown) * (1 + degraded) - 1
@@ -110,7 +110,7 @@ class ResolvedPlan:
         return known
 
     def check_save(self, save: Save) -> None:
-        """Raise `RunError` for a save that no controller may ask for."""
+        """Raise `RunError` for a save that no controller may request."""
         if self._sound.get(id(save)) is save:
             return
         flaw = save_flaw(save, self.plan)
@@ -119,7 +119,7 @@ class ResolvedPlan:
         self._remember(save)
 
     def checked_answer(self, answer: object, loss: Loss) -> Recover:
-        """The answer to a loss; raises `RunError` for one that no controller may give."""
+        """Return the answer to a loss; raise `RunError` for one that no controller may give."""
         known = self._sound.get(id(answer))
         if isinstance(known, Recover) and known is answer:
             return known
@@ -127,7 +127,7 @@ class ResolvedPlan:
         if flaw:
             raise RunError(f"policy {self.policy!r}: its controller answered a failure {flaw}")
         assert isinstance(answer, Recover)
-        if loss.servers:  # else more may be wrong with it where some are lost
+        if loss.servers:  # an answer without lost servers may still be wrong for lost ones
             self._remember(answer)
         return answer
 
@@ -136,7 +136,7 @@ class ResolvedPlan:
             self._sound[id(said)] = said
 
     def save(self, save: Save) -> Rated:
-        """What a save writes."""
+        """Return the transfer of a save; raise `RunError` for a tier without a schedule."""
         key = (save.tier, save.portion, save.writes, save.extra_s)
         known = self._saves.get(key)
         if known is None:
@@ -148,7 +148,7 @@ class ResolvedPlan:
         return known
 
     def amount(self, save: Save) -> tuple[Medium, float]:
-        """Where a save writes to, and how many bytes, in full checkpoints."""
+        """Return the medium that a save writes to, and its bytes in full checkpoints."""
         key = save.tier, save.portion, save.writes
         known = self._amounts.get(key)
         if known is None:
@@ -158,11 +158,14 @@ class ResolvedPlan:
         return known
 
     def snapshot_s(self, save: Save) -> float:
-        """What a save in the background holds training up for, s."""
+        """Return how long training waits for the snapshot of a background save, s."""
         return self._snapshots_s[save.tier]
 
     def load(self, answer: Recover, servers: int, reads: float) -> Rated:
-        """What is loaded after a failure of `servers` servers, from a checkpoint that `reads`."""
+        """Return the load after a failure of `servers` servers.
+
+        `reads`: bytes that loading the checkpoint takes, in full checkpoints.
+        """
         known = self._loads.get((answer, servers, reads))
         if known is None:
             tier = self.plan.tier(answer.source)
