@@ -46,13 +46,14 @@ nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: u
 torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
 	@$(VENV)/bin/python -m tools.torchrec $(ARGS)
 
-check: $(INSTALLED) ## check style, format, types, who imports whom, and names
+check: $(INSTALLED) ## check style, format, types, who imports whom, names and words
 	@$(call or_report,$(VENV)/bin/ruff check)
 	@$(call or_report,$(VENV)/bin/ruff format --check)
 	@$(call or_report,$(VENV)/bin/mypy)
 	@$(call or_report,$(VENV)/bin/lint-imports)
 	@$(call or_report,$(VENV)/bin/python -m tools.check_names)
-	@echo "Style, format, types, imports and names are in order"
+	@$(call or_report,$(VENV)/bin/python -m tools.check_words)
+	@echo "Style, format, types, imports, names and words are in order"
 
 soak: $(INSTALLED) ## kill and stop members of the real trainer HITS=200 times, at random instants
 	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main($(HITS))"

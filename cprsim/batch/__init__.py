@@ -1,1 +1,1 @@
-"""The interpreter that plays plans compiled, run by run."""
+"""The compiled engine: plays plans run by run, compiled by Numba."""

@@ -1,8 +1,8 @@
-"""Rows, numbers and lists as the compiled engine passes them on: where they are, and no more.
+"""Types by which compiled functions pass rows, numbers and lists: as addresses.
 
-An array of Numba's counts who uses it and has ten numbers to pass, and a record's type is as long
-as its columns, which inference compares at every step: two dozen of them take most of the time of a
-run, and minutes to compile. Whoever borrows one must not outlive it.
+Numba's arrays count references and pass ten numbers each, and a record's type is as long as its
+columns, which type inference compares at every step. Two dozen of them take most of the time of a
+run, and minutes to compile. A borrowed value must not outlive the array that it points into.
 """
 
 import operator
@@ -38,7 +38,7 @@ _KINDS = {
 
 
 class RowPlace(types.Type):
-    """Where a row is."""
+    """The address of a row."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__(name=f"RowPlace({kind.__name__})")
@@ -50,14 +50,14 @@ class RowPlace(types.Type):
 
 
 def _column(column: Any) -> tuple[Any, int]:
-    """Return the type of a column, and how many numbers it has; 0 for one by itself."""
+    """Return a column's type and its number of elements; 0 for a plain number."""
     if column.subdtype is None:
         return from_dtype(column), 0
     return Borrowed(from_dtype(column.base)), int(np.prod(column.shape))
 
 
 class Borrowed(types.Type):
-    """Elements of one type one after the other: rows or numbers."""
+    """Consecutive rows or numbers of one type."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
@@ -65,7 +65,7 @@ class Borrowed(types.Type):
 
 
 class BorrowedLists(types.Type):
-    """Lists of the same length, of one type of number."""
+    """Lists of equal length, of numbers of one type."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
@@ -73,7 +73,7 @@ class BorrowedLists(types.Type):
 
 
 class BorrowedBundle(types.Type):
-    """A named tuple that is passed on by where it is."""
+    """The address of a named tuple."""
 
     def __init__(self, bundle: Any) -> None:
         self.bundle = bundle
@@ -102,7 +102,7 @@ class _BorrowedListsModel(models.StructModel):
 
 @intrinsic
 def borrow(_typing: Any, array: Any) -> Any:
-    """An array of one dimension, or of two."""
+    """Borrow an array of one or two dimensions."""
     of = RowPlace(_KINDS[array.dtype]) if array.dtype in _KINDS else array.dtype
     made = (Borrowed if array.ndim == 1 else BorrowedLists)(of)
 
@@ -126,20 +126,20 @@ def _size(context: Any, of: Any) -> int:
 
 
 def _place(context: Any, builder: Any, of: Any, data: Any, index: Any) -> Any:
-    """Pointer to an element."""
+    """Return the address of an element."""
     offset = builder.mul(index, context.get_constant(types.intp, _size(context, of)))
     return builder.gep(data, [offset])
 
 
 def _number(context: Any, builder: Any, of: Any, place: Any) -> Any:
-    """The number that is there."""
+    """Return the number at an address."""
     data = builder.bitcast(place, context.get_data_type(of).as_pointer())
     return context.unpack_value(builder, of, data)
 
 
 @intrinsic
 def together(_typing: Any, bundle: Any) -> Any:
-    """A named tuple of rows and of what is borrowed."""
+    """Return the address of a named tuple of rows and borrowed values."""
 
     def build(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
         place = cgutils.alloca_once(builder, context.get_value_type(bundle))
@@ -151,7 +151,7 @@ def together(_typing: Any, bundle: Any) -> Any:
 
 @intrinsic
 def part(_typing: Any, numbers: Any, first: Any, count: Any) -> Any:
-    """So many elements from one on."""
+    """Return `count` elements from place `first` on."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         given = cgutils.create_struct_proxy(numbers)(context, builder, arguments[0])
@@ -163,7 +163,7 @@ def part(_typing: Any, numbers: Any, first: Any, count: Any) -> Any:
     return numbers(numbers, types.intp, types.intp), build
 
 
-# --- it.run, run.now, run.now = value -------------------------------------------------------------
+# --- job.run, run.now, run.now = value ------------------------------------------------------------
 
 
 @infer_getattr
@@ -223,7 +223,8 @@ class _Getting(AbstractTemplate):
             return signature(Borrowed(elements.of), elements, types.intp)
         if not isinstance(elements, Borrowed):
             return None
-        whole = isinstance(elements.of, types.Integer)  # all alike, or much is compiled twice
+        # One type for all integers, or many functions are compiled twice.
+        whole = isinstance(elements.of, types.Integer)
         return signature(types.intp if whole else elements.of, elements, types.intp)
 
 

@@ -1,8 +1,8 @@
 """The machine, compiled by Numba.
 
-`cprsim.machine` is plain Python. Here each of its functions is made anew with a twin of its module
-in place of its globals: what it calls there is compiled as well, when it is first called. In a twin
-whole numbers are NumPy's, since Numba compiles a function anew for each one of Python's.
+`cprsim.machine` is plain Python. Each of its functions is copied here, with a twin of its module
+for its globals, in which the functions that it calls are compiled as well, at their first call. In
+a twin integers are NumPy's: Numba would compile a function again for each Python integer constant.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,10 +21,10 @@ from cprsim.machine.codes import NONE
 
 
 def kept(function: Callable[..., Any]) -> Any:
-    """The function compiled, and kept on disk with all that it calls.
+    """Return the function compiled, and cached on disk with all that it calls.
 
-    Numba looks whether the function has changed, and no further: so it must have `SOURCES` in its
-    closure, which change with all that is compiled. Where nothing may be written, it isn't kept.
+    Numba's cache notices only a change of the function itself. So its closure must hold `SOURCES`,
+    which change with all that is compiled. Where no folder is writable, nothing is cached.
     """
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
@@ -34,7 +34,7 @@ def kept(function: Callable[..., Any]) -> Any:
 
 
 def _twins(names: Iterable[str], replaced: dict[Any, Any]) -> dict[str, ModuleType]:
-    """Modules by name, and what stands in place of some of their functions."""
+    """Return twins of modules by name; `replaced` has substitutes for some of their functions."""
     modules = {name: import_module(name) for name in names}
     twins = {name: ModuleType(name) for name in modules}
     made = dict(replaced)
@@ -82,7 +82,7 @@ def _no_number(*_asked: Any) -> Any:
     return np.int64(NONE)
 
 
-#: Nobody is outside: none watches, and no plan has a controller of its own.
+#: No observer watches, and no plan has its own controller.
 NOBODY = Nobody(Inner(_nothing), {"answer": Inner(_no_number), "by_rule": Inner(_no_number)})
 SOURCES = readiness.sources()
 machine = _twins(readiness.COMPILED, {rows.part: part, rows.close_up: Inner(_close_up)})

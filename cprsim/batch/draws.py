@@ -1,4 +1,4 @@
-"""What runs draw, as rows of numbers: their failures, and how saves, loads and delays turn out."""
+"""Random numbers of runs as arrays: failures, outcomes of saves and loads, delays, notices."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -30,12 +30,15 @@ _LEAST = 8
 
 
 def stretches(values: _Rows) -> Iterator[tuple[int, int]]:
-    """Where each stretch of equal values begins, and the next one does."""
+    """Yield the first place of each stretch of equal values, and the one after its last."""
     return pairwise([0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)])
 
 
 class DrawnRows(NamedTuple):
-    """`rows`: of `DrawsRow`, a row a replication, with places in the numbers that are drawn."""
+    """Random numbers of replications.
+
+    `rows`: a `DrawsRow` for each replication, with places in `numbers` and `choices`.
+    """
 
     rows: Any
     numbers: NDArray[np.float64]
@@ -43,7 +46,7 @@ class DrawnRows(NamedTuple):
 
 
 class ScenarioDraws:
-    """What replications of one scenario draw, as much of it as runs have asked for."""
+    """Random numbers of one scenario, as many as its runs have needed so far."""
 
     def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:
         self._scenario, self._seed, self._shared = scenario, seed, shared
@@ -54,23 +57,23 @@ class ScenarioDraws:
         self._lacks: set[int] = set()
 
     def forget(self) -> None:
-        """Keep nothing of what was drawn: the next runs are of other cohorts."""
+        """Drop all numbers: the next runs are of other cohorts."""
         self._cohorts.clear()
         self._of_starts.clear()
         self._sizes = dict(self._first)
 
     def lacks(self, status: int) -> None:
-        """A run has asked for more of that."""
+        """Note that a run needs more numbers of the kind that `status` names."""
         self._lacks.add(status)
 
     def more(self) -> None:
-        """Draw twice as much from now on of what runs have asked for."""
+        """Draw twice as many numbers from now on of each kind that runs lacked."""
         for status in self._lacks & self._sizes.keys():
             self._sizes[status] *= 2
         self._lacks.clear()
 
     def put(self, replications: _Rows, gathered: "Gathered", first: int) -> None:
-        """Gather what these draw, by number, in the order of their cohorts, from a row on."""
+        """Gather the numbers of replications, sorted by cohort, in rows from `first` on."""
         numbers = replications // COHORT
         for start, stop in stretches(numbers):
             number, rows = int(numbers[start]), replications[start:stop] % COHORT
@@ -136,7 +139,7 @@ class ScenarioDraws:
         return np.array([stream(self._seed, n, cause).random(count) for n in replications])
 
     def _silent(self, gathered: "Gathered", replications: list[int]) -> None:
-        """When silent faults strike."""
+        """Gather instants of silent faults, in seconds of training."""
         law = self._scenario.failures.silent
         if law is None:
             return
@@ -145,7 +148,7 @@ class ScenarioDraws:
         gathered.numbers("silent", "silent_count", np.array(drawn))
 
     def _notices(self, gathered: "Gathered", replications: list[int]) -> None:
-        """Which failures are announced, and when false alarms come."""
+        """Gather numbers that decide which failures are announced, and instants of false alarms."""
         notices, plans = self._scenario.failures.notice, self._scenario.plans.values()
         if notices is None or all(plan.on_notice is None for plan in plans):
             return
@@ -159,7 +162,7 @@ class ScenarioDraws:
         gathered.numbers("alarms", "alarm_count", alarms_s)
 
     def _attempts(self, gathered: "Gathered", replications: list[int]) -> None:
-        """How saves and loads turn out, and when the store is away."""
+        """Gather outcomes of saves and loads, and outages of the store."""
         storage = self._scenario.cost_model.storage
         if storage is None or not storage.fails:
             return
@@ -169,7 +172,7 @@ class ScenarioDraws:
         ):
             drawn = self._uniform(replications, cause, self._sizes[status])
             gathered.numbers(f"{name}s", f"{name}_count", drawn)
-        if storage.torn:  # as many as saves that can be void
+        if storage.torn:  # one for each save that can fail
             drawn = self._uniform(replications, Cause.SAVE_TORN, self._sizes[codes.MORE_VOIDS])
             gathered.numbers("torn", "void_count", drawn)
         if storage.outages is not None:
@@ -186,7 +189,7 @@ _NOTHING["circle_s"] = math.inf
 
 
 class Gathered:
-    """Blocks of numbers as they come, and where those of each replication stand."""
+    """Blocks of numbers, and the places of the numbers of each replication."""
 
     def __init__(self, count: int) -> None:
         self.rows = np.zeros(count, dtype(DrawsRow))
@@ -197,40 +200,40 @@ class Gathered:
         self._number_count = self._choice_count = 1
 
     def numbers(self, name: str, counted: str, block: NDArray[np.float64]) -> None:
-        """A row of numbers a replication."""
+        """Add a block of floats, a row for each replication."""
         self.at(name, self.add_numbers(block), block[0].size if len(block) else 0)
         self.rows[counted][self.place] = block.shape[1]
 
     def choices(self, name: str, counted: str | None, block: NDArray[Any]) -> None:
-        """A row of whole numbers a replication."""
+        """Add a block of integers, a row for each replication."""
         self.at(name, self.add_choices(block), block[0].size if len(block) else 0)
         if counted is not None:
             self.rows[counted][self.place] = block.shape[1]
 
     def at(self, name: str, first: int, stride: int) -> None:
-        """The rows of a block begin there, one after the other."""
+        """Set the places of a block whose rows begin at `first`, `stride` apart."""
         self.rows[name][self.place] = first + stride * np.arange(self.place.stop - self.place.start)
 
     def add_numbers(self, block: NDArray[np.float64]) -> int:
-        """Where it stands."""
+        """Add floats; return the place of the first."""
         self._numbers.append(block.ravel())
         self._number_count += block.size
         return self._number_count - block.size
 
     def add_choices(self, block: NDArray[Any]) -> int:
-        """Where it stands."""
+        """Add integers; return the place of the first."""
         self._choices.append(block.astype(np.int32).ravel())
         self._choice_count += block.size
         return self._choice_count - block.size
 
     def drawn(self) -> DrawnRows:
-        """All of it."""
+        """Return all numbers gathered."""
         rows = self.rows.view(np.recarray)
         return DrawnRows(rows, np.concatenate(self._numbers), np.concatenate(self._choices))
 
 
 def _columns(drawn: CohortDraws, rows: _Rows, count: int) -> NDArray[np.float64]:
-    """So many columns of some rows of a cohort."""
+    """Return the first `count` columns of some rows of a cohort."""
     if len(rows) == 1:
         return drawn.row(int(rows[0]), count)[np.newaxis, :count]
     return drawn.upto(count)[rows, :count]
@@ -277,12 +280,12 @@ def _starts(gathered: Gathered, draws: StartDraws, rows: _Rows, count: int) -> N
 
 
 def _logs(gathered: Gathered, cohort: ReplayCohort, rows: list[int], servers: int) -> None:
-    """Failures at times that nothing moves; replications of a log as it stands share them."""
+    """Gather failures at fixed times; replications of an unshifted log share them."""
     known: dict[int, tuple[int, int]] = {}
     keep = []
     for place, row in enumerate(rows, gathered.place.start):
         timeline = cohort.timeline(row)
-        keep.append(timeline)  # as long as they are known by their address
+        keep.append(timeline)  # `known` has them by address, so they must live as long
         if id(timeline.times_s) not in known:
             assert not isinstance(timeline.hits, Victims)
             hits = [_told(hit, servers) for hit in timeline.hits]
@@ -296,20 +299,20 @@ def _logs(gathered: Gathered, cohort: ReplayCohort, rows: list[int], servers: in
 
 
 def _told(hit: Hit, servers: int) -> list[int]:
-    """How many nodes, how severe, and which; trainers after the servers."""
+    """Return the number of nodes hit, the severity, and the nodes, trainers after servers."""
     nodes = hit.nodes(servers)
     return [len(nodes), SEVERITIES.index(hit.severity), *nodes]
 
 
 def _in_a_row(gathered: Gathered, lists: list[list[int]]) -> int:
-    """Where a table of places stands, of lists one after the other."""
+    """Add lists one after the other; return the place of a table of their places."""
     first = gathered.add_choices(np.array([each for told in lists for each in told], np.int32))
     starts = first + np.cumsum([0, *map(len, lists)])[:-1]
     return gathered.add_choices(starts)
 
 
 def _away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArray[np.float64]:
-    """When the store goes away and comes back, in turn, s."""
+    """Return the starts and ends of outages in turn, s."""
     gaps_s = stream(seed, replication, Cause.OUTAGE).exponential(outages.every_s, count)
     lasts = outages.lasts
     if isinstance(lasts, Distribution):
@@ -320,7 +323,10 @@ def _away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArra
 
 
 def _first_sizes(scenario: Scenario) -> dict[int, int]:
-    """How much is drawn at first: about one run of a cohort asks for more."""
+    """Return how many numbers are drawn at first, by status.
+
+    About one run of a cohort needs more.
+    """
     model, useful_s = scenario.failure_model, scenario.job.useful_time_s
     failures = useful_s / model.mtbf_s
     most = _doubled(failures + 4 * math.sqrt(failures) + 2)
@@ -342,12 +348,15 @@ def _first_sizes(scenario: Scenario) -> dict[int, int]:
 
 
 def _doubled(count: float) -> int:
-    """`_LEAST`, doubled until it is no less."""
+    """Return `_LEAST`, doubled until it is no less than `count`."""
     return _LEAST << max(math.ceil(math.log2(max(count, 1.0) / _LEAST)), 0)
 
 
 def _generations(deaths: float, nodes: int) -> int:
-    """Lives in a place, of so many deaths on average: hardly any node of a run has more."""
+    """Return how many lives to draw for each place, with `deaths` failures on average.
+
+    About one run of a cohort has a node that needs more.
+    """
     count, term, left = 1, math.exp(-deaths), 1 - math.exp(-deaths)
     while left * nodes > 1 / COHORT and count < 1000:
         term *= deaths / count

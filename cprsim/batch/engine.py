@@ -1,4 +1,4 @@
-"""Replications of scenarios, compiled: the same ledgers as those of `cprsim.sim`."""
+"""The compiled engine: replications of scenarios, with the same ledgers as `cprsim.sim` gives."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -37,17 +37,17 @@ from cprsim.sim.tables import Tables
 
 __all__ = ["Part", "Playing", "simulate", "simulate_all", "why_unsupported"]
 
-#: Replications at once: more take memory and gain nothing.
+#: Largest number of replications at once: more take memory and gain no speed.
 _MOST = 64 * COHORT
-#: How many numbers they may draw for their nodes, and for the failures that useful time brings.
+#: Largest count of random numbers drawn for these: for nodes, and for failures in useful time.
 _NUMBERS = 4_000_000
-#: How many saves they may take, about: a second of work, in which nobody can interrupt them.
+#: Largest count of their saves, about: a second of work, which Ctrl-C cannot interrupt.
 _SAVES = 100_000_000
 _FLOWS = 8
 
 
 class Part(NamedTuple):
-    """Some replications of a scenario, by number, under the policies of these names."""
+    """Replications of a scenario, by number, under policies, by name."""
 
     scenario: Scenario
     policies: Sequence[str]
@@ -61,9 +61,9 @@ def simulate(
     seed: int,
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """As `cprsim.sim.engine.simulate`, for policies that `why_unsupported` has nothing against.
+    """Return what `cprsim.sim.engine.simulate` does, for policies that `why_unsupported` accepts.
 
-    `threads`: how many play at once; what comes of it is the same.
+    `threads`: number of threads; results do not depend on it.
     """
     numbers = np.asarray(replications, np.intp)
     values = np.empty((len(numbers), len(policies), len(COLUMNS)))
@@ -75,10 +75,10 @@ def simulate(
 
 
 def simulate_all(parts: Sequence[Part], seed: int) -> list[NDArray[np.float64]]:
-    """As `simulate` for each part, all in one go: for many scenarios of few replications.
+    """Return the ledgers of each part, as `simulate` does; quick for many small scenarios.
 
-    They draw from the same streams, and what can be shared of that is drawn once. The ledger of a
-    run that gets nowhere is not a number.
+    The parts draw from the same streams, and shared numbers are drawn once. The ledger of a run
+    that makes no progress is NaN.
     """
     counts = [len(part.replications) * len(part.policies) for part in parts]
     values = np.empty((sum(counts), len(COLUMNS)))
@@ -128,15 +128,15 @@ class Playing:
         ledgers: NDArray[np.float64],
         tells: bool = True,
     ) -> None:
-        """Play these of each scenario; write ledgers, scenario by scenario, by replication.
+        """Play replications of each scenario; write ledgers, scenario by scenario, by replication.
 
-        `tells`: raise the error of a run that gets nowhere.
+        `tells`: raise the error of a run that makes no progress; otherwise its ledger is NaN.
         """
         ledgers = ledgers.reshape(-1, len(COLUMNS))
         statuses = np.zeros(len(ledgers), np.int64)
         owner = np.repeat(np.arange(len(replications)), [len(each) for each in replications])
         numbers = np.concatenate(replications)
-        # Ledgers of a replication stand together, those of its scenario one after the other.
+        # Ledgers of a replication are adjacent, and those of its scenario follow each other.
         first = np.cumsum(self._policies[owner]) - self._policies[owner]
         lacking, room = np.lexsort((numbers // COHORT, owner)), _FLOWS
         while len(lacking):
@@ -169,7 +169,7 @@ class Playing:
         return gathered.drawn()
 
     def _runs(self, owners: NDArray[np.intp], first: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Of each run the numbers of its plan, of what it draws, and of its ledger."""
+        """Return the numbers of the plan, of the random numbers and of the ledger of each run."""
         policies = self._policies[owners]
         rows = np.repeat(np.arange(len(owners)), policies)
         policy = np.arange(len(rows)) - np.repeat(np.cumsum(policies) - policies, policies)
@@ -197,7 +197,7 @@ class Playing:
             return
         with Threads(self._threads) as pool:
             parts = [pool.submit(some, *each) for each in pairwise(bounds)]
-        for part in parts:  # which have ended
+        for part in parts:  # all have ended; their errors are raised here
             part.result()
 
     def _give_up(
@@ -208,7 +208,10 @@ class Playing:
         first: NDArray[np.intp],
         ledgers: NDArray[np.float64],
     ) -> None:
-        """Have the simulator say why runs get nowhere; where it can't, what they come to."""
+        """Raise the simulator's error for runs that make no progress.
+
+        A run that the simulator does finish gets its ledger.
+        """
         for place in np.flatnonzero(statuses).tolist():
             replication = int(np.searchsorted(first, place, side="right")) - 1
             scenario, policies = self._scenarios[owner[replication]]
@@ -218,7 +221,7 @@ class Playing:
 
 
 def make_ready() -> None:
-    """Compile all of it, or load it, by playing runs that are over at once."""
+    """Compile the machine, or load it from disk, by playing a run that ends at once."""
     job = {"useful_time": "1 s"}
     failures = {"distribution": "exponential", "mean": "1 d"}
     tables = {"job": job, "failures": failures, "cluster": {"parameter_servers": 1}}
@@ -227,13 +230,13 @@ def make_ready() -> None:
 
 
 def _note_where_kept() -> None:
-    """Say where what has just been compiled is kept, so that nobody waits for it again."""
+    """Record the folder of the machine code just compiled, so that no command compiles it again."""
     if play.stats.cache_misses and play.stats.cache_path is not None:
         note_compiled(Path(play.stats.cache_path))
 
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
-    """Where one thread keeps a run."""
+    """Return the working memory of one thread's run."""
     nodes = int(plans.nodes.max())
     lists = np.zeros((FIXED + 4 * flows, FIRST + 4 * nodes + flows), np.int32)
     rows = (

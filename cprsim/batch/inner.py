@@ -1,8 +1,8 @@
-"""Functions of the machine, compiled within what calls them.
+"""Functions of the machine that are compiled within their caller.
 
-Numba optimises a function that it compiles together with all that this calls, and makes machine
-code of it: of two hundred that call each other this took a minute, for code that nobody runs.
-Inner functions are only written down, and optimised once, with the one that is run.
+Numba optimises each function that it compiles, together with all that it calls, and makes machine
+code of it. For two hundred functions that call each other this took a minute, mostly for code that
+never runs by itself. Inner functions are lowered only, and optimised once, with the entry point.
 """
 
 from collections.abc import Callable
@@ -21,18 +21,18 @@ from numba.extending import lower_getattr_generic, models, register_model, typeo
 
 
 class InnerLibrary(JITCodeLibrary):
-    """What inner functions come to."""
+    """The lowered code of inner functions."""
 
     def add_linking_library(self, library: Any) -> None:
-        """Add what they call, but not themselves."""
+        """Add the code that they call, but not themselves."""
         if library is not self:
             super().add_linking_library(library)
 
     def finalize(self) -> None:
-        """Do nothing with it by itself."""
+        """Do nothing: inner functions are not optimised by themselves."""
 
     def _optimize_functions(self, _module: Any) -> None:
-        """Nor with any of the functions."""
+        """Do nothing, likewise."""
 
     def _get_module_for_linking(self) -> Any:
         for library in dict.fromkeys(self._linking_libraries):
@@ -40,15 +40,15 @@ class InnerLibrary(JITCodeLibrary):
         module = self._final_module.clone()
         for function in module.functions:
             if not function.is_declaration:
-                function.linkage = "linkonce_odr"  # left out where it isn't called any longer
+                function.linkage = "linkonce_odr"  # dropped where all calls were inlined
         return module
 
 
 class _Plainly(CompilerBase):
-    """Those of Numba's passes that plain functions need."""
+    """The passes of Numba's that plain functions need."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """Return the one way."""
+        """Return the only pipeline."""
         manager = PassManager("plainly")
         for each in (
             untyped_passes.TranslateByteCode,
@@ -68,14 +68,14 @@ class _Plainly(CompilerBase):
 
 
 class Inner:
-    """A function that is compiled with what calls it, once for the types of its arguments."""
+    """A function that is compiled with its callers, once for each set of argument types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.takes = function, pysignature(function)
         self._made: dict[Any, Any] = {}
 
     def called(self, arguments: Any, keywords: Any) -> Any:
-        """Return the signature of a call, and see to it that there is what is called."""
+        """Return the signature of a call, after lowering the function for it if need be."""
         given = fold_arguments(
             self.takes,
             arguments,
@@ -101,7 +101,7 @@ class Inner:
 
 
 class _InnerType(types.Callable, types.Dummy):
-    """Type of what is called."""
+    """The type of an inner function."""
 
     def __init__(self, inner: Inner) -> None:
         self._inner = inner
@@ -112,11 +112,11 @@ class _InnerType(types.Callable, types.Dummy):
         return self._inner.called(arguments, keywords)
 
     def get_call_signatures(self) -> Any:
-        """Return none: what there is depends on the call."""
+        """Return no signatures: they depend on the call."""
         return [], True
 
     def get_impl_key(self, signature: Any) -> Any:
-        """Return what stands for the compiled function."""
+        """Return the key of the compiled function."""
         return self._inner, tuple(signature.args)
 
 
@@ -129,7 +129,7 @@ def _type_of(inner: Inner, _context: Any) -> _InnerType:
 
 
 class Nobody(NamedTuple):
-    """In place of an object whose methods are called, but not needed."""
+    """A substitute for an object, whose methods are called without effect."""
 
     does: Inner
     answers: dict[str, Inner]

@@ -1,4 +1,4 @@
-"""Runs, one after the other: what is compiled as a whole."""
+"""The entry point that is compiled: plays runs one after the other."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ def _entry(sources: str) -> Any:
         ledgers: Any,
         statuses: Any,
     ) -> None:
-        """Play some of the runs; each leaves its ledger, and what it lacks if it lacks anything.
+        """Play runs `first` to `last`; write the ledger and the status of each.
 
-        `runs`: of each the numbers of its plan, of what it draws, and of its ledger.
+        `runs`: for each run the numbers of its plan, of its random numbers, and of its ledger.
         """
         assert sources
         plans, schedule_rows, saves, transfers, answers, cases, whole, real = tables

@@ -1,4 +1,4 @@
-"""Whether the machine is compiled, and compiling it beside what is played meanwhile."""
+"""The state of the compiled machine, and its compilation in a background process."""
 
 import os
 import subprocess
@@ -21,29 +21,29 @@ COMPILED = (
     *("cprsim.contract.rules", "cprsim.contract.differences", "cprsim.contract.growing"),
     *("cprsim.contract.learned", "cprsim.closed_form.incremental", "cprsim.closed_form.intervals"),
 )
-#: Modules whose numbers are.
+#: Modules whose numbers are compiled in.
 _NUMBERS = ("cprsim.failures.hit", "cprsim.job.platform")
 #: Settings of Numba for commands that start in a folder.
 _NUMBA_FILE = ".numba_config.yaml"
-#: Who hasn't ended by then was stopped, s: it takes some twenty.
+#: Seconds after which a compilation counts as stopped; it takes about twenty.
 _COMPILES_S = 300.0
 
 
 def why_uncompiled() -> str | None:
-    """Why nothing can be compiled, or None; the simulator is quicker then."""
+    """Return why nothing can be compiled, or None; the simulator is quicker then."""
     if find_spec("numba") is None:
         return "Numba can't be imported"
     switched_off = False
-    with suppress(ValueError):  # what is no number Numba takes for 0
+    with suppress(ValueError):  # Numba takes a value that is no number for 0
         switched_off = bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
-    # Numba takes half a second to import, and is asked only where it is loaded, or reads a file.
+    # Numba takes half a second to import, so only if it is loaded already or reads its own file.
     if not switched_off and ("numba" in sys.modules or Path(_NUMBA_FILE).exists()):
         switched_off = import_module("numba").config.DISABLE_JIT
     return "NUMBA_DISABLE_JIT is set" if switched_off else None
 
 
 def is_compiled() -> bool:
-    """Whether it is compiled as it is now, in this process or on disk."""
+    """Return whether the present sources are compiled, in this process or on disk."""
     play = sys.modules.get("cprsim.batch.play")
     if play is not None and play.play.signatures:
         return True
@@ -52,20 +52,20 @@ def is_compiled() -> bool:
         return any(Path(own).glob(f"*/{name}"))
     if (_HERE / "__pycache__" / name).exists():
         return True
-    # Where Numba keeps it if it may not write beside the source.
+    # Numba's folder where it may not write next to the source.
     of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return any((of_user / "numba").glob(f"*/{name}"))
 
 
 def note_compiled(folder: Path) -> None:
-    """Machine code of these sources has been put into that folder."""
+    """Mark a folder as one with machine code of these sources."""
     with suppress(OSError):
         (folder / _mark()).touch()
 
 
 @cache
 def begin() -> None:
-    """Have another process compile it, once, whatever becomes of this one."""
+    """Start a process that compiles the machine, once; it outlives this one."""
     if not sys.executable:
         return
     script = "from cprsim.batch.readiness import compile_alone; compile_alone()"
@@ -77,7 +77,7 @@ def begin() -> None:
 
 
 def compile_alone() -> None:
-    """Compile it, after all others who want a processor, if nobody else does so."""
+    """Compile the machine at the lowest priority, unless another process does so."""
     if hasattr(os, "nice"):
         os.nice(19)
     engine, play = import_module("cprsim.batch.engine"), import_module("cprsim.batch.play")
@@ -96,7 +96,7 @@ def compile_alone() -> None:
 
 @cache
 def sources() -> str:
-    """A digest of all that is compiled."""
+    """Return a digest of all sources that are compiled."""
     modules = [
         _ROOT / f"{name.removeprefix('cprsim.').replace('.', '/')}.py"
         for name in (*COMPILED, *_NUMBERS)

@@ -1,4 +1,4 @@
-"""Rows of the machine as records of NumPy's."""
+"""Rows of the machine as NumPy records."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ _TYPES = {float: "f8", int: "i8", bool: "?"}
 
 
 def dtype(kind: Any) -> np.dtype[Any]:
-    """Return the type of such records: the columns of the row, in its order."""
-    assert not set(kind.__annotations__) & set(dir(np.record))  # which are something else there
+    """Return the record type of a kind of row: its columns, in order."""
+    assert not set(kind.__annotations__) & set(dir(np.record))  # names that NumPy's records use
     columns = [
         (name, _TYPES.get(column) or f"{column.__metadata__[0]}f8")
         for name, column in kind.__annotations__.items()
@@ -21,7 +21,7 @@ def dtype(kind: Any) -> np.dtype[Any]:
 
 
 def records(kind: Any, count: int) -> Any:
-    """Return so many of them, all zero."""
+    """Return `count` records, all zero."""
     return np.zeros(count, dtype(kind)).view(np.recarray)
 
 

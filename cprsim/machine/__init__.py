@@ -1,1 +1,1 @@
-"""What a job does: one state machine in plain functions, for SimPy and for the compiler."""
+"""The job as one state machine in plain functions, driven by SimPy or compiled by Numba."""

@@ -1,4 +1,7 @@
-"""From one allocation of nodes to the next: the job starts, hands over, and ends (semantics 37)."""
+"""Allocations of nodes: start on one, hand over to the next, end the job.
+
+Rule 37 of docs/semantics.md.
+"""
 
 from cprsim.contract import rules
 from cprsim.machine import attempts, cursors, node_lists, recovery, schedules, starts, withdrawals
@@ -20,19 +23,19 @@ from cprsim.machine.work import wait
 
 
 def first(job: Running) -> None:
-    """Begin the job; nobody of it can fail while it starts."""
+    """Begin the job; no failure strikes it while it starts (rule 36)."""
     if job.plan.starts:
         cursors.pause(job)
     _get_nodes(job)
 
 
 def _get_nodes(job: Running) -> None:
-    """Wait until the job has nodes."""
+    """Wait until the job gets nodes."""
     wait(job, GETTING_NODES, rules.r39_left_s(job.run.until_s, job.run.now))
 
 
 def allocated(job: Running) -> None:
-    """The job has nodes, and starts on them."""
+    """Start the processes on the nodes that the job has got."""
     run = job.run
     run.stops = False
     run.nodes_s = run.now
@@ -44,13 +47,13 @@ def allocated(job: Running) -> None:
 
 
 def started(job: Running) -> None:
-    """All processes are up."""
+    """Continue once all processes are up."""
     starts.warmed(job)
     _go_on(job)
 
 
 def _go_on(job: Running) -> None:
-    """Set the end of the allocation; train, or load first what the last one has saved."""
+    """Set the end of the allocation; load the previous allocation's last save, or train."""
     run, plan = job.run, job.plan
     if plan.allocated:
         stop_s = rules.r37_stop_s(run.nodes_s, plan.allocation_s, plan.stop_s)
@@ -69,7 +72,7 @@ def _go_on(job: Running) -> None:
 
 
 def hand_over(job: Running) -> None:
-    """Give the nodes back; what was trained on them is saved, and the next ones go on with it."""
+    """End an allocation whose training is saved; the next one continues from that save."""
     run, lists = job.run, job.lists
     if run.progress_s <= run.allocation_began_s:
         attempts.vain(job, HELD_SHORTLY)
@@ -86,7 +89,7 @@ def hand_over(job: Running) -> None:
 
 
 def given_back(job: Running) -> None:
-    """The job has no nodes."""
+    """Wait for the next nodes once these are given back, or end the run."""
     if job.run.phase == ENDING:
         job.run.phase = OVER
     else:
@@ -94,7 +97,7 @@ def given_back(job: Running) -> None:
 
 
 def handed_over(job: Running) -> None:
-    """What was saved is loaded, unless that was in vain: the job goes on."""
+    """Train on from the last save, unless its load has failed and begins again."""
     run = job.run
     if recovery.loads_again(job):
         return
@@ -108,6 +111,6 @@ def handed_over(job: Running) -> None:
 
 
 def end(job: Running) -> None:
-    """The job ends, and no failure takes anything from it any more."""
+    """End the job; no failure undoes its training from now on."""
     cursors.pause(job)
     starts.give_back(job, ENDING)

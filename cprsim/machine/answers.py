@@ -1,4 +1,4 @@
-"""Which answer a loss has, and what it loads."""
+"""Answers of the policy to a loss, and the load of each."""
 
 from typing import Any
 
@@ -13,12 +13,15 @@ _LINKS = len(LINKS)
 
 
 def by_rule(job: Running, down: int) -> int:
-    """The answer that the plan's rule has for who is down, without asking anybody."""
+    """Return the answer of the plan's rule to the loss in `down`, without asking a controller."""
     return job.outside.by_rule(down) if job.plan.own else answer_to(job, down)
 
 
 def answer_to(job: Running, down: int) -> int:
-    """The answer to who is down: what was chosen, or that of the first case that fits."""
+    """Return the answer to the loss in list `down`.
+
+    A controller decides, or a sequence has chosen it, or else the first case that fits has it.
+    """
     plan = job.plan
     if plan.own:
         return job.outside.answer(down)
@@ -41,7 +44,7 @@ def answer_to(job: Running, down: int) -> int:
 
 
 def _is_gone(job: Running, case: Any, down: int, servers: int) -> bool:
-    """Whether some set of its servers is down as a whole."""
+    """Return whether all servers of one of the sets of `case` are down."""
     for i in range(servers):
         first = case.sets + job.lists[down][FIRST + i] * case.count * case.width
         for each in range(first, first + case.count * case.width, case.width):
@@ -60,11 +63,14 @@ def _is_down(job: Running, first: int, size: int, down: int) -> bool:
 
 
 def load(job: Running, answer: Any, servers: int, room: int) -> Any:
-    """What is loaded after a failure of so many servers; a transfer in that room."""
+    """Return the load after a failure of `servers` servers, as a transfer in row `room` of `rated`.
+
+    Gives the run up where its cost can't be derived.
+    """
     of_checkpoint = state.saved(job, answer.source, answer.mirrored).reads
     reads = rules.r26_reads(answer.reads, answer.made_anew, of_checkpoint)
     rated, place = job.rated[room], answer.load if servers else answer.nothing
-    if place == NONE:  # it can't be derived, as the simulator says
+    if place == NONE:  # its cost can't be derived; the simulator's error names the missing key
         give_up(job, NO_LOAD)
         place = 0
     found = job.transfers[place]

@@ -1,4 +1,7 @@
-"""What turns out in vain, who gets nowhere, and machines that stand ready."""
+"""Failed saves and loads, runs that are given up, and the pool of spare machines.
+
+Rules 14, 29 and 31 to 33 of docs/semantics.md.
+"""
 
 from typing import Any
 
@@ -17,16 +20,19 @@ from cprsim.machine.codes import (
 )
 from cprsim.machine.rows import Running
 
-#: A job that failed so often will not end, even if its failures take no time.
+#: A job with this many failures will not end, even if its failures take no time.
 MOST_FAILURES = 1_000_000
-#: Nor will one whose policy saves so often without training in between.
+#: Saves in a row without training in between, after which a job will not end.
 MOST_IDLE_SAVES = 1000
-#: Nor will one whose saves or loads take no time but fail so often.
+#: Failed saves and loads after which a job will not end, even if they take no time.
 MOST_IN_VAIN = 10_000_000
 
 
 def save_is_void(job: Running, save: Any, start_s: float) -> bool:
-    """Whether a save that began at `start_s` and ends now holds nothing."""
+    """Return whether a save that began at `start_s` and ends now has failed (rule 31).
+
+    Sets `run.torn` where the save leaves a torn checkpoint instead (rule 35).
+    """
     run, draws = job.run, job.draws
     run.torn = False
     if not save.can_be_void:
@@ -43,7 +49,7 @@ def save_is_void(job: Running, save: Any, start_s: float) -> bool:
 
 
 def load_has_failed(job: Running, answer: Any, start_s: float) -> bool:
-    """Whether a load that began at `start_s` and ends now has filled nothing."""
+    """Return whether a load that began at `start_s` and ends now has failed (rule 32)."""
     run, draws = job.run, job.draws
     if not answer.can_fail:
         return False
@@ -62,7 +68,10 @@ def load_has_failed(job: Running, answer: Any, start_s: float) -> bool:
 
 
 def _was_away(job: Running, start_s: float) -> bool:
-    """Whether the store was, for a part of the time until now; what takes none is never in vain."""
+    """Return whether the store had an outage at any time since `start_s` (rule 33).
+
+    False for work that takes no time.
+    """
     draws, now = job.draws, job.run.now
     if not job.plan.has_outages:
         return False
@@ -74,7 +83,7 @@ def _was_away(job: Running, start_s: float) -> bool:
         return False
     if start_s == now:
         return False
-    while low < high:  # the first that ends after the start
+    while low < high:  # binary search: the first outage that ends after the start
         middle = (low + high) // 2
         if _is_back_s(job, middle) <= start_s:
             low = middle + 1
@@ -84,18 +93,18 @@ def _was_away(job: Running, start_s: float) -> bool:
 
 
 def _is_back_s(job: Running, outage: int) -> float:
-    """When it is over; starts and ends stand in turn."""
+    """Return when an outage ends, s; starts and ends alternate in the numbers."""
     return job.numbers[job.draws.outages + 2 * outage + 1]
 
 
 def give_up(job: Running, why: int) -> None:
-    """Give the run up, unless something else ends it already."""
+    """Give the run up, unless it has stopped for another reason."""
     job.outside.given_up(why)
     job.run.status = job.run.status or GIVEN_UP
 
 
 def failure(job: Running) -> None:
-    """One more failure."""
+    """Count a failure; give the run up where it can no longer end (rule 29)."""
     run = job.run
     far = rules.r29_far_from_its_end(run.progress_s, job.plan.useful_s, run.failures)
     if far or run.failures >= MOST_FAILURES:
@@ -105,7 +114,7 @@ def failure(job: Running) -> None:
 
 
 def save(job: Running) -> None:
-    """One more save."""
+    """Count a save; give the run up where it only saves."""
     run = job.run
     run.idle_saves += 1
     _check(job, TOO_OFTEN_SAVED)
@@ -114,7 +123,7 @@ def save(job: Running) -> None:
 
 
 def vain(job: Running, why: int) -> None:
-    """One more save that turned out void, or load that failed, or the like."""
+    """Count a failed save or load, a drain or the like; give up for reason `why` after too many."""
     run = job.run
     if run.in_vain >= MOST_IN_VAIN:
         give_up(job, why)
@@ -129,7 +138,7 @@ def _check(job: Running, why: int) -> None:
 
 
 def replacement_s(job: Running, nodes: int) -> float:
-    """How long the nodes that the last failure took wait for others."""
+    """Return how long the nodes hit by the last failure wait for replacements, s."""
     run, draws = job.run, job.draws
     delay_s = job.plan.delay_s
     if draws.delay_count:
@@ -141,7 +150,7 @@ def replacement_s(job: Running, nodes: int) -> float:
 
 
 def ready(job: Running) -> int:
-    """How many spare machines stand ready."""
+    """Return the number of spare machines that are ready now."""
     count = 0
     for spare in range(job.plan.spares):
         count += job.ready_s[spare] <= job.run.now
@@ -149,18 +158,19 @@ def ready(job: Running) -> int:
 
 
 def take_spares(job: Running, nodes: int, delay_s: float) -> float:
-    """How long so many nodes wait for others, of which as many will be there again in `delay_s`.
+    """Return how long `nodes` nodes wait for machines from the pool, s (rule 14).
 
-    Until the last of so many machines is ready; `ready_s` are in order.
+    The nodes' own replacements join the pool in `delay_s`. The nodes take the machines that are
+    ready first, and wait for the last of these. `job.ready_s` is sorted.
     """
     ready_s, spares, now_s = job.ready_s, job.plan.spares, job.run.now
     back_s, wait_s = now_s + delay_s, 0.0
     for _ in range(nodes):
         first_s = ready_s[0]
-        if first_s > back_s:  # its own replacement comes before any other
+        if first_s > back_s:  # the node's own replacement is ready before any machine of the pool
             wait_s = max(back_s - now_s, 0.0)
             continue
-        place = 0  # what is ready first is taken, and the replacement joins in its order
+        place = 0  # take the first machine, and insert the replacement in order
         while place + 1 < spares and ready_s[place + 1] <= back_s:
             ready_s[place] = ready_s[place + 1]
             place += 1

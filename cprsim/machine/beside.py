@@ -1,7 +1,7 @@
-"""Training beside saves in the background that disturb neither it nor each other, in few steps.
+"""A fast path: training and background saves that slow neither each other nor training.
 
-The same sums as of one thing after the other. What is under way stands in the rows
-of tiers, one save in each; whoever goes on from here finds it among the flows again.
+Computes the same sums, in the same order, as one step of the machine after the other. Saves under
+way are in the rows of tiers meanwhile, one save each, and flows again afterwards.
 """
 
 import math
@@ -17,7 +17,10 @@ _ROUNDING = rules.ROUNDING
 
 
 def beside(job: Running) -> bool:
-    """Train and save until a failure cuts in or the end is near; whether anything was done."""
+    """Train and save until a failure interrupts or the end is near.
+
+    Returns whether anything was done.
+    """
     run, plan = job.run, job.plan
     if not _is_undisturbed(job):
         return False
@@ -76,7 +79,7 @@ def beside(job: Running) -> bool:
 
 
 def _is_undisturbed(job: Running) -> bool:
-    """Whether all that is under way is such saves, and has been on its way since it began."""
+    """Return whether all flows are saves of this kind that have run at full rate so far."""
     run = job.run
     for place in range(run.flows):
         flow = job.flows[place]
@@ -88,7 +91,7 @@ def _is_undisturbed(job: Running) -> bool:
 
 
 def _take_up(job: Running) -> int:
-    """Saves under way go from flows to their tiers; how many there are."""
+    """Move saves under way from flows to rows of their tiers; return their number."""
     run = job.run
     for tier in range(job.plan.schedules):
         job.tiers[tier].lands_s = math.inf
@@ -105,7 +108,7 @@ def _take_up(job: Running) -> int:
 
 
 def _put_back(job: Running) -> None:
-    """Saves under way are flows again, in order of opening."""
+    """Move saves under way from rows of tiers to flows, in order of opening."""
     run, now = job.run, job.run.now
     while True:
         first = NONE
@@ -122,7 +125,7 @@ def _put_back(job: Running) -> None:
 
 
 def _next_end(job: Running) -> tuple[int, float]:
-    """The tier whose save lands next, of several the one that began first; and when."""
+    """Return the tier whose save is stored next, and when; of several, the one begun first."""
     first, end_s = NONE, math.inf
     for number in range(job.plan.schedules):
         tier = job.tiers[number]
@@ -134,7 +137,7 @@ def _next_end(job: Running) -> tuple[int, float]:
 
 
 def _begin(job: Running, number: int, order: int) -> float:
-    """Training was held up for a save, which is under way from now on; when it lands."""
+    """Begin a background save after its snapshot; return when its last byte is stored."""
     run, save = job.run, job.saves[number]
     tier, transfer = job.tiers[save.tier], job.transfers[save.transfer]
     tier.under_way, tier.order, tier.writes, tier.taken_reads = number, order, 1.0, save.reads
@@ -149,7 +152,7 @@ def _begin(job: Running, number: int, order: int) -> float:
 
 
 def _land(job: Running, number: int) -> None:
-    """The last byte of it is there."""
+    """Make a tier's save usable: its last byte is stored."""
     tier = job.tiers[number]
     tier.lands_s = math.inf
     state.usable(job, state.under_way(tier), job.saves[tier.under_way], tier.writes)

@@ -1,10 +1,10 @@
-"""Numbers that stand for words in rows and lists; -1 for none."""
+"""Numbers that encode words in rows and lists; -1 encodes none."""
 
 from typing import Final
 
-#: Nobody, nothing.
+#: No node, tier, save, answer or place.
 NONE: Final = -1
-#: The most tiers that a plan saves to.
+#: The largest number of tiers that a plan may save to.
 TIERS: Final = 8
 
 # --- Causes of foreground seconds, in the order in which a run adds them up ---
@@ -12,36 +12,36 @@ TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(9)
 CAUSES: Final = 9
 
 # --- Kinds of flows ---
-#: What is under way in the foreground, where something beside it may slow it.
+#: Foreground work that flows in the background may slow down.
 FOREGROUND: Final = 0
 #: A save in the background.
 SAVING: Final = 1
-#: The time until an allocation ends, a notice comes, or servers are withdrawn.
+#: Timers: until an allocation ends, a notice comes, or servers are withdrawn.
 STOPPING, NOTICING, NEARING = range(2, 5)
-#: The wait for machines in place of lost ones, or for servers that were withdrawn.
+#: The wait for replacement machines, or for the return of withdrawn servers.
 REPLACING, RETURNING = range(5, 7)
-#: Filling lost shards while the others train.
+#: Loading lost shards while the other nodes train.
 FILLING: Final = 7
 
-#: Which save comes next: by schedules, or by a sequence of `cprsim.contract`.
+#: How the next save is chosen: by schedules, or by a sequence of `cprsim.contract`.
 SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = range(6)
-#: Where failures come from: gaps of the job, instants, lives of nodes, these and what takes several
-#: nodes at once, a timeline of another kind.
+#: Source of failures: gaps between failures of the job, absolute instants, lives of nodes, lives
+#: together with bursts and failures of the cluster, a timeline of another kind.
 RENEWAL, ABSOLUTE, LIVES, SHARED, OTHER = range(5)
 
-# --- Why a run is given up ---
-#: Failures come too often, or saves too rarely for them; saves come too often, or nothing else.
+# --- Reasons to give a run up ---
+#: Too many failures; saves too rare for them; saves too frequent; saves without any training.
 TOO_MANY, TOO_RARELY_SAVED, TOO_OFTEN_SAVED, ONLY_SAVES = range(4)
-#: Saves and loads, verifications or drains are in vain; nodes are held too shortly.
+#: Failed saves and loads; corrupt state found too often; wasted drains; allocations too short.
 IN_VAIN, CORRUPT, DRAINED_IN_VAIN, HELD_SHORTLY = range(4, 8)
-#: Training is asked for that is done; there is no such tier, or no such load.
+#: Training requested up to a progress already reached; an unknown tier; a load without a cost.
 NOT_AHEAD, NO_TIER, NO_LOAD = range(8, 11)
 
-# --- What ends a run before its end ---
+# --- Status of a run: any other than `DONE` stops it ---
 DONE: Final = 0
-#: More numbers have to be drawn.
+#: The run has used all numbers drawn of a kind: it starts over with more.
 MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS, MORE_DELAYS = range(1, 7)
 MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_SILENT = range(7, 11)
 MORE_STARTS, MORE_NOTICES, MORE_ALARMS = range(11, 14)
-#: More room is needed, or it gets nowhere.
+#: A table is full, and the run starts over with a longer one; the run is given up.
 MORE_ROOM, GIVEN_UP = range(14, 16)

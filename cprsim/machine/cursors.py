@@ -1,7 +1,7 @@
-"""One run's way through its failures.
+"""The next failure of a run, and the nodes that it hits.
 
-Lives of nodes end in the order of a tournament: a tree of the earlier of two, so that each life
-that ends, and each node that is placed, costs the logarithm of their number.
+The earliest end of a node's life is found in a tournament tree, in which each inner place holds the
+earlier of two. An end or a replacement costs the logarithm of the number of nodes.
 """
 
 import math
@@ -28,7 +28,7 @@ _NODE, _CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
 
 
 def start(job: Running) -> None:
-    """At time 0 with the job running."""
+    """Begin at time 0, with the job running."""
     run, plan = job.run, job.plan
     run.struck = run.bursts = run.absorbed = 0
     run.running = True
@@ -48,7 +48,7 @@ def start(job: Running) -> None:
 
 
 def look_ahead(job: Running) -> None:
-    """What the failure at `next_s` is to take down, into the list of the struck."""
+    """List the nodes that the failure at `next_s` will hit in `STRUCK`, without a change."""
     source = job.plan.source
     node_lists.clear(job.lists, STRUCK)
     job.lists[STRUCK][SEVERITY] = _NODE
@@ -66,7 +66,7 @@ def look_ahead(job: Running) -> None:
 
 
 def strike(job: Running) -> None:
-    """Take the failure at `next_s` into the list of the struck; none comes before `resume`."""
+    """List the nodes hit by the failure at `next_s` in `STRUCK`; none strikes before `resume`."""
     run, source = job.run, job.plan.source
     at_s = run.next_s
     run.next_s = math.inf
@@ -84,12 +84,12 @@ def strike(job: Running) -> None:
     if source == SHARED:
         _take_shared(job, at_s)
         return
-    while job.tree[1] == at_s:  # lives that end together are one failure
+    while job.tree[1] == at_s:  # lives that end at the same instant are one failure
         node_lists.append(job.lists, STRUCK, _take_first(job))
 
 
 def replace(job: Running, nodes: int) -> None:
-    """The nodes of a list are placed anew."""
+    """Place new nodes in the places of a list."""
     if job.plan.source == OTHER:
         job.outside.replace(nodes)
         return
@@ -102,7 +102,7 @@ def replace(job: Running, nodes: int) -> None:
 
 
 def resume(job: Running) -> None:
-    """The job can be hit again from now on; a renewed clock starts."""
+    """Let failures strike again from now on; a renewed clock starts (rule 11)."""
     run, source = job.run, job.plan.source
     run.running = True
     if source == OTHER:
@@ -114,7 +114,7 @@ def resume(job: Running) -> None:
             run.absorbed += 1
     elif source == LIVES:
         while job.tree[1] < run.now:
-            # It failed in the downtime and is replaced with the others, before the job goes on.
+            # The node failed in the downtime, and is replaced before the job trains again.
             run.absorbed += 1
             _place(job, _take_first(job))
     elif source == SHARED:
@@ -123,7 +123,7 @@ def resume(job: Running) -> None:
 
 
 def pause(job: Running) -> None:
-    """The job runs on no nodes from now on; a renewed clock stands still."""
+    """Stop failures, as the job has no nodes; a renewed clock stops meanwhile (rule 11)."""
     run = job.run
     if job.plan.source == OTHER:
         job.outside.pause()
@@ -134,7 +134,7 @@ def pause(job: Running) -> None:
 
 
 def go_on(job: Running) -> None:
-    """It runs again after a pause; what fell strictly inside is absorbed."""
+    """Let failures strike again after `pause`; those that fell strictly inside are masked."""
     if job.plan.source == OTHER:
         job.outside.go_on()
     elif job.plan.source == RENEWAL:
@@ -144,7 +144,7 @@ def go_on(job: Running) -> None:
 
 
 def _next_s(job: Running, now: float) -> float:
-    """When the next failure strikes."""
+    """Return when the next failure strikes, s."""
     run, source = job.run, job.plan.source
     if source == LIVES:
         return job.tree[1]
@@ -158,11 +158,11 @@ def _next_s(job: Running, now: float) -> float:
     return now + job.numbers[job.draws.gaps + run.struck]
 
 
-# --- Failures in an order of their own -----------------------------------------------------------
+# --- Failures of the job, in order of time --------------------------------------------------------
 
 
 def _at_s(job: Running, index: int) -> float:
-    """Time of a failure; those of a circle come again and again."""
+    """Return when a failure strikes, s; a circular log repeats."""
     draws = job.draws
     count = draws.gap_count
     if index < count:
@@ -173,7 +173,7 @@ def _at_s(job: Running, index: int) -> float:
 
 
 def _take_chosen(job: Running) -> None:
-    """What the failure takes down that was drawn, or that a log tells."""
+    """List the nodes that the failure hits, as drawn or as logged."""
     draws, lists, servers = job.draws, job.lists, job.plan.servers
     index = job.run.struck
     if job.plan.source == ABSOLUTE:
@@ -202,7 +202,10 @@ def _take_chosen(job: Running) -> None:
 
 
 def _grade(job: Running) -> None:
-    """How severe the failure is, where that is drawn; of the cluster it takes down every node."""
+    """Set the severity of the failure where it is drawn (rule 30).
+
+    A failure of the cluster hits every node.
+    """
     draws, lists, index = job.draws, job.lists, job.run.struck
     if draws.severities == NONE:
         return
@@ -228,7 +231,7 @@ def _life_s(job: Running, generation: int, node: int) -> float:
 
 
 def _end(job: Running, node: int, at_s: float) -> None:
-    """That node's life ends then."""
+    """Set the end of a node's life, and update the tree above it."""
     tree, place = job.tree, job.plan.leaves + node
     tree[place] = at_s
     while place > 1:
@@ -240,7 +243,10 @@ def _end(job: Running, node: int, at_s: float) -> None:
 
 
 def _take_first(job: Running) -> int:
-    """The node whose life ends first, the lowest of several; it is down from now on."""
+    """Return the node whose life ends first, and mark it as down.
+
+    Of several that end together, the one with the lowest number.
+    """
     tree, place = job.tree, 1
     while place < job.plan.leaves:
         place *= 2
@@ -273,9 +279,9 @@ def _burst_s(job: Running) -> float:
 
 
 def _strike_at(job: Running, at_s: float) -> int:
-    """Nodes of bursts at this instant (`SPARE`), and those that are up of all that are hit.
+    """List the nodes hit at an instant; return how many lives end by themselves.
 
-    These go into the list of the struck. Returns how many lives end by themselves.
+    `SPARE`: nodes chosen by bursts, up or down. `STRUCK`: all nodes hit that are up.
     """
     _list_bursts(job, at_s)
     ended = 0
@@ -286,7 +292,10 @@ def _strike_at(job: Running, at_s: float) -> int:
 
 
 def _list_bursts(job: Running, at_s: float) -> None:
-    """Nodes of bursts at this instant, which are over then, and those of them that are up."""
+    """List the nodes chosen by bursts at an instant, and pass these bursts.
+
+    `SPARE`: all of them. `STRUCK`: those that are up.
+    """
     run, draws, lists = job.run, job.draws, job.lists
     node_lists.clear(lists, SPARE)
     while not run.status and _burst_s(job) == at_s:
@@ -297,7 +306,7 @@ def _list_bursts(job: Running, at_s: float) -> None:
         run.bursts += 1
     for i in range(lists[SPARE][COUNT]):
         node = lists[SPARE][FIRST + i]
-        if job.nodes[node].placed_s <= at_s:  # neither down nor placed after it
+        if job.nodes[node].placed_s <= at_s:  # the node is neither down nor newer than the burst
             node_lists.append(lists, STRUCK, node)
 
 
@@ -313,7 +322,7 @@ def _look_at_shared(job: Running) -> None:
 
 def _grade_shared(job: Running) -> None:
     lists = job.lists
-    if not lists[STRUCK][COUNT]:  # where all were down before, they are hit once more
+    if not lists[STRUCK][COUNT]:  # all chosen nodes are down: it costs its detection (rule 18)
         node_lists.copy(lists, STRUCK, SPARE)
         lists[STRUCK][SEVERITY] = _NODE
     _grade(job)
@@ -331,7 +340,10 @@ def _take_shared(job: Running, at_s: float) -> None:
 
 
 def _pass_shared(job: Running) -> None:
-    """What came in the downtime: who failed is replaced with the others."""
+    """Mask failures of the downtime; nodes that they hit are replaced with the others.
+
+    A burst counts as one masked failure, together with the lives that end with it (rule 18).
+    """
     run = job.run
     while not run.status and _next_s(job, run.now) < run.now:
         node_lists.clear(job.lists, STRUCK)

@@ -1,16 +1,16 @@
-"""A baseline, and saves of what was modified since."""
+"""Differential saves: a baseline, and saves of the rows modified since."""
 
 from cprsim.closed_form.incremental import rebaseline_pays
 from cprsim.contract import differences
 from cprsim.machine.rows import Running, part
 
-#: Links: that is stored, that is under way, that was asked for last.
+#: Links: the checkpoint that is stored, the one under way, and the one chosen last.
 STORED, UNDER_WAY, ASKED = range(3)
 _INTERMITTENT, _CONSECUTIVE = map(differences.VARIANTS.index, ("intermittent", "consecutive"))
 
 
 def copy_link(job: Running, to: int, of: int) -> None:
-    """The same checkpoint."""
+    """Copy link `of` to link `to`."""
     job.links[to].has_link, job.links[to].diffs = job.links[of].has_link, job.links[of].diffs
     job.links[to].base_s, job.links[to].taken_s = job.links[of].base_s, job.links[of].taken_s
     job.links[to].total, job.links[to].last = job.links[of].total, job.links[of].last
@@ -18,7 +18,7 @@ def copy_link(job: Running, to: int, of: int) -> None:
 
 
 def ask_link(job: Running) -> None:
-    """The checkpoint that is taken next, on top of the one that is stored."""
+    """Set link `ASKED` to the next checkpoint, built on the one that is stored."""
     run, plan = job.run, job.plan
     if not job.links[STORED].has_link or _baseline_due(job):
         _baseline(job)
@@ -38,7 +38,7 @@ def ask_link(job: Running) -> None:
 
 
 def last_link(job: Running) -> None:
-    """A save that nobody asked for by the sequence: of everything, like a baseline."""
+    """Set link `ASKED` for a save outside the sequence: it holds everything, like a baseline."""
     _baseline(job)
     save = job.saves[job.plan.last_save]
     job.links[ASKED].writes, job.links[ASKED].reads = 1.0, save.reads
@@ -63,7 +63,7 @@ def _baseline_due(job: Running) -> bool:
 
 
 def _modified(job: Running, since_s: float) -> float:
-    """Share of the tracked rows that so much training modifies."""
+    """Return the share of the tracked rows modified in `since_s` useful seconds."""
     plan, at, count = job.plan, job.plan.at, job.plan.points
     intervals = differences.intervals_of(since_s, plan.interval_s)
     low, high = 0, count

@@ -1,4 +1,4 @@
-"""Flows: who moves how fast when several transfers share links."""
+"""Flows: transfers that share links max-min fairly (rule 27 of docs/semantics.md)."""
 
 import math
 from typing import Any
@@ -10,11 +10,14 @@ _LINKS = len(LINKS)
 
 
 def open_flow(job: Running, kind: int, transfer: Any, volume: float) -> int:
-    """Start so much of a transfer; its place, the last one."""
+    """Start a flow of `volume` of a transfer; return its place, which is the last.
+
+    Flows are in order of opening. `volume`: bytes or seconds, as the transfer has it.
+    """
     run, place = job.run, job.run.flows
     if place == len(job.flows):
         run.status = MORE_ROOM
-        place -= 1  # the run is given up, and begun again with more
+        place -= 1  # the run stops, and starts over with more rows
     flow = job.flows[place]
     run.flows = place + 1
     flow.kind, flow.volume, flow.limit, flow.share = kind, volume, transfer.limit, transfer.share
@@ -33,7 +36,7 @@ def open_flow(job: Running, kind: int, transfer: Any, volume: float) -> int:
 
 
 def close_flow(job: Running, place: int) -> float:
-    """Abandon one; how far it came."""
+    """Abandon a flow; return the volume that it has moved."""
     flow = job.flows[place]
     _move(flow, job.run.now)
     done, linked = flow.done, flow.linked
@@ -45,7 +48,7 @@ def close_flow(job: Running, place: int) -> float:
 
 
 def advance(job: Running) -> int:
-    """Move every flow on to now; `ended` holds those that end by then, as many as are returned."""
+    """Move every flow to now; return how many end by then, which are in `job.ended`."""
     run, flows, now = job.run, job.flows, job.run.now
     count = 0
     while run.next_end_s <= now:
@@ -72,7 +75,7 @@ def advance(job: Running) -> int:
 
 
 def _find_next_end(job: Running) -> None:
-    """When the next flow ends."""
+    """Set the time at which the next flow ends."""
     end_s = math.inf
     for place in range(job.run.flows):
         end_s = min(end_s, job.flows[place].ends_at)
@@ -96,7 +99,7 @@ def _set_rate(flow: Any, rate: float, now: float) -> None:
 
 
 def _remove(job: Running, place: int) -> None:
-    """Those after it move up: they stand in order of opening."""
+    """Remove a flow; later ones move up, since flows are in order of opening."""
     run = job.run
     run.flows -= 1
     if place == run.foreground:
@@ -107,7 +110,7 @@ def _remove(job: Running, place: int) -> None:
 
 
 def _share_out(job: Running, now: float) -> None:
-    """Rates change then, where links can be full."""
+    """Set the rates of the flows on shared links, from `now` on."""
     tight, linked, crowded = job.plan.tight, 0, 0
     if not tight:
         return
@@ -127,13 +130,13 @@ def _share_out(job: Running, now: float) -> None:
             rate = flow.taken_rate if crowded else flow.limit
             if math.isnan(rate):
                 rate = flow.limit
-            if rate != flow.rate:  # else it stays on its line, and keeps its exact end
+            if rate != flow.rate:  # a flow whose rate stays keeps its end to the last bit
                 _move(flow, now)
                 _set_rate(flow, rate, now)
 
 
 def _is_crowded(job: Running, link: int) -> bool:
-    """Whether a link can't carry all flows at their own limits."""
+    """Return whether the flows of a link, each at its own limit, exceed its capacity."""
     users, wanted = 0, 0.0
     for place in range(job.run.flows):
         flow = job.flows[place]
@@ -144,7 +147,11 @@ def _is_crowded(job: Running, link: int) -> bool:
 
 
 def _fill(job: Running, crowded: int) -> None:
-    """Rates of the flows on crowded links: all levels rise together, each until it is stopped."""
+    """Find the rates of flows on crowded links by progressive filling.
+
+    All flows rise together, in proportion to their shares; each stops at its own limit, or as soon
+    as a link that it uses is full.
+    """
     flows, full_at, count, rising, level = job.flows, job.run.full_at, job.run.flows, 0, 0.0
     for place in range(count):
         flow = flows[place]
@@ -181,7 +188,7 @@ def _is_on(flow: Any, links: int) -> bool:
 
 
 def _full_at(job: Running, link: int) -> float:
-    """Level at which a link is full, if its users that have no rate yet rise together."""
+    """Return the level at which a link is full if its flows without a rate rise together."""
     capacity, per_level = job.plan.capacity[link], 0.0
     for place in range(job.run.flows):
         flow = job.flows[place]

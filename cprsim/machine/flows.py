@@ -1,4 +1,4 @@
-"""What goes on while the job trains: saves, machines on their way, shards that are filled."""
+"""Background work while the job trains: saves, replacement machines, loads of lost shards."""
 
 from typing import Any
 
@@ -24,20 +24,21 @@ from cprsim.machine.rows import Running
 from cprsim.machine.state import Held
 
 _LOST = rules.LOST
-_FILLED = 1  # room for what is loaded
+_FILLED = 1  # row of `job.rated` for a load
 
 
 def settle(job: Running, training: bool, from_s: float) -> None:
-    """Move all flows on to now, and see off those that end by then.
+    """Move all flows to now, and handle those that end by then.
 
-    Where the foreground is `training` from a progress on, that is moved on first.
+    Where the foreground is `training` from progress `from_s` on, progress moves first, since what a
+    flow starts at its end depends on it.
     """
     run = job.run
     count = advance(job)
     if count and training:
         done = job.flows[run.foreground].done if run.foreground != NONE else _ended_done(job, count)
         run.progress_s = from_s + done
-    while count and not run.status:  # what one of them starts may take no time either
+    while count and not run.status:  # a flow that one of them starts may end at once as well
         for place in range(count):
             flow = job.ended[place]
             if flow.kind != FOREGROUND:
@@ -75,7 +76,10 @@ def _end(job: Running, flow: Any) -> None:
 
 
 def start_save(job: Running, save: int, taken: Held, writes: float) -> None:
-    """Begin to store what was taken."""
+    """Begin to store a checkpoint in the background.
+
+    `writes`: bytes written, as a share of the transfer's volume.
+    """
     transfer = job.transfers[job.saves[save].transfer]
     place = open_flow(job, SAVING, transfer, transfer.volume * writes + job.saves[save].besides)
     flow = job.flows[place]
@@ -86,7 +90,7 @@ def start_save(job: Running, save: int, taken: Held, writes: float) -> None:
 
 
 def saves_under_way(job: Running, tier: int) -> int:
-    """How many saves to a tier there are in the background."""
+    """Return the number of background saves to a tier."""
     count = 0
     for place in range(job.run.flows):
         flow = job.flows[place]
@@ -95,7 +99,7 @@ def saves_under_way(job: Running, tier: int) -> int:
 
 
 def hold_all(job: Running, progress_s: float) -> bool:
-    """Whether one of the saves under way is a checkpoint of everything that far."""
+    """Return whether a save under way holds all rows at a progress of at least `progress_s`."""
     for place in range(job.run.flows):
         flow = job.flows[place]
         if flow.kind == SAVING and flow.taken_s >= progress_s and job.saves[flow.save].portion == 1:
@@ -104,22 +108,22 @@ def hold_all(job: Running, progress_s: float) -> bool:
 
 
 def abandon_saves(job: Running) -> None:
-    """Give all saves up: nodes that are lost take their parts of each with them."""
+    """Abandon all background saves: lost nodes take their parts of each with them."""
     _abandon(job, SAVING, SAVING)
 
 
 def abandon_all(job: Running) -> None:
-    """Give all up that is under way."""
+    """Abandon all flows."""
     _abandon(job, FOREGROUND, FILLING)
 
 
 def abandon_rebuilding(job: Running) -> None:
-    """Give all rebuilding up; its lists are given back."""
+    """Abandon all rebuilding of lost nodes, and give its lists back."""
     _abandon(job, REPLACING, FILLING)
 
 
 def _abandon(job: Running, least: int, most: int) -> None:
-    """Flows of these kinds."""
+    """Abandon the flows of kinds `least` to `most`."""
     place = 0
     while place < job.run.flows:
         flow = job.flows[place]
@@ -132,7 +136,7 @@ def _abandon(job: Running, least: int, most: int) -> None:
 
 
 def _land(job: Running, flow: Any) -> None:
-    """The last byte of a save is there."""
+    """Make a save usable whose last byte is stored, or repeat or skip a failed one (rule 31)."""
     save = job.saves[flow.save]
     taken = state.under_way(flow)
     if not attempts.save_is_void(job, save, flow.began_s):
@@ -151,7 +155,7 @@ def _land(job: Running, flow: Any) -> None:
 
 
 def rebuilding(job: Running) -> bool:
-    """Whether nodes are replaced and filled while the job trains on."""
+    """Return whether nodes are being replaced or filled while the job trains."""
     for place in range(job.run.flows):
         if job.flows[place].kind >= REPLACING:
             return True
@@ -159,7 +163,7 @@ def rebuilding(job: Running) -> bool:
 
 
 def join_down(job: Running, to: int) -> None:
-    """Add all that are being rebuilt."""
+    """Add all nodes that are being rebuilt to a list."""
     for place in range(job.run.flows):
         flow = job.flows[place]
         if flow.kind >= REPLACING:
@@ -167,7 +171,10 @@ def join_down(job: Running, to: int) -> None:
 
 
 def rebuild(job: Running, hit: int, placed: int, answer: int, delay_s: float) -> None:
-    """Replace and fill the lost nodes while the job trains on; fill those that are placed."""
+    """Replace and fill lost nodes while the job trains on (rule 13 of docs/semantics.md).
+
+    Nodes of list `hit` wait `delay_s` for machines; servers of list `placed` have theirs, and load.
+    """
     run, lists, servers = job.run, job.lists, job.plan.servers
     if lists[hit][COUNT]:
         down, place = two_lists(job)
@@ -189,7 +196,7 @@ def rebuild(job: Running, hit: int, placed: int, answer: int, delay_s: float) ->
 
 
 def _leave_out(job: Running, of: int, hit: int) -> None:
-    """Leave out the servers that are in the other list."""
+    """Remove from list `of` the servers that are in list `hit`."""
     lists, kept = job.lists, 0
     for i in range(lists[of][COUNT]):
         node = lists[of][FIRST + i]
@@ -200,7 +207,10 @@ def _leave_out(job: Running, of: int, hit: int) -> None:
 
 
 def fill(job: Running, answer: int, down: int, place: int) -> None:
-    """Fill the shards of the servers that are down, of which some have yet to be placed."""
+    """Begin to fill the shards of the servers in list `down`.
+
+    `place`: list of the nodes to place once they are filled.
+    """
     servers = node_lists.server_count(job.lists, down, job.plan.servers)
     found = load(job, job.answers[answer], servers, _FILLED)
     flow = job.flows[open_flow(job, FILLING, found, found.volume)]
@@ -208,7 +218,7 @@ def fill(job: Running, answer: int, down: int, place: int) -> None:
 
 
 def _replaced(job: Running, flow: Any) -> None:
-    """Machines are there: trainers are back, servers are to be filled."""
+    """Let trainers serve again whose machines have come, and begin to fill servers."""
     lists, servers = job.lists, job.plan.servers
     job.run.knows_degraded = False
     down = node_lists.server_count(lists, flow.down, servers)
@@ -224,7 +234,7 @@ def _replaced(job: Running, flow: Any) -> None:
 
 
 def _filled(job: Running, flow: Any) -> None:
-    """Shards are there."""
+    """Let servers serve again whose shards are loaded, unless the load has failed."""
     answer = job.answers[flow.answer]
     if flow.volume and attempts.load_has_failed(job, answer, flow.began_s):
         fill(job, flow.answer, flow.down, flow.place)
@@ -232,13 +242,13 @@ def _filled(job: Running, flow: Any) -> None:
     job.run.knows_degraded = False
     if answer.depth == _LOST:
         state.refill(job, flow.down)
-    # Its age counts from when it serves: until then it is down for every purpose.
+    # A node ages from when it serves: until then it is down for every purpose.
     cursors.replace(job, flow.place)
     forget(job, flow)
 
 
 def two_lists(job: Running) -> tuple[int, int]:
-    """Two lists that nobody uses."""
+    """Take two unused lists."""
     one, other = node_lists.take(job.lists), node_lists.take(job.lists)
     if other == NONE:
         job.run.status = MORE_ROOM
@@ -247,7 +257,7 @@ def two_lists(job: Running) -> tuple[int, int]:
 
 
 def forget(job: Running, flow: Any) -> None:
-    """Nobody needs its lists any more, if it has any."""
+    """Give the lists of a flow back, if it has any."""
     if flow.down != NONE:
         node_lists.give_back(job.lists, flow.down)
         node_lists.give_back(job.lists, flow.place)

@@ -1,4 +1,4 @@
-"""How a run begins, and what it comes to in the end."""
+"""First and last step of a run: reset the job, and write its ledger."""
 
 import math
 from typing import Any
@@ -23,7 +23,7 @@ _VERIFIED = rules.VERIFIED
 
 
 def start(job: Running) -> None:
-    """Have the job at its beginning."""
+    """Reset the job to its beginning."""
     run, plan = job.run, job.plan
     _give_lists_back(job)
     run.held, run.saving, run.handing_over = NONE, NONE, False
@@ -69,9 +69,9 @@ def start(job: Running) -> None:
 
 
 def _give_lists_back(job: Running) -> None:
-    """Those that the run before has left taken."""
+    """Give back the lists that the previous run has left taken."""
     run, lists = job.run, job.lists
-    if run.status != DONE:  # any may be
+    if run.status != DONE:  # the run stopped midway: any list may be taken
         for row in range(node_lists.FIXED, len(lists)):
             node_lists.give_back(lists, row)
         return
@@ -83,7 +83,7 @@ def _give_lists_back(job: Running) -> None:
 
 
 def write(job: Running, ledger: Any) -> None:
-    """Write a finished run into the columns of a ledger."""
+    """Write a finished run into the columns of a ledger, in the order of `Ledger`."""
     run = job.run
     ledger[0], ledger[1] = job.plan.useful_s, run.lost_s
     ledger[2], ledger[3] = job.spent[SAVE], job.spent[LOAD]

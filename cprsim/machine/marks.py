@@ -1,4 +1,7 @@
-"""What is wrong and right with what was trained and saved."""
+"""Marks of what was trained and saved: corrupt, verified, torn.
+
+Rules 34 and 35 of docs/semantics.md.
+"""
 
 from typing import Any
 
@@ -11,7 +14,7 @@ _CORRUPT, _VERIFIED = rules.CORRUPT, rules.VERIFIED
 
 
 def is_corrupt(job: Running) -> bool:
-    """Whether a silent fault is in what was trained."""
+    """Return whether a silent fault is in the trained state, faults until now included."""
     run, draws = job.run, job.draws
     if not draws.silent_count:
         return False
@@ -25,12 +28,12 @@ def is_corrupt(job: Running) -> bool:
 
 
 def is_verified(job: Running) -> bool:
-    """Whether nothing was trained since it was last found that none is."""
+    """Return whether nothing was trained since the last verification that found no fault."""
     return job.run.verified_s == job.run.progress_s
 
 
 def verify(job: Running) -> bool:
-    """Whether none is."""
+    """Verify the trained state; return whether it has no silent fault."""
     if is_corrupt(job):
         return False
     job.run.verified_s = job.run.progress_s
@@ -38,14 +41,14 @@ def verify(job: Running) -> bool:
 
 
 def of_taken(job: Running) -> int:
-    """Those of a checkpoint that is taken now."""
+    """Return the marks of a checkpoint that is taken now."""
     if not job.plan.marked:
         return 0
     return rules.r34_marks(is_corrupt(job), is_verified(job))
 
 
 def stored(job: Running, tier: int, save: Any, taken: int, reads: float) -> int:
-    """Those of what was taken in its place."""
+    """Return the marks of a taken checkpoint once it is stored in a tier."""
     torn, live = job.run.torn and tier == save.tier, _schedule(job, tier).live
     return rules.r35_marks(
         taken, torn, save.alone and reads <= 1.0, job.tiers[tier].last_marks, live
@@ -60,7 +63,7 @@ def _schedule(job: Running, tier: int) -> Any:
 
 
 def put_away(job: Running, tier: int) -> None:
-    """The last one of a tier is one of its older ones from now on."""
+    """Keep the last checkpoint of a tier among its older ones, which are a ring."""
     most, own = job.plan.older, job.tiers[tier]
     if not (most and _schedule(job, tier).keeps_older):
         return
@@ -76,7 +79,7 @@ def put_away(job: Running, tier: int) -> None:
 
 
 def _pop(job: Running, tier: int) -> None:
-    """The last one is of no use: what was before it is what the tier holds."""
+    """Drop the last checkpoint of a tier; the one before it becomes the last."""
     most, own = job.plan.older, job.tiers[tier]
     if not own.kept_count:
         own.last_s = own.last_slowdown_s = own.last_updates_lost = 0.0
@@ -93,7 +96,10 @@ def _pop(job: Running, tier: int) -> None:
 
 
 def fall_back(job: Running, tier: int, verified: bool) -> int:
-    """Hold the last that serves, if need be that was verified; how many were tried before."""
+    """Drop checkpoints of a tier until the last one serves; return how many were loaded for it.
+
+    `verified`: only a verified checkpoint serves. A torn one is found out by loading it.
+    """
     tried = 0
     if tier == NONE:
         return tried
@@ -104,7 +110,10 @@ def fall_back(job: Running, tier: int, verified: bool) -> int:
 
 
 def last_verified(job: Running) -> int:
-    """The tier with the last checkpoint that was verified; none where that is the start."""
+    """Return the tier with the latest verified checkpoint; `NONE` where that is the initial state.
+
+    Of equals the nearest.
+    """
     latest_s, found = 0.0, NONE
     for tier in range(job.plan.schedules):
         verified_s = _last_verified_s(job, tier)
@@ -114,6 +123,7 @@ def last_verified(job: Running) -> int:
 
 
 def _last_verified_s(job: Running, tier: int) -> float:
+    """Return progress of the latest verified checkpoint of a tier, in useful seconds."""
     most, own = job.plan.older, job.tiers[tier]
     if own.last_marks & _VERIFIED:
         return own.last_s
@@ -125,7 +135,7 @@ def _last_verified_s(job: Running, tier: int) -> float:
 
 
 def returned(job: Running, to_s: float, to_marks: int, source: int) -> None:
-    """What was trained is as sound as what the job returns to; newer ones are forgotten."""
+    """Give the job the marks of the checkpoint it returns to; drop checkpoints ahead of it."""
     run = job.run
     run.corrupt = to_marks & _CORRUPT != 0
     run.redone_s += run.progress_s - to_s

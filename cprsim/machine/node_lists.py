@@ -1,32 +1,32 @@
-"""Lists of nodes, in order; servers come before trainers. A row of an array each.
+"""Sorted lists of nodes, one row of an array each; servers come before trainers.
 
-What `cprsim.sim` says with `Hit` and `Loss`: who, and how severe. A row is its length, its
-severity, whether it is taken, and the nodes.
+A row holds its length, its severity, whether it is taken, and the nodes by number: the content of
+a `Hit` or a `Loss`.
 """
 
 from typing import Any, Final
 
 COUNT, SEVERITY, TAKEN, FIRST = range(4)
-#: Rows of a recovery, which are none of the taken ones. `EMPTY` stays so.
+#: Rows reserved for recoveries, which `take` never returns. `EMPTY` stays empty.
 (EMPTY, STRUCK, HIT, LOST, NEW, WAITING, PLACED, DOWN, AWAY, SPARE, WITHDRAWN) = range(11)
 FIXED: Final = 11
 
 
 def clear(lists: Any, to: int) -> None:
-    """Nobody, and as mild as can be."""
+    """Empty a list, and set the mildest severity."""
     lists[to][COUNT] = 0
     lists[to][SEVERITY] = 0
 
 
 def append(lists: Any, to: int, node: int) -> None:
-    """One more at the end."""
+    """Add a node at the end; the caller keeps the order."""
     count = lists[to][COUNT]
     lists[to][FIRST + count] = node
     lists[to][COUNT] = count + 1
 
 
 def copy(lists: Any, to: int, of: int) -> None:
-    """The same nodes, as severe."""
+    """Copy the nodes and the severity of list `of` into list `to`."""
     count = lists[of][COUNT]
     lists[to][COUNT], lists[to][SEVERITY] = count, lists[of][SEVERITY]
     for place in range(FIRST, FIRST + count):
@@ -34,7 +34,7 @@ def copy(lists: Any, to: int, of: int) -> None:
 
 
 def without(lists: Any, to: int, of: int, others: int) -> None:
-    """The nodes of one that are not among the others; `to` may be `of`."""
+    """Set `to` to the nodes of `of` that are not in `others`; `to` may be `of`."""
     count, other_count = lists[of][COUNT], lists[others][COUNT]
     kept = other = 0
     for i in range(count):
@@ -49,7 +49,7 @@ def without(lists: Any, to: int, of: int, others: int) -> None:
 
 
 def join(lists: Any, to: int, others: int) -> None:
-    """Both together, and the worse of what happened to them; duplicates stand once."""
+    """Add the nodes of `others` to `to`, each once, and keep the worse severity."""
     other_count = lists[others][COUNT]
     lists[to][SEVERITY] = max(lists[to][SEVERITY], lists[others][SEVERITY])
     for i in range(other_count):
@@ -57,7 +57,7 @@ def join(lists: Any, to: int, others: int) -> None:
 
 
 def insert(lists: Any, to: int, node: int) -> None:
-    """One more in its place, if it isn't there."""
+    """Add a node in its place, unless the list holds it."""
     count = lists[to][COUNT]
     place = FIRST + count
     while place > FIRST and lists[to][place - 1] > node:
@@ -71,7 +71,7 @@ def insert(lists: Any, to: int, node: int) -> None:
 
 
 def server_count(lists: Any, of: int, servers: int) -> int:
-    """How many of them are servers."""
+    """Return the number of servers in a list, where nodes below `servers` are servers."""
     count = lists[of][COUNT]
     if count and lists[of][FIRST + count - 1] < servers:
         return count
@@ -82,7 +82,7 @@ def server_count(lists: Any, of: int, servers: int) -> int:
 
 
 def holds(lists: Any, of: int, node: int) -> bool:
-    """Whether that node is among them."""
+    """Return whether a list holds a node."""
     low, high = 0, lists[of][COUNT]
     while low < high:
         middle = (low + high) // 2
@@ -94,7 +94,7 @@ def holds(lists: Any, of: int, node: int) -> bool:
 
 
 def take(lists: Any) -> int:
-    """A row that nobody uses; -1 where there is none left."""
+    """Take an unused row; return its number, or -1 where all are in use."""
     for row in range(FIXED, len(lists)):
         if not lists[row][TAKEN]:
             lists[row][TAKEN] = 1
@@ -104,12 +104,12 @@ def take(lists: Any) -> int:
 
 
 def give_back(lists: Any, row: int) -> None:
-    """Nobody uses it any more."""
+    """Mark a row as unused."""
     lists[row][TAKEN] = 0
 
 
 def keep_trainers(lists: Any, to: int, of: int, servers: int) -> None:
-    """Those of a list that are no servers."""
+    """Set `to` to the trainers of `of`."""
     lists[to][COUNT] = 0
     for i in range(lists[of][COUNT]):
         if lists[of][FIRST + i] >= servers:

@@ -1,4 +1,7 @@
-"""Notices of failures: what is announced, and what answers it (semantics 38)."""
+"""Notices of failures, and the save or the drain that answers them.
+
+Rule 38 of docs/semantics.md.
+"""
 
 import math
 
@@ -16,7 +19,7 @@ _ONE, _NODE, _CLUSTER = 1, SEVERITIES.index("node"), rules.CLUSTER
 
 
 def answers(job: Running) -> bool:
-    """Tell what has been announced; whether that is answered, by a save or by draining nodes."""
+    """Announce failures, and begin a save or a drain in answer; return whether one has begun."""
     run, plan = job.run, job.plan
     announce(job)
     if run.drain_by_s < math.inf:
@@ -31,7 +34,10 @@ def answers(job: Running) -> bool:
 
 
 def announce(job: Running) -> None:
-    """Tell what has been announced while training goes on, and wait for what is to be next."""
+    """Announce failures and false alarms that are due, and set a timer for the next.
+
+    Called between phases, so that a notice waits for the end of a save or a recovery.
+    """
     run, plan, coming_s = job.run, job.plan, math.inf
     run.deadline_s, run.drain_by_s = -math.inf, math.inf
     ahead = run.next_s < math.inf and run.next_s != run.told_s
@@ -42,7 +48,7 @@ def announce(job: Running) -> None:
         away = job.lists[WITHDRAWN][COUNT]
         if plan.drains or plan.own or away:
             cursors.look_ahead(job)
-        if away:  # whose failures are their owner's
+        if away:  # failures of withdrawn servers are not the job's (rule 39)
             node_lists.without(job.lists, STRUCK, STRUCK, WITHDRAWN)
         nodes = job.lists[STRUCK][COUNT]
         if nodes or not away:
@@ -57,7 +63,7 @@ def announce(job: Running) -> None:
 
 
 def _drawn(job: Running) -> float:
-    """What the next failure has drawn."""
+    """Return the number, 0 to 1, that decides whether the next failure is announced."""
     run, draws = job.run, job.draws
     number = run.failures + run.absorbed + run.passed
     if number >= draws.notice_count:
@@ -67,7 +73,7 @@ def _drawn(job: Running) -> float:
 
 
 def _alarm_s(job: Running) -> float:
-    """When the next false alarm comes."""
+    """Return when the next false alarm comes, s."""
     run, draws = job.run, job.draws
     if not draws.alarm_count:
         return math.inf
@@ -78,7 +84,10 @@ def _alarm_s(job: Running) -> float:
 
 
 def _tell(job: Running, deadline_s: float, nodes: int, severity: int, alarm: int) -> None:
-    """Take note of a deadline: of the struck, or that of a false alarm."""
+    """Pass a notice to the controller, or set the deadlines of the save and the drain.
+
+    The notice is about the nodes in `STRUCK`, or about false alarm number `alarm`.
+    """
     run, plan = job.run, job.plan
     if plan.own:
         job.outside.noticed(deadline_s, alarm)
@@ -106,7 +115,10 @@ def _wait_until(job: Running, next_s: float) -> None:
 
 
 def drained(job: Running) -> None:
-    """Nodes that are to fail have moved to spares: what fails then is past."""
+    """End a drain: the failure at its deadline, if one comes, is masked.
+
+    The timeline still places nodes at the deadline, so that later failures come as without a drain.
+    """
     run, plan, deadline_s = job.run, job.plan, job.run.drain_by_s
     run.phase = TURN
     attempts.take_spares(job, run.drained_nodes, plan.reschedule_s)

@@ -1,6 +1,6 @@
-"""The phases of a run: what each is, and what its time is charged to.
+"""Phases of a run, and the cause that the seconds of each are charged to.
 
-What happens where one has ended, or where a failure has struck before that, stands in `step.py`.
+`step.py` has the transitions: what follows when a phase ends, or when a failure interrupts it.
 """
 
 from typing import Final
@@ -17,50 +17,50 @@ from cprsim.machine.codes import (
     VERIFY,
 )
 
-#: Training, until a save is due or something else is next.
+#: Training, until a save is due or another action is next.
 TRAINING: Final = 0
 #: A blocking save.
 BLOCKING_SAVE: Final = 1
-#: The snapshot of a save that goes on in the background.
+#: The snapshot that a background save takes while training waits.
 SNAPSHOT: Final = 2
 #: The verification before a save, or before the end.
 VERIFYING: Final = 3
-#: Noticing a failure.
+#: Detecting a failure.
 DETECTING: Final = 4
-#: Waiting for machines in place of those that are lost.
+#: Waiting for replacement machines.
 ARRIVING: Final = 5
-#: Until others serve for the lost nodes.
+#: Other nodes take over from the lost ones.
 TAKING_OVER: Final = 6
-#: Starting all processes again in a recovery.
+#: Restarting all processes in a recovery.
 RESTARTING: Final = 7
-#: Loading what was lost.
+#: Loading lost state.
 LOADING: Final = 8
-#: Waiting at the end for a save in the background.
+#: Waiting at the end of the job for a background save.
 AWAITING: Final = 9
-#: Moving nodes that are to fail to spares.
+#: Moving nodes whose failure is announced to spare machines.
 DRAINING: Final = 10
-#: Moving the rows of servers that are withdrawn to the others.
+#: Moving the rows of servers that leave to the remaining servers.
 MOVING_ROWS: Final = 11
-#: Until the others serve for those.
+#: The remaining servers take over those rows.
 LEAVING: Final = 12
-#: Waiting for an allocation of nodes.
+#: Waiting for the nodes of an allocation.
 GETTING_NODES: Final = 13
-#: Starting on them.
+#: Starting processes on these nodes.
 STARTING: Final = 14
-#: Loading there what the last allocation has saved.
+#: Loading the last save of the previous allocation.
 LOADING_ANEW: Final = 15
-#: Ending an allocation.
+#: Shutting down at the end of an allocation.
 GIVING_BACK: Final = 16
-#: Ending the job.
+#: Shutting down at the end of the job.
 ENDING: Final = 17
-#: What is next has to be decided; takes no time, as all phases from here on.
+#: The next action has to be decided. This phase and all later ones take no time.
 TURN: Final = 18
-#: What a failure had cut into goes on, if it still counts.
+#: An interrupted save or verification resumes, if it still counts.
 HELD: Final = 19
-#: All is over.
+#: The run is over.
 OVER: Final = 20
 
-#: What the time of each is charged to.
+#: The cause that each phase with a duration is charged to, by number of the phase.
 CAUSE_OF: Final = (
     *(TRAIN, SAVE, STALL, VERIFY, DETECT, RESCHEDULE, RESCHEDULE, START, LOAD, SAVE, RESCHEDULE),
     *(LOAD, RESCHEDULE, RESCHEDULE, START, LOAD, SHUTDOWN, SHUTDOWN),

@@ -1,4 +1,7 @@
-"""Recoveries: who is set back, who is waited for, what is loaded, who is replaced meanwhile."""
+"""Recoveries: detect a failure, wait for replacements, load, and train on.
+
+Rules 7 to 13 of docs/semantics.md. Depths: no rollback, the lost shards alone, the whole job.
+"""
 
 from cprsim.contract import rules
 from cprsim.machine import (
@@ -40,15 +43,15 @@ from cprsim.machine.phases import ARRIVING, DETECTING, HELD, LOADING, RESTARTING
 from cprsim.machine.rows import Running
 from cprsim.machine.work import begin, wait
 
-_RELOADED = 0  # room for what is loaded
+_RELOADED = 0  # row of `job.rated` for the load
 _NONE, _LOST, _ALL = (rules.NONE, rules.LOST, rules.ALL)
 
 
 def strike(job: Running) -> None:
-    """Begin a recovery from the failure at this instant, if it takes anybody of the job."""
+    """Begin a recovery from the failure at this instant, unless it hits no node of the job."""
     job.run.depth = _NONE
     if waiting.strike(job):
-        node_lists.clear(job.lists, WAITING)  # nodes that are waited for, or that load
+        node_lists.clear(job.lists, WAITING)  # nodes waited for, or loading
         job.run.deepest = NONE
         _fail(job)
     else:
@@ -56,7 +59,7 @@ def strike(job: Running) -> None:
 
 
 def return_to_verified(job: Running) -> None:
-    """A silent fault was found: the job returns to the last checkpoint that was verified."""
+    """Return the job to its last verified checkpoint after a silent fault (rule 34)."""
     run, tier = job.run, marks.last_verified(job)
     number = job.plan.last_return if tier == NONE else job.whole[job.plan.returns + tier]
     _fall_back(job, job.answers[number].source, True)
@@ -64,12 +67,12 @@ def return_to_verified(job: Running) -> None:
         node_lists.clear(job.lists, row)
     _return(job, number)
     run.deepest, run.depth = number, _ALL
-    run.resumes = False  # nothing has failed
+    run.resumes = False  # no node has failed, so failures were never stopped
     load(job, LOADING, 0)
 
 
 def _fail(job: Running) -> None:
-    """Set back who has to return, and notice the failure; machines set out then."""
+    """Roll back as the answer says, and begin detection; replacement machines set out after it."""
     run, plan, lists = job.run, job.plan, job.lists
     attempts.failure(job)
     job.outside.failure()
@@ -97,7 +100,7 @@ def _fail(job: Running) -> None:
 
 
 def noticed(job: Running) -> None:
-    """A part of the noticing is over."""
+    """Continue after a part of the detection."""
     run = job.run
     if not waiting.waited(job):
         return
@@ -111,7 +114,7 @@ def noticed(job: Running) -> None:
 
 
 def arrived(job: Running) -> None:
-    """A part of the waiting is over."""
+    """Continue after a part of the wait for machines."""
     if not waiting.waited(job):
         return
     if job.run.struck_again:
@@ -121,7 +124,7 @@ def arrived(job: Running) -> None:
 
 
 def taken_over(job: Running) -> None:
-    """The others serve for the lost nodes: the job trains on, once it has loaded what it has to."""
+    """Train on once other nodes serve for the lost ones, or load lost shards to them first."""
     if job.answers[job.run.deepest].regrows:
         _reload(job)
     else:
@@ -130,7 +133,7 @@ def taken_over(job: Running) -> None:
 
 
 def _reload(job: Running) -> None:
-    """Start again where processes have to be, and load what was lost."""
+    """Restart processes where the answer needs it (rule 36), and load what was lost."""
     run, plan = job.run, job.plan
     if plan.during_recovery and not run.goes_on:
         cursors.resume(job)
@@ -144,7 +147,7 @@ def _reload(job: Running) -> None:
 
 
 def started_again(job: Running) -> None:
-    """All processes are up again."""
+    """Load what was lost once all processes are up again."""
     starts.warmed(job)
     _load_lost(job)
 
@@ -154,7 +157,7 @@ def _load_lost(job: Running) -> None:
 
 
 def struck_again(job: Running) -> None:
-    """A failure strikes before training goes on, or takes nobody that the job has."""
+    """Handle a failure during a restart or a load: recover again, or continue if it hits none."""
     run = job.run
     left, phase = run.volume - run.done, run.phase
     if waiting.strike(job):
@@ -166,7 +169,7 @@ def struck_again(job: Running) -> None:
 
 
 def load(job: Running, phase: int, servers: int) -> None:
-    """Begin to load what the deepest of the rollbacks needs."""
+    """Begin the load that the deepest rollback of this recovery needs."""
     run, answer = job.run, job.answers[job.run.deepest]
     found = transfer_of(job, answer, servers, _RELOADED)
     run.load_s, run.load_volume = run.now, found.volume
@@ -176,7 +179,7 @@ def load(job: Running, phase: int, servers: int) -> None:
 
 
 def loads_again(job: Running) -> bool:
-    """Whether a load that has come to its end was in vain, and has begun again."""
+    """Return whether a load that has ended has failed, and begin it again if so (rule 32)."""
     run, found = job.run, job.rated[_RELOADED]
     if not run.volume or not attempts.load_has_failed(job, job.answers[run.deepest], run.load_s):
         return False
@@ -186,7 +189,7 @@ def loads_again(job: Running) -> bool:
 
 
 def loaded(job: Running) -> None:
-    """What was lost is there, unless the load was in vain."""
+    """Train on once a load has succeeded."""
     if loads_again(job):
         return
     if job.run.resumes:
@@ -195,7 +198,7 @@ def loaded(job: Running) -> None:
 
 
 def _resume(job: Running) -> None:
-    """Training goes on, or what was held."""
+    """Resume the schedules, then training or the interrupted save."""
     schedules.resume(job, job.run.depth == _ALL)
     _trains(job)
 
@@ -208,10 +211,17 @@ def _trains(job: Running) -> None:
 
 
 def _take_stock(job: Running) -> None:
-    """Lists of who is hit, who is newly down, who is waited for, and who is down in all."""
+    """Update the lists of a recovery from the failure in `STRUCK`.
+
+    - `HIT`: nodes hit, which need machines. `LOST`: of these, nodes with state to lose.
+    - `NEW`: of these, nodes that the recovery does not wait for yet.
+    - `WAITING`: all nodes that the recovery waits for or loads. `PLACED`: of these, nodes whose
+      machines have come. `AWAY`: nodes whose machines are on their way.
+    - `DOWN`: all nodes that are down, those being rebuilt in the background included.
+    """
     run, lists = job.run, job.lists
     others = run.comings + run.flows + lists[WAITING][COUNT] + lists[WAITING][SEVERITY]
-    if not others:  # the common case, and quick
+    if not others:  # fast path of the common case
         for row in (HIT, LOST, NEW, WAITING, DOWN):
             node_lists.copy(lists, row, STRUCK)
         node_lists.clear(lists, PLACED)
@@ -221,7 +231,7 @@ def _take_stock(job: Running) -> None:
     node_lists.without(lists, HIT, STRUCK, AWAY)
     node_lists.clear(lists, DOWN)
     join_down(job, DOWN)
-    node_lists.without(lists, LOST, HIT, DOWN)  # what is being rebuilt has no more to lose
+    node_lists.without(lists, LOST, HIT, DOWN)  # nodes being rebuilt have nothing to lose (rule 14)
     node_lists.without(lists, NEW, LOST, WAITING)
     node_lists.without(lists, PLACED, WAITING, AWAY)
     node_lists.without(lists, PLACED, PLACED, DOWN)
@@ -231,7 +241,7 @@ def _take_stock(job: Running) -> None:
 
 
 def _note(job: Running, answer: int) -> None:
-    """What sequences of saves have to know of an answer."""
+    """Record what sequences of saves need to know of an answer."""
     run, lists = job.run, job.lists
     run.source = job.answers[answer].source
     run.answered = answer
@@ -239,7 +249,10 @@ def _note(job: Running, answer: int) -> None:
 
 
 def set_back(job: Running, number: int) -> None:
-    """Return who has to return to a checkpoint; `NEW` have just lost their state."""
+    """Roll back the job or the lost shards, as an answer says.
+
+    Servers in `NEW` have just lost their state.
+    """
     answer = job.answers[number]
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
     if job.plan.torn and rules.r35_is_read(answer.depth, answer.has_healthy, servers):
@@ -248,7 +261,7 @@ def set_back(job: Running, number: int) -> None:
 
 
 def _fall_back(job: Running, tier: int, corrupt: bool) -> None:
-    """Leave out what can't be returned to; it is loaded before that is known of torn ones."""
+    """Drop checkpoints that can't be returned to; torn ones are loaded before that is known."""
     torn = marks.fall_back(job, tier, corrupt)
     job.run.torn_loads += torn
     if torn or corrupt:
@@ -256,7 +269,7 @@ def _fall_back(job: Running, tier: int, corrupt: bool) -> None:
 
 
 def _return(job: Running, number: int) -> None:
-    """Set back whom the answer does, and give saves up that lack a part then."""
+    """Roll back as an answer says, and abandon saves that then lack a part (rule 9)."""
     answer = job.answers[number]
     if answer.depth == _ALL:
         state.roll_back(
@@ -271,7 +284,7 @@ def _return(job: Running, number: int) -> None:
 
 
 def _train_on(job: Running) -> None:
-    """Have the lost nodes rebuilt while the others go on, once they have taken over."""
+    """Rebuild lost nodes in the background, and let the other nodes take over (rule 13)."""
     run, lists, answer = job.run, job.lists, job.answers[job.run.deepest]
     last = run.comings - 1
     for place in range(last):
@@ -286,9 +299,9 @@ def _train_on(job: Running) -> None:
 
 
 def take_over_rebuilding(job: Running) -> float:
-    """A restart of the whole job waits for the nodes that were being rebuilt as well.
+    """Let a restart of the whole job wait for the nodes that are being rebuilt as well.
 
-    Returns how long those still have to be waited for; `HIT` are all to be replaced.
+    Returns how long their machines still take, s. `HIT` then has all nodes to be replaced.
     """
     run, lists, longest_s = job.run, job.lists, 0.0
     node_lists.copy(lists, WAITING, DOWN)

@@ -1,4 +1,4 @@
-"""Plans and runs as rows of numbers; a row names those of other tables by their places."""
+"""Rows of numbers for plans and runs; a row refers to rows of other tables by their places."""
 
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -19,7 +19,7 @@ Four = Annotated[list[float], 4]
 
 
 class Row:
-    """Numbers by name. The compiled engine has records of the same columns in its place."""
+    """Numbers by name; the compiled engine has records of the same columns instead."""
 
     def __init__(self, **values: Any) -> None:
         kind = type(self)
@@ -29,20 +29,20 @@ class Row:
         self.__dict__.update(values)
 
     def become(self, other: "Row") -> None:
-        """Take over all numbers of another."""
+        """Copy all numbers of another row."""
         for name, value in other.__dict__.items():
             setattr(self, name, value.copy() if isinstance(value, list) else value)
 
 
 class TransferRow(Row):
-    """What is to be moved (`cprsim.job.transfer.Transfer`)."""
+    """A transfer (`cprsim.job.transfer.Transfer`)."""
 
-    # How much, and how fast at most: by its cap, and with the links to itself.
+    # Bytes or seconds; their largest rate per second: by its cap, and with free links.
     volume: float = 0.0
     cap: float = 0.0
     limit: float = 0.0
 
-    # Its weight by its unit; whether it is on any link, and what it takes of each for one of it.
+    # Weight per unit; whether it draws on links, and units of each link per unit of volume.
     share: float = 0.0
     linked: bool = False
     uses: Six
@@ -51,22 +51,23 @@ class TransferRow(Row):
 class SaveRow(Row):
     """A save (`cprsim.contract.Save`)."""
 
-    # Numbers of its tier and its transfer; where in `real` what it leaves stands, and how many.
+    # Tier and transfer, by number; place in `real` of the updates that it leaves unsaved after 1,
+    # 2, ... saves, in useful seconds (rule 25), and their count.
     tier: int = 0
     transfer: int = 0
     unsaved: int = 0
     unsaved_count: int = 0
 
-    # Whether training waits for its end; whether a void one is tried again, and can be void at all;
-    # whether it counts on no other.
+    # Whether training waits for its end; whether a failed save is tried again; whether it can fail;
+    # whether it leaves no rows to other saves.
     blocking: bool = False
     tries_again: bool = False
     can_be_void: bool = False
     alone: bool = False
 
-    # Share of the rows; what returning to it reads; what it writes to the store and to peers, in
-    # full checkpoints; what it holds training up for in the background; volume beside its share of
-    # the transfer.
+    # Share of the rows; bytes that a load reads, and bytes written to the store and to peers, in
+    # full checkpoints; seconds that training waits for the snapshot of a background save; volume
+    # added to each save, whatever its size.
     portion: float = 0.0
     reads: float = 0.0
     stored: float = 0.0
@@ -76,19 +77,20 @@ class SaveRow(Row):
 
 
 class ScheduleRow(Row):
-    """When saves to a tier are due (`cprsim.contract.Schedule`), and its chain."""
+    """A schedule of saves to one tier (`cprsim.contract.Schedule`), and its chain."""
 
-    # Useful seconds between two of them, at first and later.
+    # Useful seconds between two saves: the current plan, and the first period.
     period_s: float = 0.0
     first_period_s: float = 0.0
 
-    # How many may be under way; the save; where in `whole` its chain stands, and how many links.
+    # Largest number of saves under way; the save; place of the chain in `whole`, and its links.
     most: int = 0
     save: int = 0
     chain: int = 0
     links: int = 0
 
-    # Whether its saves and training never meet; whether its tier keeps older ones, or is live.
+    # Whether its saves and training never slow each other; whether its tier keeps older
+    # checkpoints; whether the tier is live: copies that train along, in which no mark lasts.
     beside: bool = False
     keeps_older: bool = False
     live: bool = False
@@ -97,50 +99,52 @@ class ScheduleRow(Row):
 class AnswerRow(Row):
     """An answer to a loss (`cprsim.contract.Recover`)."""
 
-    # How deep the rollback is; the tiers that are returned to, and that nodes which are up return
-    # to.
+    # Depth of the rollback; tier that lost nodes return to, and tier that nodes which are up return
+    # to; whether the job returns to a mirror.
     depth: int = 0
     source: int = 0
     healthy: int = 0
     has_healthy: bool = False
     mirrored: bool = False
 
-    # Transfers: a useful second meanwhile; a load where no server, and where one, is down; what
-    # each other one takes of the store; the answer by which replacements are filled.
+    # Transfers: a useful second while nodes are down; a load where no server and where one server
+    # is down; units of the store per unit of volume for each further server. The answer by which
+    # replacements are filled.
     training: int = 0
     nothing: int = 0
     load: int = 0
     each: float = 0.0
     fills: int = 0
 
-    # Whether the rest trains on; shards are made anew; loads can fail; others take over until
-    # replacements are there; all processes start again.
+    # Whether the other nodes train on; lost shards come from copies or parities; loads can fail;
+    # other servers serve the lost shards until replacements come; all processes restart.
     keep: bool = False
     made_anew: bool = False
     can_fail: bool = False
     regrows: bool = False
     starts_again: bool = False
 
-    # Shards that are read for a lost one; seconds to take over, and until others serve.
+    # Shards read for each lost shard; seconds to put a replacement into its place; seconds until
+    # other nodes have taken over.
     reads: float = 0.0
     takeover_s: float = 0.0
     pause_s: float = 0.0
 
 
 class CaseRow(Row):
-    """Losses that have an answer (`cprsim.contract.Case`)."""
+    """A set of losses and their answer (`cprsim.contract.Case`)."""
 
-    # The answer; bits of severities.
+    # The answer; severities, one bit each.
     answer: int = 0
     severities: int = 0
 
-    # Where in `whole` the sets of servers stand of which one must be down as a whole; how many each
-    # server has, and of how many.
+    # Place in `whole` of the sets of servers, one of which must be down entirely; number of sets
+    # of each server, and servers in each set.
     sets: int = 0
     count: int = 0
     width: int = 0
 
-    # How many are down.
+    # Bounds on the numbers of servers and trainers that are down.
     least_servers: float = 0.0
     most_servers: float = 0.0
     least_trainers: float = 0.0
@@ -150,35 +154,35 @@ class CaseRow(Row):
 class PlanRow(Row):
     """A plan and its job."""
 
-    # Nodes, and leaves of the tree of their lives; spare machines; where failures come from.
+    # Servers, all nodes, leaves of the tree of their lives; spare machines; source of failures.
     servers: int = 0
     nodes: int = 0
     leaves: int = 0
     spares: int = 0
     source: int = 0
 
-    # Numbers of its first schedule and case, and how many.
+    # First schedule and first case, by number, and their counts.
     schedules: int = 0
     first_schedule: int = 0
     cases: int = 0
     first_case: int = 0
 
-    # The last save, and how many may be under way; the transfer of a useful second; bits of links
-    # that what is under way may fill.
+    # The last save of a job, and how many saves to its tier may be under way; the transfer of a
+    # useful second; links that flows may fill, one bit each.
     last_save: int = 0
     most_last: int = 0
     last_mirrored: bool = False
     training: int = 0
     tight: int = 0
 
-    # Whether it has a controller of its own, nothing slows it, saves and training take turns or go
-    # beside each other.
+    # Whether the policy's own code decides; whether training runs at full speed; which fast path
+    # fits: `turns.py`, `beside.py`.
     own: bool = False
     unslowed: bool = False
     in_turn: bool = False
     beside: bool = False
 
-    # What holds of the job.
+    # The job: useful seconds, its options, and seconds of detection and of rescheduling.
     useful_s: float = 0.0
     nearly_done_s: float = 0.0
     final_save: bool = False
@@ -189,44 +193,48 @@ class PlanRow(Row):
     delay_s: float = 0.0
     reschedule_s: float = 0.0
 
-    # Shares of updates, of all and of what saves leave: where in `real` they stand.
+    # Share of all updates that a shard makes in a useful second. Places in `real` of the shares of
+    # each shard: of all updates, and of the updates that saves leave.
     per_shard: float = 0.0
     updates: int = 0
     uneven: bool = False
     left: int = 0
     uneven_left: bool = False
 
-    # The mirror: seconds of a step, and how many it is behind.
+    # The mirror: seconds of a step, and the number of steps that it is behind.
     step_s: float = 0.0
     behind: float = 0.0
 
-    # What can be in vain: chances, outages, torn checkpoints and whether saves are checked for it.
+    # Probabilities that a save fails, that a load fails, that a save is torn; whether the store
+    # has outages; whether saves are checked for being torn.
     save_fails: float = 0.0
     load_fails: float = 0.0
     torn: float = 0.0
     has_outages: bool = False
     checksum: bool = False
 
-    # Whether checkpoints are marked, and how many older ones a tier keeps.
+    # Whether checkpoints have marks (rule 34), and how many a tier keeps before its last.
     marked: bool = False
     older: int = 0
 
-    # Verification: how often, for how long; answers by tier that return to a verified one.
+    # Verification: saves between two, and seconds; place in `whole` of the answers that return to a
+    # verified checkpoint of each tier; the one that returns to the initial state.
     verifies: bool = False
     verify_every: int = 0
     verify_s: float = 0.0
     returns: int = 0
     last_return: int = 0
 
-    # Which save comes next: the sequence, and its interval.
+    # The sequence that chooses saves, and its interval in useful seconds.
     sequence: int = 0
     interval_s: float = 0.0
 
-    # Growing intervals.
+    # Growing intervals: useful seconds added, and the overhead of a save above which they are.
     more_s: float = 0.0
     max_overhead: float = 0.0
 
-    # Learned ones: what is believed at first, and what partial recovery gains.
+    # Learned intervals: prior MTBF, its weight in failures, prior cost of a save; partial recovery:
+    # its interval in MTBFs, the seconds it spares, and the two answers to choose from.
     prior_mtbf_s: float = 0.0
     prior_weight: float = 0.0
     prior_save_s: float = 0.0
@@ -235,20 +243,22 @@ class PlanRow(Row):
     partial_answer: int = 0
     full_answer: int = 0
 
-    # Rotations of experts.
+    # Rotations of experts: their count, place of their saves in `whole`, servers, and the updates
+    # lost above which the next rotation is taken, in useful seconds.
     rotations: int = 0
     rotations_at: int = 0
     rotation_servers: int = 0
     limit_s: float = 0.0
 
-    # Differences: variant, sizes, and points of the share that is modified.
+    # Differences: variant; sizes of a baseline and of the tracked rows, in full checkpoints; place
+    # in `real` and number of the points of the modified share.
     variant: int = 0
     whole: float = 0.0
     rows: float = 0.0
     at: int = 0
     points: int = 0
 
-    # Starts and allocations; the answer that is loaded in the next.
+    # Starts; allocations, in seconds; the answer by which the next allocation loads.
     starts: bool = False
     cache_on_node: bool = False
     start_costs: Four
@@ -257,11 +267,11 @@ class PlanRow(Row):
     stop_s: float = 0.0
     hands_over: int = 0
 
-    # Windows in which servers are withdrawn: how many, and where in `real`.
+    # Windows in which servers are withdrawn: their count, and place in `real`.
     windows: int = 0
     windows_at: int = 0
 
-    # Notices: how long before, of what share; what answers them.
+    # Notices: seconds ahead, share of failures announced; the save or the drain in answer.
     notices: bool = False
     lead_s: float = 0.0
     recall: float = 0.0
@@ -270,19 +280,19 @@ class PlanRow(Row):
     drains: bool = False
     drain_s: float = 0.0
 
-    # Capacities of the links.
+    # Capacities of the links, in bytes per second.
     capacity: Six
 
 
 class DrawsRow(Row):
-    """What one run draws: places in `numbers` and `choices`, and how many there are."""
+    """Random numbers of one run: places in `numbers` and `choices`, and counts."""
 
-    # Gaps or instants of failures; the time after which a log comes again.
+    # Gaps or instants of failures, s; seconds after which a log repeats.
     gaps: int = 0
     gap_count: int = 0
     circle_s: float = 0.0
 
-    # Whom each takes down: drawn by kind, or told.
+    # Nodes hit by each failure: drawn by kind of node, or given by `hits`.
     victims: int = 0
     victim_count: int = 0
     kinds: int = 0
@@ -291,28 +301,29 @@ class DrawsRow(Row):
     per_trainers: int = 0
     hits: int = 0
 
-    # How severe each is.
+    # Severity of each failure.
     severities: int = 0
     severity_count: int = 0
 
-    # Lives of nodes by generation.
+    # Lives of nodes, s, by generation of the node.
     lives: int = 0
     life_count: int = 0
     life_stride: int = 0
 
-    # Bursts, and whom they take down.
+    # Instants of bursts, s, and the nodes that they hit.
     bursts: int = 0
     burst_count: int = 0
     burst_nodes: int = 0
     burst_width: int = 0
 
-    # Rescheduling delays; starts.
+    # Rescheduling delays, s; parts of starts and shutdowns, s.
     delays: int = 0
     delay_count: int = 0
     starts: int = 0
     start_count: int = 0
 
-    # How saves and loads turn out; when the store is away; silent faults.
+    # Numbers, 0 to 1, that decide whether saves fail, are torn, and loads fail; starts and ends of
+    # outages, s; silent faults, in seconds of training.
     voids: int = 0
     void_count: int = 0
     torn: int = 0
@@ -323,7 +334,7 @@ class DrawsRow(Row):
     silent: int = 0
     silent_count: int = 0
 
-    # Notices and false alarms.
+    # Numbers, 0 to 1, that decide which failures are announced; instants of false alarms, s.
     notices: int = 0
     notice_count: int = 0
     alarms: int = 0
@@ -333,14 +344,14 @@ class DrawsRow(Row):
 class RunRow(Row):
     """The state of one run."""
 
-    # Why it has ended, the clock, when the next failure strikes, and when the next flow ends.
+    # Status; wall clock; instants of the next failure and of the next end of a flow, s.
     status: int = 0
     now: float = 0.0
     next_s: float = 0.0
     next_end_s: float = 0.0
 
-    # What is under way: how much of it, how fast alone, since when, until when, how much is done;
-    # its flow where it may be slowed; progress at its start, and to train to.
+    # The phase: volume, rate on free links, start, end, volume done; its flow where others may slow
+    # it down; progress at its start, and progress to train to.
     phase: int = 0
     volume: float = 0.0
     rate: float = 0.0
@@ -351,10 +362,11 @@ class RunRow(Row):
     from_s: float = 0.0
     to_s: float = 0.0
 
-    # Whether a flow has ended meanwhile, which is news for who trains.
+    # Whether a flow has ended meanwhile, which interrupts training.
     news: bool = False
 
-    # What it has learned and lost, and what it took.
+    # Progress and lost training, s; portion of lost samples; share of updates lost; bytes written
+    # to the store and to peers, in full checkpoints.
     progress_s: float = 0.0
     slowdown_s: float = 0.0
     lost_s: float = 0.0
@@ -363,7 +375,8 @@ class RunRow(Row):
     stored: float = 0.0
     sent: float = 0.0
 
-    # Counts.
+    # Counts: failures, saves, failures masked by the timeline and by the job, saves in a row
+    # without training, failed saves and loads, open flows, failures waiting for machines.
     failures: int = 0
     saves: int = 0
     absorbed: int = 0
@@ -373,14 +386,16 @@ class RunRow(Row):
     flows: int = 0
     comings: int = 0
 
-    # Where it last returned to, and since when shards were set back by themselves.
+    # State that the job last returned to; counter of rollbacks, and its value at that return: a
+    # shard set back since has a later one.
     returned_s: float = 0.0
     returned_slowdown_s: float = 0.0
     returned_updates_lost: float = 0.0
     epoch: int = 0
     back_since: int = 0
 
-    # The save that is under way, since when, and what it writes; what a failure has cut into.
+    # The save that training waits for, its start, bytes written and read in full checkpoints; the
+    # phase that a failure has interrupted, and the rest of its volume.
     saving: int = 0
     hold_s: float = 0.0
     writes: float = 0.0
@@ -388,7 +403,8 @@ class RunRow(Row):
     held: int = 0
     held_left: float = 0.0
 
-    # Verification: progress where it last was, saves since; training in vain; faults so far.
+    # Verification: progress at the last one, saves begun since; training undone by rollbacks, s;
+    # silent faults so far, and whether one is in the state; torn checkpoints yet to be loaded.
     verified_s: float = 0.0
     begun: int = 0
     redone_s: float = 0.0
@@ -397,9 +413,9 @@ class RunRow(Row):
     torn: bool = False
     torn_loads: int = 0
 
-    # The recovery: the deepest answer; whether the others train on, failures go on while it waits,
-    # and the clock of failures starts when it is over; whether another has struck; the wait; the
-    # load.
+    # The recovery: the deepest answer and its depth; whether the other nodes train on; whether
+    # failures strike while it waits; whether the clock of failures starts at its end; whether
+    # another failure has struck; the rest of the wait, s; start and volume of the load.
     deepest: int = 0
     depth: int = 0
     trains_on: bool = False
@@ -410,8 +426,8 @@ class RunRow(Row):
     load_s: float = 0.0
     load_volume: float = 0.0
 
-    # Schedules: progress to train to; the last answer, and how many servers were down; the answer
-    # that was chosen.
+    # Schedules: progress at which a save is due next, and progress to train to now; the last
+    # rollback: its tier, its answer, and servers down; the answer that a sequence has chosen.
     train_s: float = 0.0
     train_to_s: float = 0.0
     source: int = 0
@@ -419,7 +435,8 @@ class RunRow(Row):
     answered_down: float = 0.0
     chosen: int = 0
 
-    # Sequences: what was measured since; turns of the rotation.
+    # Sequences: start of the measurement, and saves and seconds measured; progress at the last
+    # rollback of a rotation, the rotation, and the updates lost in it.
     since_s: float = 0.0
     since_progress_s: float = 0.0
     timed_saves: float = 0.0
@@ -428,21 +445,22 @@ class RunRow(Row):
     rotation: int = 0
     rotation_lost_s: float = 0.0
 
-    # The transfer of a useful second, if it is known.
+    # The transfer of a useful second; whether it is up to date with the nodes that are down.
     training: int = 0
     knows_degraded: bool = False
 
-    # The way through failures.
+    # Failures and bursts passed; whether failures strike; rest of a paused gap, s.
     struck: int = 0
     bursts: int = 0
     running: bool = False
     paused_s: float = 0.0
 
-    # Draws that were used.
+    # Random numbers used: for saves and for loads.
     void: int = 0
     load: int = 0
 
-    # Starts and allocations.
+    # Starts and shutdowns so far; whether the compile cache is warm; whether the job stops; when
+    # it may get nodes, and got them, s; progress at the start of the allocation.
     starts: int = 0
     ends: int = 0
     warm: bool = False
@@ -452,7 +470,8 @@ class RunRow(Row):
     allocation_began_s: float = 0.0
     handing_over: bool = False
 
-    # Notices: deadlines, and what was told.
+    # Notices: instants of the failure last announced and of the next timer, s; progress last
+    # saved; deadlines for a save and for a drain, s; nodes to drain; false alarms so far.
     told_s: float = 0.0
     notice_s: float = 0.0
     stored_s: float = 0.0
@@ -461,31 +480,32 @@ class RunRow(Row):
     drained_nodes: int = 0
     alarms: int = 0
 
-    # Withdrawn servers.
+    # Withdrawn servers: windows passed, whether one is due, the answer without these servers.
     window: int = 0
     leaving: bool = False
     leave: int = 0
 
-    # Room to work in: the levels at which links are full.
+    # Working memory: the levels at which links are full.
     full_at: Six
 
 
 class TierRow(Row):
-    """What a run keeps of each schedule and its tier, and of its save beside training."""
+    """State of a run by schedule, of its tier, and of its save in a fast path (`beside.py`)."""
 
-    # When the next is due, and how many are under way.
+    # Progress at which the next save is due, its period, and saves under way.
     due_s: float = 0.0
     period_s: float = 0.0
     pending: int = 0
 
-    # The last checkpoint: its progress, what that took, what it lacks, what it reads, its marks.
+    # The last checkpoint, with the numbers of `state.Held`.
     last_s: float = 0.0
     last_slowdown_s: float = 0.0
     last_updates_lost: float = 0.0
     last_reads: float = 0.0
     last_marks: int = 0
 
-    # The last full round; since when shards are whole there; what the last save left.
+    # Progress at the last full round, and at which all shards were whole; portions since; epoch of
+    # that; place in `real` of the updates that the last save leaves, and their count.
     whole_s: float = 0.0
     start_s: float = 0.0
     portions: float = 0.0
@@ -493,15 +513,15 @@ class TierRow(Row):
     unsaved: int = 0
     unsaved_count: int = 0
 
-    # Older checkpoints, in a ring.
+    # Older checkpoints, in a ring of rows of `kept`.
     kept_first: int = 0
     kept_count: int = 0
 
-    # Links of the chain that were taken and are stored.
+    # Last links of the chain that were taken, and that are stored.
     taken_link: int = 0
     stored_link: int = 0
 
-    # The save under way beside training.
+    # The background save in a fast path: its order, instants, and content.
     under_way: int = 0
     order: int = 0
     begins_s: float = 0.0
@@ -515,7 +535,7 @@ class TierRow(Row):
 
 
 class KeptRow(Row):
-    """What a tier held before its last."""
+    """A checkpoint that a tier keeps before its last."""
 
     last_s: float = 0.0
     last_slowdown_s: float = 0.0
@@ -529,7 +549,12 @@ class KeptRow(Row):
 
 
 class LinkRow(Row):
-    """A checkpoint in a chain of differences: that is stored, under way, or asked for."""
+    """A checkpoint in a chain of differences: stored, under way, or chosen last.
+
+    `diffs`: differences since the baseline; `total`, `last`: size of all of them and of the last,
+    in baselines. `base_s`, `taken_s`: progress at the baseline and at the checkpoint itself.
+    `reads`, `writes`: bytes, in full checkpoints.
+    """
 
     has_link: bool = False
     diffs: int = 0
@@ -542,16 +567,17 @@ class LinkRow(Row):
 
 
 class FlowRow(Row):
-    """What goes on beside the foreground, or in it where something may slow it."""
+    """A flow in the background, or foreground work that such flows may slow down."""
 
-    # What it is of; of lost nodes the answer, lists of who is down and who has to be placed.
+    # Kind; the save; of lost nodes the answer, and lists of nodes that are down and to be placed.
     kind: int = 0
     save: int = 0
     answer: int = 0
     down: int = 0
     place: int = 0
 
-    # Volume, what is done of it, and the line that it moves on.
+    # Volume, and volume done; since `since_s` it grows from `done_then` at `rate`; largest rate,
+    # share of a full link, end and start.
     volume: float = 0.0
     done: float = 0.0
     done_then: float = 0.0
@@ -562,13 +588,14 @@ class FlowRow(Row):
     ends_at: float = 0.0
     opened_s: float = 0.0
 
-    # Links; while rates are found, whether it still rises, and its rate.
+    # Whether it draws on links, and on which; working memory of `fabric.py`: rate of the flow, and
+    # whether it still rises.
     linked: bool = False
     uses: Six
     rises: bool = False
     taken_rate: float = 0.0
 
-    # What a save holds, and since when it or a load goes on.
+    # Content of a save; start of this try of a save or a load, s.
     writes: float = 0.0
     taken_s: float = 0.0
     taken_slowdown_s: float = 0.0
@@ -579,7 +606,11 @@ class FlowRow(Row):
 
 
 class ComingRow(Row):
-    """Machines on their way: lists of whom they are for, and how long it takes."""
+    """Replacement machines on their way after one failure.
+
+    `hit`, `lost`: lists of the nodes that need machines, and of those with state to lose.
+    `left_s`: seconds until the machines come.
+    """
 
     hit: int = 0
     lost: int = 0
@@ -587,7 +618,11 @@ class ComingRow(Row):
 
 
 class NodeRow(Row):
-    """A node; of a server also when its shard was last set back."""
+    """A node: how often it was replaced and when last; of a server, its last rollback alone.
+
+    `set_back_s`: progress at that rollback. It counts where `back_epoch` is no less than
+    `back_since` of the run: otherwise the whole job has returned to a checkpoint since.
+    """
 
     generation: int = 0
     placed_s: float = 0.0
@@ -596,14 +631,17 @@ class NodeRow(Row):
 
 
 class ShardRow(Row):
-    """Since when a tier holds all of a shard."""
+    """Progress at which a tier last held all of a shard.
+
+    It counts where `epoch` is no less than `tier_since`: otherwise `start_s` of the tier does.
+    """
 
     start_s: float = 0.0
     epoch: int = 0
 
 
 class Running(NamedTuple):
-    """One run under way: its plan, its draws, its state, and room to work in."""
+    """One run under way: its plan, its random numbers, its state, and working memory."""
 
     plan: Any
     schedules: Any
@@ -611,33 +649,33 @@ class Running(NamedTuple):
     transfers: Any
     answers: Any
     cases: Any
-    whole: Any  # int64: sets of servers, orders of saves
-    real: Any  # float64: what saves leave, sizes of differences
+    whole: Any  # int64: sets of servers, chains and rotations of saves, answers by tier
+    real: Any  # float64: updates that saves leave, shares of differences, windows
     draws: Any
-    numbers: Any  # float64, drawn
-    choices: Any  # int32, drawn
+    numbers: Any  # float64: random numbers
+    choices: Any  # int32: random nodes and severities
     run: Any
     tiers: Any
     kept: Any
     links: Any
-    spent: Any
+    spent: Any  # seconds charged to each cause
     flows: Any
-    ended: Any
+    ended: Any  # flows that have just ended
     comings: Any
-    lists: Any  # int32: of nodes (`node_lists.py`)
+    lists: Any  # int32: lists of nodes (`node_lists.py`)
     nodes: Any
     shards: Any
-    tree: Any
-    ready_s: Any
-    rated: Any  # transfers that are made up
-    outside: Any  # who watches it, or decides in it (`cprsim.sim.outside`)
+    tree: Any  # ends of lives of nodes, s (`cursors.py`)
+    ready_s: Any  # instants at which the machines of the pool are ready, in order
+    rated: Any  # transfers derived in the run: loads
+    outside: Any  # observer and controller (`cprsim.sim.outside`)
 
 
 def close_up(rows: Any, place: int, count: int) -> None:  # noqa: ARG001  (records need it)
-    """Leave one of the first `count` rows out; those after it move up."""
+    """Remove row `place` of the first `count` rows; later rows move up."""
     rows.append(rows.pop(place))
 
 
 def part(rows: Any, first: int, count: int) -> Any:
-    """Return so many elements from one on."""
+    """Return `count` elements from place `first` on."""
     return rows[first : first + count]

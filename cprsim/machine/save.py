@@ -1,7 +1,7 @@
-"""Saves: what they hold training up for, after a verification where one is due (semantics 31-35).
+"""Saves: the verification before one, the time training waits, and what follows at its end.
 
-A save or a verification that a failure cuts into is held: it goes on after the recovery, unless the
-whole job was rolled back.
+Rules 31 to 35 of docs/semantics.md. A save or verification that a failure interrupts is held. It
+resumes after the recovery, unless the whole job was rolled back.
 """
 
 import math
@@ -33,7 +33,7 @@ def save(job: Running, number: int) -> None:
 
 
 def verifies(job: Running) -> bool:
-    """Whether what is trained now is verified before it is saved, or the job is over."""
+    """Return whether the trained state is verified before the next save or the end (rule 34)."""
     run, plan = job.run, job.plan
     if not plan.verifies or marks.is_verified(job):
         return False
@@ -41,13 +41,13 @@ def verifies(job: Running) -> bool:
 
 
 def verify(job: Running, number: int) -> None:
-    """Verify what was trained, and save it then, or nothing where `number` is none."""
+    """Begin a verification, which save `number` follows, or no save where `number` is `NONE`."""
     job.run.saving = number
     wait(job, VERIFYING, job.plan.verify_s)
 
 
 def verified(job: Running) -> None:
-    """A verification has come to its end: the save follows, or the job returns to a sound one."""
+    """End a verification: begin the save, or return to the last verified checkpoint."""
     run = job.run
     run.begun = 0
     if not marks.verify(job):
@@ -61,7 +61,7 @@ def verified(job: Running) -> None:
 
 
 def _hold_up(job: Running, number: int) -> None:
-    """Hold training up for a save."""
+    """Hold training for a save: a blocking one's whole time, or a snapshot."""
     run, row = job.run, job.saves[number]
     run.saving, run.hold_s = number, run.now
     if row.blocking:
@@ -72,14 +72,14 @@ def _hold_up(job: Running, number: int) -> None:
 
 
 def cut(job: Running) -> None:
-    """A failure has cut into a save or a verification; the rest of it is held."""
+    """Hold the rest of a save or verification that a failure interrupts, and recover."""
     run = job.run
     run.held, run.held_left = run.phase, run.volume - run.done
     recovery.strike(job)
 
 
 def go_on(job: Running) -> None:
-    """Go on with what was held, after a recovery or where nobody of the job was hit."""
+    """Resume what was held, unless a rollback has made it worthless (rule 9)."""
     run = job.run
     phase, left = run.held, run.held_left
     run.held = NONE
@@ -93,7 +93,7 @@ def go_on(job: Running) -> None:
 
 
 def held_up(job: Running) -> None:
-    """Training may go on, unless the save is void and tried again."""
+    """Resume training after a save or a snapshot, unless a failed save is tried again."""
     run, number = job.run, job.run.saving
     row = job.saves[number]
     run.phase = TURN
@@ -107,7 +107,7 @@ def held_up(job: Running) -> None:
     else:
         state.ended(job, row, run.writes)
         attempts.vain(job, IN_VAIN)
-        if _at_end(job) or row.tries_again:  # without the last one the job isn't over
+        if _at_end(job) or row.tries_again:  # the job can't end without its last save
             _hold_up(job, number)
             return
         schedules.skip(job, number)
@@ -116,7 +116,7 @@ def held_up(job: Running) -> None:
 
 
 def save_the_end(job: Running) -> None:
-    """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
+    """Save, or wait for a save, so that all training is saved before the job ends (rule 4)."""
     run, plan = job.run, job.plan
     tier = job.saves[plan.last_save].tier
     if flows.hold_all(job, run.progress_s) or flows.saves_under_way(job, tier) >= plan.most_last:
@@ -128,5 +128,5 @@ def save_the_end(job: Running) -> None:
 
 
 def _at_end(job: Running) -> bool:
-    """Whether nothing more is trained, or not before the job has other nodes."""
+    """Return whether the job trains no more, or not before it gets other nodes."""
     return job.run.progress_s >= job.plan.useful_s or job.run.stops

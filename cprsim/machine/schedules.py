@@ -1,4 +1,4 @@
-"""Which save is due, and what moves that on: schedules and sequences of saves."""
+"""Schedules and sequences of saves: which save is due, and when the next one is."""
 
 import math
 from typing import Any
@@ -13,7 +13,7 @@ _ROUNDING = rules.ROUNDING
 
 
 def start(job: Running) -> None:
-    """The first save of each schedule is a period away."""
+    """Set the first save of each schedule one period ahead."""
     run, plan = job.run, job.plan
     for i in range(plan.schedules):
         job.tiers[i].period_s = job.schedules[plan.first_schedule + i].first_period_s
@@ -25,7 +25,7 @@ def start(job: Running) -> None:
 
 
 def saved(job: Running, save: Any, stored: bool) -> None:
-    """Training may go on after a save, which is usable if `stored`."""
+    """Move schedules on as training resumes after a save, which is usable already if `stored`."""
     if job.plan.own:
         job.outside.saved(save, stored)
         return
@@ -51,7 +51,7 @@ def saved(job: Running, save: Any, stored: bool) -> None:
 
 
 def landed(job: Running, number: int, save: int) -> None:
-    """The last byte of a background save is stored."""
+    """Move schedules on when the last byte of a background save is stored."""
     if job.plan.own:
         job.outside.landed(save)
         return
@@ -61,7 +61,10 @@ def landed(job: Running, number: int, save: int) -> None:
 
 
 def skip(job: Running, save: Any) -> None:
-    """A void save serves no tier: its own waits for the next, the nearer ones for theirs."""
+    """Move schedules on after a failed save (rule 31).
+
+    Its own tier waits for the next save; nearer tiers stay due.
+    """
     if job.plan.own:
         job.outside.skipped(save)
         return
@@ -71,11 +74,14 @@ def skip(job: Running, save: Any) -> None:
         run.train_s = _next_due_s(job)
     else:
         job.tiers[number].pending -= 1
-    job.tiers[number].taken_link = job.tiers[number].stored_link  # the next is the same link
+    job.tiers[number].taken_link = job.tiers[number].stored_link  # the next save repeats it
 
 
 def unusable(job: Running, tier: int, corrupt: bool) -> None:
-    """The job returns to an older checkpoint of a tier, if it is one, than it holds last."""
+    """Record that the job may return to an older checkpoint than the last of a tier.
+
+    `corrupt`: because of a silent fault (rule 34), and not of a torn checkpoint (rule 35).
+    """
     if job.plan.own:
         job.outside.unusable(tier, corrupt)
         return
@@ -89,7 +95,10 @@ def unusable(job: Running, tier: int, corrupt: bool) -> None:
 
 
 def resume(job: Running, returned: bool) -> None:
-    """Training goes on after a recovery, from a checkpoint if all `returned` to one."""
+    """Move schedules on as training resumes after a recovery.
+
+    `returned`: the whole job returned to a checkpoint.
+    """
     if job.plan.own:
         job.outside.resumed(NONE, False)
         return
@@ -101,7 +110,7 @@ def resume(job: Running, returned: bool) -> None:
 
 
 def handed_over(job: Running, tier: int) -> None:
-    """Training goes on in another allocation, with what was saved to a tier."""
+    """Move schedules on as training resumes in another allocation, from a tier's last save."""
     if job.plan.own:
         job.outside.resumed(tier, True)
         return
@@ -132,7 +141,7 @@ def _go_on(job: Running) -> None:
 
 
 def ask(job: Running) -> int:
-    """The save that is taken now; `NONE` to train, until `train_to_s`."""
+    """Return the save to take now, or `NONE` to train until progress `run.train_to_s`."""
     run, plan = job.run, job.plan
     run.train_to_s = run.train_s
     if run.progress_s < run.train_s:
@@ -151,13 +160,16 @@ def ask(job: Running) -> int:
 
 
 def _due(job: Running) -> int:
-    """The schedule whose save is due and not held back; else sets the progress to train to."""
+    """Return the schedule whose save is due and may begin, or `NONE`.
+
+    Then `run.train_to_s` is the progress to train to.
+    """
     run, plan = job.run, job.plan
-    # Of a single tier that is known, since something is.
+    # With a single tier it is the one that is due, since a save is due.
     at_once_s = math.inf if plan.schedules == 1 else run.progress_s * (1 + _ROUNDING)
     run.train_to_s = math.inf
     for back in range(plan.schedules):
-        i = plan.schedules - 1 - back  # the furthest tier first: it may serve all
+        i = plan.schedules - 1 - back  # the furthest tier first, which may serve all (rule 5)
         tier = job.tiers[i]
         if at_once_s < tier.due_s:
             run.train_to_s = min(run.train_to_s, tier.due_s)
@@ -177,7 +189,7 @@ def _next_due_s(job: Running) -> float:
 
 
 def _measure(job: Running) -> None:
-    """Save less often if the last time was too dear, or as often as what was seen says."""
+    """Adapt the interval to the cost of the last save."""
     run, plan = job.run, job.plan
     trained_s = run.progress_s - run.since_progress_s
     saving_s = run.now - run.since_s - trained_s
@@ -191,7 +203,7 @@ def _measure(job: Running) -> None:
 
 
 def _learn(job: Running) -> None:
-    """Plan the interval anew, and whether recovery is partial, by all that was seen so far."""
+    """Plan the interval, and the choice of recovery, from all measurements so far."""
     run, plan = job.run, job.plan
     mtbf_s = learned.mtbf_seen_s(plan.prior_mtbf_s, plan.prior_weight, run.failures, run.now)
     save_s = learned.save_seen_s(plan.prior_save_s, run.timed_saves, run.saving_s)
@@ -215,14 +227,15 @@ def _next_link(job: Running, number: int) -> int:
 
 def _chain(job: Running, save: Any, number: int, stored: bool) -> None:
     links = job.schedules[job.plan.first_schedule + number].links
-    like = save == _next_link(job, number)  # any other save is whole, like a base
+    like = save == _next_link(job, number)  # any other save holds everything, like a base
     tier = job.tiers[number]
     link = tier.taken_link + 1
     tier.taken_link = link if like and link < links else 0
     if not stored:
         return
     tier.stored_link = tier.taken_link
-    for i in range(number):  # a base of a further tier is one here; a difference is one more here
+    # The save is in nearer tiers as well: a base as a base, a difference as one more difference.
+    for i in range(number):
         last = job.schedules[job.plan.first_schedule + i].links - 1
         nearer = job.tiers[i]
         nearer.taken_link = min(nearer.taken_link + 1, last) if tier.taken_link else 0
@@ -230,7 +243,7 @@ def _chain(job: Running, save: Any, number: int, stored: bool) -> None:
 
 
 def _return(job: Running, void: int) -> None:
-    """Tiers that were filled anew hold a base; saves that were void are in no chain."""
+    """Give refilled tiers a base, and drop abandoned saves from chains."""
     run, plan = job.run, job.plan
     source = plan.schedules if run.source == NONE else run.source
     saved_there = run.source != NONE and job.tiers[run.source].stored_link != NONE
@@ -257,7 +270,7 @@ def _left_s(job: Running, number: int, saves: float) -> float:
 
 
 def _count(job: Running) -> None:
-    """Add what the saves had left of the experts that the job has returned to."""
+    """Add the updates lost by experts in a rollback; above the limit, take the next rotation."""
     run, plan = job.run, job.plan
     answer = job.answers[run.answered]
     saves = max(run.progress_s - run.turned_s, 0.0) / plan.interval_s

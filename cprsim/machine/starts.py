@@ -1,4 +1,7 @@
-"""Starts and ends: what they take, and whether the compile cache is warm (semantics 36)."""
+"""Starts and shutdowns: their duration, and whether the compile cache is warm.
+
+Rule 36 of docs/semantics.md.
+"""
 
 from cprsim.contract import rules
 from cprsim.machine.codes import MORE_STARTS
@@ -11,23 +14,23 @@ _SCHEDULE, _COLD, _WARM, _SHUTDOWN = range(4)
 
 
 def failed(job: Running) -> None:
-    """A failure has struck, and may have taken the compile cache with it."""
+    """Empty the compile cache if the failure in `STRUCK` took it."""
     if job.run.warm:
         job.run.warm = rules.r36_keeps_cache(job.plan.cache_on_node, job.lists[STRUCK][SEVERITY])
 
 
 def stop(job: Running, until_s: float) -> None:
-    """Have the job stop; it gets no nodes before `until_s`."""
+    """Make the job stop; it gets no nodes before `until_s`."""
     job.run.stops, job.run.until_s = True, until_s
 
 
 def scheduled_s(job: Running) -> float:
-    """How long the next start waits until the job has its nodes, s."""
+    """Return how long the next start waits for nodes, s."""
     return _cost(job, job.run.starts, _SCHEDULE)
 
 
 def start(job: Running, phase: int) -> None:
-    """Begin a start: the first in an allocation, or one after a failure."""
+    """Begin a start: the first of an allocation, or one after a failure."""
     run = job.run
     number = run.starts
     run.starts += 1
@@ -42,12 +45,12 @@ def start(job: Running, phase: int) -> None:
 
 
 def warmed(job: Running) -> None:
-    """All processes are up, and what they have compiled is in the cache."""
+    """Mark the compile cache as warm, since all processes are up."""
     job.run.warm = True
 
 
 def give_back(job: Running, phase: int) -> None:
-    """End an allocation: others get its nodes, and what lies on their disks is gone."""
+    """End an allocation: its nodes go, and with them a cache on their own disks."""
     run = job.run
     run.warm = run.warm and not job.plan.cache_on_node
     seconds = 0.0
@@ -58,7 +61,10 @@ def give_back(job: Running, phase: int) -> None:
 
 
 def _cost(job: Running, number: int, part: int) -> float:
-    """A part of the start, or of the end, of that number, s."""
+    """Return the duration of part `part` of a start or shutdown, s.
+
+    `number`: how many starts, or shutdowns, came before it in the run.
+    """
     draws = job.draws
     if not draws.start_count:
         return job.plan.start_costs[part]

@@ -1,4 +1,4 @@
-"""What the job has learned, what of it is safe and where, and what was lost."""
+"""State of training: progress, checkpoints by tier and shard, and updates lost."""
 
 import math
 from typing import Any, NamedTuple
@@ -13,7 +13,12 @@ _START = rules.VERIFIED
 
 
 class Held(NamedTuple):
-    """As `cprsim.sim.state.Checkpoint`."""
+    """The content of a checkpoint.
+
+    `progress_s`: useful seconds. `slowdown_s`: extra seconds that training them took.
+    `updates_lost`: share of all updates. `reads`: bytes that a load reads, in full checkpoints.
+    `marks`: bits of `cprsim.contract.rules`.
+    """
 
     progress_s: float
     slowdown_s: float
@@ -23,20 +28,20 @@ class Held(NamedTuple):
 
 
 def taken(job: Running, reads: float) -> Held:
-    """What a save that starts now will hold."""
+    """Return the content of a save that starts now."""
     run = job.run
     return Held(run.progress_s, run.slowdown_s, run.updates_lost, reads, marks.of_taken(job))
 
 
 def under_way(row: Any) -> Held:
-    """What the save of a flow, or of a tier's row, will hold."""
+    """Return the content of the save in a flow's row or a tier's row."""
     return Held(
         row.taken_s, row.taken_slowdown_s, row.taken_updates_lost, row.taken_reads, row.taken_marks
     )
 
 
 def saved(job: Running, tier: int, mirrored: bool) -> Held:
-    """What the job would return to from that tier; its initial state where nothing is saved."""
+    """Return the checkpoint in a tier that the job would return to, or the job's initial state."""
     if mirrored:
         return _mirrored(job)
     if tier == NONE:
@@ -48,7 +53,10 @@ def saved(job: Running, tier: int, mirrored: bool) -> Held:
 
 
 def usable(job: Running, checkpoint: Held, save: Any, writes: float) -> None:
-    """The last byte of it is stored; a blocking save is in the nearer tiers, too."""
+    """Count a save whose last byte is stored, and make it the last checkpoint of its tiers.
+
+    A blocking save serves the nearer tiers as well (rule 5 of docs/semantics.md).
+    """
     job.run.saves += 1
     ended(job, save, writes)
     for tier in range(0 if save.blocking else save.tier, save.tier + 1):
@@ -56,7 +64,7 @@ def usable(job: Running, checkpoint: Held, save: Any, writes: float) -> None:
 
 
 def ended(job: Running, save: Any, writes: float) -> None:
-    """All of its bytes were written, be it void or not."""
+    """Count the bytes of a save that has ended, failed or not, in full checkpoints."""
     job.run.stored += save.stored * writes
     job.run.sent += save.sent * writes
 
@@ -64,7 +72,7 @@ def ended(job: Running, save: Any, writes: float) -> None:
 def _put(job: Running, tier: int, checkpoint: Held, save: Any) -> None:
     row = job.tiers[tier]
     if checkpoint.progress_s < row.last_s:
-        return  # a newer one was usable before it
+        return  # a newer checkpoint became usable earlier
     own = checkpoint.marks
     if job.plan.marked:
         own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads)
@@ -78,7 +86,7 @@ def _put(job: Running, tier: int, checkpoint: Held, save: Any) -> None:
 
 
 def set_last(job: Running, tier: int, checkpoint: Held, reads: float) -> None:
-    """The last checkpoint that a tier holds."""
+    """Set the last checkpoint that a tier holds."""
     row = job.tiers[tier]
     row.last_s, row.last_slowdown_s = checkpoint.progress_s, checkpoint.slowdown_s
     row.last_updates_lost, row.last_reads = checkpoint.updates_lost, reads
@@ -88,7 +96,10 @@ def set_last(job: Running, tier: int, checkpoint: Held, reads: float) -> None:
 def roll_back(
     job: Running, source: int, mirrored: bool, has_healthy: bool, healthy: int, down: int
 ) -> None:
-    """The whole job returns to the last usable checkpoint of a tier."""
+    """Return the whole job to the last usable checkpoint of a tier (rule 8 of docs/semantics.md).
+
+    Servers in the list `down` load it; where `has_healthy`, the others return to tier `healthy`.
+    """
     run = job.run
     to = saved(job, source, mirrored)
     own_marks = to.marks
@@ -105,10 +116,10 @@ def roll_back(
     run.returned_s, run.returned_slowdown_s = to.progress_s, to.slowdown_s
     run.returned_updates_lost = to.updates_lost
     run.epoch += 1
-    run.back_since = run.epoch  # shards that were set back before are whole again
-    nearer = source != NONE  # a mirror is nearer than all of them
+    run.back_since = run.epoch  # shards that were set back earlier are whole again
+    nearer = source != NONE  # a mirror is nearer than every tier
     for tier in range(job.plan.schedules):
-        # Nearer tiers are filled on the way; none may hold what the job has yet to do again.
+        # Nearer tiers are filled by the load; no tier may hold progress ahead of the job.
         if tier == source:
             _become(job, tier, to, to.reads)
             if has_healthy:
@@ -122,33 +133,36 @@ def roll_back(
 
 
 def _become(job: Running, tier: int, to: Held, reads: float) -> None:
-    """Hold what the job has returned to."""
+    """Make the checkpoint that the job has returned to the last one of a tier."""
     set_last(job, tier, to, reads)
     job.tiers[tier].whole_s, job.tiers[tier].portions = to.progress_s, 0.0
 
 
 def _hold_all(job: Running, tier: int) -> None:
-    """No shard is older there than what it has become."""
+    """Record that the last checkpoint of a tier holds all of every shard."""
     job.run.epoch += 1
     job.tiers[tier].start_s, job.tiers[tier].tier_since = job.tiers[tier].last_s, job.run.epoch
 
 
 def _hold(job: Running, tier: int, down: int) -> None:
-    """Only these servers' rows are no older there than what it has become."""
+    """Record that the last checkpoint of a tier holds all of the shards in `down`."""
     for i in range(node_lists.server_count(job.lists, down, job.plan.servers)):
         shard = job.shards[job.lists[down][FIRST + i] * TIERS + tier]
         shard.start_s, shard.epoch = job.tiers[tier].last_s, job.run.epoch
 
 
 def _tier_start_s(job: Running, tier: int, server: int) -> float:
-    """Progress when a tier last held all of that shard."""
+    """Return progress when a tier last held all of a shard, in useful seconds."""
     shard = job.shards[server * TIERS + tier]
     known = shard.epoch >= job.tiers[tier].tier_since
     return shard.start_s if known else job.tiers[tier].start_s
 
 
 def _whole_s(job: Running, server: int, otherwise_s: float) -> float:
-    """Progress when that shard was last set back, if it was since the job returned."""
+    """Return progress when a shard was last set back, in useful seconds.
+
+    `otherwise_s` where it was not since the whole job last returned to a checkpoint.
+    """
     node = job.nodes[server]
     return node.set_back_s if node.back_epoch >= job.run.back_since else otherwise_s
 
@@ -159,7 +173,10 @@ def _set_back(job: Running, server: int) -> None:
 
 
 def lose(job: Running, servers: int, source: int) -> None:
-    """The shards of these servers alone return to the last usable checkpoint of a tier."""
+    """Return the lost shards alone to the last usable checkpoint of a tier (rule 9).
+
+    Adds to PLS (rule 23) and to the share of updates lost (rule 24).
+    """
     run, per_shard = job.run, job.plan.per_shard
     last_s = job.tiers[source].last_s if source != NONE else 0.0
     lost_s = rules.r23_lost(run.progress_s, job.tiers[source].whole_s if source != NONE else 0.0)
@@ -175,7 +192,7 @@ def lose(job: Running, servers: int, source: int) -> None:
 
 
 def refill(job: Running, servers: int) -> None:
-    """These shards serve again; what was trained while they were down passed them by."""
+    """Let rebuilt shards serve again, and count the updates that they missed as lost (rule 13)."""
     run = job.run
     for i in range(node_lists.server_count(job.lists, servers, job.plan.servers)):
         server = job.lists[servers][FIRST + i]
@@ -185,14 +202,14 @@ def refill(job: Running, servers: int) -> None:
 
 
 def _updates(job: Running, server: int, trained_s: float) -> float:
-    """What this shard learns in so many useful seconds, in seconds of a mean one."""
+    """Return the updates of a shard in `trained_s` useful seconds, in seconds of a mean shard."""
     if not job.plan.uneven:
         return trained_s
     return trained_s * job.real[job.plan.updates + server] * job.plan.servers
 
 
 def _left(job: Running, server: int, mean_s: float) -> float:
-    """What saves leave of this shard, where they leave so much of a mean one."""
+    """Return the updates that saves leave of a shard, where they leave `mean_s` of a mean shard."""
     if not job.plan.uneven_left:
         return mean_s
     return mean_s * job.real[job.plan.left + server] * job.plan.servers
@@ -203,7 +220,10 @@ def _leaves_nothing(job: Running, tier: int) -> bool:
 
 
 def _unsaved_of(job: Running, tier: int, whole_s: float) -> float:
-    """What its saves leave of a shard that was whole at `whole_s`, useful seconds of updates."""
+    """Return the updates that saves of a tier leave of a shard, in useful seconds (rule 25).
+
+    The shard was whole at progress `whole_s`.
+    """
     if _leaves_nothing(job, tier):
         return 0.0
     first = job.tiers[tier].unsaved
@@ -213,7 +233,7 @@ def _unsaved_of(job: Running, tier: int, whole_s: float) -> float:
 
 
 def _stale(job: Running, source: int, has_healthy: bool, healthy: int, down: int) -> float:
-    """Share of updates that the last saves have left of the rows that the job returns to."""
+    """Return the share of all updates that the last saves lack of the rows the job returns to."""
     if source == NONE or _leaves_nothing(job, source):
         return 0.0
     total_s = 0.0
@@ -221,7 +241,7 @@ def _stale(job: Running, source: int, has_healthy: bool, healthy: int, down: int
         tier = source
         if has_healthy and not node_lists.holds(job.lists, down, server):
             tier = healthy
-        # Rows that came back from a nearer tier are as old in this one as they were.
+        # Rows loaded from a nearer tier stay as old in this tier as they were.
         whole_s = _whole_s(job, server, _tier_start_s(job, tier, server))
         if whole_s < job.tiers[tier].last_s:
             total_s += _left(job, server, _unsaved_of(job, tier, whole_s))
@@ -229,7 +249,10 @@ def _stale(job: Running, source: int, has_healthy: bool, healthy: int, down: int
 
 
 def _mirrored(job: Running) -> Held:
-    """The end of the last full step since the job returned, or so many steps before it."""
+    """Return the state that a mirror holds: the end of a full step (rule 8).
+
+    The last full step since the job returned to a checkpoint, or `plan.behind` steps before it.
+    """
     run, plan = job.run, job.plan
     trained_s = run.progress_s - run.returned_s
     steps = math.floor(trained_s / plan.step_s) - plan.behind

@@ -1,7 +1,7 @@
-"""One step of a job: what comes first happens, and what follows from it begins.
+"""One step of a job: advance to the next event, and begin what follows from it.
 
-A job is always in a phase: something takes time, and then it has `ended`, or a failure has `struck`
-before that. What takes no time is over at once.
+A job is always in one phase. The phase either takes its time and ends, or a failure interrupts it.
+A phase that takes no time ends at once.
 """
 
 from cprsim.machine import (
@@ -47,19 +47,19 @@ def start(job: Running) -> None:
 
 
 def happen(job: Running) -> None:
-    """Go on to what comes first, and begin what follows from it."""
+    """Advance to the next event, and begin what follows from it."""
     if work.go_on(job):
         _follow(job)
     _settle_instants(job)
 
 
 def is_under_way(job: Running) -> bool:
-    """Whether the run goes on; it doesn't either where it lacks numbers or room."""
+    """Return whether the run continues; a run that lacks numbers or room does not."""
     return job.run.phase != OVER and not job.run.status
 
 
 def _settle_instants(job: Running) -> None:
-    """Begin one thing after the other until one takes time."""
+    """Begin one phase after the other until one takes time."""
     run = job.run
     while not run.status:
         if run.phase == TURN:
@@ -81,18 +81,18 @@ def _follow(job: Running) -> None:
 
 
 def _struck(job: Running) -> None:
-    """A failure has cut into what was under way, or, of training, news of a flow."""
+    """Handle an interrupted phase: by a failure, or of training by the end of a flow."""
     run, phase = job.run, job.run.phase
     if phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
         save.cut(job)
     elif phase in (LOADING, RESTARTING):
         recovery.struck_again(job)
-    else:  # whoever has the next turn sees to it
+    else:  # the next decision handles the failure
         run.phase = TURN
 
 
 def _ended(job: Running) -> None:
-    """What was under way has come to its end."""
+    """Begin what follows a phase that has ended."""
     run, phase = job.run, job.run.phase
     if phase == TRAINING:  # first, since most are
         run.phase = TURN

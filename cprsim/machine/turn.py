@@ -1,4 +1,4 @@
-"""What is next where nothing is under way: the end, a failure, or what the policy says."""
+"""The next action between phases: the end, a recovery, or what the policy decides."""
 
 from cprsim.contract import rules
 from cprsim.machine import (
@@ -26,11 +26,10 @@ _LOST = rules.LOST
 
 
 def take_turn(job: Running) -> None:
-    """Begin what is next; where it takes no time, it may be over at once."""
+    """Begin the next action; one that takes no time may be over at once."""
     run = job.run
-    if (
-        run.progress_s >= job.plan.useful_s or run.stops
-    ):  # an end and a failure: the end comes first
+    # At the same instant the end comes before a failure (rule 6).
+    if run.progress_s >= job.plan.useful_s or run.stops:
         _near_the_end(job)
     elif run.next_s <= run.now:
         recovery.strike(job)
@@ -41,7 +40,7 @@ def take_turn(job: Running) -> None:
 
 
 def _decide(job: Running) -> None:
-    """Do what the policy says."""
+    """Begin the policy's next action."""
     run, plan = job.run, job.plan
     if plan.own:
         if plan.notices:
@@ -60,7 +59,7 @@ def _decide(job: Running) -> None:
 
 
 def train(job: Running, until_s: float) -> None:
-    """Train until the job's progress is that, or the end."""
+    """Train until progress `until_s`, or to the end of the job."""
     run, plan = job.run, job.plan
     run.idle_saves = 0
     if until_s >= plan.nearly_done_s:
@@ -78,7 +77,7 @@ def train(job: Running, until_s: float) -> None:
 
 
 def _training(job: Running) -> int:
-    """The transfer of a useful second, which takes longer while nodes are down."""
+    """Return the transfer of a useful second, which is slower while nodes are down."""
     run = job.run
     if not run.knows_degraded:
         run.training = job.plan.training
@@ -94,7 +93,7 @@ def _training(job: Running) -> int:
 
 
 def _near_the_end(job: Running) -> None:
-    """Nothing more is trained, or not before the job has other nodes."""
+    """End the job or the allocation, once all training is verified and saved."""
     run, plan = job.run, job.plan
     done = run.progress_s >= plan.useful_s
     over = rules.r4_is_over(plan.final_save or not done, _saved_s(job), run.progress_s)
@@ -114,7 +113,7 @@ def _near_the_end(job: Running) -> None:
 
 
 def _end(job: Running) -> None:
-    """The job is done."""
+    """End a job that has done all its training."""
     _refill(job)
     flows.abandon_all(job)
     if job.plan.starts:
@@ -124,7 +123,7 @@ def _end(job: Running) -> None:
 
 
 def _refill(job: Running) -> None:
-    """Shards that are still down have missed what they will never learn."""
+    """Count the updates that shards still down have missed as lost (rule 13)."""
     for place in range(job.run.flows):
         flow = job.flows[place]
         if flow.kind >= REPLACING and job.answers[flow.answer].depth == _LOST:
@@ -132,6 +131,6 @@ def _refill(job: Running) -> None:
 
 
 def _saved_s(job: Running) -> float:
-    """Progress of the checkpoint that the job ends with."""
+    """Return progress of the checkpoint that the job ends with, in useful seconds."""
     last = job.saves[job.plan.last_save]
     return state.saved(job, last.tier, job.plan.last_mirrored).progress_s

@@ -1,4 +1,4 @@
-"""Training and saves that hold it up, in turn: the most common plans, in few steps."""
+"""A fast path for the most common plans: training and blocking saves in turn."""
 
 from cprsim.contract import rules
 from cprsim.machine import state
@@ -9,9 +9,10 @@ _ROUNDING = rules.ROUNDING
 
 
 def in_turn(job: Running) -> bool:
-    """Train and save in turn, until a failure cuts in or the end is near; whether anything was.
+    """Train and save in turn until a failure interrupts or the end is near.
 
-    The common case, in as few steps as can be: the same sums as of one step after the other.
+    Returns whether anything was done. Computes the same sums, in the same order, as one step of the
+    machine after the other: both give the same bits.
     """
     run, plan, tier = job.run, job.plan, job.tiers[0]
     save = job.saves[job.schedules[plan.first_schedule].save]

@@ -1,4 +1,4 @@
-"""Machines on their way for nodes that are down, and failures of others meanwhile."""
+"""Replacement machines on their way, and failures of other nodes meanwhile (rule 11)."""
 
 from cprsim.machine import cursors, node_lists
 from cprsim.machine.codes import MORE_ROOM, NONE
@@ -9,14 +9,17 @@ from cprsim.machine.work import wait
 
 
 def strike(job: Running) -> bool:
-    """Take the failure at this instant; whether it takes anybody that the job has."""
+    """Take the failure at this instant; return whether it hits a node that the job has.
+
+    Failures of withdrawn servers are not the job's: they are masked (rule 39).
+    """
     cursors.strike(job)
     lists = job.lists
     if not lists[WITHDRAWN][COUNT]:
         return True
     node_lists.without(lists, SPARE, STRUCK, WITHDRAWN)
     node_lists.without(lists, STRUCK, STRUCK, SPARE)
-    cursors.replace(job, STRUCK)  # which is the owner's business
+    cursors.replace(job, STRUCK)  # the owner replaces withdrawn servers at once
     node_lists.copy(lists, STRUCK, SPARE)
     if lists[STRUCK][COUNT]:
         return True
@@ -26,7 +29,7 @@ def strike(job: Running) -> bool:
 
 
 def set_out(job: Running, hit: int, lost: int, left_s: float) -> None:
-    """Have machines set out for those that one failure took."""
+    """Send machines on their way for the nodes that one failure hit, to arrive in `left_s`."""
     run = job.run
     mine, theirs = node_lists.take(job.lists), node_lists.take(job.lists)
     if theirs == NONE or run.comings == len(job.comings):
@@ -40,14 +43,14 @@ def set_out(job: Running, hit: int, lost: int, left_s: float) -> None:
 
 
 def list_away(job: Running) -> None:
-    """List whom they are for."""
+    """List the nodes whose machines are on their way in `AWAY`."""
     node_lists.clear(job.lists, AWAY)
     for place in range(job.run.comings):
         node_lists.join(job.lists, AWAY, job.comings[place].lost)
 
 
 def longest_s(job: Running) -> float:
-    """How long it is until all are there."""
+    """Return how long it takes until all machines have come, s."""
     longest = job.comings[0].left_s
     for place in range(1, job.run.comings):
         longest = max(longest, job.comings[place].left_s)
@@ -55,15 +58,15 @@ def longest_s(job: Running) -> float:
 
 
 def wait_for(job: Running, phase: int, seconds: float) -> None:
-    """Wait so long, or until a node fails that is up, a stretch at a time."""
+    """Wait `seconds`, or until a node that is up fails, one stretch at a time."""
     job.run.wait_s = seconds
     _next_stretch(job, phase)
 
 
 def _next_stretch(job: Running, phase: int) -> None:
-    """Wait until the next machine is there, or for all that is left.
+    """Wait until the next machine comes, or for the rest of the time.
 
-    Machines for a failure that is being noticed, the last, have not set out yet.
+    Machines for a failure still being detected, the last in `comings`, have not set out yet.
     """
     step_s = job.run.wait_s
     for place in range(job.run.comings - (phase == DETECTING)):
@@ -72,9 +75,9 @@ def _next_stretch(job: Running, phase: int) -> None:
 
 
 def waited(job: Running) -> bool:
-    """Place those that have come; whether the waiting is over, by its end or by a failure.
+    """Place nodes whose machines have come; return whether the wait is over.
 
-    `run.struck_again` says which.
+    `run.struck_again`: a failure has ended it.
     """
     run, phase = job.run, job.run.phase
     cut, done_s = run.done != run.volume, run.done
@@ -96,7 +99,7 @@ def waited(job: Running) -> bool:
 
 
 def _hits_anybody(job: Running) -> bool:
-    """Whether a failure takes a node that is up; else it is absorbed."""
+    """Return whether a failure hits a node that is up; otherwise it is masked (rule 11)."""
     if not strike(job):
         return False
     list_away(job)
@@ -109,7 +112,7 @@ def _hits_anybody(job: Running) -> bool:
 
 
 def drop(job: Running, place: int) -> None:
-    """No machines are on their way for those any more."""
+    """Remove an entry of `comings`, and give its lists back."""
     run, coming = job.run, job.comings[place]
     node_lists.give_back(job.lists, coming.hit)
     node_lists.give_back(job.lists, coming.lost)

@@ -1,4 +1,7 @@
-"""Servers that the owner of the job withdraws for a while, one window after the other."""
+"""Servers that the owner of the job withdraws, one window of time after the other.
+
+Rule 39 of docs/semantics.md.
+"""
 
 from cprsim.contract import rules
 from cprsim.failures.hit import SEVERITIES
@@ -12,13 +15,13 @@ from cprsim.machine.phases import LEAVING, MOVING_ROWS, TURN
 from cprsim.machine.rows import Running
 from cprsim.machine.work import begin, wait
 
-_MOVED = 0  # room for the rows that are moved
+_MOVED = 0  # row of `job.rated` for the load of moved rows
 _NODE = SEVERITIES.index("node")
 _DUE, _UNTIL, _SERVERS = range(3)
 
 
 def await_next(job: Running) -> None:
-    """See to the next window when it comes, if there is one."""
+    """Set a timer for the next window, if there is one."""
     run = job.run
     if run.window >= job.plan.windows:
         return
@@ -29,7 +32,7 @@ def await_next(job: Running) -> None:
 
 
 def take(job: Running) -> None:
-    """The rest goes on without the servers, or the job stops."""
+    """Begin to move the rows of servers that leave, or stop the job where it needs them."""
     run, until_s = job.run, _of_window(job, _UNTIL)
     if not rules.r39_left_s(until_s, run.now):
         _taken(job)
@@ -45,12 +48,12 @@ def take(job: Running) -> None:
 
 
 def moved(job: Running) -> None:
-    """They (`NEW`) have left their rows to the others, which take over."""
+    """Let the remaining servers take over the rows that servers in `NEW` have left."""
     wait(job, LEAVING, job.answers[job.run.leave].pause_s)
 
 
 def left(job: Running) -> None:
-    """They go, and come back when the window ends."""
+    """Withdraw the servers in `NEW` until the window ends."""
     run, lists = job.run, job.lists
     down, place = two_lists(job)
     node_lists.copy(lists, down, NEW)
@@ -65,7 +68,7 @@ def left(job: Running) -> None:
 
 
 def _taken(job: Running) -> None:
-    """See to the next window, unless the job stops: else when it goes on."""
+    """Wait for the next window, unless the job stops: then it does so when it runs again."""
     run = job.run
     run.phase = TURN
     run.window += 1
@@ -75,12 +78,15 @@ def _taken(job: Running) -> None:
 
 
 def _of_window(job: Running, part: int) -> float:
-    """A part of the next one."""
+    """Return a part of the next window: seconds, or a number of servers."""
     return job.real[job.plan.windows_at + 3 * job.run.window + part]
 
 
 def _who_may_leave(job: Running, servers: int) -> int:
-    """The last so many that are up (`NEW`): how the rest goes on without; `NONE` if it stops."""
+    """List the last `servers` servers that are up in `NEW`.
+
+    Returns the answer by which the job trains on without them, or `NONE` where it stops.
+    """
     lists, plan = job.lists, job.plan
     for row in (DOWN, NEW):
         node_lists.clear(lists, row)

@@ -1,4 +1,4 @@
-"""What is under way in the foreground: so much of a transfer, with flows beside it or none."""
+"""Foreground work: some volume of a transfer, by itself or together with background flows."""
 
 import math
 from typing import Any
@@ -14,7 +14,10 @@ _ROUNDING = rules.ROUNDING
 
 
 def begin(job: Running, phase: int, transfer: Any, volume: float, rate: float) -> None:
-    """Have `volume` of a transfer under way, at `rate` a second if nothing else is on its links."""
+    """Begin a phase that moves `volume` of a transfer, at `rate` per second on free links.
+
+    `volume`: bytes or seconds, as the transfer has it.
+    """
     run = job.run
     run.phase, run.volume, run.rate = phase, volume, rate
     run.began_s, run.from_s, run.news = run.now, run.progress_s, False
@@ -28,20 +31,23 @@ def begin(job: Running, phase: int, transfer: Any, volume: float, rate: float) -
 
 
 def wait(job: Running, phase: int, seconds: float) -> None:
-    """Let so many seconds pass."""
+    """Begin a phase that takes `seconds`."""
     begin(job, phase, job.transfers[0], seconds, 1.0)
 
 
 def next_s(job: Running) -> float:
-    """When something happens next: an end, that of a flow, or a failure."""
+    """Return the time of the next event: the end of the phase or of a flow, or a failure, s."""
     return min(job.run.ends_s, job.run.next_end_s, job.run.next_s)
 
 
 def go_on(job: Running) -> bool:
-    """Go on to what comes first; whether what was under way ends with it, `done` so far."""
+    """Advance to the next event; return whether it ends the phase.
+
+    `run.done` is then the volume moved.
+    """
     run = job.run
     ends_s, strike_s = min(run.ends_s, run.next_end_s), run.next_s
-    fails = strike_s < ends_s  # at the same instant the end comes first
+    fails = strike_s < ends_s  # at the same instant the end comes first (rule 6)
     alone = not run.flows
     run.now = strike_s if fails else ends_s
     if alone:
@@ -69,13 +75,16 @@ def go_on(job: Running) -> bool:
 
 
 def _stops(job: Running, fails: bool) -> bool:
-    """Whether it ends before its time: the end of a flow is news for who trains or waits for it."""
+    """Return whether the phase ends early, by a failure or by the end of a flow.
+
+    The end of a flow interrupts training, and the wait at the end of the job.
+    """
     run = job.run
     return fails or (run.news and (run.phase == TRAINING or run.phase == AWAITING))
 
 
 def _charge(job: Running, alone: bool) -> None:
-    """The time went to a cause."""
+    """Charge the seconds of the phase to its cause, and count progress and slowdown."""
     run, cause = job.run, CAUSE_OF[job.run.phase]
     job.spent[cause] += run.now - run.began_s
     job.outside.span(cause, run.began_s, run.now)

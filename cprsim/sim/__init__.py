@@ -1,1 +1,1 @@
-"""The SimPy cluster: one training job, its network and store, its failures, second by second."""
+"""The SimPy simulator: one training job, its links and store, its failures, event by event."""

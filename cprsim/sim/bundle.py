@@ -1,4 +1,4 @@
-"""A run of the machine in plain Python: rows and lists in place of records and arrays."""
+"""A run of the machine in plain Python, with rows and lists for records and arrays."""
 
 from typing import Any
 
@@ -19,21 +19,21 @@ from cprsim.machine.rows import (
 )
 from cprsim.sim.tables import Tables
 
-#: Flows and failures that there is room for at first.
+#: Room at first for flows and for failures, each.
 _FEW = 8
 
 
 class RowList(list[Any]):
-    """RowList of one kind; what is put in a place is taken over by the row that is there."""
+    """Rows of one kind; an assignment copies the numbers into the row in that place."""
 
     def __setitem__(self, place: Any, row: Any) -> None:
         self[place].become(row)
 
 
 class Bundle:
-    """What functions of the machine are given of a run (`cprsim.machine.rows.Running`).
+    """A run under way, as functions of the machine take it (`cprsim.machine.rows.Running`).
 
-    `outside`: who watches it, and decides where the plan has a controller of its own.
+    `outside`: its observer, and its controller where the plan has one.
     """
 
     def __init__(self, tables: Tables, outside: Any) -> None:
@@ -67,14 +67,14 @@ class Bundle:
         self.make_room()
 
     def take_in(self) -> None:
-        """Have rows for the saves and answers that were added to the tables."""
+        """Add rows for saves, transfers and answers that were added to the tables."""
         for own, (kind, rows) in zip(
             (self.saves, self.transfers, self.answers), self._tables.of_rows[2:5], strict=True
         ):
             own.extend(made(kind, each) for each in rows[len(own) :])
 
     def make_room(self) -> None:
-        """Have room for all that may begin at once, however much is under way."""
+        """Lengthen the tables, so that there is room for all flows that may begin at once."""
         run = self.run
         needed = run.flows + 2 * run.comings + _FEW
         if needed <= self._room:

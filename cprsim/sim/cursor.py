@@ -1,4 +1,4 @@
-"""The machine's way through a timeline, for who makes failures of it outside a simulation."""
+"""A cursor over a timeline that runs the machine's code, for callers outside a simulation."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -11,14 +11,14 @@ from cprsim.machine.node_lists import COUNT, FIRST, FIXED, SEVERITY, SPARE, STRU
 from cprsim.machine.rows import NodeRow, PlanRow, RunRow
 from cprsim.sim.drawn import FailureDraws
 
-#: Servers, where the timeline doesn't know how many there are.
+#: Number of servers where the timeline doesn't know it.
 _MANY = 1 << 16
-#: Room for the nodes of a failure that tells more than there are.
+#: Room for the nodes of a failure that names more nodes than the timeline knows.
 _FEW = 4096
 
 
 def cursor_of(timeline: Timeline) -> Cursor:
-    """Start over at time 0 with the job running."""
+    """Return a cursor at time 0, with the job running."""
     servers, nodes = _counts(timeline)
     draws = FailureDraws(timeline, servers)
     if draws.source == OTHER:
@@ -29,7 +29,7 @@ def cursor_of(timeline: Timeline) -> Cursor:
 
 
 def _counts(timeline: Any) -> tuple[int, int]:
-    """Servers, and all nodes, as far as the timeline knows them and the machine needs them."""
+    """Return the numbers of servers and of all nodes, as far as the timeline knows them."""
     severities = getattr(timeline, "severities", None)
     if severities is not None:
         cluster = severities.cluster
@@ -41,7 +41,7 @@ class _MachineCursor:
     def __init__(self, draws: FailureDraws, servers: int, nodes: int) -> None:
         leaves = 1 << max(nodes - 1, 0).bit_length()
         self._servers, self._run = servers, RunRow()
-        # Of a run, as much as failures need.
+        # The part of a run that failures need.
         job: Any = SimpleNamespace(
             plan=PlanRow(servers=servers, nodes=nodes, leaves=leaves, source=draws.source),
             draws=draws.row,

@@ -1,7 +1,7 @@
-"""What one run draws, number by number as the machine asks for it.
+"""Random numbers of one run, drawn one by one as the machine needs them.
 
-The compiled engine has arrays, and begins a run anew with longer ones where they don't reach. Here
-each kind of number has a range of places of its own, as long as anybody may need.
+The compiled engine has arrays, and starts a run over with longer ones where they are too short.
+Here each kind of number has its own range of places, longer than any run needs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,23 +22,23 @@ from cprsim.machine.codes import ABSOLUTE, LIVES, NONE, OTHER, RENEWAL, SHARED
 from cprsim.machine.rows import DrawsRow
 from cprsim.sim.plan_costs import PlanCosts
 
-#: Places of one kind of number, and how many there are.
+#: Bits of a place within one kind of number, and the number of such places.
 _SHIFT: Final = 40
 MANY: Final = 1 << _SHIFT
-#: Places of one failure, or of one generation of nodes.
+#: Number of places of one failure, or of one generation of nodes.
 _STRIDE: Final = 1 << 20
-#: How many numbers are drawn at once.
+#: Numbers drawn at once.
 _BLOCK: Final = 16
 
 
 class Numbers:
-    """Numbers of several kinds, each at places of its own."""
+    """Numbers of several kinds, each in its own range of places."""
 
     def __init__(self) -> None:
         self._of: list[Callable[[int], Any]] = []
 
     def add(self, numbers: Callable[[int], Any]) -> int:
-        """Add a kind; the place of its first number."""
+        """Add a kind; return the place of its first number."""
         self._of.append(numbers)
         return (len(self._of) - 1) << _SHIFT
 
@@ -48,24 +48,24 @@ class Numbers:
 
 
 class InBlocks:
-    """Numbers that are drawn in blocks, from the first on."""
+    """Numbers drawn in blocks, in order."""
 
     def __init__(self, draw: Callable[[int], Iterable[float]]) -> None:
         self._draw = draw
         self._drawn: list[float] = []
 
     def __call__(self, number: int) -> float:
-        """Return the number of that place."""
+        """Return number `number`, counted from 0."""
         while number >= len(self._drawn):
             self._drawn += self._draw(_BLOCK)
         return self._drawn[number]
 
 
 class FailureDraws:
-    """The failures of a timeline as rows and numbers; a node beyond the servers is a trainer.
+    """Failures of a timeline as a row and numbers; nodes after the servers are trainers.
 
-    `source`: where they come from, by `cprsim.machine.rows`; of a timeline of another kind, which
-    has a cursor of its own, nothing is drawn here.
+    `source`: their source, by `cprsim.machine.codes`. For `OTHER`, a timeline with its own cursor,
+    nothing is drawn.
     """
 
     def __init__(self, timeline: Any, servers: int) -> None:
@@ -96,7 +96,7 @@ class FailureDraws:
         self.row.gaps, self.row.gap_count = self.numbers.add(gaps), count
 
     def _hits(self, hits: Any) -> None:
-        """What each failure takes down: how many nodes, how severely, and which."""
+        """Add the nodes that each failure hits: their number, its severity, and the nodes."""
         servers, known = self._servers, dict[int, list[int]]()
 
         def told(place: int) -> int:
@@ -130,7 +130,7 @@ class FailureDraws:
 
 
 class RunDraws(FailureDraws):
-    """All that one run draws."""
+    """All random numbers of one run."""
 
     def __init__(self, plan_costs: PlanCosts, timeline: Any, seed: int, replication: int) -> None:
         super().__init__(timeline, plan_costs.servers)
@@ -141,7 +141,7 @@ class RunDraws(FailureDraws):
             self._of_notices(plan_costs.notices)
 
     def waits(self, delays: Callable[[int], float] | None, starts: Starts) -> None:
-        """Take rescheduling delays, where they are drawn, and what starts take."""
+        """Add rescheduling delays, where they are drawn, and durations of starts, s."""
         row = self.row
         if delays is not None:
             row.delays, row.delay_count = self.numbers.add(delays), MANY
@@ -181,13 +181,13 @@ class RunDraws(FailureDraws):
             row.alarms, row.alarm_count = self.numbers.add(InBlocks(alarms)), MANY
 
     def alarm_nodes(self) -> Callable[[int], float]:
-        """The nodes that false alarms are of, in order."""
+        """Return the nodes of false alarms, by number of the alarm."""
         nodes = stream(*self._key, Cause.FALSE_ALARM, entity=1).integers
         return InBlocks(lambda _: [float(nodes(self._plan_costs.nodes))])
 
 
 class _Summed:
-    """Times, of which the gaps are drawn."""
+    """Instants whose gaps are drawn, s."""
 
     def __init__(self, gaps: Callable[[int], Any]) -> None:
         self._gaps, self._last_s = gaps, 0.0
@@ -201,11 +201,11 @@ class _Summed:
 
 
 class _Away:
-    """When the store goes away and comes back, in turn."""
+    """Starts and ends of outages in turn, s."""
 
     def __init__(self, outages: Outages, seed: int, replication: int) -> None:
         self._outages, self._last_s = outages, 0.0
-        # Apart, so that another law of how long they last has the store fail after the same times.
+        # Two streams, so that another law of durations changes no gap between outages.
         self._of_gaps = stream(seed, replication, Cause.OUTAGE)
         self._of_lengths = stream(seed, replication, Cause.OUTAGE, entity=1)
 

@@ -1,4 +1,4 @@
-"""The SimPy driver: a job is a process, in an environment of its own or beside others."""
+"""The SimPy driver: a job is a process, by itself in an environment or with others."""
 
 import math
 from collections.abc import Callable, Generator
@@ -42,13 +42,13 @@ class Player:
         starts: Starts,
         observer: Observer | None = None,
     ) -> list[float]:
-        """Play one run; the columns of its ledger."""
+        """Play one run; return the columns of its ledger."""
         draws = RunDraws(self.plan_costs, timeline, seed, replication)
         draws.waits(delays, starts)
         job: Any = self._job
         job.draws, job.numbers, job.choices = draws.row, draws.numbers, draws.choices
         job.plan.source = draws.source
-        unseen = observer is None  # several turns at once show nothing of what is in them
+        unseen = observer is None  # the fast paths show an observer nothing of what is in them
         job.plan.in_turn, job.plan.beside = self._in_turn and unseen, self._beside and unseen
         self._outside.begin(timeline, observer)
         self._outside.draws = draws
@@ -59,9 +59,9 @@ class Player:
         return found
 
     def process(self, env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
-        """The job, from its start to its end.
+        """Run the job as a process, from its start to its end.
 
-        While nobody else in the environment has anything to do before, it goes on at once.
+        It yields only where another process of the environment has an event before its next one.
         """
         job: Any = self._job
         start_s = env.now
@@ -78,7 +78,7 @@ class Player:
 
 
 def decides_itself(plan: Plan) -> bool:
-    """Whether anything that the plan decides is code of its own, not data."""
+    """Return whether the plan decides anything by the user's code, not by data."""
     return (
         type(plan).start is not Plan.start
         or type(plan.recover).__call__ is not Answers.__call__

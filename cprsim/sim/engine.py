@@ -1,4 +1,4 @@
-"""Replications of a scenario: one failure timeline each, played under every policy."""
+"""Replications of a scenario: one failure timeline each, simulated under every policy."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -20,19 +20,19 @@ from cprsim.sim.plan_costs import PlanCosts
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
 _COUNTS = ("failures", "absorbed", "saves", "corrupt")
-#: Which numbers the same scenario and seed give. A change of the simulation, of plans, costs or
-#: streams that moves any raises it, or one of `COLUMNS`: what is stored under another version can't
-#: go on (`sweeps`).
+#: Version of the results for a scenario and a seed. Raise it with a change of simulation, plans,
+#: costs, streams or `COLUMNS` that changes any result: sweeps stored under another version can't be
+#: resumed (`sweeps`).
 MODEL_VERSION = 6
 
 
 def simulate(
     scenario: Scenario, policies: Sequence[str], replications: Iterable[int], seed: int
 ) -> NDArray[np.float64]:
-    """Play the given replications (by number) under the named policies.
+    """Simulate replications (by number) under policies (by name).
 
-    Returns an array of shape (replications, policies, len(COLUMNS)). What a replication gives
-    depends on the seed and its number alone: not on the other replications, nor on the policies.
+    Returns an array of shape (replications, policies, len(COLUMNS)). A replication depends on the
+    seed and its number only: not on the other replications, nor on the policies.
     """
     players = [_player(scenario, name) for name in policies]
     numbers = list(replications)
@@ -48,7 +48,7 @@ def simulate(
 def play(
     scenario: Scenario, policy: str, seed: int, replication: int, observer: Observer | None = None
 ) -> Ledger:
-    """One replication under one policy, watched by `observer`."""
+    """Simulate one replication under one policy, watched by `observer`; return its ledger."""
     timeline = scenario.failure_model.timeline(seed, replication)
     waits = (each(scenario, seed, [replication]) for each in (_delays, _starts))
     delays, starts = map(next, waits)
@@ -59,10 +59,10 @@ def play(
 def play_against(
     scenario: Scenario, policy: str, timeline: Timeline, observer: Observer | None = None
 ) -> Ledger:
-    """One run under one policy against a timeline of the caller's.
+    """Simulate one run under one policy against the caller's timeline; return its ledger.
 
-    Replacements take the mean rescheduling delay; saves and loads fail, and starts take as long, as
-    in replication 0 of seed 0.
+    Replacements take the mean rescheduling delay. Failed saves and loads, and durations of starts,
+    are those of replication 0 of seed 0.
     """
     mean_s = scenario.cost_model.reschedule_mean_s
     starts = next(_starts(scenario, 0, [0]))
@@ -79,7 +79,7 @@ def _played(player: Player, *run: Any) -> list[float]:
         return player.play(*run)
     except (CprsimError, MemoryError, AssertionError):
         raise
-    except Exception as error:  # of a controller or a rule for losses that somebody wrote
+    except Exception as error:  # in a user's controller or rule for losses
         policy = player.plan_costs.policy
         raise RunError(f"policy {policy!r}: playing it raised {told(error)}") from error
 
@@ -92,7 +92,7 @@ def _ledger(columns: list[float]) -> Ledger:
 def _delays(
     scenario: Scenario, seed: int, replications: Iterable[int]
 ) -> Iterator[Callable[[int], float] | None]:
-    """Rescheduling delays of replications by number, where they are drawn."""
+    """Yield rescheduling delays of each replication by number, or None where they are constant."""
     delay, known = scenario.costs.reschedule, None
     for replication in replications:
         if not isinstance(delay, Distribution):
@@ -105,7 +105,7 @@ def _delays(
 
 
 def _starts(scenario: Scenario, seed: int, replications: Iterable[int]) -> Iterator[Starts]:
-    """What starts and ends take, of replications by number."""
+    """Yield durations of starts and shutdowns of each replication."""
     draws = StartDraws(scenario.costs, seed, -1)
     for replication in replications:
         number, row = divmod(replication, COHORT)

@@ -1,4 +1,4 @@
-"""Between the machine and those outside: observers, a controller of one's own, and errors."""
+"""Calls from the machine to observers, to a user's controller, and to errors."""
 
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -34,7 +34,7 @@ from cprsim.sim.tables import PlanRows
 #: Causes of foreground seconds, by the machine's numbers.
 NAMES = ("train", "save", "load", "reschedule", "detect", "stall", "verify", "start", "shutdown")
 assert set(NAMES) < set(CAUSES)
-#: What a flow is, of those that observers see.
+#: Kinds of background tasks for observers, by kind of flow.
 _KINDS = {
     codes.SAVING: "save",
     codes.REPLACING: "reschedule",
@@ -51,14 +51,14 @@ _WAYS_OUT = {
     codes.DRAINED_IN_VAIN: "make false alarms rarer, or give a shorter costs.drain",
     codes.HELD_SHORTLY: "make failures rarer",
 }
-#: A job won't end either whose controller asks so often in a row for next to no training. A
-#: schedule may have ten million saves, so a hundredth of that is no step of any.
+#: Requests in a row for almost no training, after which a job won't end. A schedule may have ten
+#: million saves in a job: its steps are a hundred times longer than `_TINY`.
 MOST_TINY_STEPS = 100_000
 _TINY = 1e-9
 
 
 class Outside:
-    """What the machine tells of one run, and to whom."""
+    """Passes events of one run to its observer, and raises its errors."""
 
     def __init__(self, plan_costs: PlanCosts, plan_rows: PlanRows) -> None:
         self._plan_costs, self._rows = plan_costs, plan_rows
@@ -67,34 +67,34 @@ class Outside:
         self.observer: Observer | None = None
 
     def begin(self, timeline: Timeline, observer: Observer | None) -> None:
-        """Another run begins."""
+        """Begin another run."""
         self.observer, self._timeline = observer, timeline
 
     # --- Observers -------------------------------------------------------------------------------
 
     def span(self, cause: int, start_s: float, end_s: float) -> None:
-        """Time went to a cause."""
+        """Report seconds charged to a cause."""
         if self.observer is not None:
             self.observer.span(NAMES[cause], start_s, end_s)
 
     def slowed(self, by_s: float) -> None:
-        """The training of the last span took so much longer."""
+        """Report by how many seconds the training of the last span was slowed down."""
         if self.observer is not None:
             self.observer.slowed(by_s)
 
     def failure(self) -> None:
-        """A failure strikes now."""
+        """Report a failure at this instant."""
         if self.observer is not None:
             self.observer.failure(self.job.run.now, self._hit(STRUCK))
 
     def answered(self, answer: int) -> None:
-        """The last failure, or a silent fault, is answered."""
+        """Report the answer to the last failure, or to a silent fault."""
         if self.observer is not None:
             run = self.job.run
             self.observer.answered(self._rows.answers[answer], run.progress_s, run.slowdown_s)
 
     def ended(self, flow: Any, completed: bool) -> None:
-        """A flow ends, or is given up."""
+        """Report a flow that ends or is abandoned."""
         if self.observer is None or flow.kind not in _KINDS:
             return
         kind: Any = _KINDS[flow.kind]
@@ -109,7 +109,7 @@ class Outside:
     # --- Errors ----------------------------------------------------------------------------------
 
     def given_up(self, why: int) -> NoReturn:
-        """Raise the error of a run that gets nowhere, or that asks for what there isn't."""
+        """Raise the error of a run that makes no progress, or that needs a missing cost or tier."""
         if why == codes.NO_TIER:
             self._plan_costs.check_tier(self._plan_costs.plan.last_save)
         if why == codes.NO_LOAD:
@@ -143,36 +143,36 @@ class Outside:
     # --- Timelines of other kinds ----------------------------------------------------------------
 
     def begin_failures(self) -> None:
-        """The job runs from now on."""
+        """Start a timeline of another kind, with the job running."""
         self._cursor = cursor_of(self._timeline)
         self._follow()
 
     def look_ahead(self) -> None:
-        """List whom the next failure is to take down."""
+        """List the nodes that the next failure will hit."""
         self._list(self._cursor.ahead())
 
     def strike(self) -> None:
-        """List whom the failure at this instant takes down."""
+        """List the nodes hit by the failure at this instant."""
         self._list(self._cursor.strike())
         self._follow()
 
     def replace(self, number: int) -> None:
-        """The nodes of a list are placed anew."""
+        """Place new nodes in the places of a list."""
         self._cursor.replace(self._hit(number), self.job.run.now)
         self._follow()
 
     def resume(self) -> None:
-        """The job can be hit again."""
+        """Let failures strike again."""
         self._cursor.resume(self.job.run.now)
         self._follow()
 
     def pause(self) -> None:
-        """The job runs on no nodes."""
+        """Stop failures, as the job has no nodes."""
         self._cursor.pause(self.job.run.now)
         self._follow()
 
     def go_on(self) -> None:
-        """It runs again after a pause."""
+        """Let failures strike again after a pause."""
         self._cursor.go_on(self.job.run.now)
         self._follow()
 
@@ -181,17 +181,17 @@ class Outside:
         self.job.run.absorbed = self._cursor.absorbed
 
     def _list(self, hit: Hit) -> None:
-        """Put a hit into the list of the struck."""
+        """List the nodes of a hit in `STRUCK`."""
         struck, nodes = self.job.lists[STRUCK], hit.nodes(self._plan_costs.servers)
         struck[COUNT], struck[SEVERITY] = len(nodes), SEVERITIES.index(hit.severity)
         struck[FIRST : FIRST + len(nodes)] = nodes
 
 
 class OwnController(Outside):
-    """The same where the plan has a controller, a rule or a sequence of its own."""
+    """Also passes events to a user's controller, rule for losses or sequence of saves."""
 
     def begin(self, timeline: Timeline, observer: Observer | None) -> None:
-        """Another run begins."""
+        """Begin another run, with a new controller."""
         super().begin(timeline, observer)
         self._controller = self._plan_costs.plan.start()
         self._tiny_steps = 0
@@ -199,11 +199,11 @@ class OwnController(Outside):
         self._alarm_nodes: Callable[[int], float] | None = None
 
     def now(self) -> Clock:
-        """Wall clock and progress."""
+        """Return the wall clock and progress, in seconds."""
         return Clock(self.job.run.now, self.job.run.progress_s)
 
     def decide(self) -> None:
-        """Carry out what it asks for."""
+        """Ask the controller for its next action, and begin it."""
         action = self._controller.ask(self.now())
         if type(action) is Train:
             self._train(action.until_s)
@@ -249,7 +249,7 @@ class OwnController(Outside):
         wait(self.job, phases.DRAINING, drain.takes_s)
 
     def answer(self, down: int) -> int:
-        """Ask it what to do about a failure."""
+        """Ask the controller for its answer to a failure; return the number of the answer."""
         loss = self._loss(down)
         self._controller.tell(Failed(self.now(), loss))
         answer = self._plan_costs.checked_answer(self._controller.ask(self.now()), loss)
@@ -259,7 +259,7 @@ class OwnController(Outside):
         return self._answer
 
     def by_rule(self, down: int) -> int:
-        """What the plan's rule says, unless the controller said otherwise of its own."""
+        """Return the answer of the plan's rule, or the controller's where it differs."""
         if not self._is_by_rule:
             return self._answer
         return self._answer_number(self._plan_costs.plan.recover(self._loss(down)))
@@ -270,32 +270,35 @@ class OwnController(Outside):
         return number
 
     def saved(self, number: int, stored: bool) -> None:
-        """Tell that training may go on after a save."""
+        """Report to the controller that training resumes after a save."""
         self._controller.tell(Saved(self.now(), self._rows.saves[number], stored))
 
     def landed(self, number: int) -> None:
-        """Tell that a save in the background is stored."""
+        """Report to the controller that a background save is stored."""
         self._controller.tell(Stored(self.now(), self._rows.saves[number]))
 
     def skipped(self, number: int) -> None:
-        """Tell that a save was void."""
+        """Report to the controller that a save has failed."""
         self._controller.tell(Void(self.now(), self._rows.saves[number]))
 
     def unusable(self, tier: int, corrupt: bool) -> None:
-        """Tell that the last checkpoint of a tier is of no use."""
+        """Report to the controller that a tier's last checkpoint can't be returned to."""
         names = [each.save.tier for each in self._plan_costs.plan.schedules]
         name = names[tier] if tier != codes.NONE else self._plan_costs.plan.tiers[-1].name
         self._controller.tell(Unusable(self.now(), name, corrupt))
 
     def resumed(self, tier: int, anew: bool) -> None:
-        """Tell that training goes on."""
+        """Report to the controller that training resumes.
+
+        `anew`: in another allocation, from the save in `tier`.
+        """
         flows, count = self.job.flows, self.job.run.flows
         pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == codes.SAVING]
         source = self._plan_costs.plan.schedules[tier].save.tier if anew and tier >= 0 else None
         self._controller.tell(Resumed(self.now(), () if anew else tuple(pending), source))
 
     def noticed(self, deadline_s: float, alarm: int) -> None:
-        """A failure of the struck is announced, or that false alarm comes."""
+        """Report a notice: of the failure in `STRUCK`, or of false alarm number `alarm`."""
         if alarm == codes.NONE:
             loss = self._loss(STRUCK)
         else:

@@ -38,33 +38,33 @@ class PlanCosts:
 
     @property
     def notices(self) -> Notices | None:
-        """How failures are announced; None where the plan answers no notice."""
+        """The notices of failures; None where the plan answers none."""
         return None if self.plan.on_notice is None else self.scenario.failures.notice
 
     # --- Transfers -------------------------------------------------------------------------------
 
     def training(self, degraded: float) -> Rated:
-        """A useful second of training, which takes longer by the share `degraded`."""
+        """Return a useful second of training, which takes longer by the share `degraded`."""
         slowdown = (1 + self.plan.slowdown) * (1 + degraded) - 1
         return self._rated(self.costs.training(slowdown, self.plan.peer_bytes_per_s))
 
     def save(self, save: Save) -> Rated:
-        """What a save writes."""
+        """Return the transfer of a save."""
         return self._rated(self.plan.transfer(save, self.costs))
 
     def amount(self, save: Save) -> tuple[Medium, float]:
-        """Where a save writes to, and how many bytes, in full checkpoints."""
+        """Return the medium that a save writes to, and its bytes, in full checkpoints."""
         model, portion = self.costs.model, save.portion
         share = portion if model is None else model.saved_share(portion)
         return self.plan.tier(save.tier).medium, share * save.writes
 
     def load(self, answer: Recover, servers: int, reads: float) -> Rated:
-        """What is loaded after a failure of `servers` servers, from a checkpoint that `reads`.
+        """Return the load after a failure of `servers` servers, from a checkpoint that `reads`.
 
         Raises
         ------
         ScenarioError
-            If the scenario doesn't say what that costs.
+            If the scenario doesn't give its cost.
         """
         tier = self.plan.tier(answer.source)
         read = rules.r26_reads(answer.reads, answer.made_anew, reads)

@@ -1,4 +1,4 @@
-"""A plan as rows of numbers: what the engine reads of it."""
+"""Plans as rows of numbers, which both engines read."""
 
 import math
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ from cprsim.machine.rows import (
 )
 from cprsim.sim.plan_costs import PlanCosts, Rated
 
-#: Of a link; sums of a few rates differ by less.
+#: Share of a link; the rounding of sums of a few rates is less.
 _MARGIN = 1e-9
 _NONE_DRAWN = (0.0,) * len(LINKS)
 _WAIT = (0.0, 1.0, 1.0, 1.0, False, _NONE_DRAWN)
@@ -65,14 +65,14 @@ class Tables:
         self.cases: list[tuple[Any, ...]] = []
         self.whole: list[int] = []
         self._known: dict[Together, dict[str, int]] = {}
-        self.real: list[float] = [0.0]  # the first: what a save of everything leaves
+        self.real: list[float] = [0.0]  # place 0: a save of everything leaves no updates
 
     def add(self, plan_costs: PlanCosts, nodes: int, source: int) -> None:
-        """The rows of one plan, whose failures come from `source`."""
+        """Add the rows of a plan whose failures come from `source`."""
         self.plans.append(PlanRows(self, plan_costs).plan(nodes, source))
 
     def sets(self, together: Together, servers: int) -> dict[str, int]:
-        """Where the sets of so many servers stand, and how many of what size each has."""
+        """Return the place of sets of servers in `whole`, sets of each server, and their size."""
         if together not in self._known:
             sets = _sets(together, servers)
             _, count, size = sets.shape
@@ -82,7 +82,7 @@ class Tables:
 
     @property
     def of_rows(self) -> tuple[tuple[type[Row], list[tuple[Any, ...]]], ...]:
-        """The tables of rows, in the order in which a run has them, each with its kind of row."""
+        """The tables of rows, in the order of `Running`, each with its kind of row."""
         return (
             (PlanRow, self.plans),
             (ScheduleRow, self.schedules),
@@ -114,7 +114,7 @@ class PlanRows:
         self._transfers: dict[Rated, int] = {}
 
     def plan(self, nodes: int, source: int) -> tuple[Any, ...]:
-        """The row of the plan itself."""
+        """Return the row of the plan, after adding all rows that it refers to."""
         plan_costs, plan, tables = self._plan_costs, self._plan, self._tables
         scenario, storage = plan_costs.scenario, plan_costs.costs.storage
         cluster, failures = scenario.cluster, scenario.failures
@@ -170,7 +170,7 @@ class PlanRows:
             "has_outages": storage is not None and storage.outages is not None,
             "interval_s": plan.interval_s,
             "in_turn": self._in_turn(),
-            "beside": beside[:1] == [True],  # most saves are to the nearest tier
+            "beside": beside[:1] == [True],  # the nearest tier decides, as most saves go there
             "tight": self._tight(),
             **self._starts(),
             **self._notices(),
@@ -179,7 +179,7 @@ class PlanRows:
         return _row(PlanRow, values | sequence | self._verification())
 
     def _verification(self) -> dict[str, Any]:
-        """When it is verified, and how the job returns to each tier where a fault is found."""
+        """Return when training is verified, and the rollbacks to verified checkpoints by tier."""
         plan, verifies = self._plan, self._plan.verifies
         if verifies is None:
             return {}
@@ -193,7 +193,7 @@ class PlanRows:
         }
 
     def _notices(self) -> dict[str, Any]:
-        """How failures are announced, and what answers that."""
+        """Return how failures are announced, and the save or the drain in answer."""
         plan_costs, answer = self._plan_costs, self._plan.on_notice
         if plan_costs.notices is None:
             return {}
@@ -211,25 +211,25 @@ class PlanRows:
 
     @property
     def _emergency(self) -> EmergencySave | None:
-        """The save that answers a notice, if one does."""
+        """The save that answers a notice, or None."""
         answer = self._plan.on_notice
         return answer.otherwise if isinstance(answer, Draining) else answer
 
     def _starts(self) -> dict[str, Any]:
-        """What the row of the plan says of starts and ends."""
+        """Return the plan row's columns on starts, allocations and windows."""
         costs = self._plan_costs.costs.costs
         return (
             {
                 "starts": has_starts(costs),
                 "cache_on_node": costs.start is not None and costs.start.on_node,
-                "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
+                "start_costs": tuple(mean_start(costs)),  # mean durations, where none is drawn
             }
             | self._allocations()
             | self._windows()
         )
 
     def _allocations(self) -> dict[str, Any]:
-        """Where there are several, how long each lasts."""
+        """Return the columns on allocations, where the job has several."""
         allocation_s = self._plan_costs.scenario.job.allocation_s
         if allocation_s is None:
             return {}
@@ -241,7 +241,7 @@ class PlanRows:
         }
 
     def _windows(self) -> dict[str, Any]:
-        """Where servers are withdrawn, when that is seen to, until when, and how many."""
+        """Return the columns on windows in which servers are withdrawn."""
         found = windows(self._plan, self._plan_costs.costs)
         if not found:
             return {}
@@ -253,11 +253,11 @@ class PlanRows:
         }
 
     def _hands_over(self) -> dict[str, int]:
-        """What is loaded after a planned stop."""
+        """Return the answer by which the job loads after a planned stop."""
         return {"hands_over": self._answer(Recover("all", source=self._plan.last_save.tier))}
 
     def _in_turn(self) -> bool:
-        """Whether training and saves that hold it up follow each other, all alike."""
+        """Return whether training and equal blocking saves alternate, for the fast path."""
         plan = self._plan
         if len(plan.schedules) != 1 or plan.sequence is not None or self._plan_costs.marked:
             return False
@@ -267,9 +267,9 @@ class PlanRows:
         return save.blocking and takes and save.tier not in self._can_fail
 
     def _beside(self) -> list[bool]:
-        """Of each schedule, whether its saves go on beside each other and training undisturbed.
+        """Return for each schedule whether its saves and training never slow each other.
 
-        One at a time to each tier, and none can be void.
+        That takes one save at a time to each tier, and saves that can't fail.
         """
         alone, found = [self._plan_costs.training(0.0)], list[Schedule]()
         if self._plan_costs.marked:
@@ -289,7 +289,7 @@ class PlanRows:
         return [schedule in found for schedule in self._plan.schedules]
 
     def _tight(self) -> int:
-        """Bits of the links that saves in the background and what else comes may fill."""
+        """Return the links that background saves and other flows may fill, one bit each."""
         plan = self._plan
         any_of_them = (1 << len(LINKS)) - 1
         if self._own:
@@ -297,9 +297,9 @@ class PlanRows:
         assert isinstance(plan.recover, Answers)
         answers = {case.answer for case in plan.recover.cases}
         if any(answer.keep_training for answer in answers):
-            return any_of_them  # shards are filled beside both
+            return any_of_them  # shards are filled while the job trains and saves
         if all(each.save.blocking for each in plan.schedules):
-            return 0  # nothing goes on beside anything
+            return 0  # without background work no link is shared
         alone = [self._plan_costs.save(each.save) for each in plan.schedules if each.save.blocking]
         if self._emergency is not None:
             alone.append(self._plan_costs.save(self._emergency.save))
@@ -316,7 +316,7 @@ class PlanRows:
         return sum(1 << i for i, link in enumerate(LINKS) if not self._fit(link, saves, alone))
 
     def _fit(self, link: str, schedules: Sequence[Schedule], alone: Sequence[Rated]) -> bool:
-        """Whether a link carries all saves of these schedules, and one at a time of what else."""
+        """Return whether a link carries all saves and any one of `alone` at full rate."""
         saves = [(_drawn(self._plan_costs.save(s.save), link), s.max_pending) for s in schedules]
         most = max(_drawn(rated, link) for rated in alone)
         users = sum(count for drawn, count in saves if drawn) + (most > 0)
@@ -324,14 +324,14 @@ class PlanRows:
         capacity = self._plan_costs.costs.capacities[link]
         return users <= 1 or drawn <= capacity * (1 - _MARGIN)
 
-    # --- What a controller of its own asks for
+    # --- Actions of a user's controller
 
     def number_of_save(self, save: Save) -> int:
-        """The number of a save, a new one if need be."""
+        """Return the number of a controller's save, adding a row for a new one."""
         return self._save(save)
 
     def number_of_answer(self, answer: Recover) -> int:
-        """The number of an answer, a new one if need be."""
+        """Return the number of a controller's answer, adding a row for a new one."""
         return self._answer(answer)
 
     # --- Saves ------------------------------------------------------------------------------------
@@ -345,28 +345,28 @@ class PlanRows:
             links = list(sequence.chains[number])
         chain = self._whole([self._save(each) for each in links])
         save = self._tables.whole[chain]
-        if isinstance(sequence, Differences):  # of all bytes, of which the run writes a share
+        if isinstance(sequence, Differences):  # a row of all bytes, of which the run writes a share
             save = len(self._tables.saves)
             self._tables.saves.append(self._difference_row(Save(schedule.save.tier, False)))
             self._tables.save_values.append(schedule.save)
         return period_s, first_s, schedule.max_pending, save, chain, len(links)
 
     def _difference_row(self, save: Save) -> tuple[Any, ...]:
-        """As that of a save of everything; what it takes besides is the same for each share."""
+        """Return the row of a save of everything; a checksum takes the same for each share."""
         costs, tier = self._plan_costs.costs, self._plan.tier(save.tier)
         checked_s, found = self._plan.checked_s(tier, costs), self._save_row(save)
         if not checked_s:
             return found
         whole = costs.save(tier)
         pace = uncontended_rate(whole, costs.capacities)
-        if pace == math.inf:  # what costs nothing by itself takes but this
+        if pace == math.inf:  # the check alone takes time
             whole, pace = Transfer(0.0, cap=1.0), 1.0
         values = dict(zip(SaveRow.__annotations__, found, strict=True))
         values |= {"transfer": self._transfer((whole, pace)), "besides": checked_s * pace}
         return _row(SaveRow, values)
 
     def _save(self, save: Save) -> int:
-        """The number of a save; those that are equal have one."""
+        """Return the number of a save, the same for equal ones."""
         if save not in self._saves:
             self._saves[save] = len(self._tables.saves)
             self._tables.saves.append(self._save_row(save))
@@ -376,7 +376,7 @@ class PlanRows:
     def _save_row(self, save: Save) -> tuple[Any, ...]:
         tier = self._tiers.get(save.tier, NONE)
         values: dict[str, Any] = {"tier": tier, "blocking": save.blocking, "portion": save.portion}
-        if tier != NONE:  # else the simulator says what is wrong with it
+        if tier != NONE:  # otherwise the simulator raises the save's error
             medium, amount = self._plan_costs.amount(save)
             values["stored" if medium == "store" else "sent"] = amount if medium != "host" else 0.0
             values |= {
@@ -394,7 +394,7 @@ class PlanRows:
         return _row(SaveRow, values)
 
     def _sequence(self) -> dict[str, Any]:
-        """What the row of the plan says of which save comes next."""
+        """Return the plan row's columns on the sequence that chooses saves."""
         sequence = self._plan.sequence
         if isinstance(sequence, Growing):
             more = {"more_s": sequence.more_s, "max_overhead": sequence.max_overhead}
@@ -495,7 +495,7 @@ class PlanRows:
         return _row(AnswerRow, values | self._loads(answer))
 
     def _loads(self, answer: Recover) -> dict[str, Any]:
-        """What is loaded where no server, one, and each one more is down."""
+        """Return the loads where no server and one is down, and the store units of each more."""
         costs, tier = self._plan_costs.costs, self._plan.tier(answer.source)
         try:
             nothing, one = (costs.load(tier, answer.loads, servers) for servers in (0, 1))
@@ -503,7 +503,7 @@ class PlanRows:
             if one.uses and self._plan_costs.servers > 1:
                 two = costs.load(tier, answer.loads, 2)
                 each = dict(two.uses).get(STORE_READ, 0.0) - dict(one.uses).get(STORE_READ, 0.0)
-        except ScenarioError:  # which the simulator says if it comes to that
+        except ScenarioError:  # the simulator raises it if a run needs this load
             return {"nothing": NONE, "load": NONE}
         return {
             "nothing": self._transfer((nothing, 0.0)),
@@ -534,7 +534,7 @@ class PlanRows:
 
 
 def _drawn(rated: Rated, link: str) -> float:
-    """What a transfer takes of a link with the links to itself."""
+    """Return the units of a link that a transfer draws on free links, per second."""
     transfer, rate = rated
     coefficient = dict(transfer.uses).get(link, 0.0)
     return coefficient * rate if coefficient else 0.0
@@ -545,12 +545,12 @@ def _constant(delay: object) -> float:
 
 
 def _row(kind: type[Row], values: dict[str, Any]) -> tuple[Any, ...]:
-    """The columns in their order, 0 for those that nothing is said of."""
+    """Return values in order of the columns, 0 for missing ones."""
     return tuple(map(values.get, kind.__annotations__, repeat(0)))
 
 
 def _sets(together: Together, servers: int) -> NDArray[np.int64]:
-    """Sets of servers, shape (servers, sets, size); `NONE` where there is none."""
+    """Return sets of servers, shape (servers, sets, size); `NONE` fills missing places."""
     sets = [together.sets(server) for server in range(servers)]
     shape = servers, max(map(len, sets)), max(len(each) for some in sets for each in some)
     found = np.full(shape, NONE)
