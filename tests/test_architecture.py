@@ -213,6 +213,9 @@ ADDED = {
         "figures/parts/style.py": [
             ('    "start": "#601800",', '    "inspect": "#333333",\n    "start": "#601800",')
         ],
+        "report/decision.py": [
+            ('    "start": "start",', '    "inspect": "look",\n    "start": "start",')
+        ],
         "report/tables.py": [
             ('    *("start", "shutdown"),\n', '    *("start", "shutdown", "inspect"),\n')
         ],
