@@ -1,4 +1,4 @@
-"""Write docs/batch.md: what the batch engine is, and its runs beside the simulator's.
+"""Write docs/batch.md: what the batch engine is, and its runs compared with the simulator's.
 
 Run `python -m tools.pages.batch`, or `make pages`. A test compares the page with it.
 """
@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cprsim.batch import engine as batch
 from cprsim.errors import ScenarioError
-from cprsim.runs.engines import chosen
-from cprsim.runs.engines import simulate as by_engines
 from cprsim.scenario import load_scenario
 from cprsim.sim import engine as sim
 from tools.paths import DOCS, SCENARIOS
@@ -23,46 +22,47 @@ REPLICATIONS, FEWER = 64, {"airesim": 4}
 _PAGE = """\
 # The batch engine
 
-`cprsim.batch` plays thousands of replications in the time that `cprsim.sim` takes for some dozens.
-It is the same simulation a second time: `sim` is written to be read, in SimPy, and `batch` for
-speed, as one state machine over numbers that [Numba](https://numba.pydata.org) compiles. Both go
-from event to event by the rules of [semantics.md](semantics.md), on the same draws. `make pages`
-computes the table below, and a test compares it with this page.
+The batch engine plays thousands of runs in the time that the simulator takes for some dozens. Both
+execute the same functions, those of `cprsim/machine/`
+([architecture](architecture.md#one-machine)): SimPy drives them in the simulator, and
+[Numba](https://numba.pydata.org) compiles them for the batch engine. Results are the same to the
+last bit, so the choice of an engine is a matter of time only.
 
-## The same runs, to the last bit
+## When it is used
 
-Both add up the same terms in the same order, so each entry of each ledger is the same number, not
-one that is near. Nothing is approximated, and nothing is left to the other engine: there is no kind
-of failure, tie or contention that only one of them plays, and a job that gets nowhere is given up
-with the same words. So a result doesn't depend on the engine, and neither does anything that is
-made of it.
+- `--engine auto`, the default, takes the batch engine where the simulator would need more than 2 s.
+- `--engine sim` never takes it.
+- `--engine batch` always takes it, and waits until it is compiled.
 
-Tests compare the two on random scenarios of every system, every source of failures and every key of
-scenario files; where a new key is set by none of them, a test fails.
+The batch engine refuses policies of your own that decide in Python code while the job runs (a
+controller, a rule for losses, a sequence of saves), failure processes of a kind of your own, and
+plans with more than 8 tiers. `auto` plays these by the simulator; `--engine batch` ends with the
+reason.
 
-## Which engine plays what
+## Compiling
 
-`--engine auto`, the default, takes `batch` wherever that ends sooner, for every policy that is
-shipped. Refused are policies of your own that bring a controller or a rule in Python, which can't
-be compiled: `auto` plays these in `sim`, and `--engine batch` says why it can't.
+Compiling takes some 20 s, once. With `auto` no run waits for it: another process compiles, at low
+priority, and the simulator plays until that has ended. A later command finds the machine code.
 
-- The first time on a machine compiles, which takes some 20 s; what is compiled is kept. A command
-  that `sim` is done with in 2 s loads no Numba. Which engine plays depends on the work alone, so
-  that it is the same on every machine: the first command that is longer waits for the compiler.
-- Without Numba the same code runs uncompiled, which is slow and gives the same bytes. A line says
-  so, once.
-- What a replication gives depends on the seed and its number alone: not on how many others are
-  played, in which order, in which process, or under which policies.
+The machine code is kept in `cprsim/batch/__pycache__`, or in `~/.cache/numba` where that folder
+can't be written. Set `NUMBA_CACHE_DIR` to keep it elsewhere, for example between jobs of CI. After
+an update of cprsim, Numba or Python it is compiled again.
 
-[performance.md](performance.md) has what it takes, beside `sim` and beside drawing the failures.
+Without Numba, or with `NUMBA_DISABLE_JIT=1`, the simulator plays everything. `--engine batch` then
+prints a line that says so; the results are the same.
 
-## Shipped scenarios
+## How this is tested
 
-So many replications of each policy were played by both engines. *Difference* is the largest of any
-entry of any ledger: seconds by cause, losses, counts, bytes.
+- `tests/batch/` compares every entry of both engines' ledgers on random scenarios: every system,
+  every source of failures, every key of scenario files. A key that no scenario sets fails a test.
+- `make frozen` compares both engines with stored results.
+- `make pages` plays the shipped scenarios by both engines and writes the table below. *Difference*
+  is the largest of any entry of any ledger.
 
-| scenario | policy | system | played by | replications | difference |
-|---|---|---|---|---|---|
+To measure speed, run `make bench`; [performance.md](performance.md) has the times.
+
+| scenario | policies | replications of each | difference |
+|---|---|---|---|
 {rows}"""
 
 
@@ -77,23 +77,18 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def rows(path: Path) -> str:
-    """A line a policy of one scenario."""
-    scenario, lines = load_scenario(path), []
-    numbers = range(FEWER.get(path.stem, REPLICATIONS))
-    engines = chosen(scenario, list(scenario.policies), "auto")
-    for name, engine in engines.items():
-        found = by_engines(scenario, {name: engine}, numbers, 0)
-        difference = np.abs(found - sim.simulate(scenario, [name], numbers, 0)).max()
-        system = scenario.policies[name].system
-        cells = (path.stem, name, system, engine, str(len(numbers)), f"{difference:g}")
-        lines.append(f"| {' | '.join(cells)} |\n")
-    return "".join(lines)
+def row(path: Path) -> str:
+    """The line of one scenario."""
+    scenario = load_scenario(path)
+    policies, numbers = list(scenario.policies), range(FEWER.get(path.stem, REPLICATIONS))
+    found, expected = (each.simulate(scenario, policies, numbers, 0) for each in (batch, sim))
+    difference = np.abs(found - expected).max()
+    return f"| {path.stem} | {len(policies)} | {len(numbers)} | {difference:g} |\n"
 
 
 def page() -> str:
     """All of it."""
-    return _PAGE.format(rows="".join(map(rows, SHIPPED)))
+    return _PAGE.format(rows="".join(map(row, SHIPPED)))
 
 
 if __name__ == "__main__":
