@@ -143,9 +143,9 @@ ADDED = {
         ],
         "sim/tables.py": [
             (
-                '            "detect_s": resolved.detect_s,\n',
-                '            "detect_s": resolved.detect_s,\n'
-                '            "detect_again_s": resolved.detect_s / 2,\n',
+                '            "detect_s": scenario.costs.detect_s,\n',
+                '            "detect_s": scenario.costs.detect_s,\n'
+                '            "detect_again_s": scenario.costs.detect_s / 2,\n',
             )
         ],
     },

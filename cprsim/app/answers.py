@@ -24,7 +24,7 @@ from cprsim.report.answer import answer_lines, answer_table, known_so_far
 from cprsim.report.decision import decision_lines
 from cprsim.report.recommendation import recommendation
 from cprsim.report.tables import RunTable, notes, resources_table
-from cprsim.runs.engines import chosen, prepare, simulate
+from cprsim.runs.engines import chosen, is_ready, prepare, simulate
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
@@ -190,7 +190,7 @@ def _engines(scenario: Scenario) -> dict[str, Any]:
 
 
 def _run(scenario: Scenario, replications: int, seed: int, turn: Turn) -> Result:
-    compiled = set(_engines(scenario).values()) == {"batch"}
+    compiled = is_ready() and set(_engines(scenario).values()) == {"batch"}
     # Threads of the compiled engine cost nothing to start, processes of the other seconds.
     workers = min(2, cores()) if compiled else 1
     engine = "batch" if compiled else "auto"
