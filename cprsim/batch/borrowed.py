@@ -131,7 +131,7 @@ def _place(context: Any, builder: Any, of: Any, data: Any, index: Any) -> Any:
     return builder.gep(data, [offset])
 
 
-def _number(context: Any, builder: Any, of: Any, place: Any) -> Any:
+def _get_number(context: Any, builder: Any, of: Any, place: Any) -> Any:
     """Return the number at an address."""
     data = builder.bitcast(place, context.get_data_type(of).as_pointer())
     return context.unpack_value(builder, of, data)
@@ -194,7 +194,7 @@ def _get_column(context: Any, builder: Any, kind: RowPlace, value: Any, name: st
     offset, of, count = kind.columns[name]
     place = builder.gep(value, [context.get_constant(types.intp, offset)])
     if not count:
-        return _number(context, builder, of, place)
+        return _get_number(context, builder, of, place)
     found = cgutils.create_struct_proxy(of)(context, builder)
     found.data, found.count = place, context.get_constant(types.intp, count)
     return found._getvalue()
@@ -253,12 +253,12 @@ def _element(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     place = _place(context, builder, elements.of, given.data, arguments[1])
     if isinstance(elements.of, RowPlace):
         return place
-    number = _number(context, builder, elements.of, place)
+    number = _get_number(context, builder, elements.of, place)
     return context.cast(builder, number, elements.of, called.return_type)
 
 
 @lower_builtin(operator.getitem, BorrowedLists, types.Integer)
-def _list(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+def _get_list(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     elements = called.args[0]
     given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
     found = cgutils.create_struct_proxy(Borrowed(elements.of))(context, builder)

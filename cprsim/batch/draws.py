@@ -81,9 +81,11 @@ class ScenarioDraws:
             self._failures(gathered, number, rows)
             self._attempts(gathered, replications[start:stop].tolist())
             self._silent(gathered, replications[start:stop].tolist())
-            self._notices(gathered, replications[start:stop].tolist())
+            self._put_notices(gathered, replications[start:stop].tolist())
             if starts_vary(self._scenario.costs):
-                _starts(gathered, self._start_draws(number), rows, self._sizes[codes.MORE_STARTS])
+                _put_starts(
+                    gathered, self._start_draws(number), rows, self._sizes[codes.MORE_STARTS]
+                )
 
     def _cohort(self, number: int) -> tuple[Cohort, CohortDraws | None]:
         if number not in self._cohorts:
@@ -123,7 +125,7 @@ class ScenarioDraws:
             _logs(gathered, cohort, rows.tolist(), self._scenario.cluster.parameter_servers)
         else:
             assert isinstance(cohort, NodeCohort)
-            _lives(gathered, cohort, sizes[codes.MORE_LIVES], rows)
+            _put_lives(gathered, cohort, sizes[codes.MORE_LIVES], rows)
             if cohort.bursts is not None:
                 shocks = [
                     Shocks(cohort.bursts, cohort.lives.nodes, self._seed, number * COHORT + row)
@@ -147,7 +149,7 @@ class ScenarioDraws:
         drawn = [faults_s(law, self._seed, n, count) for n in replications]
         gathered.numbers("silent", "silent_count", np.array(drawn))
 
-    def _notices(self, gathered: "Gathered", replications: list[int]) -> None:
+    def _put_notices(self, gathered: "Gathered", replications: list[int]) -> None:
         """Gather numbers that decide which failures are announced, and instants of false alarms."""
         notices, plans = self._scenario.failures.notice, self._scenario.plans.values()
         if notices is None or all(plan.on_notice is None for plan in plans):
@@ -252,7 +254,7 @@ def _victims(
         gathered.choices("kinds", None, victims.of_servers[rows, :count])
 
 
-def _lives(gathered: Gathered, cohort: NodeCohort, count: int, rows: _Rows) -> None:
+def _put_lives(gathered: Gathered, cohort: NodeCohort, count: int, rows: _Rows) -> None:
     lives = cohort.lives
     firsts = [gathered.add_numbers(lives.generation(i)[rows]) for i in range(count)]
     gathered.at("lives", firsts[0], lives.nodes)
@@ -273,7 +275,7 @@ def _bursts(gathered: Gathered, shocks: Sequence[Shocks], count: int) -> None:
     gathered.rows["burst_width"][gathered.place] = width
 
 
-def _starts(gathered: Gathered, draws: StartDraws, rows: _Rows, count: int) -> None:
+def _put_starts(gathered: Gathered, draws: StartDraws, rows: _Rows, count: int) -> None:
     block = draws.upto(count)[rows]
     gathered.numbers("starts", "start_count", block.reshape(len(rows), -1))
     gathered.rows["start_count"][gathered.place] //= block.shape[-1]

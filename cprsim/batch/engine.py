@@ -12,7 +12,7 @@ from cprsim.basics.futures import Threads
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.batch.draws import DrawnRows, Gathered, ScenarioDraws, stretches
-from cprsim.batch.play import play
+from cprsim.batch.play import play_runs
 from cprsim.batch.readiness import note_compiled
 from cprsim.batch.records import arrays, records
 from cprsim.batch.support import source_of, why_unsupported
@@ -70,7 +70,7 @@ def simulate(
     size = _chunk(scenario, policies)
     played = Playing([(scenario, policies)], seed, threads)
     for start in range(0, len(numbers), size):
-        played.play([numbers[start : start + size]], values[start : start + size])
+        played.run([numbers[start : start + size]], values[start : start + size])
     return values
 
 
@@ -83,7 +83,7 @@ def simulate_all(parts: Sequence[Part], seed: int) -> list[NDArray[np.float64]]:
     counts = [len(part.replications) * len(part.policies) for part in parts]
     values = np.empty((sum(counts), len(COLUMNS)))
     played = Playing([part[:2] for part in parts], seed, shared=SharedDraws())
-    played.play([part.replications for part in parts], values, tells=False)
+    played.run([part.replications for part in parts], values, tells=False)
     return [
         own.reshape(len(part.replications), len(part.policies), len(COLUMNS))
         for part, own in zip(parts, np.split(values, np.cumsum(counts)[:-1]), strict=True)
@@ -122,7 +122,7 @@ class Playing:
         self._policies = np.array([len(policies) for _, policies in scenarios])
         self._first_plan = np.cumsum(self._policies) - self._policies
 
-    def play(
+    def run(
         self,
         replications: Sequence[NDArray[np.intp]],
         ledgers: NDArray[np.float64],
@@ -141,7 +141,7 @@ class Playing:
         lacking, room = np.lexsort((numbers // COHORT, owner)), _FLOWS
         while len(lacking):
             owners = owner[lacking]
-            drawn = self._drawn(owners, numbers[lacking])
+            drawn = self._gather(owners, numbers[lacking])
             self._run(self._runs(owners, first[lacking]), drawn, room, ledgers, statuses)
             if not statuses.any():
                 break
@@ -162,7 +162,7 @@ class Playing:
         else:
             ledgers[statuses != DONE] = np.nan
 
-    def _drawn(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> DrawnRows:
+    def _gather(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> DrawnRows:
         gathered = Gathered(len(owners))
         for start, stop in stretches(owners):
             self._draws[owners[start]].put(numbers[start:stop], gathered, start)
@@ -189,7 +189,7 @@ class Playing:
 
         def some(first: int, last: int) -> None:
             own = _room(self._tables[0], room)
-            play(runs, first, last, self._tables, tuple(drawn), own, ledgers, statuses)
+            play_runs(runs, first, last, self._tables, tuple(drawn), own, ledgers, statuses)
 
         if self._threads == 1:
             some(*bounds)
@@ -231,8 +231,8 @@ def make_ready() -> None:
 
 def _note_where_kept() -> None:
     """Record the folder of the machine code just compiled, so that no command compiles it again."""
-    if play.stats.cache_misses and play.stats.cache_path is not None:
-        note_compiled(Path(play.stats.cache_path))
+    if play_runs.stats.cache_misses and play_runs.stats.cache_path is not None:
+        note_compiled(Path(play_runs.stats.cache_path))
 
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:

@@ -13,7 +13,7 @@ _write = _ledger.write
 
 def _entry(sources: str) -> Any:
     @kept
-    def play(
+    def play_runs(
         runs: Any,
         first: int,
         last: int,
@@ -84,7 +84,7 @@ def _entry(sources: str) -> Any:
             _write(job, borrow(ledgers)[number])
             statuses[number] = job.run.status
 
-    return play
+    return play_runs
 
 
-play = _entry(SOURCES)
+play_runs = _entry(SOURCES)

@@ -45,7 +45,7 @@ def why_uncompiled() -> str | None:
 def is_compiled() -> bool:
     """Return whether the present sources are compiled, in this process or on disk."""
     play = sys.modules.get("cprsim.batch.play")
-    if play is not None and play.play.signatures:
+    if play is not None and play.play_runs.signatures:
         return True
     own, name = os.environ.get("NUMBA_CACHE_DIR"), _mark()
     if own is not None:
@@ -64,7 +64,7 @@ def note_compiled(folder: Path) -> None:
 
 
 @cache
-def begin() -> None:
+def start_compiling() -> None:
     """Start a process that compiles the machine, once; it outlives this one."""
     if not sys.executable:
         return
@@ -81,7 +81,7 @@ def compile_alone() -> None:
     if hasattr(os, "nice"):
         os.nice(19)
     engine, play = import_module("cprsim.batch.engine"), import_module("cprsim.batch.play")
-    under_way = Path(play.play.stats.cache_path or os.devnull) / f"{_mark()}.begun"
+    under_way = Path(play.play_runs.stats.cache_path or os.devnull) / f"{_mark()}.begun"
     with suppress(OSError):
         if time.time() - under_way.stat().st_mtime < _COMPILES_S:
             return

@@ -74,7 +74,7 @@ def prepare(engines: Iterable[Engine], asked: str = "auto") -> None:
 
         make_ready()
     else:
-        readiness.begin()
+        readiness.start_compiling()
 
 
 def waits(asked: str) -> bool:
