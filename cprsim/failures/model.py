@@ -2,9 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
+from dataclasses import dataclass
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.once import once
@@ -13,12 +11,7 @@ from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import MeanHit, Severity
-from cprsim.failures.logs.concentration import without_worst
-from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.source import LogSource
 from cprsim.failures.processes import FixedCount, JobRenewals, NodeLives, Process
-from cprsim.failures.replay import Resampled, TraceReplay
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Timeline
 from cprsim.job.platform import Cluster
@@ -153,30 +146,12 @@ class FailureModel:
         """
         spec, cluster = self.spec, self.cluster
         if spec.trace is not None:
-            return self._replay(spec.trace)
+            from cprsim.failures.replay import replay  # noqa: PLC0415  (reads logs)
+
+            return replay(spec, cluster, self.job.useful_time_s)
         if spec.exactly is not None:
             return FixedCount(spec, cluster, self.job.useful_time_s)
         return NodeLives(spec, cluster) if spec.per == "node" else JobRenewals(spec, cluster)
-
-    def _replay(self, path: str) -> Process:
-        spec, cluster = self.spec, self.cluster
-        reader = spec.reader or "csv"
-        log = _failures(LogSource(path, reader, spec.system, spec.window, columns=spec.columns))
-        if spec.exclude_worst:
-            log = without_worst(log, spec.exclude_worst)
-        if spec.coalesce_s is not None:
-            log = log.coalesced(spec.coalesce_s)
-        as_it_stands = READERS[reader].of_the_job
-        last_s = float(log.times_s[-1]) if as_it_stands else log.span_s
-        if last_s == 0:
-            at = "second 0" if as_it_stands else "one instant"
-            raise LogError(
-                f"{path}: its failures all strike at {at}; "
-                "a mean time between failures needs a later one"
-            )
-        if as_it_stands:
-            return TraceReplay(log, cluster, path, self.job.useful_time_s, spec.severity)
-        return Resampled(log, cluster, path, spec.severity)
 
     def timelines(
         self, seed: int, replications: Iterable[int], shared: SharedDraws | None = None
@@ -253,17 +228,3 @@ class FailureModel:
     def severity_shares(self) -> dict[Severity, float]:
         """Share of failures of each severity; they add up to 1."""
         return self.process.severity_shares
-
-
-def _failures(source: LogSource) -> FailureLog:
-    try:
-        state = Path(source.path).stat()
-    except OSError:
-        return source.failures()  # which says what is wrong with it
-    whole = _read(replace(source, window=None), (state.st_mtime_ns, state.st_size))
-    return whole if source.window is None else whole.part(source.window)
-
-
-@lru_cache(maxsize=4)  # the points of a sweep replay the same log, or other windows of it
-def _read(source: LogSource, _state: tuple[int, int]) -> FailureLog:
-    return source.failures()

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +14,10 @@ from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
 from cprsim.failures.hit import Hit, MeanHit, Severity
 from cprsim.failures.logs.coincidence import failures_of_job, sizes
+from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.readers import READERS
+from cprsim.failures.logs.source import LogSource
 from cprsim.failures.severity import (
     Severities,
     SeverityDraws,
@@ -21,6 +26,7 @@ from cprsim.failures.severity import (
     graded,
     worst,
 )
+from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.job.platform import Cluster
 
@@ -221,3 +227,44 @@ def _together(
     for at_s, node in zip(times, nodes, strict=True):
         struck.setdefault(at_s, set()).add(node)
     return list(struck), [Hit.of(sorted(together), servers) for together in struck.values()]
+
+
+def replay(spec: Failures, cluster: Cluster, useful_time_s: float) -> TraceReplay | Resampled:
+    """Read the log that failures name, and play it to a job.
+
+    Raises
+    ------
+    LogError
+        If there is a log and it can't be read or played to this cluster.
+    """
+    path, reader = str(spec.trace), spec.reader or "csv"
+    log = _read(LogSource(path, reader, spec.system, spec.window, columns=spec.columns))
+    if spec.exclude_worst:
+        log = without_worst(log, spec.exclude_worst)
+    if spec.coalesce_s is not None:
+        log = log.coalesced(spec.coalesce_s)
+    of_the_job = READERS[reader].of_the_job
+    last_s = float(log.times_s[-1]) if of_the_job else log.span_s
+    if last_s == 0:
+        at = "second 0" if of_the_job else "one instant"
+        raise LogError(
+            f"{path}: its failures all strike at {at}; "
+            "a mean time between failures needs a later one"
+        )
+    if of_the_job:
+        return TraceReplay(log, cluster, path, useful_time_s, spec.severity)
+    return Resampled(log, cluster, path, spec.severity)
+
+
+def _read(source: LogSource) -> FailureLog:
+    try:
+        state = Path(source.path).stat()
+    except OSError:
+        return source.failures()  # which says what is wrong with it
+    whole = _read_whole(replace(source, window=None), (state.st_mtime_ns, state.st_size))
+    return whole if source.window is None else whole.part(source.window)
+
+
+@lru_cache(maxsize=4)  # the points of a sweep replay the same log, or other windows of it
+def _read_whole(source: LogSource, _state: tuple[int, int]) -> FailureLog:
+    return source.failures()
