@@ -1,36 +1,47 @@
 """Policies by the name that scenario files give as `system`."""
 
-from typing import get_args
+from pkgutil import resolve_name
+from typing import Final, get_args
 
 from cprsim.contract import Policy
 from cprsim.policies import plugins
-from cprsim.policies.accepted_loss import AcceptedLoss
-from cprsim.policies.asynchronous import Async
-from cprsim.policies.autopilot import Autopilot
-from cprsim.policies.check_n_run import CheckNRun
-from cprsim.policies.cpr import CprVanilla
-from cprsim.policies.ecrm import Ecrm
-from cprsim.policies.elastic import Elastic
-from cprsim.policies.full import Full
-from cprsim.policies.hot_swap import HotSwap
-from cprsim.policies.partial import Partial
-from cprsim.policies.partial_experts import PartialExperts
-from cprsim.policies.peer_memory import PeerMemory
-from cprsim.policies.priority import CprMfu, CprScar, CprSsu
-from cprsim.policies.replication import Replication
-from cprsim.policies.tiered import Tiered
-from cprsim.policies.twin_groups import TwinGroups
 
+#: Module and class of each shipped system, loaded when a scenario names it.
+SHIPPED: Final = {
+    "full": "full:Full",
+    "partial": "partial:Partial",
+    "cpr-vanilla": "cpr:CprVanilla",
+    "cpr-scar": "priority:CprScar",
+    "cpr-mfu": "priority:CprMfu",
+    "cpr-ssu": "priority:CprSsu",
+    "async": "asynchronous:Async",
+    "replication": "replication:Replication",
+    "peer-memory": "peer_memory:PeerMemory",
+    "hot-swap": "hot_swap:HotSwap",
+    "ecrm": "ecrm:Ecrm",
+    "accepted-loss": "accepted_loss:AcceptedLoss",
+    "check-n-run": "check_n_run:CheckNRun",
+    "tiered": "tiered:Tiered",
+    "partial-experts": "partial_experts:PartialExperts",
+    "autopilot": "autopilot:Autopilot",
+    "elastic": "elastic:Elastic",
+    "twin-groups": "twin_groups:TwinGroups",
+}
 _CLASSES: dict[str, type[Policy]] = {}
 
 
 def register(policy: type[Policy]) -> type[Policy]:
     """Make `policy` known under the `Literal` of its `system` field; usable as a decorator."""
     (name,) = get_args(policy.model_fields["system"].annotation)
-    known = _CLASSES.setdefault(name, policy)
+    known = _shipped(name) if name in SHIPPED else _CLASSES.setdefault(name, policy)
     if known is not policy:
         raise ValueError(f"system {name!r} is registered already, by {known.__qualname__}")
     return policy
+
+
+def _shipped(system: str) -> type[Policy]:
+    found: type[Policy] = resolve_name(f"{__package__}.{SHIPPED[system]}")
+    return found
 
 
 def policy_class(system: str) -> type[Policy] | None:
@@ -40,6 +51,8 @@ def policy_class(system: str) -> type[Policy] | None:
     `plugins`). So these can't take the name of a shipped system, and only who asks for a broken one
     hears of it, by a `ScenarioError`.
     """
+    if system in SHIPPED:
+        return _shipped(system)
     if system not in _CLASSES:
         policy = plugins.load(system)
         if policy is not None:
@@ -48,28 +61,5 @@ def policy_class(system: str) -> type[Policy] | None:
 
 
 def systems() -> tuple[str, ...]:
-    """All known names: in order of registration, then those of installed distributions."""
-    return tuple(dict.fromkeys([*_CLASSES, *plugins.installed()]))
-
-
-for _policy in (
-    Full,
-    Partial,
-    CprVanilla,
-    CprScar,
-    CprMfu,
-    CprSsu,
-    Async,
-    Replication,
-    PeerMemory,
-    HotSwap,
-    Ecrm,
-    AcceptedLoss,
-    CheckNRun,
-    Tiered,
-    PartialExperts,
-    Autopilot,
-    Elastic,
-    TwinGroups,
-):
-    register(_policy)
+    """Return all known names: shipped, in order of registration, then of installed packages."""
+    return tuple(dict.fromkeys([*SHIPPED, *_CLASSES, *plugins.installed()]))

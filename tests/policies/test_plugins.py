@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, get_args
 
 import pytest
 
 import cprsim
+from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
 from cprsim.policies import policy_class, registry, systems
 
@@ -212,3 +214,18 @@ def test_the_command_line_says_in_a_line_what_is_broken(tmp_path: Path) -> None:
         f"cprsim: policies.hourly.system: {ENTRY} can't be imported: ModuleNotFoundError: "
         "No module named 'surely_not_there'; repair or uninstall it\n"
     )
+
+
+@pytest.mark.parametrize("system", registry.SHIPPED)
+def test_a_shipped_system_is_loaded_by_its_own_name(system: str) -> None:
+    (name,) = get_args(registry.policy_class(system).model_fields["system"].annotation)
+
+    assert name == system
+
+
+def test_no_other_policy_takes_the_name_of_a_shipped_system() -> None:
+    class Full(Policy):
+        system: Literal["full"]
+
+    with pytest.raises(ValueError, match="system 'full' is registered already, by Full"):
+        registry.register(Full)
