@@ -20,6 +20,7 @@ from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import RunError, UsageError
 from cprsim.estimates.decision import Decision
+from cprsim.runs.engines import waits
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums
@@ -85,6 +86,8 @@ class Asking:
         self._refused = list(ask.refused)
         for each in ask.given:
             self._enter(each)
+        if waits("batch"):
+            self._tell("compiling, once", 0, 1, None)
         done = len(ask.searched)
         self._tell("searching settings", 0, done, None)
         searched = [each for each in ask.searched if not self._is_hopeless(each)]

@@ -41,7 +41,7 @@ class FleetTrials(Trials):
         jobs = [self._with(job, names) for job in self._of(replications)]
         engines = {self._engines[name] for name in names}
         engine: Engine = "batch" if engines == {"batch"} else "sim"
-        prepare([engine])
+        prepare([engine], "batch")
         useful_s = np.array([job.job.useful_time_s for job in jobs])
         tasks = [(i, job, names) for i, job in zip(replications, jobs, strict=True)]
         values = somewhere(play_jobs(tasks, self.seed, engine), useful_s)

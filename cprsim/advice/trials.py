@@ -97,7 +97,7 @@ class Trials:
         names = list(dict.fromkeys(map(self._key, policies)))
         job = self._job(names)
         engines = {name: self._engines[name] for name in names}
-        prepare(engines.values())
+        prepare(engines.values(), "batch")  # the simulator takes a hundred times as long
         values = _simulated(job, engines, replications, self.seed)
         useful_cost = useful_cost_of(job)
         found = {

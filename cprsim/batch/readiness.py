@@ -44,8 +44,9 @@ def why_uncompiled() -> str | None:
 
 def is_compiled() -> bool:
     """Return whether the present sources are compiled, in this process or on disk."""
-    play = sys.modules.get("cprsim.batch.play")
-    if play is not None and play.play_runs.signatures:
+    # Another thread may be importing that module now.
+    loaded = getattr(sys.modules.get("cprsim.batch.play"), "play_runs", None)
+    if loaded is not None and loaded.signatures:
         return True
     own, name = os.environ.get("NUMBA_CACHE_DIR"), _mark()
     if own is not None:

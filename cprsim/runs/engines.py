@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.streams import COHORT
 from cprsim.batch import readiness, support
 from cprsim.errors import RunError, UsageError
 from cprsim.scenario import Scenario
@@ -25,6 +24,8 @@ Engine = Literal["sim", "batch"]
 # What a run takes in the simulator, s: to set it up, a save, a failure, a node's life. Measured on
 # a machine of two cores; which engine ends sooner needs no more than the order of magnitude.
 _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S = 5e-5, 1e-5, 3e-5, 1e-6
+#: Replications that the simulator plays before it is asked again whether the engine is compiled.
+_MEANWHILE = 64
 #: It takes 0.6 s to load the compiled engine, s.
 _WORTH_LOADING_S = 2.0
 
@@ -113,13 +114,14 @@ def _compiled(
 ) -> NDArray[np.float64]:
     """Play by the compiled engine, and by the simulator as long as that isn't compiled."""
     found = []
-    for start in range(0, len(replications), COHORT):
+    for start in range(0, len(replications), _MEANWHILE):
         if is_ready():
             from cprsim.batch import engine as compiled  # noqa: PLC0415  (loads Numba)
 
             found.append(compiled.simulate(scenario, names, replications[start:], seed))
             break
-        found.append(sim.simulate(scenario, names, replications[start : start + COHORT], seed))
+        block = replications[start : start + _MEANWHILE]
+        found.append(sim.simulate(scenario, names, block, seed))
     return np.concatenate(found)
 
 

@@ -9,7 +9,6 @@ import numba
 import numpy as np
 import pytest
 
-from cprsim.basics.streams import COHORT
 from cprsim.batch import compiled, readiness
 from cprsim.batch import engine as batch
 from cprsim.runs import engines
@@ -43,13 +42,13 @@ def test_what_was_compiled_is_known_and_what_has_changed_is_not(
 
 
 def test_until_it_is_compiled_the_simulator_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is after the first block of four: one more is played by it, and gives the same."""
+    """The first block is played by the simulator, the others by the engine."""
     scenario, ready = load_scenario(KAGGLE), iter([False, True])
     monkeypatch.setattr(engines, "is_ready", lambda: next(ready))
 
-    found = engines.simulate(scenario, {"full": "batch"}, range(4 * COHORT), 0)
+    found = engines.simulate(scenario, {"full": "batch"}, range(300), 0)
 
-    assert np.array_equal(found, batch.simulate(scenario, ["full"], range(4 * COHORT), 0))
+    assert np.array_equal(found, batch.simulate(scenario, ["full"], range(300), 0))
     assert next(ready, None) is None
 
 
