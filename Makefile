@@ -13,6 +13,7 @@ VENV := .venv
 INSTALLED := $(VENV)/.installed
 PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
 FIRST := not slow or essential
+QUICK := $(addprefix tests/,sim contract closed_form batch test_one_machine.py test_architecture.py)
 DOCS_INSTALLED := $(VENV)/.docs
 RELEASE_INSTALLED := $(VENV)/.release
 LOWEST_INSTALLED := $(VENV)/.lowest
@@ -22,12 +23,15 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all test-slow nightly torchrec check soak interleavings study frozen bench validation calibrated predicted pages figures \
+.PHONY: demo quick test test-all test-slow nightly torchrec check soak interleavings study frozen bench validation calibrated predicted pages figures \
 	notebooks docs package lowest clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
 	@echo "The picture of where the time goes: demo/breakdown.png"
+
+quick: $(INSTALLED) ## test the state machine, its two drivers, policies' contract and closed forms, in some 90 s
+	@$(PYTEST) -m "not slow" $(QUICK) $(ARGS)
 
 test: check ## run the checks and the tests, in some five minutes; ARGS="..." goes to pytest
 	@$(PYTEST) -m "$(FIRST)" $(ARGS)

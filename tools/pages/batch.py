@@ -32,7 +32,7 @@ last bit, so the choice of an engine is a matter of time only.
 
 - `--engine auto`, the default, takes the batch engine where the simulator would need more than 2 s.
 - `--engine sim` never takes it.
-- `--engine batch` always takes it, and waits until it is compiled.
+- `--engine batch` and `cprsim advise` wait until it is compiled.
 
 The batch engine refuses policies of your own that decide in Python code while the job runs (a
 controller, a rule for losses, a sequence of saves), failure processes of a kind of your own, and
