@@ -50,8 +50,7 @@ class Hourly(Policy):
         },
         {
             "policies/registry.py": [
-                ("from cprsim.policies.partial ", "from cprsim.policies.hourly import Hourly\n"),
-                ("    Partial,\n", "    Hourly,\n"),
+                ('    "partial": "partial:', '    "hourly": "hourly:Hourly",\n')
             ],
             "testing/policies.py": [('    "partial": _blocking', '    "hourly": lambda *_: {},\n')],
         },
