@@ -31,8 +31,10 @@ def owned_folder(parent: Path | None = None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        try:
+            _remove(folder)
+        finally:
+            os.close(lock)
 
 
 @contextmanager
@@ -77,9 +79,20 @@ def remove_orphans(place: Path) -> None:
                 continue
             try:
                 _lock(lock, wait=False)
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
             finally:
                 os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, its lock last: after a kill meanwhile the next owner removes the rest."""
+    with suppress(OSError):
+        for entry in folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name != _LOCK:
+                entry.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lock(file: int, wait: bool) -> None:
