@@ -16,7 +16,7 @@ from cprsim.batch.play import play_runs
 from cprsim.batch.readiness import note_compiled
 from cprsim.batch.records import arrays, records
 from cprsim.batch.support import source_of, why_unsupported
-from cprsim.machine.codes import CAUSES, DONE, GIVEN_UP, MORE_ROOM, TIERS
+from cprsim.machine.codes import CAUSES, DONE, GIVEN_UP, MORE_ROOM
 from cprsim.machine.node_lists import FIRST, FIXED
 from cprsim.machine.rows import (
     ComingRow,
@@ -237,28 +237,28 @@ def _note_where_kept() -> None:
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
     """Return the working memory of one thread's run."""
-    nodes = int(plans.nodes.max())
+    nodes, tiers = int(plans.nodes.max()), max(int(plans.schedules.max()), 1)
     lists = np.zeros((FIXED + 4 * flows, FIRST + 4 * nodes + flows), np.int32)
     rows = (
         (RunRow, 1),
-        (TierRow, TIERS),
-        (KeptRow, TIERS * max(int(plans.older.max()), 1)),
+        (TierRow, tiers),
+        (KeptRow, tiers * max(int(plans.older.max()), 1)),
         (LinkRow, 3),
         (FlowRow, flows + 1),
         (FlowRow, flows + 1),
         (ComingRow, flows + 1),
     )
-    state, tiers, kept, links, *flowing = (records(kind, count) for kind, count in rows)
+    state, of_tiers, kept, links, *flowing = (records(kind, count) for kind, count in rows)
     return (
         state,
-        tiers,
+        of_tiers,
         kept,
         links,
         np.zeros(CAUSES),
         *flowing,
         lists,
         records(NodeRow, nodes),
-        records(ShardRow, nodes * TIERS),
+        records(ShardRow, nodes * tiers),
         np.zeros(2 * int(plans.leaves.max())),
         np.zeros(int(plans.spares.max()) + 1),
         records(TransferRow, 2),

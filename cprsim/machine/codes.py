@@ -4,8 +4,6 @@ from typing import Final
 
 #: No node, tier, save, answer or place.
 NONE: Final = -1
-#: The largest number of tiers that a plan may save to.
-TIERS: Final = 8
 
 # --- Causes of foreground seconds, in the order in which a run adds them up ---
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(9)

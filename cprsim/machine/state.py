@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cprsim.contract import rules
 from cprsim.machine import marks, node_lists
-from cprsim.machine.codes import NONE, TIERS
+from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import FIRST
 from cprsim.machine.rows import Running, part
 
@@ -147,13 +147,13 @@ def _hold_all(job: Running, tier: int) -> None:
 def _hold(job: Running, tier: int, down: int) -> None:
     """Record that the last checkpoint of a tier holds all of the shards in `down`."""
     for i in range(node_lists.server_count(job.lists, down, job.plan.servers)):
-        shard = job.shards[job.lists[down][FIRST + i] * TIERS + tier]
+        shard = job.shards[job.lists[down][FIRST + i] * job.plan.schedules + tier]
         shard.start_s, shard.epoch = job.tiers[tier].last_s, job.run.epoch
 
 
 def _tier_start_s(job: Running, tier: int, server: int) -> float:
     """Return progress when a tier last held all of a shard, in useful seconds."""
-    shard = job.shards[server * TIERS + tier]
+    shard = job.shards[server * job.plan.schedules + tier]
     known = shard.epoch >= job.tiers[tier].tier_since
     return shard.start_s if known else job.tiers[tier].start_s
 

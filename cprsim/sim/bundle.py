@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cprsim.machine.codes import CAUSES, TIERS
+from cprsim.machine.codes import CAUSES
 from cprsim.machine.node_lists import FIRST, FIXED
 from cprsim.machine.rows import (
     ComingRow,
@@ -44,16 +44,16 @@ class Bundle:
         self.whole, self.real = tables.whole, tables.real
         self.run = RunRow()
         self.draws, self.numbers, self.choices = DrawsRow(), (), ()
-        older = max(plan.older, 1)
+        tiers, older = max(plan.schedules, 1), max(plan.older, 1)
         self.tiers, self.kept, self.links, self.rated, self.nodes, self.shards = (
             RowList(kind() for _ in range(count))
             for kind, count in (
-                (TierRow, TIERS),
-                (KeptRow, TIERS * older),
+                (TierRow, tiers),
+                (KeptRow, tiers * older),
                 (LinkRow, 3),
                 (TransferRow, 2),
                 (NodeRow, plan.nodes),
-                (ShardRow, plan.servers * TIERS),
+                (ShardRow, plan.servers * tiers),
             )
         )
         self.spent = [0.0] * CAUSES

@@ -6,7 +6,7 @@ from typing import Any
 
 from cprsim.contract import Mirror, Save, Schedule, rules
 from cprsim.machine import state
-from cprsim.machine.codes import NONE, TIERS
+from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import COUNT, FIRST
 from cprsim.machine.rows import NodeRow, PlanRow, RunRow, SaveRow, ScheduleRow, ShardRow, TierRow
 
@@ -41,10 +41,10 @@ class State:
             plan=plan,
             run=RunRow(),
             real=[0.0, *update_shares, *left_shares],
-            tiers=[TierRow(last_reads=1.0, unsaved_count=1) for _ in range(TIERS)],
+            tiers=[TierRow(last_reads=1.0, unsaved_count=1) for _ in schedules],
             schedules=[ScheduleRow(period_s=each.period_s) for each in schedules],
             nodes=[NodeRow(back_epoch=-1) for _ in range(servers)],
-            shards=[ShardRow(epoch=-1) for _ in range(servers * TIERS)],
+            shards=[ShardRow(epoch=-1) for _ in range(servers * len(schedules))],
             lists=[[0] * (FIRST + servers)],
         )
 

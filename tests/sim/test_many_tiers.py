@@ -1,0 +1,48 @@
+"""Plans may save to any number of tiers: those that are never saved to change nothing."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cprsim.batch.engine import simulate as compiled
+from cprsim.contract import Answers, Case, Recover, Save, Schedule
+from cprsim.contract.plan import Plan
+from cprsim.job.tiers import Tier
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import simulate
+
+TABLES = {
+    "job": {"useful_time": "3000 s"},
+    "cluster": {"parameter_servers": 4},
+    "costs": {"save": "5 s", "load": "10 s", "reschedule": "30 s"},
+    "failures": {"distribution": "exponential", "mean": "400 s"},
+    "policies": {"it": {"system": "partial", "interval": "100 s"}},
+}
+
+
+def scenario(tiers: int) -> Scenario:
+    """Save to the nearest tier often, to the farthest, which lost shards return to, sometimes."""
+    names = [f"tier {number}" for number in range(tiers)]
+    intervals_s = [100.0] + [math.inf] * (tiers - 2) + [300.0]
+    saves = zip(intervals_s, map(Save, names), strict=True)
+    answer = Recover("lost", source=names[-1])
+    made = Scenario(**TABLES)
+    made.plans["it"] = replace(
+        made.plan("it"),
+        schedules=tuple(Schedule(*each) for each in saves),
+        tiers=tuple(Tier(name, "store", 5.0, 10.0) for name in names),
+        recover=Answers((Case(answer),)),
+    )
+    assert type(made.plan("it")) is Plan
+    return made
+
+
+@pytest.mark.parametrize("play", [simulate, compiled])
+def test_tiers_without_saves_change_nothing(play) -> None:
+    two = simulate(scenario(2), ["it"], range(20), 0)
+
+    assert two.sum() > 0
+    for tiers in (3, 8, 9, 20):
+        assert np.array_equal(play(scenario(tiers), ["it"], range(20), 0), two)
