@@ -1,4 +1,4 @@
-"""Which tier a test of many alike is in: one of each kind in `make test-slow`, the rest nightly."""
+"""Of many tests alike one of each kind is in `make test-slow`, the rest in `make nightly`."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
