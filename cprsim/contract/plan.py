@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from cprsim.contract import rules
 from cprsim.contract.actions import ALL_BITS, Controller, Loss, Recover, Save
+from cprsim.contract.answers import Answers
 from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
@@ -202,3 +203,14 @@ class Plan:
         if self.sequence is not None:
             own = self.sequence.controller(self)
         return own if self.on_notice is None else NoticeController(own, self.on_notice)
+
+
+def user_code(plan: Plan) -> str | None:
+    """Return what the plan decides by code and not by data, as a reason; None if nothing."""
+    if type(plan).start is not Plan.start:
+        return "its own controller decides while the job runs"
+    if type(plan.recover).__call__ is not Answers.__call__:
+        return "its rule for losses is user code"
+    if plan.sequence is not None and type(plan.sequence) not in get_args(Sequence):
+        return "its sequence of saves is user code"
+    return None

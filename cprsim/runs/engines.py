@@ -68,7 +68,7 @@ def prepare(engines: Iterable[Engine], asked: str = "auto") -> None:
 
     Until it is compiled the simulator plays in its place. Who asks for `"batch"` waits for it.
     """
-    if "batch" not in engines or readiness.why_uncompiled() or readiness.is_compiled():
+    if "batch" not in engines or not _is_missing():
         return
     if asked == "batch":
         from cprsim.batch.engine import make_ready  # noqa: PLC0415  (loads Numba)
@@ -80,7 +80,12 @@ def prepare(engines: Iterable[Engine], asked: str = "auto") -> None:
 
 def waits(asked: str) -> bool:
     """Whether who asks for an engine waits until it is compiled, some 20 s, once."""
-    return asked == "batch" and not readiness.why_uncompiled() and not readiness.is_compiled()
+    return asked == "batch" and _is_missing()
+
+
+def _is_missing() -> bool:
+    """Return whether the engine can be compiled, and isn't."""
+    return readiness.why_uncompiled() is None and not readiness.is_compiled()
 
 
 def simulate(

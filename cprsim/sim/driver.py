@@ -6,8 +6,8 @@ from typing import Any
 
 import simpy
 
-from cprsim.contract import Answers, Plan
 from cprsim.contract.ledger import Ledger
+from cprsim.contract.plan import user_code
 from cprsim.failures.timeline import Timeline
 from cprsim.job.start import Starts
 from cprsim.machine import ledger as account
@@ -17,7 +17,7 @@ from cprsim.sim.drawn import RunDraws
 from cprsim.sim.observer import Observer
 from cprsim.sim.outside import Outside, OwnController
 from cprsim.sim.plan_costs import PlanCosts
-from cprsim.sim.tables import SEQUENCES, PlanRows, Tables
+from cprsim.sim.tables import PlanRows, Tables
 
 
 class Player:
@@ -26,7 +26,7 @@ class Player:
     def __init__(self, plan_costs: PlanCosts, nodes: int) -> None:
         self.plan_costs = plan_costs
         tables = Tables()
-        own = decides_itself(plan_costs.plan)
+        own = user_code(plan_costs.plan) is not None
         plan_rows = PlanRows(tables, plan_costs, own)
         tables.plans.append(plan_rows.plan(nodes, 0))
         self._outside = (OwnController if own else Outside)(plan_costs, plan_rows)
@@ -75,12 +75,3 @@ class Player:
                     yield env.timeout(max(at_s - env.now, 0.0))
             step.happen(job)
         yield env.timeout(max(start_s + job.run.now - env.now, 0.0))
-
-
-def decides_itself(plan: Plan) -> bool:
-    """Return whether the plan decides anything by the user's code, not by data."""
-    return (
-        type(plan).start is not Plan.start
-        or type(plan.recover).__call__ is not Answers.__call__
-        or (plan.sequence is not None and type(plan.sequence) not in SEQUENCES)
-    )

@@ -93,10 +93,6 @@ class Tables:
         )
 
 
-#: Sequences of saves that are data.
-SEQUENCES = (Chains, Growing, Learned, Rotations, Differences)
-
-
 class PlanRows:
     """Adds the rows of one plan."""
 

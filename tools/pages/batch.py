@@ -35,9 +35,8 @@ last bit, so the choice of an engine is a matter of time only.
 - `--engine batch` and `cprsim advise` wait until it is compiled.
 
 The batch engine refuses policies of your own that decide in Python code while the job runs (a
-controller, a rule for losses, a sequence of saves), failure processes of a kind of your own, and
-plans with more than 8 tiers. `auto` plays these by the simulator; `--engine batch` ends with the
-reason.
+controller, a rule for losses, a sequence of saves), and failure processes of a kind of your own.
+`auto` plays these by the simulator; `--engine batch` ends with the reason.
 
 ## Compiling
 
