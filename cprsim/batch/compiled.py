@@ -15,7 +15,7 @@ import numpy as np
 
 from cprsim.batch import readiness
 from cprsim.batch.borrowed import part
-from cprsim.batch.inner import Inner, Nobody
+from cprsim.batch.inner import Entry, Inner, Nobody
 from cprsim.machine import rows
 from cprsim.machine.codes import NONE
 
@@ -26,7 +26,12 @@ def kept(function: Callable[..., Any]) -> Any:
     Numba's cache notices only a change of the function itself. So its closure must hold `SOURCES`,
     which change with all that is compiled. Where no folder is writable, nothing is cached.
     """
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options = {
+        "pipeline_class": Entry,
+        "nogil": True,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,
+    }
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # "no locator available"

@@ -8,9 +8,10 @@ never runs by itself. Inner functions are lowered only, and optimised once, with
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from llvmlite.binding import Linkage
 from numba.core import typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, Flags, compile_extra
+from numba.core.compiler import Compiler, CompilerBase, Flags, compile_extra
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
 from numba.core.types.containers import StarArgTuple
@@ -42,6 +43,26 @@ class InnerLibrary(JITCodeLibrary):
             if not function.is_declaration:
                 function.linkage = "linkonce_odr"  # dropped where all calls were inlined
         return module
+
+
+class EntryLibrary(JITCodeLibrary):
+    """The code of an entry point, with that of the inner functions that it calls."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage is Linkage.linkonce_odr:
+                function.linkage = Linkage.internal  # LLVM inlines what is called from one place
+        super()._optimize_final_module()
+
+
+class Entry(Compiler):
+    """Numba's compiler, for an entry point."""
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        """Return the compiled function."""
+        self.state.library = EntryLibrary(self.state.targetctx.codegen(), function.__name__)
+        self.state.library.enable_object_caching()  # as Numba does where it makes the library
+        return super().compile_extra(function)
 
 
 class _Plainly(CompilerBase):

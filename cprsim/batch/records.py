@@ -1,5 +1,7 @@
 """Rows of the machine as NumPy records."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,13 +22,16 @@ def dtype(kind: Any) -> np.dtype[Any]:
     return np.dtype(columns, align=True)
 
 
+_DTYPES: Callable[[Any], np.dtype[Any]] = cache(dtype)
+
+
 def records(kind: Any, count: int) -> Any:
     """Return `count` records, all zero."""
-    return np.zeros(count, dtype(kind)).view(np.recarray)
+    return np.zeros(count, _DTYPES(kind)).view(np.recarray)
 
 
 def arrays(tables: Tables) -> tuple[NDArray[Any], ...]:
     """Return the tables of plans in the order in which `play` takes them."""
     kinds: Any = tables.of_rows
-    rows = (np.array(rows, dtype(kind)).view(np.recarray) for kind, rows in kinds)
+    rows = (np.array(rows, _DTYPES(kind)).view(np.recarray) for kind, rows in kinds)
     return *rows, np.array(tables.whole, np.int64), np.array(tables.real)
