@@ -162,7 +162,7 @@ ADDED = {
             ),
             ("HELD: Final = 19", "HELD: Final = 20"),
             ("OVER: Final = 20", "OVER: Final = 21"),
-            ("LOAD, SHUTDOWN, SHUTDOWN),", "LOAD, SHUTDOWN, SHUTDOWN, INSPECT),"),
+            ("  # ENDING\n", "  # ENDING\n    INSPECT,  # INSPECTING\n"),
         ],
         "machine/step.py": [
             ("    HELD,\n", "    HELD,\n    INSPECTING,\n"),
@@ -175,10 +175,10 @@ ADDED = {
         "machine/recovery.py": [
             ("import ARRIVING, DETECTING,", "import ARRIVING, DETECTING, INSPECTING,"),
             (
-                "    if job.run.resumes:\n",
+                "    if job.run.fails_after_load:\n",
                 "    wait(job, INSPECTING, 60.0)\n\n\ndef inspected(job: Running) -> None:\n"
                 '    """What was loaded is sound."""\n'
-                "    if job.run.resumes:\n",
+                "    if job.run.fails_after_load:\n",
             ),
         ],
         "machine/ledger.py": [
@@ -235,8 +235,8 @@ ADDED = {
         "machine/allocations.py": [
             ("import HELD_SHORTLY,", "import BEATING, HELD_SHORTLY,"),
             (
-                "    if plan.starts:\n        cursors.go_on(job)\n",
-                "    if plan.starts:\n        cursors.go_on(job)\n"
+                "    if plan.starts:\n        cursors.unpause(job)\n",
+                "    if plan.starts:\n        cursors.unpause(job)\n"
                 "    job.flows[open_flow(job, BEATING, job.transfers[0], 900.0)].sends = 0.5\n",
             ),
         ],

@@ -66,7 +66,7 @@ def _go_on(job: Running) -> None:
         recovery.load(job, LOADING_ANEW, 0)
         return
     if plan.starts:
-        cursors.go_on(job)
+        cursors.unpause(job)
     withdrawals.await_next(job)
     run.phase = TURN
 
@@ -81,7 +81,7 @@ def hand_over(job: Running) -> None:
     abandon_saves(job)
     if rebuilding(job):
         join_down(job, DOWN)
-        recovery.take_over_rebuilding(job)
+        recovery.join_rebuilding(job)
         node_lists.clear(lists, DOWN)
     cursors.pause(job)
     run.handing_over = True
@@ -102,7 +102,7 @@ def handed_over(job: Running) -> None:
     if recovery.loads_again(job):
         return
     cursors.replace(job, HIT)
-    cursors.go_on(job)
+    cursors.unpause(job)
     schedules.handed_over(job, job.answers[job.plan.hands_over].source)
     run.handing_over = False
     run.allocation_began_s = run.progress_s

@@ -133,7 +133,7 @@ def pause(job: Running) -> None:
     run.running = False
 
 
-def go_on(job: Running) -> None:
+def unpause(job: Running) -> None:
     """Let failures strike again after `pause`; those that fell strictly inside are masked."""
     if job.plan.source == OTHER:
         job.outside.go_on()

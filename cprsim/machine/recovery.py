@@ -44,14 +44,13 @@ from cprsim.machine.rows import Running
 from cprsim.machine.work import begin, wait
 
 _RELOADED = 0  # row of `job.rated` for the load
-_NONE, _LOST, _ALL = (rules.NONE, rules.LOST, rules.ALL)
 
 
 def strike(job: Running) -> None:
     """Begin a recovery from the failure at this instant, unless it hits no node of the job."""
-    job.run.depth = _NONE
+    job.run.depth = rules.NONE
     if waiting.strike(job):
-        node_lists.clear(job.lists, WAITING)  # nodes waited for, or loading
+        node_lists.clear(job.lists, WAITING)  # no recovery is under way
         job.run.deepest = NONE
         _fail(job)
     else:
@@ -66,8 +65,8 @@ def return_to_verified(job: Running) -> None:
     for row in (NEW, DOWN, WAITING):
         node_lists.clear(job.lists, row)
     _return(job, number)
-    run.deepest, run.depth = number, _ALL
-    run.resumes = False  # no node has failed, so failures were never stopped
+    run.deepest, run.depth = number, rules.ALL
+    run.fails_after_load = False  # no node has failed, so failures were never stopped
     load(job, LOADING, 0)
 
 
@@ -83,29 +82,30 @@ def _fail(job: Running) -> None:
     _note(job, number)
     set_back(job, number)
     delay_s = attempts.replacement_s(job, lists[LOST][COUNT]) + answer.takeover_s
-    if answer.depth == _ALL and rebuilding(job):
-        delay_s = max(delay_s, take_over_rebuilding(job) - plan.detect_s)
+    if answer.depth == rules.ALL and rebuilding(job):
+        delay_s = max(delay_s, join_rebuilding(job) - plan.detect_s)
     if rules.r12_goes_as_deep(answer.depth, run.depth):
         run.deepest, run.depth = number, answer.depth
     run.trains_on = rules.r13_trains_on(answer.keep, run.depth)
-    run.goes_on = not run.trains_on and rules.r11_can_fail(
+    run.fails_while_waiting = not run.trains_on and rules.r11_can_fail(
         plan.while_waiting, run.depth, plan.holds_nodes
     )
-    run.resumes = not plan.during_recovery
-    if run.goes_on:
+    run.fails_after_load = not plan.during_recovery
+    if run.fails_while_waiting:
         cursors.resume(job)
     waiting.set_out(job, HIT, LOST, delay_s)
     if not run.status:
         waiting.wait_for(job, DETECTING, plan.detect_s)
 
 
-def noticed(job: Running) -> None:
-    """Continue after a part of the detection."""
+def detected(job: Running) -> None:
+    """Continue after a stretch of the detection."""
     run = job.run
     if not waiting.waited(job):
         return
+    # Machines set out at the end of the detection, which a failure may have cut.
     job.comings[run.comings - 1].left_s += run.wait_s
-    if run.struck_again:
+    if run.wait_cut:
         _fail(job)
     elif run.trains_on:
         _train_on(job)
@@ -114,10 +114,10 @@ def noticed(job: Running) -> None:
 
 
 def arrived(job: Running) -> None:
-    """Continue after a part of the wait for machines."""
+    """Continue after a stretch of the wait for machines."""
     if not waiting.waited(job):
         return
-    if job.run.struck_again:
+    if job.run.wait_cut:
         _fail(job)
     else:
         _reload(job)
@@ -135,7 +135,7 @@ def taken_over(job: Running) -> None:
 def _reload(job: Running) -> None:
     """Restart processes where the answer needs it (rule 36), and load what was lost."""
     run, plan = job.run, job.plan
-    if plan.during_recovery and not run.goes_on:
+    if plan.during_recovery and not run.fails_while_waiting:
         cursors.resume(job)
     again = rules.r36_starts_again(
         job.answers[run.deepest].starts_again, job.lists[WAITING][SEVERITY]
@@ -156,8 +156,11 @@ def _load_lost(job: Running) -> None:
     load(job, LOADING, node_lists.server_count(job.lists, WAITING, job.plan.servers))
 
 
-def struck_again(job: Running) -> None:
-    """Handle a failure during a restart or a load: recover again, or continue if it hits none."""
+def struck_in_load(job: Running) -> None:
+    """Recover again from a failure during a restart or a load; continue if it hits no node.
+
+    The new recovery loads all of `WAITING`, from the beginning.
+    """
     run = job.run
     left, phase = run.volume - run.done, run.phase
     if waiting.strike(job):
@@ -192,14 +195,14 @@ def loaded(job: Running) -> None:
     """Train on once a load has succeeded."""
     if loads_again(job):
         return
-    if job.run.resumes:
+    if job.run.fails_after_load:
         cursors.resume(job)
     _resume(job)
 
 
 def _resume(job: Running) -> None:
     """Resume the schedules, then training or the interrupted save."""
-    schedules.resume(job, job.run.depth == _ALL)
+    schedules.resume(job, job.run.depth == rules.ALL)
     _trains(job)
 
 
@@ -213,11 +216,14 @@ def _trains(job: Running) -> None:
 def _take_stock(job: Running) -> None:
     """Update the lists of a recovery from the failure in `STRUCK`.
 
-    - `HIT`: nodes hit, which need machines. `LOST`: of these, nodes with state to lose.
-    - `NEW`: of these, nodes that the recovery does not wait for yet.
-    - `WAITING`: all nodes that the recovery waits for or loads. `PLACED`: of these, nodes whose
-      machines have come. `AWAY`: nodes whose machines are on their way.
-    - `DOWN`: all nodes that are down, those being rebuilt in the background included.
+    - `AWAY`: nodes whose machines are on their way.
+    - `HIT` = `STRUCK` - `AWAY`: nodes that need machines.
+    - `LOST` = `HIT` - nodes being rebuilt: nodes that this recovery loads.
+    - `NEW` = `LOST` - `WAITING`: nodes that lose state. A node hit twice needs another machine, and
+      loses nothing again.
+    - `PLACED` = `WAITING` - `AWAY` - nodes being rebuilt: nodes whose machines had come before.
+    - `WAITING` + `LOST` is the next `WAITING`: nodes that this recovery waits for or loads.
+    - `DOWN` = `WAITING` + nodes being rebuilt: nodes that are down.
     """
     run, lists = job.run, job.lists
     others = run.comings + run.flows + lists[WAITING][COUNT] + lists[WAITING][SEVERITY]
@@ -271,14 +277,15 @@ def _fall_back(job: Running, tier: int, corrupt: bool) -> None:
 def _return(job: Running, number: int) -> None:
     """Roll back as an answer says, and abandon saves that then lack a part (rule 9)."""
     answer = job.answers[number]
-    if answer.depth == _ALL:
+    if answer.depth == rules.ALL:
         state.roll_back(
             job, answer.source, answer.mirrored, answer.has_healthy, answer.healthy, DOWN
         )
-    elif answer.depth == _LOST:
+    elif answer.depth == rules.LOST:
         state.lose(job, NEW, answer.source)
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
-    if rules.r9_is_void(answer.depth, servers, True):
+    # A lost server takes its part of every background save with it.
+    if rules.r9_is_void(answer.depth, servers, trained_on=True):
         abandon_saves(job)
     job.outside.answered(number)
 
@@ -298,7 +305,7 @@ def _train_on(job: Running) -> None:
     wait(job, TAKING_OVER, answer.pause_s if anyone else 0.0)
 
 
-def take_over_rebuilding(job: Running) -> float:
+def join_rebuilding(job: Running) -> float:
     """Let a restart of the whole job wait for the nodes that are being rebuilt as well.
 
     Returns how long their machines still take, s. `HIT` then has all nodes to be replaced.

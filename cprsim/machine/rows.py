@@ -414,14 +414,14 @@ class RunRow(Row):
     torn_loads: int = 0
 
     # The recovery: the deepest answer and its depth; whether the other nodes train on; whether
-    # failures strike while it waits; whether the clock of failures starts at its end; whether
-    # another failure has struck; the rest of the wait, s; start and volume of the load.
+    # failures strike while it waits; whether they strike again only after the load; whether
+    # another failure has cut the wait; the rest of the wait, s; start and volume of the load.
     deepest: int = 0
     depth: int = 0
     trains_on: bool = False
-    goes_on: bool = False
-    resumes: bool = False
-    struck_again: bool = False
+    fails_while_waiting: bool = False
+    fails_after_load: bool = False
+    wait_cut: bool = False
     wait_s: float = 0.0
     load_s: float = 0.0
     load_volume: float = 0.0

@@ -1,7 +1,8 @@
 """Saves: the verification before one, the time training waits, and what follows at its end.
 
-Rules 31 to 35 of docs/semantics.md. A save or verification that a failure interrupts is held. It
-resumes after the recovery, unless the whole job was rolled back.
+Rules 31 to 35 of docs/semantics.md. A blocking save, a snapshot or a verification that a failure
+interrupts is held, and resumes after the recovery unless the whole job was rolled back. A save that
+goes on in the background is a flow, which `recovery._return` keeps or abandons.
 """
 
 import math
@@ -78,12 +79,12 @@ def cut(job: Running) -> None:
     recovery.strike(job)
 
 
-def go_on(job: Running) -> None:
+def resume_held(job: Running) -> None:
     """Resume what was held, unless a rollback has made it worthless (rule 9)."""
     run = job.run
     phase, left = run.held, run.held_left
     run.held = NONE
-    if rules.r9_is_void(run.depth, _NOBODY, False):
+    if rules.r9_is_void(run.depth, _NOBODY, trained_on=False):
         run.phase = TURN
     elif phase == BLOCKING_SAVE:
         hold = job.transfers[job.saves[run.saving].transfer]

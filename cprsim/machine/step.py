@@ -48,7 +48,7 @@ def start(job: Running) -> None:
 
 def happen(job: Running) -> None:
     """Advance to the next event, and begin what follows from it."""
-    if work.go_on(job):
+    if work.advance(job):
         _follow(job)
     _settle_instants(job)
 
@@ -65,7 +65,7 @@ def _settle_instants(job: Running) -> None:
         if run.phase == TURN:
             turn.take_turn(job)
         elif run.phase == HELD:
-            save.go_on(job)
+            save.resume_held(job)
         elif run.phase == OVER or run.volume:
             return
         else:
@@ -74,6 +74,7 @@ def _settle_instants(job: Running) -> None:
 
 def _follow(job: Running) -> None:
     run = job.run
+    # A failure during a detection or a wait is found by what continues it (`waiting.waited`).
     if run.phase in (DETECTING, ARRIVING) or run.done == run.volume:
         _ended(job)
     else:
@@ -86,7 +87,7 @@ def _struck(job: Running) -> None:
     if phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
         save.cut(job)
     elif phase in (LOADING, RESTARTING):
-        recovery.struck_again(job)
+        recovery.struck_in_load(job)
     else:  # the next decision handles the failure
         run.phase = TURN
 
@@ -99,7 +100,7 @@ def _ended(job: Running) -> None:
     elif phase in (BLOCKING_SAVE, SNAPSHOT):
         save.held_up(job)
     elif phase == DETECTING:
-        recovery.noticed(job)
+        recovery.detected(job)
     elif phase == ARRIVING:
         recovery.arrived(job)
     elif phase == LOADING:

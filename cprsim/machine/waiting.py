@@ -77,7 +77,7 @@ def _next_stretch(job: Running, phase: int) -> None:
 def waited(job: Running) -> bool:
     """Place nodes whose machines have come; return whether the wait is over.
 
-    `run.struck_again`: a failure has ended it.
+    `run.wait_cut`: a failure has ended it.
     """
     run, phase = job.run, job.run.phase
     cut, done_s = run.done != run.volume, run.done
@@ -91,8 +91,8 @@ def waited(job: Running) -> bool:
         else:
             cursors.replace(job, coming.hit)
             drop(job, place)
-    run.struck_again = cut and _hits_anybody(job)
-    if run.struck_again or not (cut or run.wait_s):
+    run.wait_cut = cut and _hits_anybody(job)
+    if run.wait_cut or not (cut or run.wait_s):
         return True
     _next_stretch(job, phase)
     return False

@@ -40,7 +40,7 @@ def next_s(job: Running) -> float:
     return min(job.run.ends_s, job.run.next_end_s, job.run.next_s)
 
 
-def go_on(job: Running) -> bool:
+def advance(job: Running) -> bool:
     """Advance to the next event; return whether it ends the phase.
 
     `run.done` is then the volume moved.

@@ -89,7 +89,7 @@ class _MachineCursor:
 
     def go_on(self, now_s: float) -> None:
         self._run.now = now_s
-        cursors.go_on(self._job)
+        cursors.unpause(self._job)
 
     def _struck(self) -> Hit:
         row = self._job.lists[STRUCK]
