@@ -15,7 +15,7 @@ import numpy as np
 
 from cprsim.batch import readiness
 from cprsim.batch.borrowed import part
-from cprsim.batch.inner import Entry, Inner, Nobody
+from cprsim.batch.inner import EntryCompiler, Inner, Nobody
 from cprsim.machine import rows
 from cprsim.machine.codes import NONE
 
@@ -27,7 +27,7 @@ def kept(function: Callable[..., Any]) -> Any:
     which change with all that is compiled. Where no folder is writable, nothing is cached.
     """
     options = {
-        "pipeline_class": Entry,
+        "pipeline_class": EntryCompiler,
         "nogil": True,
         "error_model": "numpy",
         "no_cfunc_wrapper": True,

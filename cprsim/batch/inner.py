@@ -55,7 +55,7 @@ class EntryLibrary(JITCodeLibrary):
         super()._optimize_final_module()
 
 
-class Entry(Compiler):
+class EntryCompiler(Compiler):
     """Numba's compiler, for an entry point."""
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
