@@ -1,8 +1,8 @@
 """Saves: the verification before one, the time training waits, and what follows at its end.
 
 Rules 31 to 35 of docs/semantics.md. A blocking save, a snapshot or a verification that a failure
-interrupts is held, and resumes after the recovery unless the whole job was rolled back. A save that
-goes on in the background is a flow, which `recovery._return` keeps or abandons.
+interrupts is held, and resumes after the recovery unless the whole job was rolled back. A save in
+the background is a flow, which `recovery._return` keeps or abandons.
 """
 
 import math
