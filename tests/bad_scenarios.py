@@ -416,8 +416,8 @@ KEYS = [
     case(
         "unknown-key-unlike-any",
         {CLUSTER: CLUSTER + "flavour = 8\n"},
-        "cluster.flavour: unknown key; known: holds_nodes, nic, parameter_servers, spares, "
-        "trainers, updates",
+        "cluster.flavour: unknown key; known: holds_nodes, memory, memory_bandwidth, nic, "
+        "parameter_servers, spares, trainer_memory, trainers, updates",
     ),
     case(
         "keys-that-others-call-so",

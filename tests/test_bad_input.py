@@ -226,6 +226,41 @@ MODEL_AND_COSTS = [
         "model: 'optimizer_rule' goes with preset or tables; leave it out",
     ),
     case(
+        "optimizer-that-nobody-knows",
+        {COSTS: COSTS + '[model]\nembedding = "1 GB"\noptimizer = "adagard"\n'},
+        "model.optimizer: 'adagard' is not a size: write a number and a unit, e.g. \"2.16 GB\"; or "
+        "one of sgd, adagrad, rowwise-adagrad, adam",
+    ),
+    case(
+        "optimizer-of-a-negative-size",
+        {COSTS: COSTS + '[model]\nembedding = "1 GB"\noptimizer = "-1 GB"\n'},
+        "model.optimizer: '-1 GB' is out of range: it must be >= 0",
+    ),
+    case(
+        "state-of-rows-whose-number-is-unknown",
+        {COSTS: COSTS + '[model]\nembedding = "1 GB"\noptimizer = "rowwise-adagrad"\n'},
+        "model: optimizer = 'rowwise-adagrad' keeps one value for each row, but embedding gives no "
+        "number of rows; give [[model.tables]] instead of embedding, or the size, e.g. optimizer = "
+        '"2 GB"',
+    ),
+    case(
+        "size-of-state-next-to-tables",
+        {COSTS: COSTS + '[model]\noptimizer = "1 GB"\n[[model.tables]]\nrows = 1_000\ndim = 16\n'},
+        "model: give the tables their optimizer_slots instead of a size for optimizer, or give its "
+        'name, e.g. optimizer = "adagrad"',
+    ),
+    case(
+        "memory-without-a-model",
+        {CLUSTER: CLUSTER + 'memory = "512 GB"\n'},
+        "cluster.memory: has no effect without [model], whose bytes must fit; give that, or leave "
+        "this out",
+    ),
+    case(
+        "no-memory",
+        {CLUSTER: CLUSTER + 'memory = "0 B"\n'},
+        "cluster.memory: '0 B' is out of range: it must be > 0",
+    ),
+    case(
         "batch-without-rows",
         {COSTS: COSTS + '[model]\nembedding = "1 GB"\nbatch = 512\n'},
         "model: 'batch' goes with preset or tables; leave it out",

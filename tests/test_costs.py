@@ -229,6 +229,66 @@ def test_tables_have_the_size_of_their_elements(table, size):
     assert model.checkpoint_bytes == size + 80 + 1000
 
 
+@pytest.mark.parametrize(
+    ("optimizer", "of_float32", "of_float16"),
+    [
+        ("sgd", 64e6, 32e6),
+        ("adagrad", 128e6, 64e6),  # a value for each of 16 M elements
+        ("rowwise-adagrad", 68e6, 36e6),  # 4 B for each of 1 M rows
+        ("adam", 192e6, 96e6),  # two values
+    ],
+)
+def test_optimizer_state_follows_from_the_name(optimizer, of_float32, of_float16):
+    table = {"rows": 1_000_000, "dim": 16}
+    sizes = [
+        Model.model_validate({"tables": [table | more], "optimizer": optimizer}).shard_bytes
+        for more in ({}, {"dtype": "float16"}, {"optimizer_slots": 1})
+    ]
+
+    assert sizes == [of_float32, of_float16, 128e6]  # slots of a table come first
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "size"),
+    [("sgd", 10e9), ("adagrad", 20e9), ("adam", 30e9), ("7 GB", 17e9), (None, 10e9)],
+)
+def test_optimizer_state_of_rows_whose_number_is_unknown(optimizer, size):
+    given = {} if optimizer is None else {"optimizer": optimizer}
+
+    assert Model.model_validate({"embedding": "10 GB"} | given).shard_bytes == size
+
+
+def test_a_named_optimizer_replaces_that_of_a_preset():
+    rows = 200_000_000  # of 128 float32, with Adagrad's state in the preset
+    state = {"sgd": 0, "adagrad": 512, "rowwise-adagrad": 4, "adam": 1024}
+    for optimizer, of_a_row in state.items():
+        model = Model.model_validate({"preset": "ecrec-criteo", "optimizer": optimizer})
+        assert model.shard_bytes == rows * (512 + of_a_row)
+    assert Model(preset="ecrec-criteo").shard_bytes == rows * 1024
+    kaggle = Model.model_validate({"preset": "criteo-kaggle", "optimizer": "adam"})
+    assert kaggle.dense_bytes == 3 * 4 * 475_985  # its networks are trained by the same
+
+
+@pytest.mark.parametrize(
+    ("keys", "rule"),
+    [
+        ({}, "sgd"),
+        ({"optimizer": "sgd"}, "sgd"),
+        ({"optimizer": "adagrad"}, "adagrad"),
+        ({"optimizer": "rowwise-adagrad"}, "adagrad"),
+        ({"optimizer": "adam"}, "sgd"),
+        ({"optimizer": "1 GB"}, "sgd"),
+        ({"optimizer": "adagrad", "optimizer_rule": "sgd"}, "sgd"),
+    ],
+    ids=str,
+)
+def test_how_far_updates_move_a_row_follows_from_the_optimizer(keys, rule):
+    rows = Model.model_validate({"preset": "criteo-kaggle", **keys}).rows
+    assert rows is not None
+
+    assert rows.rule == rule
+
+
 # Training and its traffic
 
 

@@ -210,6 +210,17 @@ def test_every_shipped_scenario_comes_back_from_its_own_file(name, folder):
         {"cluster": {"parameter_servers": 9, "trainers": 9, "spares": 2, "nic": "1.7 GiB/s"}},
         {"model": {"preset": "criteo-terabyte", "dense": "3 MB", "optimizer": "0.1 GB"}},
         {"model": {"preset": "criteo-kaggle", "optimizer_rule": "adagrad"}},
+        {"model": {"preset": "ecrec-criteo", "optimizer": "rowwise-adagrad"}},
+        {"model": {"tables": [{"rows": 3, "dim": 2}], "optimizer": "adam"}},
+        {
+            "cluster": {
+                "parameter_servers": 4,
+                "memory": "0.3 TB",
+                "trainer_memory": "80 GiB",
+                "memory_bandwidth": "15 GB/s",
+            },
+            "model": {"embedding": "1 GB", "optimizer": "adagrad"},
+        },
         {"model": {"preset": "criteo-kaggle", "renewed": "0.7%"}},
         {"model": {"preset": "criteo-kaggle", "batch": 2048, "gradient_directions": 2}},
         {

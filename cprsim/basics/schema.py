@@ -99,7 +99,9 @@ def _as_written(
 
 
 _NOT_NEGATIVE = written_as(units.SECONDS, "time", "28 h")
-_A_SIZE = written_as(units.BYTES, "size", "2.16 GB")
+#: The JSON schema of a size in bytes.
+A_SIZE = written_as(units.BYTES, "size", "2.16 GB")
+_A_POSITIVE_SIZE = written_as(units.BYTES, "size", "512 GB", "> 0")
 _A_RATE = written_as(units.BYTES_PER_SECOND, "bandwidth", "25 Gbit/s", "> 0")
 _A_POWER = written_as(units.WATTS, "power", "0.6 kW")
 _AN_INTENSITY = written_as(units.KG_PER_KWH, "CO2 of energy", "0.4 kg/kWh")
@@ -110,7 +112,10 @@ Seconds = Annotated[
 PositiveSeconds = Annotated[
     float, *_quantity(units.parse_duration, units.SECONDS, A_DURATION), Field(gt=0)
 ]
-Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES, _A_SIZE), Field(ge=0)]
+Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES, A_SIZE), Field(ge=0)]
+PositiveBytes = Annotated[
+    float, *_quantity(units.parse_bytes, units.BYTES, _A_POSITIVE_SIZE), Field(gt=0)
+]
 Rate = Annotated[float, *_quantity(units.parse_rate, units.BYTES_PER_SECOND, _A_RATE), Field(gt=0)]
 Power = Annotated[float, *_quantity(units.parse_power, units.WATTS, _A_POWER), Field(ge=0)]
 CarbonIntensity = Annotated[
@@ -259,6 +264,7 @@ _MEANT = {
     **dict.fromkeys(("mtbf", "mttf", "every", "rate"), ("mean",)),
     **dict.fromkeys(("cpr", "cpr_vanilla", "cprv"), ("cpr-vanilla",)),
     **dict.fromkeys(("law", "dist", "kind"), ("distribution",)),
+    **dict.fromkeys(("ram", "host_memory", "server_memory"), ("memory",)),
     **dict.fromkeys(("network", "bandwidth", "link", "network_bandwidth"), ("nic", "write")),
     **dict.fromkeys(("write_bandwidth", "write_speed"), ("write",)),
     **dict.fromkeys(("read_bandwidth", "read_speed"), ("read",)),

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from cprsim.basics.schema import Part, PositiveSeconds, Rate, Section, a_list
+from cprsim.basics.schema import Part, PositiveBytes, PositiveSeconds, Rate, Section, a_list
 from cprsim.job.delays import Delay
 
 #: A positive number for each parameter server, of which only the ratio counts.
@@ -35,6 +35,11 @@ class Cluster(Section):
     to the scheduler otherwise (see `failures.while_waiting`). `updates`:
     how updates of embedding rows spread over the parameter servers, a number for each of which only
     the ratio counts; evenly if not given.
+
+    `memory`: memory of each parameter server, B; without it memory is no limit. A policy that needs
+    more is never recommended. `trainer_memory`: memory of each trainer for the dense part, B;
+    without it trainers' memory is no limit. `memory_bandwidth`: rate at which a host copies its
+    memory, B/s, from which the time of a snapshot follows.
     """
 
     trainers: Annotated[int, Field(ge=0, le=1_000_000)] = 0
@@ -43,6 +48,9 @@ class Cluster(Section):
     spares: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     holds_nodes: bool = False
     updates: Annotated[ByServer, Field(examples=[[3, 1, 1, 1]])] | None = None
+    memory: PositiveBytes | None = None
+    trainer_memory: PositiveBytes | None = None
+    memory_bandwidth: Annotated[Rate, Field(examples=["15 GB/s"])] | None = None
 
     @model_validator(mode="after")
     def _a_number_each(self) -> Self:

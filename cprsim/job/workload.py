@@ -1,11 +1,32 @@
 """The job: how long it trains, and how much state its model holds."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    ValidationInfo,
+    WithJsonSchema,
+    WrapValidator,
+    model_validator,
+)
 
+from cprsim.basics import units
 from cprsim.basics.once import once
-from cprsim.basics.schema import Bytes, PositiveSeconds, Rate, Section, Share, a_list
+from cprsim.basics.schema import (
+    A_SIZE,
+    OF_SCENARIO,
+    Bytes,
+    PositiveSeconds,
+    Rate,
+    Section,
+    Share,
+    a_list,
+    text_of,
+)
 from cprsim.job.platform import ByServer, shares_of
 from cprsim.job.presets import DENSE_PARAMETERS, PRESETS, PresetName
 from cprsim.job.withdrawn import Withdrawn, in_order
@@ -52,11 +73,54 @@ class Job(Section):
 DTYPE_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}
 
 
+#: Optimizers by name, whose state follows from the rows.
+OptimizerName = Literal["sgd", "adagrad", "rowwise-adagrad", "adam"]
+#: Values of state for each element. Adagrad keeps the sum of squared gradients (Duchi, Hazan and
+#: Singer, JMLR 2011; `sum` of `torch.optim.Adagrad`), Adam two moments (Kingma and Ba, ICLR 2015;
+#: `exp_avg` and `exp_avg_sq` of `torch.optim.Adam`), all of the element's type.
+_VALUES: Final[Mapping[OptimizerName, int]] = {"sgd": 0, "adagrad": 1, "adam": 2}
+#: State of a row under row-wise Adagrad, B: one float32, the sum over updates of the mean squared
+#: gradient (FBGEMM, `EXACT_ROWWISE_ADAGRAD`; Khudia et al., arXiv 2101.05615).
+_ROWWISE_BYTES: Final = 4.0
+
+
+def _values_of(optimizer: OptimizerName | None) -> int:
+    return 0 if optimizer is None else _VALUES.get(optimizer, 0)
+
+
+def _size_or_name(
+    value: object, checked: Callable[[object], Any], info: ValidationInfo
+) -> float | str:
+    if value in get_args(OptimizerName):
+        return str(checked(value))
+    try:
+        size = units.parse_bytes(value, info.context is OF_SCENARIO)
+    except ValueError as error:
+        raise ValueError(f"{error}; or one of {', '.join(get_args(OptimizerName))}") from None
+    if size < 0:
+        raise ValueError(f"{value!r} is out of range: it must be >= 0")
+    return units.AsWritten(checked(size), str(value))
+
+
+def _size_or_name_text(value: float | str, info: SerializationInfo) -> str:
+    return value if isinstance(value, str) else text_of(units.BYTES, value, info)
+
+
+#: The size of the optimizer state of all rows, B, or the optimizer that it follows from.
+Optimizer = Annotated[
+    float | OptimizerName,
+    WrapValidator(_size_or_name),
+    PlainSerializer(_size_or_name_text),
+    WithJsonSchema({"anyOf": [{"enum": [*get_args(OptimizerName)]}, A_SIZE]}),
+]
+
+
 class Table(Section):
     """One embedding table.
 
     `name`: what it is called; for people alone. `rows`: how many it has. `dim`: elements of a row.
-    `dtype`: type of an element. `optimizer_slots`: values of optimizer state for each element.
+    `dtype`: type of an element. `optimizer_slots`: values of optimizer state for each element, of
+    the same type; those of the model's `optimizer` if not given, else 0.
     `skew`: how unequally its rows are accessed. `pooling`: rows of it that one sample looks up.
     `updates`: how its updates spread over the parameter servers, as `cluster.updates`; where what
     saves leave unsaved lies follows from it if the model has a `batch` or `gradient_directions`.
@@ -66,7 +130,7 @@ class Table(Section):
     rows: Annotated[int, Field(gt=0, examples=[10_000_000])]
     dim: Annotated[int, Field(gt=0, examples=[64])]
     dtype: Literal["float64", "float32", "float16", "bfloat16", "int8"] = "float32"
-    optimizer_slots: Annotated[int, Field(ge=0)] = 0
+    optimizer_slots: Annotated[int, Field(ge=0, examples=[1])] | None = None
     skew: Skew = Skew(name="uniform")
     pooling: Annotated[float, Field(gt=0)] = 1.0
     updates: Annotated[ByServer, Field(examples=[[3, 1, 1, 1]])] | None = None
@@ -76,10 +140,16 @@ class Table(Section):
         """Size of the rows without optimizer state, B."""
         return float(self.rows) * self.dim * DTYPE_BYTES[self.dtype]
 
-    @property
-    def optimizer_bytes(self) -> float:
-        """Size of the optimizer state of the rows, B."""
-        return self.embedding_bytes * self.optimizer_slots
+    def optimizer_bytes(self, optimizer: OptimizerName | None) -> float:
+        """Return the size of the rows' optimizer state, B.
+
+        `optimizer`: the model's, which counts where the table has no `optimizer_slots`.
+        """
+        if self.optimizer_slots is not None:
+            return self.embedding_bytes * self.optimizer_slots
+        if optimizer == "rowwise-adagrad":
+            return _ROWWISE_BYTES * self.rows
+        return self.embedding_bytes * _values_of(optimizer)
 
 
 #: Of a row's gradients: of more, all rows come equally far.
@@ -91,13 +161,16 @@ class Model(Section):
 
     `preset`: a known model, with its tables. `tables`: each embedding table, as `[[model.tables]]`.
     `embedding`: size of all embedding rows, which are sharded over the parameter servers.
-    `optimizer`: size of their optimizer state, which lies with them. `dense`: size of the part that
-    every trainer holds a copy of. `skew`: how unequally the rows of a preset's
-    tables are accessed, in place of its own.
+    `optimizer`: size of their optimizer state, which lies with them, or the optimizer that it
+    follows from: `"sgd"` (none), `"adagrad"` (a value for each element), `"rowwise-adagrad"` (a
+    float32 for each row) or `"adam"` (two values for each element). `dense`: size of the part that
+    every trainer holds a copy of, with its optimizer state. `skew`: how unequally the rows of a
+    preset's tables are accessed, in place of its own.
     `tracked_tables`: how many of the largest tables are saved by priority; those that hold 99 % of
     the rows if not given. `optimizer_rule`: how far an update moves its row, all alike (`"sgd"`) or
-    the k-th by 1 / sqrt(k) of the first (`"adagrad"`). `gradient_directions`: how many a row's
-    gradients have, independent of each other; all updates of a row point one way if not given.
+    the k-th by 1 / sqrt(k) of the first (`"adagrad"`); that of `optimizer` if not given.
+    `gradient_directions`: how many a row's gradients have, independent of each other; all updates
+    of a row point one way if not given.
     `batch`: samples of one, in which a row with such gradients moves once and a list of SSU sees it
     once, where ids aren't renewed; each sample is one of its own if not given. `renewed`: share of
     the ids, by their popularity, that new ones replace in a day of training.
@@ -113,11 +186,11 @@ class Model(Section):
         | None
     ) = None
     embedding: Bytes | None = None
-    optimizer: Bytes | None = None
+    optimizer: Annotated[Optimizer, Field(examples=["2.16 GB", "adagrad"])] | None = None
     dense: Bytes | None = None
     skew: Annotated[Skew, Field(examples=["dlrm-production", {"zipf": 0.95}])] | None = None
     tracked_tables: Annotated[int, Field(gt=0, examples=[7])] | None = None
-    optimizer_rule: OptimizerRule = "sgd"
+    optimizer_rule: OptimizerRule | None = None
     gradient_directions: Annotated[int, Field(ge=1, le=MOST_DIRECTIONS, examples=[2])] | None = None
     batch: Annotated[int, Field(ge=1, examples=[2048])] | None = None
     renewed: Share | None = None
@@ -128,12 +201,21 @@ class Model(Section):
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"give one of preset, tables, embedding; found {found}")
-        if self.tables and self.optimizer is not None:
-            raise ValueError("give the tables their optimizer_slots instead of optimizer")
+        if self.tables and isinstance(self.optimizer, float):
+            raise ValueError(
+                "give the tables their optimizer_slots instead of a size for optimizer, or give "
+                'its name, e.g. optimizer = "adagrad"'
+            )
+        if self.embedding is not None and self.optimizer == "rowwise-adagrad":
+            raise ValueError(
+                "optimizer = 'rowwise-adagrad' keeps one value for each row, but embedding gives "
+                "no number of rows; give [[model.tables]] instead of embedding, or the size, e.g. "
+                'optimizer = "2 GB"'
+            )
         if self.skew is not None and self.preset is None:
             raise ValueError("'skew' goes with preset; give each of the tables its own")
         tables = self._tables
-        if self.optimizer_rule != "sgd" and tables is None:
+        if self.optimizer_rule not in (None, "sgd") and tables is None:
             raise ValueError("'optimizer_rule' goes with preset or tables; leave it out")
         for key in ("gradient_directions", "batch", "renewed", "tracked_tables"):
             if getattr(self, key) is not None and tables is None:
@@ -151,9 +233,8 @@ class Model(Section):
         tables = self._tables
         if tables is None:
             return None
-        # Optimizer state that is given beside a preset lies with the rows.
-        of_tables = sum(table.embedding_bytes + table.optimizer_bytes for table in tables)
-        spread = self.shard_bytes / of_tables
+        # Optimizer state that is given as a size next to a preset lies with the rows.
+        spread = self.shard_bytes / sum(map(self._table_bytes, tables))
         return RowModel(
             tuple(
                 TableRows(
@@ -161,17 +242,32 @@ class Model(Section):
                     skew=table.skew,
                     lookups=table.pooling,
                     row_bytes=table.embedding_bytes / table.rows,
-                    saved_bytes=(table.embedding_bytes + table.optimizer_bytes) * spread,
+                    saved_bytes=self._table_bytes(table) * spread,
                     updates=shares_of(table.updates),
                 )
                 for table in tables
             ),
             self._tracked_tables,
-            self.optimizer_rule,
+            self._rule,
             self.renewed or 0.0,
             self.gradient_directions,
             self.batch,
         )
+
+    @property
+    def _named(self) -> OptimizerName | None:
+        """The optimizer, where its name is given."""
+        return self.optimizer if isinstance(self.optimizer, str) else None
+
+    @property
+    def _rule(self) -> OptimizerRule:
+        """The given rule, else that of the optimizer; Adam's steps are of about one length."""
+        if self.optimizer_rule is not None:
+            return self.optimizer_rule
+        return "adagrad" if self._named in ("adagrad", "rowwise-adagrad") else "sgd"
+
+    def _table_bytes(self, table: Table) -> float:
+        return table.embedding_bytes + table.optimizer_bytes(self._named)
 
     @property
     def _tracked_tables(self) -> int | None:
@@ -189,7 +285,7 @@ class Model(Section):
             Table(
                 rows=rows,
                 dim=preset.dim,
-                optimizer_slots=preset.optimizer_slots,
+                optimizer_slots=preset.optimizer_slots if self._named is None else None,
                 skew=skew,
                 pooling=preset.pooling,
             )
@@ -199,18 +295,19 @@ class Model(Section):
     @once
     def shard_bytes(self) -> float:
         """Embedding rows and their optimizer state, all parameter servers together, B."""
-        tables = self._tables
-        if tables is None:
-            return (self.embedding or 0.0) + (self.optimizer or 0.0)
-        of_tables = sum(table.embedding_bytes + table.optimizer_bytes for table in tables)
-        return of_tables + (self.optimizer or 0.0)
+        given = self.optimizer if isinstance(self.optimizer, float) else 0.0
+        if self._tables is not None:
+            return sum(map(self._table_bytes, self._tables)) + given
+        return (self.embedding or 0.0) * (1 + _values_of(self._named)) + given
 
     @property
     def dense_bytes(self) -> float:
-        """The dense part, B."""
+        """The dense part with its optimizer state, B."""
         if self.dense is not None:
             return self.dense
-        return 4.0 * DENSE_PARAMETERS.get(self.preset, 0) if self.preset else 0.0
+        if self.preset is None:
+            return 0.0
+        return 4.0 * DENSE_PARAMETERS.get(self.preset, 0) * (1 + _values_of(self._named))
 
     @property
     def checkpoint_bytes(self) -> float:

@@ -63,7 +63,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
     found += _withdrawal_faults(parts["job"], parts["cluster"])
     found += _table_faults(parts["model"], parts["cluster"])
     if mapping.get("model") is None:  # else its faults are told
-        found += _price_faults(parts["prices"])
+        found += _price_faults(parts["prices"]) + _memory_faults(parts["cluster"])
     parts["failure_model"], new = _failure_model(parts)
     found += new
     if found:
@@ -257,6 +257,15 @@ def _outage_faults(job: Job | None, storage: Storage | None) -> list[str]:
     return [
         f"storage.outages.every: that makes {outages:.2g} of them in the job; give one that makes "
         f"at most {_MOST_OUTAGES:,}"
+    ]
+
+
+def _memory_faults(cluster: Cluster | None) -> list[str]:
+    return [
+        f"cluster.{key}: has no effect without [model], whose bytes must fit; give that, or leave "
+        "this out"
+        for key in ("memory", "trainer_memory")
+        if cluster is not None and getattr(cluster, key) is not None
     ]
 
 

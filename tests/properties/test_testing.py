@@ -46,6 +46,8 @@ def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
     missing -= {f"failures.{key}" for key in ("trace", "log", *SOURCES["trace"], "preset")}
     # Rows whose updates are not alike take seconds a model; tests/rows has them.
     missing -= {f"model.{key}" for key in ("optimizer_rule", "renewed", "gradient_directions")}
+    # No run depends on memory, which goes with [model] alone; tests/contract has it.
+    missing -= {"cluster.memory", "cluster.trainer_memory"}
     missing -= {"model.batch", "model.tables.updates", "cpr-ssu.together"}
     # Others refuse it, or with some of their keys.
     missing -= {f"{system}.on_notice" for system in set(SYSTEMS) - ANSWERING}
