@@ -17,7 +17,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 
 #: Files that speak plainly, as globs relative to the repository. The list only grows.
-DONE: tuple[str, ...] = ("cprsim/machine/*.py", "cprsim/batch/*.py", "cprsim/sim/*.py")
+DONE: tuple[str, ...] = (
+    "cprsim/machine/*.py",
+    "cprsim/batch/*.py",
+    "cprsim/sim/*.py",
+    "cprsim/contract/memory.py",
+)
 
 #: Rightly used phrases that hold a word of `_AVOIDED`: (glob of files, phrase, reason).
 RIGHT: tuple[tuple[str, str, str], ...] = (

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cprsim.basics.units import counted, format_duration
+from cprsim.contract.memory import memory_fault
 from cprsim.failures.replay import TraceReplay
 from cprsim.scenario import Scenario
 from cprsim.selection.intervals import LEAST_MET
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 def of_run(result: "Result") -> Iterator[str]:
     """Of the numbers of a run; a sentence each."""
     yield from of_log(result.scenario)
+    yield from _of_memory(result)
     # All policies have the same timelines; who takes longer meets more of them.
     met = round(result.count * max(result.kept.means(name)["failures"] for name in result.plans))
     if result.count > 1 and met < LEAST_MET and _can_fail(result.scenario):
@@ -24,6 +26,15 @@ def of_run(result: "Result") -> Iterator[str]:
             "too low; play more (--replications), or ask cprsim advise, whose intervals allow for "
             "what few have met."
         )
+
+
+def _of_memory(result: "Result") -> Iterator[str]:
+    """Policies that exceed the cluster's memory."""
+    costs = result.scenario.cost_model
+    faults = {name: memory_fault(plan, costs) for name, plan in result.plans.items()}
+    said = "; ".join(f"{name} {fault}" for name, fault in faults.items() if fault is not None)
+    if said:
+        yield f"Not enough memory: {said}."
 
 
 def of_log(scenario: Scenario) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from cprsim.analytic.store_reads import bytes_read_per_failure
 from cprsim.contract import Plan
+from cprsim.contract.memory import extra_bytes
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Model
 from cprsim.scenario import Scenario
@@ -67,7 +68,7 @@ def _with_money(found: Rates, scenario: Scenario, policy: str, prices: Prices) -
     model, plan = scenario.model, scenario.plan(policy)
     if model is None:  # then nothing that is for bytes has a price
         return found._replace(price_per_s=per_s, price_per_checkpoint=0.0, price_per_failure=0.0)
-    per_s += _memory_bytes(plan, model) * prices.amount("memory")
+    per_s += extra_bytes(plan, model) * prices.amount("memory")
     per_s += _stored_bytes(plan, model, scenario) * prices.amount("stored")
     read = bytes_read_per_failure(plan, model, scenario.context) if prices.read else 0.0
     return found._replace(
@@ -75,13 +76,6 @@ def _with_money(found: Rates, scenario: Scenario, policy: str, prices: Prices) -
         price_per_checkpoint=model.checkpoint_bytes * prices.amount("written"),
         price_per_failure=read * prices.amount("read"),
     )
-
-
-def _memory_bytes(plan: Plan, model: Model) -> float:
-    """What the policy takes on top of the rows, all servers together, B."""
-    if plan.tracking is not None and model.rows is not None:
-        return plan.memory_overhead * model.rows.tracked_row_bytes
-    return plan.memory_overhead * model.shard_bytes
 
 
 def _stored_bytes(plan: Plan, model: Model, scenario: Scenario) -> float:

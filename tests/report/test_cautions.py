@@ -109,3 +109,21 @@ def test_a_job_whose_saves_take_longer_than_its_mtbf_gets_no_recommendation() ->
         "Nothing to recommend: a save takes 5 min, and the job fails every 4 min. Make failures "
         "rarer, or saves faster."
     )
+
+
+def test_policies_that_exceed_the_memory_are_one_line() -> None:
+    tables = JOB | {
+        "model": {"embedding": "20 GB", "optimizer": "adagrad"},
+        "cluster": {"parameter_servers": 2, "memory": "30 GB"},
+        "policies": {
+            "full": {"system": "full"},
+            "copied": {"system": "replication", "copies": 2},
+            "snapshots": {"system": "accepted-loss"},
+        },
+    }
+    job = cprsim.Scenario(**tables, failures={"exactly": 1})
+
+    assert told(job, 3) == [
+        "Not enough memory: copied needs 40 GB on each parameter server, which has 30 GB; "
+        "snapshots needs 40 GB on each parameter server, which has 30 GB."
+    ]
