@@ -3,7 +3,7 @@
 An `Interpreter` says which needs it meets. What it doesn't know, it refuses.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save
 from cprsim.contract.plan import Plan, Redundancy
@@ -28,6 +28,46 @@ _LOSSES = [
 ]
 #: Each need in words, for refusals.
 Needs = dict[Need, str]
+#: Needs that a trainer meets with this project's hooks in its loop.
+WITH_HOOKS: Final[tuple[Need, ...]] = ("controller", "schedules", "background", "twins")
+#: Needs of a whole plan, from the least to the most.
+TrainerNeed = Literal["any", "background", "partial", "own"]
+#: Each of them in words.
+TRAINER_NEEDS: Final[dict[TrainerNeed, str]] = {
+    "any": "any loop with checkpoints",
+    "background": "a loop that saves in the background",
+    "partial": "a loop that keeps healthy shards after a failure",
+    "own": "a trainer of one's own",
+}
+
+
+def trainer_need(plan: Plan) -> TrainerNeed:
+    """Return the kind of trainer that a plan needs.
+
+    `"any"`: a loop that saves, stops and loads everything. `"background"`: one that goes on while a
+    save is written (PyTorch's DCP, `async_save`). `"partial"`: one that loads lost shards alone and
+    keeps the healthy ones; TorchRec's and others do with this project's hooks. `"own"`: whatever
+    hooks do not carry out, such as training on without a shard, or copies, parities or checkpoints
+    on other servers.
+    """
+    needs = needs_of(plan)
+    if needs.keys() - WITH_HOOKS:
+        return "own"
+    if "twins" in needs or any(plan.recover(loss).rollback != "all" for loss in _LOSSES):
+        return "partial"
+    return "background" if "background" in needs else "any"
+
+
+def deployment_fault(plan: Plan) -> str | None:
+    """Return the needs of a plan that common trainers do not meet, or None.
+
+    Common are loops with checkpoints, blocking or in the background (DCP), and loops with this
+    project's hooks, TorchRec's among them.
+    """
+    lacks = [words for need, words in needs_of(plan).items() if need not in WITH_HOOKS]
+    if not lacks:
+        return None
+    return f"needs {TRAINER_NEEDS['own']}: {' and '.join(lacks)}"
 
 
 def needs_of(plan: Plan, trainers: int = 1) -> Needs:

@@ -5,6 +5,7 @@ its training.
 """
 
 from cprsim.contract.interpreter import Interpreter
+from cprsim.contract.needs import WITH_HOOKS
 
 TRAINER = Interpreter(
     (
@@ -13,4 +14,4 @@ TRAINER = Interpreter(
     ),
     "trained yet",
 )
-HOOKS = Interpreter(("controller", "schedules", "background", "twins"), "done by hooks")
+HOOKS = Interpreter(WITH_HOOKS, "done by hooks")

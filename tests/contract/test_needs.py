@@ -23,7 +23,9 @@ from cprsim.contract import (
     every,
 )
 from cprsim.contract.interpreter import Interpreter
-from cprsim.contract.needs import needs_of
+from cprsim.contract.needs import TRAINER_NEEDS, deployment_fault, needs_of, trainer_need
+from cprsim.trainer.support import HOOKS
+from tests.contract.test_memory import job
 
 
 def test_needs_are_those_of_every_kind_of_loss():
@@ -134,3 +136,42 @@ def test_groups_that_are_trained_on_are_one_need_of_their_own():
     plan = Plan("replica", (averaging,), Always(Recover("lost", source="twins")), (twins, REMOTE))
 
     assert needs_of(plan) == {"twins": "lost shards filled by twins"}
+
+
+TRAINERS = [
+    ({"system": "full"}, "any"),
+    ({"system": "tiered", "remote": {}}, "any"),
+    ({"system": "ecrm", "parity": 0, "interval": "1 h"}, "any"),
+    ({"system": "async", "snapshot": "5 s"}, "background"),
+    ({"system": "async", "interval": "checkfreq", "iteration": "1 s"}, "background"),
+    ({"system": "tiered", "remote": {"blocking": False}}, "background"),
+    ({"system": "partial"}, "partial"),
+    ({"system": "cpr-vanilla", "target_pls": 0.1}, "partial"),
+    ({"system": "twin-groups", "every": "1 min"}, "partial"),
+    ({"system": "accepted-loss"}, "own"),
+    ({"system": "elastic", "bound": 0.5}, "own"),
+    ({"system": "replication"}, "own"),
+    ({"system": "ecrm"}, "own"),
+    ({"system": "peer-memory", "iteration": "1 s"}, "own"),
+    ({"system": "hot-swap", "iteration": "1 s"}, "own"),
+    ({"system": "check-n-run", "modified": 0.2}, "own"),
+    ({"system": "tiered", "peer": {}, "remote": {}}, "own"),
+]
+
+
+@pytest.mark.parametrize(("policy", "need"), TRAINERS, ids=str)
+def test_each_plan_needs_one_kind_of_trainer(policy, need):
+    plan = job(policy).plan("it")
+
+    assert trainer_need(plan) == need
+    assert (deployment_fault(plan) is None) == (need != "own")
+    assert (not HOOKS.lacks(needs_of(plan))) == (need != "own")
+
+
+def test_needs_that_common_trainers_do_not_meet_are_said():
+    plan = job({"system": "accepted-loss"}).plan("it")
+
+    assert deployment_fault(plan) == (
+        "needs a trainer of one's own: training while lost nodes are replaced"
+    )
+    assert list(TRAINER_NEEDS) == ["any", "background", "partial", "own"]
