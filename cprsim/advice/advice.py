@@ -12,6 +12,7 @@ from cprsim.advice.candidates import Candidate, Refused
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.schema import nearest
 from cprsim.contract import Plan
+from cprsim.contract.needs import TrainerNeed, trainer_need
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
 from cprsim.runs.mean import Mean
@@ -78,6 +79,11 @@ class Found:
         return self.candidate.name
 
     @property
+    def needs(self) -> TrainerNeed:
+        """The kind of trainer that its plan needs, see `TRAINER_NEEDS`."""
+        return trainer_need(self.plan)
+
+    @property
     def saves_every_s(self) -> float:
         """Useful seconds from save to save of the nearest tier; infinite where none is made."""
         interval_s = self.plan.interval_s
@@ -103,6 +109,7 @@ class Found:
             "breakdown": {cause: each.mean for cause, each in self.causes.items()},
             "breakdown_ci95": {c: each.document()["ci95"] for c, each in self.causes.items()},
             "memory_overhead": self.plan.memory_overhead,
+            "needs": self.needs,
             "closed_form_overhead": finite(self.closed_form),
             **({} if self.in_sum is None else {"machine_overhead_in_sum": self.in_sum.document()}),
             "feasible": self.feasible,
@@ -254,6 +261,7 @@ class Advice:
                 **{f"max_{each.measure}": each.most for each in self.aim.bounds},
                 "max_memory": finite(self.aim.max_memory),
                 "max_spares": finite(self.aim.max_spares),
+                "deployable": self.aim.deployable,
             },
             "confidence": self.aim.confidence,
             "within": self.aim.within,

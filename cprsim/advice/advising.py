@@ -8,6 +8,7 @@ from cprsim.advice.asking import Asking, AskingFleet, Tell
 from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.search import Leading
 from cprsim.advice.trials import Trials
+from cprsim.contract.memory import model_fault
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.estimates.decision import Decision, Quality, decide
 from cprsim.fleets.fleet import Fleet
@@ -24,6 +25,7 @@ def advise(
     max_auc_drop: float | None = None,
     max_memory: float | None = None,
     max_spares: int | None = None,
+    deployable: bool = False,
     systems: Sequence[str] | None = None,
     sure: float = 0.95,
     within: float = 0.001,
@@ -54,6 +56,10 @@ def advise(
         Memory that a policy may take, as a share of that of the rows it copies or tracks.
     max_spares
         Machines that it may hold ready.
+    deployable
+        Whether only policies are considered that common trainers carry out: loops with checkpoints,
+        blocking or in the background (PyTorch's DCP), and loops with this project's hooks, TorchRec
+        among them, which can keep healthy shards. Others need a trainer of one's own.
     systems
         Those that are asked; all by default.
     sure, within
@@ -71,10 +77,16 @@ def advise(
     UsageError
         For arguments that make no sense, and if nobody can be asked.
     ScenarioError
-        If the scenario lacks a cost that everybody needs.
+        If the scenario lacks a cost that everybody needs, or the model exceeds the cluster's
+        memory under any policy.
     """
     check_whole("seed", seed, 0)
     example = scenario.example if isinstance(scenario, Fleet) else scenario
+    too_large = model_fault(example.cost_model)
+    if too_large is not None:
+        raise ScenarioError(
+            f"cluster: the model {too_large}, so no policy fits; use more machines, or larger ones"
+        )
     aim = aim_of(
         example,
         objective,
@@ -83,6 +95,7 @@ def advise(
         max_auc_drop=max_auc_drop,
         max_memory=max_memory,
         max_spares=max_spares,
+        deployable=deployable,
         target_pls=target_pls,
         quality=quality,
         confidence=sure,

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from cprsim.analytic.expected import expected
 from cprsim.contract import Plan
+from cprsim.contract.memory import memory_fault
+from cprsim.contract.needs import deployment_fault
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Quality, accepted_pls
 from cprsim.scenario import Scenario
@@ -32,7 +34,8 @@ class Aim:
 
     `bounds`: means that a candidate may reach, with confidence; `assumed`: they are the portion of
     lost samples that is accepted where nothing is said of learning. `max_memory`: as in
-    `Plan.memory_overhead`; `max_spares`: machines that stand ready. `confidence`: of the verdict;
+    `Plan.memory_overhead`; `max_spares`: machines that stand ready. `deployable`: only plans that
+    common trainers carry out (see `deployment_fault`). `confidence`: of the verdict;
     `within`: differences of so much, as a share of the useful time (or of its cost), don't matter.
     """
 
@@ -41,6 +44,7 @@ class Aim:
     assumed: bool = False
     max_memory: float = math.inf
     max_spares: float = math.inf
+    deployable: bool = False
     confidence: float = 0.95
     within: float = 0.001
 
@@ -60,7 +64,12 @@ class Aim:
         return next((each.most for each in self.bounds if each.measure == "pls"), None)
 
     def why_not(self, plan: Plan, scenario: Scenario, system: str) -> str | None:
-        """Why a plan takes more than it may, or None."""
+        """Return why a plan takes more than the cluster has or the question allows, or None."""
+        lacks = memory_fault(plan, scenario.cost_model)
+        if lacks is None and self.deployable:
+            lacks = deployment_fault(plan)
+        if lacks is not None:
+            return lacks
         spares = plan.machines_ready(scenario.cluster.spares)
         if plan.memory_overhead > self.max_memory:
             most = f"{self.max_memory:g} at most"
@@ -107,6 +116,7 @@ def aim_of(
     max_auc_drop: float | None = None,
     max_memory: float | None = None,
     max_spares: int | None = None,
+    deployable: bool = False,
     target_pls: float | None = None,
     quality: Quality = "pls",
     confidence: float = 0.95,
@@ -156,6 +166,7 @@ def aim_of(
         assumed and target_pls is None,
         math.inf if max_memory is None else max_memory,
         math.inf if max_spares is None else max_spares,
+        deployable,
         confidence,
         within,
     )

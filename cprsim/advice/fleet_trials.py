@@ -8,6 +8,7 @@ import numpy as np
 from cprsim.advice.aims import Aim, useful_cost_of
 from cprsim.advice.trials import Trial, Trials, played, somewhere
 from cprsim.contract import Policy
+from cprsim.contract.memory import memory_fault
 from cprsim.errors import CprsimError
 from cprsim.fleets.fleet import Fleet
 from cprsim.runs.engines import Engine, play_jobs, prepare
@@ -57,9 +58,12 @@ class FleetTrials(Trials):
         name = self._key(policy)
         for number, job in zip(jobs, self._of(jobs), strict=True):
             try:
-                self._with(job, [name]).check(name)
+                plan = self._with(job, [name]).check(name)
             except (CprsimError, ValueError) as error:
                 return f"can't be in job {number}: {error}"
+            lacks = memory_fault(plan, job.cost_model)
+            if lacks is not None:
+                return f"{lacks} in job {number}"
         return None
 
     def _of(self, numbers: range) -> list[Scenario]:

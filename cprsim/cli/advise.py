@@ -44,6 +44,14 @@ def advise(
         str | None, _bound("Memory at most, as a share of that of the rows.")
     ] = None,
     max_spares: Annotated[int | None, typer.Option(help="Machines held ready at most.")] = None,
+    deployable: Annotated[
+        bool,
+        typer.Option(
+            "--deployable",
+            help="Only policies for common trainers: loops with checkpoints, blocking or in the "
+            "background (DCP), and loops with cprsim's hooks (TorchRec).",
+        ),
+    ] = False,
     system: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Ask only this system; repeatable.")
     ] = None,
@@ -72,7 +80,8 @@ def advise(
     job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
     accepted = share("--target-pls", target_pls)
     if closed_form:
-        _check_alone(out, system, max_spares, max_pls, max_updates_lost, max_auc_drop, max_memory)
+        limits = max_spares, max_pls, max_updates_lost, max_auc_drop, max_memory, deployable or None
+        _check_alone(out, system, *limits)
         _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
         return
     folder = None
@@ -89,6 +98,7 @@ def advise(
         max_auc_drop=share("--max-auc-drop", max_auc_drop),
         max_memory=share("--max-memory", max_memory),
         max_spares=max_spares,
+        deployable=deployable,
         systems=system,
         sure=share("--sure", sure),
         within=share("--within", within),

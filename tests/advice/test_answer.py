@@ -11,12 +11,16 @@ import cprsim
 from cprsim.advice.advice import TOLD, Advice
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import frozen, value_of
+from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.robustness import FACTORS, Lever, Robustness, World, robustness
 from cprsim.advice.trials import Trials
 from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS, format_exact, parse_duration
 from cprsim.contract import DurationSpan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.fleets.fleet import Fleet, of_tables
+from cprsim.job.platform import Cluster
+from cprsim.job.workload import Model
 from cprsim.policies.registry import systems
 from cprsim.policies.replication import Replication
 from cprsim.report.answer import answer_lines, robust_lines
@@ -317,6 +321,83 @@ def test_systems_that_take_too_much_are_left_out_with_the_reason() -> None:
 
     assert refused.name == "replication"
     assert refused.why == "takes 1 times the memory of the rows besides; 0.5 at most"
+
+
+#: Rows and as much optimizer state take 500 GB of each server's 512 GB.
+LARGE = {
+    "job": {"useful_time": "21 d"},
+    "model": {"embedding": "10 TB", "optimizer": "adagrad", "dense": "200 MB"},
+    "cluster": {
+        "parameter_servers": 40,
+        "trainers": 64,
+        "nic": "200 Gbit/s",
+        "memory": "512 GB",
+    },
+    "storage": {"write": "20 GB/s", "read": "20 GB/s"},
+    "costs": {"reschedule": "25 min"},
+    "failures": {"distribution": "exponential", "mean": "90 d", "per": "node"},
+}
+
+
+def test_no_policy_is_recommended_that_exceeds_the_memory() -> None:
+    own = {"mine": {"system": "async", "snapshot": "1 min"}}
+    advice = cprsim.advise(cprsim.Scenario(**LARGE, policies=own))
+    document = advice.document()
+    why = {each["name"]: each["why"] for each in document["candidates"] if not each["feasible"]}
+
+    assert document["best"]["feasible"]
+    assert {each.candidate.system for each in advice.found} == {"full", "partial", "cpr-vanilla"}
+    limit = "on each parameter server, which has 512 GB"
+    for name in ("mine", "mine (tuned)", "accepted-loss", "replication"):
+        assert why[name] == f"needs 1 TB {limit}"  # a copy of 500 GB more
+    assert why["ecrm"] == f"needs 750 GB {limit}"  # and a parity of two entries
+    assert why["tiered"] == f"needs 2 TB {limit}"  # two copies among peers, one for the store
+
+
+def test_a_setting_that_fits_is_found_where_the_default_does_not() -> None:
+    """Of 500 GB a parity of four entries takes 125, one of two 250."""
+    scenario = measured().model_copy(
+        update={
+            name: kind.model_validate(LARGE[name] | more)
+            for name, kind, more in (
+                ("model", Model, {"embedding": "2 TB"}),
+                ("cluster", Cluster, {"parameter_servers": 8, "memory": "650 GB"}),
+            )
+        }
+    )
+    advice = cprsim.advise(scenario, systems=["ecrm"])
+
+    assert advice.best is not None
+    assert advice.best.settings["parity"] >= 4
+
+
+def test_what_common_trainers_cannot_do_is_excluded_where_that_is_wanted() -> None:
+    advice = cprsim.advise(measured(), systems=FEW, deployable=True)
+    document = advice.document()
+    (refused,) = advice.refused
+
+    assert {each.name: each.needs for each in advice.found} == {"full": "any", "partial": "partial"}
+    assert document["best"]["needs"] in ("any", "partial")
+    assert document["limits"]["deployable"]
+    assert refused.name == "replication"
+    assert refused.why.startswith("needs a trainer of one's own: copies on other servers")
+
+
+def test_a_policy_fits_into_every_job_of_a_fleet() -> None:
+    servers = {"distribution": "empirical", "values": [60, 40, 80]}
+    cluster = LARGE["cluster"] | {"parameter_servers": servers, "memory": "700 GB"}
+    own = {"full": {"system": "full"}, "copies": {"system": "replication"}}
+    fleet = of_tables(LARGE | {"cluster": cluster, "policies": own})
+    assert isinstance(fleet, Fleet)
+    trials = FleetTrials(fleet, Aim(), 0)
+    faults = {}
+    for name, policy in fleet.example.policies.items():
+        assert trials.plan(policy) is not None, "the middle of the law fits"
+        faults[name] = trials.faults(policy, range(16))
+
+    assert faults["full"] is None
+    assert faults["copies"] is not None
+    assert "needs 1 TB on each parameter server, which has 700 GB in job" in faults["copies"]
 
 
 def test_spares_are_bounded() -> None:

@@ -114,6 +114,17 @@ WRONG = {
     "--max-memory inf": (
         "max_memory inf is out of range: it must be >= 0, e.g. 0.5 for half of the rows"
     ),
+    "--set model.embedding=1TB --set cluster.memory=100GB": (
+        "cluster: the model needs 125 GB on each parameter server, which has 100 GB, so no policy "
+        "fits; use more machines, or larger ones"
+    ),
+    "--system replication --set model.embedding=1TB --set cluster.memory=200GB": (
+        "nobody can be asked: replication needs 250 GB on each parameter server, which has 200 GB"
+    ),
+    "--system replication --deployable": (
+        "nobody can be asked: replication needs a trainer of one's own: copies on other servers "
+        "and training while lost nodes are replaced"
+    ),
     "--max-spares -2": "max_spares -2 is out of range: it must be >= 0, e.g. 2",
     "--system fll": "system 'fll' is not known; did you mean 'full'?",
     "--system full --system x": (
