@@ -120,7 +120,7 @@ def test_a_failure_under_partial_recovery_is_as_the_page_says(tmp_path: Path) ->
 #: By the heading of its list: in each file, after or in place of which text what is put.
 ADDED = {
     "A rule": {
-        "contract/rules.py": [
+        "machine/rules.py": [
             (
                 "\n\ndef r23_lost(",
                 "\n\ndef r99_detect_s(first_s: float, later_s: float, failures: int) -> float:\n"

@@ -18,8 +18,8 @@ _ROOT = _HERE.parent
 #: Modules whose functions are compiled.
 COMPILED = (
     *sorted(f"cprsim.machine.{path.stem}" for path in (_ROOT / "machine").glob("[!_]*.py")),
-    *("cprsim.contract.rules", "cprsim.contract.differences", "cprsim.contract.growing"),
-    *("cprsim.contract.learned", "cprsim.closed_form.incremental", "cprsim.closed_form.intervals"),
+    *("cprsim.closed_form.incremental", "cprsim.closed_form.intervals"),
+    "cprsim.closed_form.learned",
 )
 #: Modules whose numbers are compiled in.
 _NUMBERS = ("cprsim.failures.hit", "cprsim.job.platform")

@@ -6,7 +6,6 @@
 Actions and events are plain data: the simulator charges them, a trainer carries them out.
 """
 
-from cprsim.contract import rules
 from cprsim.contract.actions import (
     Action,
     Clock,
@@ -26,25 +25,32 @@ from cprsim.contract.actions import (
     Void,
 )
 from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Together, Within
-from cprsim.contract.chains import Chains
-from cprsim.contract.differences import Differences
-from cprsim.contract.growing import Growing
-from cprsim.contract.learned import Accepted, Learned
+from cprsim.contract.controller import ScheduledController
 from cprsim.contract.notice import Draining, EmergencySave
+from cprsim.contract.patterns import (
+    Accepted,
+    Chains,
+    Differences,
+    Growing,
+    Learned,
+    Rotation,
+    Rotations,
+    Schedule,
+    Sequence,
+    every,
+)
 from cprsim.contract.plan import (
     AfterVoid,
     Mirror,
     Plan,
     Redundancy,
-    Sequence,
     Tracking,
     Verification,
 )
 from cprsim.contract.policy import Context, GivenInterval, Interval, Policy
-from cprsim.contract.rotations import Rotation, Rotations
-from cprsim.contract.schedules import Schedule, ScheduledController, every
 from cprsim.contract.settings import Choice, DurationSpan, Setting, whole_numbers
 from cprsim.job.tiers import REMOTE, Tier
+from cprsim.machine import rules
 
 __all__ = [
     "REMOTE",

@@ -2,10 +2,10 @@
 
 from typing import Literal, NamedTuple, Protocol
 
-from cprsim.contract import rules
 from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.job.costs import Rollback
 from cprsim.job.tiers import REMOTE
+from cprsim.machine import rules
 
 #: What saves of modified rows build on: the last whole save, or the one before.
 Since = Literal["baseline", "save"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract.failure_kinds import kinds
 from cprsim.contract.notice import Draining, EmergencySave
+from cprsim.contract.patterns import Rotations
 from cprsim.contract.plan import Plan
-from cprsim.contract.rotations import Rotations
 from cprsim.job.costs import CostModel
 
 if TYPE_CHECKING:

@@ -5,24 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from cprsim.contract import rules
 from cprsim.contract.actions import ALL_BITS, Controller, Loss, Recover, Save
 from cprsim.contract.answers import Answers
-from cprsim.contract.chains import Chains
-from cprsim.contract.differences import Differences
-from cprsim.contract.growing import Growing
-from cprsim.contract.learned import Learned
-from cprsim.contract.notice import Draining, EmergencySave, NoticeController
-from cprsim.contract.rotations import Rotations
-from cprsim.contract.schedules import Schedule, ScheduledController
+from cprsim.contract.controller import ScheduledController
+from cprsim.contract.notice import Draining, EmergencySave
+from cprsim.contract.patterns import Schedule, Sequence
 from cprsim.job.costs import CostModel
 from cprsim.job.start import mean_start
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer
+from cprsim.machine import rules
 from cprsim.rows.trackers.contract import TrackerName
 
-#: Which save comes next, where that is more than the schedule's own.
-Sequence = Chains | Growing | Learned | Rotations | Differences
 #: What follows a save that turned out void: it is tried again, or left out until the next is due.
 AfterVoid = Literal["retry", "skip"]
 
@@ -198,11 +192,15 @@ class Plan:
         return rules.r31_tries_again(self.after_void, save.blocking, save.leaves)
 
     def start(self) -> Controller:
-        """A controller that saves by the plan's schedules, and by its sequence if it has one."""
-        own: Controller = ScheduledController(self.schedules, self.recover)
-        if self.sequence is not None:
-            own = self.sequence.controller(self)
-        return own if self.on_notice is None else NoticeController(own, self.on_notice)
+        """Return a controller that saves by the plan's schedules, and by its sequence if any.
+
+        A sequence of another package has a method `controller(plan)`.
+        """
+        make = getattr(self.sequence, "controller", None)
+        own: Controller | None = None if make is None else make(self)
+        if own is not None and self.on_notice is None:
+            return own
+        return ScheduledController(self.schedules, self.recover, self.sequence, self.on_notice, own)
 
 
 def user_code(plan: Plan) -> str | None:

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from cprsim.contract import rules
 from cprsim.contract.actions import Loss, Recover
 from cprsim.contract.plan import Plan
 from cprsim.job.costs import CostModel
+from cprsim.machine import rules
 
 
 class Window(NamedTuple):

@@ -3,8 +3,16 @@
 Rule 37 of docs/semantics.md.
 """
 
-from cprsim.contract import rules
-from cprsim.machine import attempts, cursors, node_lists, recovery, schedules, starts, withdrawals
+from cprsim.machine import (
+    attempts,
+    cursors,
+    node_lists,
+    recovery,
+    rules,
+    schedules,
+    starts,
+    withdrawals,
+)
 from cprsim.machine.codes import HELD_SHORTLY, STOPPING
 from cprsim.machine.fabric import open_flow
 from cprsim.machine.flows import abandon_saves, join_down, rebuilding

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from cprsim.contract import rules
-from cprsim.machine import node_lists, state
+from cprsim.machine import node_lists, rules, state
 from cprsim.machine.attempts import give_up
 from cprsim.machine.codes import NO_LOAD, NONE
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY

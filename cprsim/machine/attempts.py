@@ -5,7 +5,7 @@ Rules 14, 29 and 31 to 33 of docs/semantics.md.
 
 from typing import Any
 
-from cprsim.contract import rules
+from cprsim.machine import rules
 from cprsim.machine.codes import (
     GIVEN_UP,
     IN_VAIN,

@@ -6,8 +6,7 @@ way are in the rows of tiers meanwhile, one save each, and flows again afterward
 
 import math
 
-from cprsim.contract import rules
-from cprsim.machine import flows, schedules, state
+from cprsim.machine import flows, rules, schedules, state
 from cprsim.machine.attempts import MOST_IDLE_SAVES
 from cprsim.machine.codes import DIFFERENCES, NONE, SAVING, STALL
 from cprsim.machine.differences import ASKED

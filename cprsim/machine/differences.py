@@ -1,12 +1,15 @@
 """Differential saves: a baseline, and saves of the rows modified since."""
 
+import math
+
 from cprsim.closed_form.incremental import rebaseline_pays
-from cprsim.contract import differences
-from cprsim.machine.rows import Running, part
+from cprsim.machine.codes import CONSECUTIVE, INTERMITTENT
+from cprsim.machine.rows import Running
 
 #: Links: the checkpoint that is stored, the one under way, and the one chosen last.
 STORED, UNDER_WAY, ASKED = range(3)
-_INTERMITTENT, _CONSECUTIVE = map(differences.VARIANTS.index, ("intermittent", "consecutive"))
+#: Parts of an interval that training is counted in: smaller ones are the rounding of progress.
+_PARTS = 1e6
 
 
 def copy_link(job: Running, to: int, of: int) -> None:
@@ -15,6 +18,7 @@ def copy_link(job: Running, to: int, of: int) -> None:
     job.links[to].base_s, job.links[to].taken_s = job.links[of].base_s, job.links[of].taken_s
     job.links[to].total, job.links[to].last = job.links[of].total, job.links[of].last
     job.links[to].reads, job.links[to].writes = job.links[of].reads, job.links[of].writes
+    job.links[to].whole = job.links[of].whole
 
 
 def ask_link(job: Running) -> None:
@@ -23,25 +27,41 @@ def ask_link(job: Running) -> None:
     if not job.links[STORED].has_link or _baseline_due(job):
         _baseline(job)
         return
-    chained = plan.variant == _CONSECUTIVE
+    chained = plan.variant == CONSECUTIVE
     before_s = job.links[STORED].taken_s if chained else job.links[STORED].base_s
-    share = _modified(job, run.progress_s - before_s)
+    share = modified(job, run.progress_s - before_s)
     if share == 1.0:
         _baseline(job)
         return
+    # The dense part and untracked tables are read from the last save alone.
     before = job.links[STORED].reads if chained else plan.whole
-    writes = differences.written_of(plan.whole, plan.rows, share)
-    size = writes / plan.whole
-    _ask(job, job.links[STORED].base_s, writes, differences.read_of(before, plan.rows, share))
-    job.links[ASKED].diffs = job.links[STORED].diffs + 1
+    writes = plan.whole - plan.rows * (1 - share)
+    size = writes / job.links[STORED].whole
+    _ask(job, job.links[STORED].base_s, writes, before + plan.rows * share)
+    job.links[ASKED].whole, job.links[ASKED].diffs = (
+        job.links[STORED].whole,
+        job.links[STORED].diffs + 1,
+    )
     job.links[ASKED].total, job.links[ASKED].last = job.links[STORED].total + size, size
 
 
-def last_link(job: Running) -> None:
+def last_link(job: Running, number: int) -> None:
     """Set link `ASKED` for a save outside the sequence: it holds everything, like a baseline."""
     _baseline(job)
-    save = job.saves[job.plan.last_save]
-    job.links[ASKED].writes, job.links[ASKED].reads = 1.0, save.reads
+    job.links[ASKED].writes, job.links[ASKED].reads = 1.0, job.saves[number].reads
+
+
+def count_written(job: Running, writes: float, reads: float) -> None:
+    """Correct link `STORED`, whose size was expected, by what was written."""
+    link = job.links[STORED]
+    if writes == link.writes:
+        return
+    if link.diffs:
+        size = writes / link.whole
+        link.total, link.last = link.total - link.last + size, size
+    else:
+        link.whole = writes
+    link.writes, link.reads = writes, reads
 
 
 def _ask(job: Running, base_s: float, writes: float, reads: float) -> None:
@@ -50,6 +70,7 @@ def _ask(job: Running, base_s: float, writes: float, reads: float) -> None:
     job.links[ASKED].base_s, job.links[ASKED].taken_s = base_s, run.progress_s
     job.links[ASKED].total = job.links[ASKED].last = 0.0
     job.links[ASKED].writes, job.links[ASKED].reads = writes, reads
+    job.links[ASKED].whole = job.plan.whole
 
 
 def _baseline(job: Running) -> None:
@@ -57,22 +78,30 @@ def _baseline(job: Running) -> None:
 
 
 def _baseline_due(job: Running) -> bool:
-    if job.plan.variant != _INTERMITTENT or not job.links[STORED].diffs:
+    if job.plan.variant != INTERMITTENT or not job.links[STORED].diffs:
         return False
     return rebaseline_pays(job.links[STORED].diffs, job.links[STORED].total, job.links[STORED].last)
 
 
-def _modified(job: Running, since_s: float) -> float:
-    """Return the share of the tracked rows modified in `since_s` useful seconds."""
-    plan, at, count = job.plan, job.plan.at, job.plan.points
-    intervals = differences.intervals_of(since_s, plan.interval_s)
-    low, high = 0, count
+def modified(job: Running, since_s: float) -> float:
+    """Return the share of the tracked rows modified in `since_s` useful seconds.
+
+    The plan has it for some numbers of intervals. Others are interpolated; the last share holds for
+    all that are larger.
+    """
+    plan, at, shares = job.plan, job.plan.at, job.plan.at + job.plan.points
+    intervals = math.floor(since_s / plan.interval_s * _PARTS + 0.5) / _PARTS
+    low, high = 0, plan.points
     while low < high:
         middle = (low + high) // 2
         if job.real[at + middle] < intervals:
             low = middle + 1
         else:
             high = middle
-    return differences.share_at(
-        low, intervals, part(job.real, at, count), part(job.real, at + count, count)
-    )
+    if low == plan.points:
+        return job.real[shares + low - 1]
+    if job.real[at + low] == intervals:
+        return job.real[shares + low]
+    before_s, before = job.real[at + low - 1], job.real[shares + low - 1]
+    step = (intervals - before_s) / (job.real[at + low] - before_s)
+    return before + step * (job.real[shares + low] - before)

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from cprsim.contract import rules
-from cprsim.machine import attempts, cursors, node_lists, schedules, state
+from cprsim.machine import attempts, cursors, node_lists, rules, schedules, state
 from cprsim.machine.answers import load
 from cprsim.machine.codes import (
     FILLING,

@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-from cprsim.contract import rules
-from cprsim.machine import cursors, flows, marks, node_lists, schedules
+from cprsim.machine import cursors, flows, marks, node_lists, rules, schedules
 from cprsim.machine.codes import (
     DETECT,
     DONE,

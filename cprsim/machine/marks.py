@@ -5,7 +5,7 @@ Rules 34 and 35 of docs/semantics.md.
 
 from typing import Any
 
-from cprsim.contract import rules
+from cprsim.machine import rules
 from cprsim.machine.codes import MORE_SILENT, NONE
 from cprsim.machine.rows import Running
 

@@ -5,9 +5,8 @@ Rule 38 of docs/semantics.md.
 
 import math
 
-from cprsim.contract import rules
 from cprsim.failures.hit import SEVERITIES
-from cprsim.machine import attempts, cursors, node_lists, save
+from cprsim.machine import attempts, cursors, node_lists, rules, save, schedules
 from cprsim.machine.codes import DRAINED_IN_VAIN, MORE_ALARMS, MORE_NOTICES, NONE, NOTICING
 from cprsim.machine.fabric import close_flow, open_flow
 from cprsim.machine.node_lists import COUNT, SEVERITY, STRUCK, WITHDRAWN
@@ -26,8 +25,7 @@ def answers(job: Running) -> bool:
         attempts.vain(job, DRAINED_IN_VAIN)
         wait(job, DRAINING, plan.drain_s)
         return True
-    unsaved = plan.emergency != NONE and run.progress_s > run.stored_s
-    if unsaved and rules.r38_in_time(run.now, plan.emergency_s, run.deadline_s):
+    if schedules.saves_in_time(job):
         save.save(job, plan.emergency)
         return True
     return False
@@ -39,7 +37,7 @@ def announce(job: Running) -> None:
     Called between phases, so that a notice waits for the end of a save or a recovery.
     """
     run, plan, coming_s = job.run, job.plan, math.inf
-    run.deadline_s, run.drain_by_s = -math.inf, math.inf
+    schedules.forget_notices(job)
     ahead = run.next_s < math.inf and run.next_s != run.told_s
     if ahead and rules.r38_is_announced(_drawn(job), plan.recall):
         coming_s = run.next_s - plan.lead_s
@@ -84,20 +82,14 @@ def _alarm_s(job: Running) -> float:
 
 
 def _tell(job: Running, deadline_s: float, nodes: int, severity: int, alarm: int) -> None:
-    """Pass a notice to the controller, or set the deadlines of the save and the drain.
+    """Pass a notice to the controller, or note what may answer it.
 
     The notice is about the nodes in `STRUCK`, or about false alarm number `alarm`.
     """
-    run, plan = job.run, job.plan
-    if plan.own:
+    if job.plan.own:
         job.outside.noticed(deadline_s, alarm)
-        return
-    run.deadline_s = max(run.deadline_s, deadline_s)
-    if not plan.drains or deadline_s >= run.drain_by_s:
-        return
-    able = rules.r38_can_drain(nodes, attempts.ready(job), severity)
-    if able and rules.r38_in_time(run.now, plan.drain_s, deadline_s):
-        run.drain_by_s, run.drained_nodes = deadline_s, nodes
+    else:
+        schedules.notice(job, deadline_s, nodes, attempts.ready(job), severity)
 
 
 def _wait_until(job: Running, next_s: float) -> None:

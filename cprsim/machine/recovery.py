@@ -3,12 +3,12 @@
 Rules 7 to 13 of docs/semantics.md. Depths: no rollback, the lost shards alone, the whole job.
 """
 
-from cprsim.contract import rules
 from cprsim.machine import (
     attempts,
     cursors,
     marks,
     node_lists,
+    rules,
     schedules,
     starts,
     state,
@@ -61,7 +61,7 @@ def return_to_verified(job: Running) -> None:
     """Return the job to its last verified checkpoint after a silent fault (rule 34)."""
     run, tier = job.run, marks.last_verified(job)
     number = job.plan.last_return if tier == NONE else job.whole[job.plan.returns + tier]
-    _fall_back(job, job.answers[number].source, True)
+    _fall_back(job, job.answers[number].source, number)
     for row in (NEW, DOWN, WAITING):
         node_lists.clear(job.lists, row)
     _return(job, number)
@@ -262,16 +262,19 @@ def set_back(job: Running, number: int) -> None:
     answer = job.answers[number]
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
     if job.plan.torn and rules.r35_is_read(answer.depth, answer.has_healthy, servers):
-        _fall_back(job, answer.source, False)
+        _fall_back(job, answer.source, NONE)
     _return(job, number)
 
 
-def _fall_back(job: Running, tier: int, corrupt: bool) -> None:
-    """Drop checkpoints that can't be returned to; torn ones are loaded before that is known."""
-    torn = marks.fall_back(job, tier, corrupt)
+def _fall_back(job: Running, tier: int, verified: int) -> None:
+    """Drop checkpoints that can't be returned to; torn ones are loaded before that is known.
+
+    `verified`: the answer that returns to a verified checkpoint, or `NONE`.
+    """
+    torn = marks.fall_back(job, tier, verified != NONE)
     job.run.torn_loads += torn
-    if torn or corrupt:
-        schedules.unusable(job, tier, corrupt)
+    if torn or verified != NONE:
+        schedules.unusable(job, tier, verified)
 
 
 def _return(job: Running, number: int) -> None:

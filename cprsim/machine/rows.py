@@ -21,11 +21,19 @@ Four = Annotated[list[float], 4]
 class Row:
     """Numbers by name; the compiled engine has records of the same columns instead."""
 
+    # Each column's value in a new row; lengths of the columns that are lists, one for each row.
+    _zeros: dict[str, Any]
+    _lists: dict[str, int]
+
+    def __init_subclass__(cls) -> None:
+        columns = cls.__annotations__.items()
+        cls._lists = {n: c.__metadata__[0] for n, c in columns if hasattr(c, "__metadata__")}
+        cls._zeros = {name: getattr(cls, name, None) for name, _ in columns}
+
     def __init__(self, **values: Any) -> None:
-        kind = type(self)
-        for name, column in kind.__annotations__.items():
-            count = getattr(column, "__metadata__", None)
-            setattr(self, name, [0.0] * count[0] if count else getattr(kind, name))
+        self.__dict__.update(self._zeros)
+        for name, count in self._lists.items():
+            self.__dict__[name] = [0.0] * count
         self.__dict__.update(values)
 
     def become(self, other: "Row") -> None:
@@ -553,7 +561,7 @@ class LinkRow(Row):
 
     `diffs`: differences since the baseline; `total`, `last`: size of all of them and of the last,
     in baselines. `base_s`, `taken_s`: progress at the baseline and at the checkpoint itself.
-    `reads`, `writes`: bytes, in full checkpoints.
+    `reads`, `writes`: bytes, and `whole` those of the baseline, in full checkpoints.
     """
 
     has_link: bool = False
@@ -564,6 +572,7 @@ class LinkRow(Row):
     last: float = 0.0
     reads: float = 0.0
     writes: float = 0.0
+    whole: float = 0.0
 
 
 class FlowRow(Row):

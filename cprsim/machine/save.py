@@ -7,8 +7,7 @@ the background is a flow, which `recovery._return` keeps or abandons.
 
 import math
 
-from cprsim.contract import rules
-from cprsim.machine import attempts, flows, marks, recovery, schedules, state
+from cprsim.machine import attempts, flows, marks, recovery, rules, schedules, state
 from cprsim.machine.codes import CORRUPT, DIFFERENCES, IN_VAIN, NO_TIER, NONE
 from cprsim.machine.differences import ASKED
 from cprsim.machine.phases import AWAITING, BLOCKING_SAVE, SNAPSHOT, TURN, VERIFYING

@@ -1,15 +1,21 @@
-"""Schedules and sequences of saves: which save is due, and when the next one is."""
+"""Schedules and sequences of saves: which save is due, and when the next one is.
+
+A job of the machine calls these functions, and so does a controller (`cprsim.contract.controller`),
+whose rows have the columns that they read.
+"""
 
 import math
 from typing import Any
 
-from cprsim.closed_form import intervals
-from cprsim.contract import growing, learned, rules
+from cprsim.closed_form import intervals, learned
+from cprsim.machine import rules
 from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SAVING
 from cprsim.machine.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link, last_link
 from cprsim.machine.rows import Running, part
 
 _ROUNDING = rules.ROUNDING
+#: An overhead that is above the bound by no more than this share is the rounding of two clocks.
+_TOLERANCE = 1e-6
 
 
 def start(job: Running) -> None:
@@ -35,7 +41,7 @@ def saved(job: Running, save: Any, stored: bool) -> None:
     job.tiers[number].pending += not stored
     if stored:
         run.stored_s = run.progress_s
-    for i in range(0 if stored else number, number + 1):
+    for i in range(rules.r5_nearest(number, stored), number + 1):
         tier = job.tiers[i]
         tier.due_s = run.progress_s + tier.period_s
     run.train_s = _next_due_s(job)
@@ -45,8 +51,8 @@ def saved(job: Running, save: Any, stored: bool) -> None:
         # A blocking save holds fewer experts than the hosts can keep of it.
         job.tiers[0].due_s = run.train_s = run.progress_s
     elif plan.sequence == DIFFERENCES:
-        if stored or save == plan.last_save:
-            last_link(job)
+        if save != job.schedules[plan.first_schedule].save:
+            last_link(job, save)
         copy_link(job, STORED if stored else UNDER_WAY, ASKED)
 
 
@@ -77,21 +83,22 @@ def skip(job: Running, save: Any) -> None:
     job.tiers[number].taken_link = job.tiers[number].stored_link  # the next save repeats it
 
 
-def unusable(job: Running, tier: int, corrupt: bool) -> None:
+def unusable(job: Running, tier: int, answer: int) -> None:
     """Record that the job may return to an older checkpoint than the last of a tier.
 
-    `corrupt`: because of a silent fault (rule 34), and not of a torn checkpoint (rule 35).
+    `answer`: its return after a silent fault (rule 34), or `NONE` after a torn checkpoint (rule
+    35), which some answer to a loss has met.
     """
     if job.plan.own:
-        job.outside.unusable(tier, corrupt)
+        job.outside.unusable(tier, answer != NONE)
         return
     run, plan = job.run, job.plan
     run.source = tier
     for i in range(plan.schedules):
         job.tiers[i].stored_link = NONE
     job.links[STORED].has_link = False
-    if corrupt:
-        run.answered = plan.last_return if tier == NONE else job.whole[plan.returns + tier]
+    if answer != NONE:
+        run.answered = answer
 
 
 def resume(job: Running, returned: bool) -> None:
@@ -197,7 +204,7 @@ def _measure(job: Running) -> None:
         run.saving_s += saving_s
         run.timed_saves += 1
         _learn(job)
-    elif growing.too_dear(saving_s, trained_s, plan.max_overhead):
+    elif saving_s > trained_s * plan.max_overhead * (1 + _TOLERANCE):
         job.tiers[0].period_s += plan.more_s
     run.since_s, run.since_progress_s = run.now, run.progress_s
 
@@ -281,3 +288,33 @@ def _count(job: Running) -> None:
     run.turned_s = run.progress_s
     if run.rotation_lost_s > plan.limit_s:
         run.rotation = min(run.rotation + 1, plan.rotations - 1)
+
+
+# --- Notices of failures (rule 38) ---------------------------------------------------------------
+
+
+def forget_notices(job: Running) -> None:
+    """Clear the deadlines of notices that were answered, or that no answer fits."""
+    job.run.deadline_s, job.run.drain_by_s = -math.inf, math.inf
+
+
+def notice(job: Running, deadline_s: float, nodes: int, ready: int, severity: int) -> None:
+    """Set the deadlines of the save and the drain that may answer a notice.
+
+    `nodes` are to fail, and `ready` machines could replace them. A save has to be done by the last
+    deadline. Of nodes that can be drained, those with the first deadline are.
+    """
+    run, plan = job.run, job.plan
+    run.deadline_s = max(run.deadline_s, deadline_s)
+    if not plan.drains or deadline_s >= run.drain_by_s:
+        return
+    able = rules.r38_can_drain(nodes, ready, severity)
+    if able and rules.r38_in_time(run.now, plan.drain_s, deadline_s):
+        run.drain_by_s, run.drained_nodes = deadline_s, nodes
+
+
+def saves_in_time(job: Running) -> bool:
+    """Return whether a save answers the notices: it is done in time, and anything is unsaved."""
+    run, plan = job.run, job.plan
+    unsaved = plan.emergency != NONE and run.progress_s > run.stored_s
+    return unsaved and rules.r38_in_time(run.now, plan.emergency_s, run.deadline_s)

@@ -3,7 +3,7 @@
 Rule 36 of docs/semantics.md.
 """
 
-from cprsim.contract import rules
+from cprsim.machine import rules
 from cprsim.machine.codes import MORE_STARTS
 from cprsim.machine.node_lists import SEVERITY, STRUCK
 from cprsim.machine.phases import STARTING

@@ -3,8 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from cprsim.contract import rules
-from cprsim.machine import marks, node_lists
+from cprsim.machine import marks, node_lists, rules
 from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import FIRST
 from cprsim.machine.rows import Running, part
@@ -17,7 +16,7 @@ class Held(NamedTuple):
 
     `progress_s`: useful seconds. `slowdown_s`: extra seconds that training them took.
     `updates_lost`: share of all updates. `reads`: bytes that a load reads, in full checkpoints.
-    `marks`: bits of `cprsim.contract.rules`.
+    `marks`: bits of `cprsim.machine.rules`.
     """
 
     progress_s: float

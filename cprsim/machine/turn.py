@@ -1,6 +1,5 @@
 """The next action between phases: the end, a recovery, or what the policy decides."""
 
-from cprsim.contract import rules
 from cprsim.machine import (
     allocations,
     attempts,
@@ -8,6 +7,7 @@ from cprsim.machine import (
     node_lists,
     notices,
     recovery,
+    rules,
     save,
     schedules,
     state,

@@ -1,7 +1,6 @@
 """A fast path for the most common plans: training and blocking saves in turn."""
 
-from cprsim.contract import rules
-from cprsim.machine import state
+from cprsim.machine import rules, state
 from cprsim.machine.codes import SAVE
 from cprsim.machine.rows import Running
 

@@ -3,9 +3,8 @@
 Rule 39 of docs/semantics.md.
 """
 
-from cprsim.contract import rules
 from cprsim.failures.hit import SEVERITIES
-from cprsim.machine import node_lists, starts
+from cprsim.machine import node_lists, rules, starts
 from cprsim.machine.answers import by_rule, load
 from cprsim.machine.codes import NEARING, NONE, RETURNING
 from cprsim.machine.fabric import open_flow

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from cprsim.contract import rules
+from cprsim.machine import rules
 from cprsim.machine.codes import FOREGROUND, NONE
 from cprsim.machine.fabric import close_flow, open_flow
 from cprsim.machine.flows import settle

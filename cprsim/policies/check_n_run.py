@@ -20,7 +20,8 @@ from cprsim.contract import (
     Tier,
     every,
 )
-from cprsim.contract.differences import VARIANTS, Variant
+from cprsim.contract.controller import saves_of
+from cprsim.contract.patterns import VARIANTS, Variant
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
@@ -162,13 +163,11 @@ def mean_save_of_differences(differences: Differences, useful_time_s: float) -> 
 
     Where others than the first are differences, so is the mean.
     """
-    link = differences.after(None, 0.0)
     period_s = differences.interval_s
     count = min(whole_periods(useful_time_s, period_s), _MOST_SAVES)
     if count <= 1:
-        return link.save
-    writes, reads = link.save.writes, link.save.reads
-    for number in range(1, count):
-        link = differences.after(link, number * period_s)
-        writes, reads = writes + link.save.writes, reads + link.save.reads
-    return link.save._replace(writes=writes / count, reads=reads / count, since=differences.since)
+        return next(saves_of(differences, [0.0]))
+    writes = reads = 0.0
+    for save in saves_of(differences, (number * period_s for number in range(count))):
+        writes, reads = writes + save.writes, reads + save.reads
+    return save._replace(writes=writes / count, reads=reads / count, since=differences.since)

@@ -11,7 +11,6 @@ from cprsim.machine.rows import (
     KeptRow,
     LinkRow,
     NodeRow,
-    Row,
     RunRow,
     ShardRow,
     TierRow,
@@ -37,10 +36,10 @@ class Bundle:
     """
 
     def __init__(self, tables: Tables, outside: Any) -> None:
-        (plan,), self.schedules, self.saves, self.transfers, self.answers, self.cases = (
-            [made(kind, each) for each in rows] for kind, rows in tables.of_rows
-        )
+        (plan,) = tables.plans
         self.plan: Any = plan
+        self.schedules, self.saves, self.answers = tables.schedules, tables.saves, tables.answers
+        self.transfers, self.cases = tables.transfers, tables.cases
         self.whole, self.real = tables.whole, tables.real
         self.run = RunRow()
         self.draws, self.numbers, self.choices = DrawsRow(), (), ()
@@ -63,15 +62,8 @@ class Bundle:
         self._width = FIRST + 4 * plan.nodes + _FEW
         self.lists: list[list[int]] = [[0] * self._width for _ in range(FIXED)]
         self.outside = outside
-        self._tables, self._room = tables, 0
+        self._room = 0
         self.make_room()
-
-    def take_in(self) -> None:
-        """Add rows for saves, transfers and answers that were added to the tables."""
-        for own, (kind, rows) in zip(
-            (self.saves, self.transfers, self.answers), self._tables.of_rows[2:5], strict=True
-        ):
-            own.extend(made(kind, each) for each in rows[len(own) :])
 
     def make_room(self) -> None:
         """Lengthen the tables, so that there is room for all flows that may begin at once."""
@@ -84,9 +76,3 @@ class Bundle:
             rows.extend(kind() for _ in range(self._room - len(rows)))
         more = FIXED + 4 * self._room - len(self.lists)
         self.lists.extend([0] * self._width for _ in range(more))
-
-
-def made(kind: type[Row], values: tuple[Any, ...]) -> Any:
-    """Return a row with these values, in the order of its columns."""
-    columns = zip(kind.__annotations__, values, strict=True)
-    return kind(**{name: list(v) if isinstance(v, tuple) else v for name, v in columns})

@@ -10,7 +10,6 @@ from cprsim.contract import (
     Failed,
     Loss,
     Notice,
-    Recover,
     Resumed,
     Save,
     Saved,
@@ -209,7 +208,7 @@ class OwnController(Outside):
             self._train(action.until_s)
         elif type(action) is Save:
             self._plan_costs.check_save(action)
-            save.save(self.job, self._number(action))
+            save.save(self.job, self._rows.number_of_save(action))
         elif type(action) is Drain:
             self._drain(action)
         else:
@@ -217,11 +216,6 @@ class OwnController(Outside):
                 f"policy {self._plan_costs.policy!r}: nothing has failed, but its controller "
                 f"answered {action}"
             )
-
-    def _number(self, action: Save) -> int:
-        number = self._rows.number_of_save(action)
-        self.job.take_in()
-        return number
 
     def _train(self, until_s: float) -> None:
         run, plan = self.job.run, self.job.plan
@@ -255,19 +249,14 @@ class OwnController(Outside):
         answer = self._plan_costs.checked_answer(self._controller.ask(self.now()), loss)
         if answer.keep_training:
             self._is_by_rule = answer.degraded == self._plan_costs.plan.recover(loss).degraded
-        self._answer = self._answer_number(answer)
+        self._answer = self._rows.number_of_answer(answer)
         return self._answer
 
     def by_rule(self, down: int) -> int:
         """Return the answer of the plan's rule, or the controller's where it differs."""
         if not self._is_by_rule:
             return self._answer
-        return self._answer_number(self._plan_costs.plan.recover(self._loss(down)))
-
-    def _answer_number(self, answer: Recover) -> int:
-        number = self._rows.number_of_answer(answer)
-        self.job.take_in()
-        return number
+        return self._rows.number_of_answer(self._plan_costs.plan.recover(self._loss(down)))
 
     def saved(self, number: int, stored: bool) -> None:
         """Report to the controller that training resumes after a save."""

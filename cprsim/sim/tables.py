@@ -2,37 +2,22 @@
 
 import math
 from collections.abc import Sequence
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.contract import (
-    Accepted,
-    Answers,
-    Case,
-    Chains,
-    Differences,
-    Draining,
-    EmergencySave,
-    Growing,
-    Learned,
-    Recover,
-    Rotations,
-    Save,
-    Schedule,
-    rules,
-)
+from cprsim.contract import Answers, Case, Recover, Save, Schedule, rules
 from cprsim.contract.answers import Together
-from cprsim.contract.differences import VARIANTS
+from cprsim.contract.notice import emergency_of
+from cprsim.contract.pattern_rows import PatternRows, PatternTables
 from cprsim.contract.withdrawal import windows
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
 from cprsim.job.start import has_starts, mean_start
 from cprsim.job.transfer import Transfer, uncontended_rate
-from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SCHEDULED
+from cprsim.machine.codes import NONE
 from cprsim.machine.rows import (
     LINKS,
     AnswerRow,
@@ -47,25 +32,18 @@ from cprsim.sim.plan_costs import PlanCosts, Rated
 
 #: Share of a link; the rounding of sums of a few rates is less.
 _MARGIN = 1e-9
-_NONE_DRAWN = (0.0,) * len(LINKS)
-_WAIT = (0.0, 1.0, 1.0, 1.0, False, _NONE_DRAWN)
 
 
-class Tables:
+class Tables(PatternTables):
     """Rows of all plans that are played together."""
 
     def __init__(self) -> None:
-        self.plans: list[tuple[Any, ...]] = []
-        self.schedules: list[tuple[Any, ...]] = []
-        self.saves: list[tuple[Any, ...]] = []
-        self.save_values: list[Save] = []
-        self.transfers: list[tuple[Any, ...]] = [_WAIT]
-        self.answers: list[tuple[Any, ...]] = []
-        self.answer_values: list[Recover] = []
-        self.cases: list[tuple[Any, ...]] = []
-        self.whole: list[int] = []
+        super().__init__()
+        self.plans: list[PlanRow] = []
+        wait = TransferRow(cap=1.0, limit=1.0, share=1.0)
+        self.transfers = [wait]  # volumes are seconds
+        self.cases: list[CaseRow] = []
         self._known: dict[Together, dict[str, int]] = {}
-        self.real: list[float] = [0.0]  # place 0: a save of everything leaves no updates
 
     def add(self, plan_costs: PlanCosts, nodes: int, source: int) -> None:
         """Add the rows of a plan whose failures come from `source`."""
@@ -81,7 +59,7 @@ class Tables:
         return self._known[together]
 
     @property
-    def of_rows(self) -> tuple[tuple[type[Row], list[tuple[Any, ...]]], ...]:
+    def of_rows(self) -> tuple[tuple[type[Row], list[Any]], ...]:
         """The tables of rows, in the order of `Running`, each with its kind of row."""
         return (
             (PlanRow, self.plans),
@@ -93,36 +71,29 @@ class Tables:
         )
 
 
-class PlanRows:
-    """Adds the rows of one plan."""
+class PlanRows(PatternRows):
+    """Adds the rows of one plan, with all that it costs."""
 
     def __init__(self, tables: Tables, plan_costs: PlanCosts, own: bool = False) -> None:
+        plan = plan_costs.plan
+        super().__init__(tables, plan.schedules, plan.sequence)
         self._own = own
-        self._tables, self._plan_costs, self._plan = tables, plan_costs, plan_costs.plan
-        self._tiers = {each.save.tier: i for i, each in enumerate(self._plan.schedules)}
+        self._tables: Tables = tables
+        self._plan_costs, self._plan = plan_costs, plan
         storage = plan_costs.costs.storage
         fails = storage is not None and storage.fails
         self._can_fail = {t.name for t in self._plan.tiers if fails and t.medium == "store"}
-        self._saves: dict[Save, int] = {}
-        self._answers: dict[Recover, int] = {}
-        self.saves: list[Save] = tables.save_values
-        self.answers: list[Recover] = tables.answer_values
         self._transfers: dict[Rated, int] = {}
+        self._are_beside = self._beside()
 
-    def plan(self, nodes: int, source: int) -> tuple[Any, ...]:
+    def plan(self, nodes: int, source: int) -> PlanRow:
         """Return the row of the plan, after adding all rows that it refers to."""
-        plan_costs, plan, tables = self._plan_costs, self._plan, self._tables
+        plan_costs, plan = self._plan_costs, self._plan
         scenario, storage = plan_costs.scenario, plan_costs.costs.storage
         cluster, failures = scenario.cluster, scenario.failures
         useful_s = scenario.job.useful_time_s
         full, rate = plan_costs.training(0.0)
-        first_schedule = len(tables.schedules)
-        sequence = self._sequence()
-        beside = self._beside()
-        for i, schedule in enumerate(plan.schedules):
-            tier = plan.tier(schedule.save.tier)
-            more = beside[i], tier.keeps_older, tier.live
-            tables.schedules.append((*self._schedule(i, schedule), *more))
+        columns = self.columns()
         first_case, cases = self._cases()
         mirror = plan.mirror
         left = None if plan.tracking is None else plan.tracking.left
@@ -131,9 +102,8 @@ class PlanRows:
             "nodes": nodes,
             "leaves": 1 << max(nodes - 1, 0).bit_length(),
             "spares": plan.machines_ready(cluster.spares),
-            "schedules": len(plan.schedules),
-            "first_schedule": first_schedule,
-            "last_save": self._save(plan.last_save),
+            **columns,
+            "last_save": self.number_of_save(plan.last_save),
             "most_last": plan.schedules[-1].max_pending if plan.schedules else 1,
             "first_case": first_case,
             "cases": cases,
@@ -164,15 +134,15 @@ class PlanRows:
             "checksum": plan.checksum,
             "older": plan.keep - 1 if plan_costs.marked else 0,
             "has_outages": storage is not None and storage.outages is not None,
-            "interval_s": plan.interval_s,
             "in_turn": self._in_turn(),
-            "beside": beside[:1] == [True],  # the nearest tier decides, as most saves go there
+            "beside": self._are_beside[:1]
+            == [True],  # the nearest tier decides, as most saves go there
             "tight": self._tight(),
             **self._starts(),
             **self._notices(),
             "capacity": tuple(plan_costs.costs.capacities[link] for link in LINKS),
         }
-        return _row(PlanRow, values | sequence | self._verification())
+        return PlanRow(**values, **self._verification())
 
     def _verification(self) -> dict[str, Any]:
         """Return when training is verified, and the rollbacks to verified checkpoints by tier."""
@@ -180,36 +150,30 @@ class PlanRows:
         if verifies is None:
             return {}
         tiers = [schedule.save.tier for schedule in plan.schedules]
+        *returns, last = [
+            self.number_of_answer(Recover("all", source=tier))
+            for tier in (*tiers, plan.tiers[-1].name)
+        ]
         return {
             "verifies": True,
             "verify_every": verifies.every,
             "verify_s": verifies.takes_s,
-            "returns": self._whole([self._answer(Recover("all", source=tier)) for tier in tiers]),
-            "last_return": self._answer(Recover("all", source=plan.tiers[-1].name)),
+            "returns": self._whole(returns),
+            "last_return": last,
         }
 
     def _notices(self) -> dict[str, Any]:
         """Return how failures are announced, and the save or the drain in answer."""
-        plan_costs, answer = self._plan_costs, self._plan.on_notice
+        plan_costs = self._plan_costs
         if plan_costs.notices is None:
             return {}
-        saves = self._emergency
         return {
             "notices": True,
             "lead_s": plan_costs.notices.lead_s,
             "recall": plan_costs.notices.recall,
-            "emergency": NONE if saves is None else self._save(saves.save),
-            "emergency_s": 0.0 if saves is None else saves.takes_s,
-            "drains": isinstance(answer, Draining),
-            "drain_s": answer.takes_s if isinstance(answer, Draining) else 0.0,
             "reschedule_s": plan_costs.costs.reschedule_mean_s,
+            **self.notice_columns(self._plan.on_notice),
         }
-
-    @property
-    def _emergency(self) -> EmergencySave | None:
-        """The save that answers a notice, or None."""
-        answer = self._plan.on_notice
-        return answer.otherwise if isinstance(answer, Draining) else answer
 
     def _starts(self) -> dict[str, Any]:
         """Return the plan row's columns on starts, allocations and windows."""
@@ -250,7 +214,8 @@ class PlanRows:
 
     def _hands_over(self) -> dict[str, int]:
         """Return the answer by which the job loads after a planned stop."""
-        return {"hands_over": self._answer(Recover("all", source=self._plan.last_save.tier))}
+        answer = Recover("all", source=self._plan.last_save.tier)
+        return {"hands_over": self.number_of_answer(answer)}
 
     def _in_turn(self) -> bool:
         """Return whether training and equal blocking saves alternate, for the fast path."""
@@ -297,8 +262,9 @@ class PlanRows:
         if all(each.save.blocking for each in plan.schedules):
             return 0  # without background work no link is shared
         alone = [self._plan_costs.save(each.save) for each in plan.schedules if each.save.blocking]
-        if self._emergency is not None:
-            alone.append(self._plan_costs.save(self._emergency.save))
+        emergency = emergency_of(plan.on_notice)
+        if emergency is not None:
+            alone.append(self._plan_costs.save(emergency.save))
         alone += [self._plan_costs.training(each.degraded) for each in answers]
         alone.append(self._plan_costs.training(0.0))
         try:
@@ -320,120 +286,42 @@ class PlanRows:
         capacity = self._plan_costs.costs.capacities[link]
         return users <= 1 or drawn <= capacity * (1 - _MARGIN)
 
-    # --- Actions of a user's controller
+    # --- Schedules and saves ----------------------------------------------------------------------
 
-    def number_of_save(self, save: Save) -> int:
-        """Return the number of a controller's save, adding a row for a new one."""
-        return self._save(save)
+    def _schedule_values(self, number: int, schedule: Schedule) -> dict[str, Any]:
+        tier = self._plan.tier(schedule.save.tier)
+        return super()._schedule_values(number, schedule) | {
+            "beside": self._are_beside[number],
+            "keeps_older": tier.keeps_older,
+            "live": tier.live,
+        }
 
-    def number_of_answer(self, answer: Recover) -> int:
-        """Return the number of a controller's answer, adding a row for a new one."""
-        return self._answer(answer)
-
-    # --- Saves ------------------------------------------------------------------------------------
-
-    def _schedule(self, number: int, schedule: Schedule) -> tuple[Any, ...]:
-        sequence, period_s = self._plan.sequence, schedule.period_s
-        first_s, links = period_s, [schedule.save]
-        if isinstance(sequence, Growing):
-            first_s = schedule._replace(interval_s=sequence.first_s).period_s
-        elif isinstance(sequence, Chains):
-            links = list(sequence.chains[number])
-        chain = self._whole([self._save(each) for each in links])
-        save = self._tables.whole[chain]
-        if isinstance(sequence, Differences):  # a row of all bytes, of which the run writes a share
-            save = len(self._tables.saves)
-            self._tables.saves.append(self._difference_row(Save(schedule.save.tier, False)))
-            self._tables.save_values.append(schedule.save)
-        return period_s, first_s, schedule.max_pending, save, chain, len(links)
-
-    def _difference_row(self, save: Save) -> tuple[Any, ...]:
-        """Return the row of a save of everything; a checksum takes the same for each share."""
-        costs, tier = self._plan_costs.costs, self._plan.tier(save.tier)
-        checked_s, found = self._plan.checked_s(tier, costs), self._save_row(save)
+    def _difference_values(self, tier: str) -> dict[str, Any]:
+        """Return the columns of a save of everything; a checksum takes the same for each share."""
+        costs, to = self._plan_costs.costs, self._plan.tier(tier)
+        checked_s, values = self._plan.checked_s(to, costs), super()._difference_values(tier)
         if not checked_s:
-            return found
-        whole = costs.save(tier)
+            return values
+        whole = costs.save(to)
         pace = uncontended_rate(whole, costs.capacities)
         if pace == math.inf:  # the check alone takes time
             whole, pace = Transfer(0.0, cap=1.0), 1.0
-        values = dict(zip(SaveRow.__annotations__, found, strict=True))
-        values |= {"transfer": self._transfer((whole, pace)), "besides": checked_s * pace}
-        return _row(SaveRow, values)
+        return values | {"transfer": self._transfer((whole, pace)), "besides": checked_s * pace}
 
-    def _save(self, save: Save) -> int:
-        """Return the number of a save, the same for equal ones."""
-        if save not in self._saves:
-            self._saves[save] = len(self._tables.saves)
-            self._tables.saves.append(self._save_row(save))
-            self._tables.save_values.append(save)
-        return self._saves[save]
-
-    def _save_row(self, save: Save) -> tuple[Any, ...]:
-        tier = self._tiers.get(save.tier, NONE)
-        values: dict[str, Any] = {"tier": tier, "blocking": save.blocking, "portion": save.portion}
-        if tier != NONE:  # otherwise the simulator raises the save's error
-            medium, amount = self._plan_costs.amount(save)
-            values["stored" if medium == "store" else "sent"] = amount if medium != "host" else 0.0
-            values |= {
-                "transfer": self._transfer(self._plan_costs.save(save)),
-                "snapshot_s": self._plan.tier(save.tier).snapshot_s,
-            }
-        values |= {
-            "unsaved": 0 if save.unsaved_s == (0.0,) else self._real(save.unsaved_s),
-            "unsaved_count": len(save.unsaved_s),
+    def _save_values(self, save: Save) -> dict[str, Any]:
+        values = super()._save_values(save) | {
+            "portion": save.portion,
             "tries_again": self._plan.tries_again(save),
             "can_be_void": save.tier in self._can_fail,
-            "reads": save.reads,
             "alone": not save.leaves,
         }
-        return _row(SaveRow, values)
-
-    def _sequence(self) -> dict[str, Any]:
-        """Return the plan row's columns on the sequence that chooses saves."""
-        sequence = self._plan.sequence
-        if isinstance(sequence, Growing):
-            more = {"more_s": sequence.more_s, "max_overhead": sequence.max_overhead}
-            return {"sequence": GROWING, **more}
-        if isinstance(sequence, Learned):
-            return {
-                "sequence": LEARNED,
-                "prior_mtbf_s": sequence.mtbf_s,
-                "prior_weight": sequence.weight,
-                "prior_save_s": sequence.save_s,
-                **self._accepted(sequence.accepted),
-            }
-        if isinstance(sequence, Chains):
-            return {"sequence": CHAINS}
-        if isinstance(sequence, Rotations):
-            saves = [
-                NONE if save is None else self._save(save)
-                for each in sequence.rotations
-                for save in each
-            ]
-            return {
-                "sequence": ROTATIONS,
-                "rotations": len(sequence.rotations),
-                "rotations_at": self._whole(saves),
-                "rotation_servers": sequence.servers,
-                "limit_s": sequence.limit_s,
-            }
-        if isinstance(sequence, Differences):
-            at = self._real((*sequence.at, *sequence.shares))
-            sizes = {"whole": sequence.whole, "rows": sequence.rows}
-            points = {"at": at, "points": len(sequence.at)}
-            variant = VARIANTS.index(sequence.variant)
-            return {"sequence": DIFFERENCES, "variant": variant, **points, **sizes}
-        return {"sequence": SCHEDULED}
-
-    def _accepted(self, accepted: Accepted | None) -> dict[str, Any]:
-        if accepted is None:
-            return {"partial_answer": NONE}
-        return {
-            "partial_answer": self._answer(accepted.partial),
-            "full_answer": self._answer(accepted.full),
-            "partial_mtbfs": accepted.mtbfs,
-            "spared_s": accepted.spared_s,
+        if values["tier"] == NONE:  # the simulator raises the save's error
+            return values
+        medium, amount = self._plan_costs.amount(save)
+        return values | {
+            "stored" if medium == "store" else "sent": amount if medium != "host" else 0.0,
+            "transfer": self._transfer(self._plan_costs.save(save)),
+            "snapshot_s": self._plan.tier(save.tier).snapshot_s,
         }
 
     # --- Answers ----------------------------------------------------------------------------------
@@ -448,9 +336,9 @@ class PlanRows:
         self._tables.cases += rows
         return first, len(rows)
 
-    def _case(self, case: Case) -> tuple[Any, ...]:
+    def _case(self, case: Case) -> CaseRow:
         values: dict[str, Any] = {
-            "answer": self._answer(case.answer),
+            "answer": self.number_of_answer(case.answer),
             "severities": sum(1 << SEVERITIES.index(each) for each in set(case.severities)),
             "sets": NONE,
         }
@@ -458,37 +346,27 @@ class PlanRows:
             values |= {f"least_{name}": least, f"most_{name}": most}
         if case.gone is not None:
             values |= self._tables.sets(case.gone, self._plan_costs.servers)
-        return _row(CaseRow, values)
+        return CaseRow(**values)
 
-    def _answer(self, answer: Recover) -> int:
-        if answer not in self._answers:
-            fills = NONE if answer.regrow is None else self._answer(answer.fills)
-            number = self._answers[answer] = len(self._tables.answers)
-            own = number if fills == NONE else fills
-            self._tables.answers.append(self._answer_row(answer, own))
-            self._tables.answer_values.append(answer)
-        return self._answers[answer]
-
-    def _answer_row(self, answer: Recover, fills: int) -> tuple[Any, ...]:
-        mirror = self._plan.mirror
-        values = {
+    def _answer_values(self, answer: Recover) -> dict[str, Any]:
+        mirror, refills = self._plan.mirror, answer.regrow is not None
+        fills = self.number_of_answer(answer.fills) if refills else len(self._tables.answers)
+        return super()._answer_values(answer) | {
+            "healthy": NONE if answer.healthy is None else self.tiers[answer.healthy],
             "depth": rules.DEPTH[answer.rollback],
             "keep": answer.keep_training,
             "fills": fills,
-            "regrows": answer.regrow is not None,
-            "source": self._tiers.get(answer.source, NONE),
+            "regrows": refills,
             "mirrored": mirror is not None and answer.source == mirror.tier,
-            "healthy": NONE if answer.healthy is None else self._tiers[answer.healthy],
-            "has_healthy": answer.healthy is not None,
-            "made_anew": answer.rollback == "none",
+            "made_anew": answer.made_anew,
             "starts_again": answer.starts_again,
             "can_fail": answer.source in self._can_fail,
             "reads": answer.reads,
             "takeover_s": answer.takeover_s,
             "pause_s": answer.pause_s,
             "training": self._transfer(self._plan_costs.training(answer.degraded)),
+            **self._loads(answer),
         }
-        return _row(AnswerRow, values | self._loads(answer))
 
     def _loads(self, answer: Recover) -> dict[str, Any]:
         """Return the loads where no server and one is down, and the store units of each more."""
@@ -514,19 +392,18 @@ class PlanRows:
             transfer, limit = rated
             uses = dict(transfer.uses)
             share = transfer.weight / transfer.unit
-            drawn = tuple([uses.get(link, 0.0) for link in LINKS]) if uses else _NONE_DRAWN
+            drawn = [uses.get(link, 0.0) for link in LINKS]
             self._transfers[rated] = len(self._tables.transfers)
-            row = transfer.volume, transfer.cap, limit, share, bool(uses), drawn
+            row = TransferRow(
+                volume=transfer.volume,
+                cap=transfer.cap,
+                limit=limit,
+                share=share,
+                linked=bool(uses),
+                uses=drawn,
+            )
             self._tables.transfers.append(row)
         return self._transfers[rated]
-
-    def _whole(self, values: Sequence[int]) -> int:
-        self._tables.whole += values
-        return len(self._tables.whole) - len(values)
-
-    def _real(self, values: Sequence[float]) -> int:
-        self._tables.real += values
-        return len(self._tables.real) - len(values)
 
 
 def _drawn(rated: Rated, link: str) -> float:
@@ -538,11 +415,6 @@ def _drawn(rated: Rated, link: str) -> float:
 
 def _constant(delay: object) -> float:
     return delay if isinstance(delay, float) else 0.0
-
-
-def _row(kind: type[Row], values: dict[str, Any]) -> tuple[Any, ...]:
-    """Return values in order of the columns, 0 for missing ones."""
-    return tuple(map(values.get, kind.__annotations__, repeat(0)))
 
 
 def _sets(together: Together, servers: int) -> NDArray[np.int64]:

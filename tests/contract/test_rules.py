@@ -11,8 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.contract import Always, Plan, Policy, Recover, Save, Tracking, every, rules
-from cprsim.contract.schedules import ScheduledController
+from cprsim.contract import (
+    Always,
+    Plan,
+    Policy,
+    Recover,
+    Save,
+    ScheduledController,
+    Tracking,
+    every,
+    rules,
+)
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.runs.engines import chosen

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import cprsim
 from cprsim.closed_form.cpr import full_overhead, partial_overhead
 from cprsim.closed_form.intervals import young_interval_s
+from cprsim.closed_form.learned import mtbf_seen_s, partial_costs_less
 from cprsim.contract import Clock, Learned, Loss, Plan, Save, Saved, Train, every
-from cprsim.contract.learned import mtbf_seen_s, partial_costs_less
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.presets import PRESETS
 from cprsim.sim.engine import play

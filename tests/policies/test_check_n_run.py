@@ -24,6 +24,7 @@ from cprsim.contract import (
     Train,
     every,
 )
+from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.policies.check_n_run import mean_save_of_differences
@@ -306,8 +307,10 @@ def test_shares_between_and_beyond_those_computed_one_by_one():
     law, rows = one.plan("p").sequence, one.context.rows
     for intervals, tolerance in ((1, 1e-12), (999, 1e-12), (2.5, 5e-3), (3210, 1e-5)):
         exact = rows.modified_share(np.array([1000.0 * intervals]))[0]
-        assert law.modified(float(intervals)) == pytest.approx(exact, rel=tolerance)
-    assert law.modified(9000.0) == law.shares[-1]
+        _, save = saves_of(law, [0.0, intervals])
+        assert (save.reads - law.whole) / law.rows == pytest.approx(exact, rel=tolerance)
+    _, save = saves_of(law, [0.0, 9000.0])
+    assert save.reads == law.whole + law.rows * law.shares[-1]
 
 
 def test_expectation_is_that_of_the_mean_save():
@@ -426,9 +429,8 @@ def chain(variant="intermittent"):
     """A controller whose model expects that next to nothing is modified, saving every 10 s."""
     sequence = Differences(variant, 10.0, 0.5, 0.5, (0.0, 1.0), (0.0, 0.01), bits=8)
     mean = mean_save_of_differences(sequence, 1000.0)
-    return sequence.controller(
-        Plan("full", every(10.0, mean), Always(Recover("all")), sequence=sequence)
-    )
+    plan = Plan("full", every(10.0, mean), Always(Recover("all")), sequence=sequence)
+    return plan.start()
 
 
 def store(controller, progress_s, writes=None):

@@ -1,6 +1,7 @@
 """Jobs that hold their nodes for so long at a stretch: planned stops, and what goes on after."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,7 @@ import pytest
 from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
 from cprsim.closed_form.allocations import allocated_goodput, allocated_makespan_s
-from cprsim.contract import Clock, Save, Saved, Stored
-from cprsim.contract.differences import Differences
+from cprsim.contract import Clock, Differences, Save, Saved, Stored
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
@@ -158,7 +158,7 @@ def test_a_chain_begins_anew_with_the_last_save():
     sizes = {"whole": 1.0, "rows": 0.9, "at": (0.0, 1.0, 2.0), "shares": (0.0, 0.3, 0.5)}
     differences = Differences("one-shot", 100.0, **sizes)
     it = scenario(1000, 400, system="check-n-run", snapshot="0 s", modified=0.3)
-    controller = differences.controller(it.plan("it"))
+    controller = replace(it.plan("it"), sequence=differences).start()
 
     def stored(save: Save, progress_s: float) -> None:
         controller.tell(Saved(Clock(progress_s, progress_s), save, stored=False))

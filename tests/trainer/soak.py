@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from cprsim.contract import Save, Tracking, every
-from cprsim.contract.differences import VARIANTS
+from cprsim.contract.patterns import VARIANTS
 from cprsim.failures.hit import Hit
 from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.full import full_plan

@@ -73,6 +73,11 @@ def test_a_loop_comes_to_its_end_whatever_the_scenario_says_of_its_steps(useful,
     assert again.summary.step == STEPS
 
 
+def known(hooks):
+    """The row in which the controller counts failures, saves and what these took."""
+    return hooks._job.controller._controller._job.run
+
+
 @pytest.mark.parametrize("planned", [False, True])
 def test_a_new_process_knows_the_failures_and_saves_of_those_before(planned, tmp_path, monkeypatch):
     """A job that was stopped after `save_now()` has not failed; one that trained on has."""
@@ -84,13 +89,13 @@ def test_a_new_process_knows_the_failures_and_saves_of_those_before(planned, tmp
         assert hooks.save_now()
         if not planned:
             train(Loop(), hooks, first + 12, first + 13)
-        knows = hooks._job.controller._controller
-        assert knows._failures == hooks.summary.failures == (0 if planned else starts)
+        knows = known(hooks)
+        assert knows.failures == hooks.summary.failures == (0 if planned else starts)
 
     again = hooked(Loop(), "auto", tmp_path, scenario=scenario(**AUTO))
     again.restore()
-    knows = again._job.controller._controller
-    assert knows._saves == 1
+    knows = known(again)
+    assert knows.timed_saves == 1
 
 
 @pytest.mark.parametrize(("steps", "saves", "told_s"), [(5, 1, 1.0), (10, 2, 3.0)])
@@ -118,4 +123,4 @@ def test_a_new_process_knows_what_saves_took(steps, saves, told_s, tmp_path, mon
     again.restore()
 
     assert hooks.summary.saves == saves
-    assert again._job.controller._controller._saving_s == pytest.approx(told_s)
+    assert known(again).saving_s == pytest.approx(told_s)

@@ -1,0 +1,211 @@
+"""The controller of plans that are data: it asks the schedule functions of the machine."""
+
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Sequence as Values
+from typing import Any
+
+from cprsim.contract.actions import (
+    Action,
+    Clock,
+    Controller,
+    Drain,
+    Event,
+    Failed,
+    Loss,
+    Notice,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    Stored,
+    Train,
+    Unusable,
+    Void,
+)
+from cprsim.contract.notice import Draining, EmergencySave
+from cprsim.contract.pattern_rows import PatternRows, PatternTables
+from cprsim.contract.patterns import Differences, Schedule, every
+from cprsim.failures.hit import SEVERITIES
+from cprsim.machine import differences, rules, schedules
+from cprsim.machine.codes import DIFFERENCES, NONE, SAVING
+from cprsim.machine.differences import ASKED, STORED, UNDER_WAY
+from cprsim.machine.rows import FlowRow, LinkRow, PlanRow, RunRow, TierRow
+
+
+class ScheduledController:
+    """Saves by schedules and their sequence, and answers losses by a rule.
+
+    Every plan that is data has this controller. Its state is the rows that the machine has of a
+    run, so the trainer and the simulator decide by the same functions.
+
+    `on_notice`: the answer to notices of failures, if any. `own`: a controller of another package
+    that decides everything but that answer.
+    """
+
+    __slots__ = ("_job", "_loss", "_own", "_recover")
+
+    def __init__(
+        self,
+        schedules: Values[Schedule],
+        recover: Callable[[Loss], Recover],
+        sequence: object = None,
+        on_notice: EmergencySave | Draining | None = None,
+        own: Controller | None = None,
+    ) -> None:
+        self._recover, self._own = recover, own
+        self._loss: Loss | None = None
+        self._job: Any = _Job(schedules, sequence, on_notice)
+        _start(self._job)
+
+    def tell(self, event: Event) -> None:
+        """Move the schedules on."""
+        job = self._job
+        job.run.now, job.run.progress_s = event.now
+        if isinstance(event, Saved):
+            _saved(job, event.save, event.stored)
+        elif isinstance(event, Stored):
+            _landed(job, event.save)
+        elif isinstance(event, Void):
+            schedules.skip(job, job.rows.number_of_save(event.save))
+        elif isinstance(event, Failed):
+            self._loss = event.loss
+            job.run.failures += 1
+            job.run.answered_down = len(event.loss.servers)
+        elif isinstance(event, Unusable):
+            _unusable(job, event.tier, event.corrupt)
+        elif isinstance(event, Resumed):
+            _resumed(job, event.pending, event.source)
+        else:
+            _noticed(job, event)
+        if self._own is not None and not isinstance(event, Notice):
+            self._own.tell(event)
+
+    def ask(self, now: Clock) -> Action:
+        """Answer notices; else recover after a failure, save when a save is due, or train."""
+        job = self._job
+        job.run.now, job.run.progress_s = now
+        action: Action | None = _answer_to_notices(job)
+        if action is None:
+            action = self._next() if self._own is None else self._own.ask(now)
+        if isinstance(action, Recover):
+            _answered(job, action)
+        return action
+
+    def _next(self) -> Action:
+        job, loss = self._job, self._loss
+        if loss is not None:
+            self._loss, chosen = None, job.run.chosen
+            return self._recover(loss) if chosen == NONE else job.rows.answers[chosen]
+        number = schedules.ask(job)
+        if number == NONE:
+            return Train(job.run.train_to_s)
+        return _difference(job) if job.plan.sequence == DIFFERENCES else job.rows.saves[number]
+
+
+def saves_of(sequence: Differences, at_s: Iterable[float]) -> Iterator[Save]:
+    """Yield the saves at these progresses of a run without failures, in useful seconds."""
+    job: Any = _Job(every(sequence.interval_s), sequence)
+    for progress_s in at_s:
+        job.run.progress_s = progress_s
+        differences.ask_link(job)
+        differences.copy_link(job, STORED, ASKED)
+        yield _difference(job)
+
+
+class _Job(PatternTables):
+    """The rows that schedule functions read of a run, as in `cprsim.machine.rows.Running`."""
+
+    def __init__(
+        self,
+        saved_by: Values[Schedule],
+        sequence: object,
+        on_notice: EmergencySave | Draining | None = None,
+    ) -> None:
+        super().__init__()
+        self.rows, self.sequence = PatternRows(self, saved_by, sequence), sequence
+        columns = self.rows.columns() | self.rows.notice_columns(on_notice)
+        self.plan, self.run = PlanRow(**columns), RunRow()
+        self.tiers = [TierRow() for _ in range(max(len(saved_by), 1))]
+        self.links = [LinkRow() for _ in range(3)]
+        self.flows: list[FlowRow] = []
+        self.drained: Loss | None = None
+
+
+def _start(job: Any) -> None:
+    schedules.start(job)
+    schedules.forget_notices(job)
+    job.run.answered = job.rows.number_of_answer(Recover("all"))
+
+
+def _difference(job: Any) -> Save:
+    """Return the save of link `ASKED`."""
+    sequence, link = job.sequence, job.links[ASKED]
+    return Save(
+        job.rows.saves[job.schedules[0].save].tier,
+        blocking=False,
+        writes=link.writes,
+        reads=link.reads,
+        since=sequence.since if link.diffs else None,
+        bits=sequence.bits,
+    )
+
+
+def _saved(job: Any, save: Save, stored: bool) -> None:
+    link = job.links[ASKED]
+    if link.has_link and link.taken_s == job.run.progress_s and save == _difference(job):
+        schedules.saved(job, job.schedules[0].save, stored)
+    else:
+        schedules.saved(job, job.rows.number_of_save(save), stored)
+        job.links[STORED if stored else UNDER_WAY].writes = save.writes
+
+
+def _landed(job: Any, save: Save) -> None:
+    schedules.landed(job, job.rows.tiers[save.tier], NONE)
+    if job.plan.sequence == DIFFERENCES:
+        differences.count_written(job, save.writes, save.reads)
+
+
+def _unusable(job: Any, tier: str, corrupt: bool) -> None:
+    answer = job.rows.number_of_answer(Recover("all", source=tier)) if corrupt else NONE
+    schedules.unusable(job, job.rows.tiers.get(tier, NONE), answer)
+    if corrupt:
+        job.run.depth = rules.ALL
+
+
+def _answered(job: Any, answer: Recover) -> None:
+    job.run.answered = job.rows.number_of_answer(answer)
+    job.run.source = job.answers[job.run.answered].source
+    if answer.rollback == "all":
+        job.run.depth = rules.ALL
+
+
+def _resumed(job: Any, pending: Iterable[Save], source: str | None) -> None:
+    numbers = map(job.rows.number_of_save, pending)
+    job.flows = [FlowRow(kind=SAVING, save=number) for number in numbers]
+    job.run.flows = len(job.flows)
+    if source is None:
+        schedules.resume(job, job.run.depth == rules.ALL)
+    else:
+        schedules.handed_over(job, job.rows.tiers.get(source, NONE))
+    job.run.depth = rules.NONE
+    stored = job.links[STORED]
+    # A trainer may return the job further than the last save, which differences build on.
+    if job.run.progress_s < stored.taken_s * (1 - rules.ROUNDING):
+        stored.has_link = False
+
+
+def _noticed(job: Any, notice: Notice) -> None:
+    nodes, before_s = notice.nodes, job.run.drain_by_s
+    severity = SEVERITIES.index(nodes.severity)
+    schedules.notice(job, notice.deadline_s, nodes.nodes, notice.ready, severity)
+    if job.run.drain_by_s != before_s:
+        job.drained = nodes
+
+
+def _answer_to_notices(job: Any) -> Drain | Save | None:
+    nodes, job.drained = job.drained, None
+    deadline_s, saves = job.run.drain_by_s, schedules.saves_in_time(job)
+    schedules.forget_notices(job)
+    if nodes is not None:
+        return Drain(nodes, deadline_s, job.plan.drain_s)
+    return job.rows.saves[job.plan.emergency] if saves else None
