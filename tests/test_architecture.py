@@ -183,7 +183,7 @@ ADDED = {
         ],
         "machine/ledger.py": [
             ("    DONE,\n", "    DONE,\n    INSPECT,\n"),
-            ("    ledger[17],", "    ledger[20] = job.spent[INSPECT]\n    ledger[17],"),
+            ("    ledger[18],", "    ledger[21] = job.spent[INSPECT]\n    ledger[18],"),
         ],
         "contract/ledger.py": [
             (

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Of `runs.measures.MEASURES`, those that are told of each candidate.
-TOLD = ("overhead", "pls", "updates_lost", "overhead_retrained", "machine_overhead", "cost")
+TOLD = (
+    *("overhead", "pls", "updates_lost", "learning_lost", "overhead_retrained"),
+    *("machine_overhead", "cost"),
+)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ def advise(
     *,
     max_pls: float | None = None,
     max_updates_lost: float | None = None,
+    max_learning_lost: float | None = None,
+    max_learning_lost_p95: float | None = None,
     max_auc_drop: float | None = None,
     max_memory: float | None = None,
     max_spares: int | None = None,
@@ -49,9 +51,11 @@ def advise(
         What is to be least: `"time"`, the overhead; `"machine-time"`, with what stands ready;
         `"cost"`, by the scenario's prices; `"retrained"`, time with every lost update trained
         again.
-    max_pls, max_updates_lost, max_auc_drop
-        Bounds on means, shares from 0 to 1. Where none is given and the objective doesn't count
-        lost learning, `target_pls` bounds it.
+    max_pls, max_updates_lost, max_learning_lost, max_auc_drop
+        Bounds on means, shares from 0 to 1. Where no bound on lost learning is given and the
+        objective doesn't count it, `target_pls` bounds it.
+    max_learning_lost_p95
+        Bound on the 95th percentile over runs of the learning lost.
     max_memory
         Memory that a policy may take, as a share of that of the rows it copies or tracks.
     max_spares
@@ -92,6 +96,8 @@ def advise(
         objective,
         max_pls=max_pls,
         max_updates_lost=max_updates_lost,
+        max_learning_lost=max_learning_lost,
+        max_learning_lost_p95=max_learning_lost_p95,
         max_auc_drop=max_auc_drop,
         max_memory=max_memory,
         max_spares=max_spares,

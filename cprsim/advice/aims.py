@@ -32,7 +32,7 @@ _LEARNING: Final[Mapping[Quality, str]] = {"pls": "pls", "updates": "updates_los
 class Aim:
     """What is asked for.
 
-    `bounds`: means that a candidate may reach, with confidence; `assumed`: they are the portion of
+    `bounds`: on means and percentiles, to be kept to with confidence; `assumed`: they are the portion of
     lost samples that is accepted where nothing is said of learning. `max_memory`: as in
     `Plan.memory_overhead`; `max_spares`: machines that stand ready. `deployable`: only plans that
     common trainers carry out (see `deployment_fault`). `confidence`: of the verdict;
@@ -103,7 +103,7 @@ class Aim:
                 slope = scenario.accuracy.steepest(system)
                 row[:] = np.where(measures["pls"] == 0, 0.0, measures["pls"] * slope)
             else:
-                row[:] = measures[bound.measure]
+                row[:] = bound.counted(measures)
         return rows
 
 
@@ -113,6 +113,8 @@ def aim_of(
     *,
     max_pls: float | None = None,
     max_updates_lost: float | None = None,
+    max_learning_lost: float | None = None,
+    max_learning_lost_p95: float | None = None,
     max_auc_drop: float | None = None,
     max_memory: float | None = None,
     max_spares: int | None = None,
@@ -142,6 +144,8 @@ def aim_of(
     given: dict[str, float | None] = {
         "pls": max_pls,
         "updates_lost": max_updates_lost,
+        "learning_lost": max_learning_lost,
+        "learning_lost_p95": max_learning_lost_p95,
         "auc_drop": max_auc_drop,
     }
     for name, most in given.items():

@@ -292,7 +292,7 @@ class AskingFleet(Asking):
 def _over(played: Sequence[Trial], aim: Aim) -> float:
     """By how much the mean is over the bound that is broken most."""
     means = np.concatenate([each.bounded for each in played], axis=1).mean(axis=1)
-    apart = (float(mean) - bound.most for mean, bound in zip(means, aim.bounds, strict=True))
+    apart = (float(mean) - bound.most_mean for mean, bound in zip(means, aim.bounds, strict=True))
     return max(apart, default=-math.inf)
 
 
@@ -316,12 +316,16 @@ def _why(played: Sequence[Trial], aim: Aim, feasible: bool | None) -> str:
     for row, bound in enumerate(aim.bounds):
         mean = _mean([each.bounded[row] for each in played])
         # Intervals of a certificate, which hold all together, are wider than these.
-        if mean.high > bound.most or (feasible is None and mean.mean > 0):
+        if mean.high > bound.most_mean or (feasible is None and mean.mean > 0):
             verb = "is over" if feasible is False else "may be over"
-            said.append(
-                f"{bound.measure} {mean.mean:.3g} ({mean.low:.3g} to {mean.high:.3g}) {verb} "
-                f"{bound.most:g}"
-            )
+            shown = f"{mean.mean:.3g} ({mean.low:.3g} to {mean.high:.3g})"
+            if bound.most_mean == bound.most:
+                said.append(f"{bound.measure} {shown} {verb} {bound.most:g}")
+            else:
+                measure = bound.measure.removesuffix("_p95")
+                said.append(
+                    f"share of runs with {measure} over {bound.most:g}: {shown}, {verb} 0.05"
+                )
     return "; ".join(said)
 
 

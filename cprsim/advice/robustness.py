@@ -212,9 +212,9 @@ class _Elsewhere:
 def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:
     """Whether it keeps to all bounds; None where that isn't sure."""
     means = [Mean.of(row) for row in played.bounded]
-    if any(each.low > bound.most for each, bound in zip(means, bounds, strict=True)):
+    if any(each.low > bound.most_mean for each, bound in zip(means, bounds, strict=True)):
         return False
-    sure = all(each.high <= bound.most for each, bound in zip(means, bounds, strict=True))
+    sure = all(each.high <= bound.most_mean for each, bound in zip(means, bounds, strict=True))
     return sure or None
 
 

@@ -149,8 +149,8 @@ def scored(played: Trial, aim: Aim) -> Score:
     over = 0.0
     for values, bound in zip(played.bounded, aim.bounds, strict=True):
         high = float(values.mean() + half_width(values))
-        if high > bound.most:
-            over = max(over, high / bound.most - 1 if bound.most else math.inf)
+        if high > bound.most_mean:
+            over = max(over, high / bound.most_mean - 1 if bound.most_mean else math.inf)
     if aim.objective == "retrained":  # which counts it already
         return Score(over, played.objective)
     lost = _LOST * aim.within * played.measures["updates_lost"] / (aim.accepted_pls or 1.0)

@@ -39,6 +39,12 @@ def advise(
     max_updates_lost: Annotated[
         str | None, _bound("Share of updates lost for good at most.")
     ] = None,
+    max_learning_lost: Annotated[
+        str | None, _bound("Learning lost at most, in the mean, e.g. 0.01.")
+    ] = None,
+    max_learning_lost_p95: Annotated[
+        str | None, _bound("Learning lost at most, in 95 % of all runs.")
+    ] = None,
     max_auc_drop: Annotated[str | None, _bound("Drop of AUC at most; needs [accuracy].")] = None,
     max_memory: Annotated[
         str | None, _bound("Memory at most, as a share of that of the rows.")
@@ -80,8 +86,8 @@ def advise(
     job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
     accepted = share("--target-pls", target_pls)
     if closed_form:
-        limits = max_spares, max_pls, max_updates_lost, max_auc_drop, max_memory, deployable or None
-        _check_alone(out, system, *limits)
+        limits = (max_pls, max_updates_lost, max_learning_lost, max_learning_lost_p95, max_auc_drop)
+        _check_alone(out, system, max_spares, max_memory, deployable or None, *limits)
         _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
         return
     folder = None
@@ -95,6 +101,8 @@ def advise(
         objective=objective,
         max_pls=share("--max-pls", max_pls),
         max_updates_lost=share("--max-updates-lost", max_updates_lost),
+        max_learning_lost=share("--max-learning-lost", max_learning_lost),
+        max_learning_lost_p95=share("--max-learning-lost-p95", max_learning_lost_p95),
         max_auc_drop=share("--max-auc-drop", max_auc_drop),
         max_memory=share("--max-memory", max_memory),
         max_spares=max_spares,

@@ -75,6 +75,9 @@ def sweep(
     max_updates_lost: Annotated[
         str | None, typer.Option(metavar="X", help="Of those that lose a share of X at most.")
     ] = None,
+    max_learning_lost: Annotated[
+        str | None, typer.Option(metavar="X", help="Of those that lose learning of X at most.")
+    ] = None,
     drawn: Annotated[
         Path | None,
         output(
@@ -101,9 +104,15 @@ def sweep(
 
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")
-    quality = Quality(share("--max-pls", max_pls), share("--max-updates-lost", max_updates_lost))
+    quality = Quality(
+        share("--max-pls", max_pls),
+        share("--max-updates-lost", max_updates_lost),
+        share("--max-learning-lost", max_learning_lost),
+    )
     if quality and not (best or drawn):
-        raise UsageError("--max-pls and --max-updates-lost go with --best or --map; add one")
+        raise UsageError(
+            "--max-pls, --max-updates-lost and --max-learning-lost go with --best or --map; add one"
+        )
     if drawn is None and at:
         raise UsageError("--at goes with --map; add it")
     if out is not None:
@@ -192,7 +201,9 @@ def _draw(
 ) -> None:
     """The map of the best, where it is asked for."""
     if picture is not None:
-        figure = done.figure("phase", at, quality.max_pls, quality.max_updates_lost)
+        figure = done.figure(
+            "phase", at, quality.max_pls, quality.max_updates_lost, quality.max_learning_lost
+        )
         picture.draw(figure, silent=as_json)
 
 

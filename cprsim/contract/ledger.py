@@ -62,11 +62,13 @@ class Ledger:
 
     `pls`: portion of lost samples, (E4) of CPR. `updates_lost`: share of all updates of embedding
     shards that were made and then lost for good; it differs from `pls` where a shard fails twice
-    between checkpoints, since what is lost already can't be lost again. `failures`: struck;
-    `absorbed`: fell into a downtime, or took nodes that were drained; `saves`: checkpoints that
-    became usable. `stored` and `sent`: bytes that saves wrote to the remote store and to the memory
-    of peers, in full checkpoints. `corrupt`: 1 where a silent fault is in what the job ends with,
-    which nobody has found.
+    between checkpoints, since what is lost already can't be lost again. `learning_lost`: the mean
+    over shards of -ln(1 - u), where u is the share of its own updates that a shard has lost for
+    good; a shard that loses much loses more than its updates. `failures`: struck; `absorbed`: fell
+    into a downtime, or took nodes that were drained; `saves`: checkpoints that became usable.
+    `stored` and `sent`: bytes that saves wrote to the remote store and to the memory of peers, in
+    full checkpoints. `corrupt`: 1 where a silent fault is in what the job ends with, which nobody
+    has found.
     """
 
     train: float = 0.0
@@ -83,6 +85,7 @@ class Ledger:
     wall: float = 0.0
     pls: float = 0.0
     updates_lost: float = 0.0
+    learning_lost: float = 0.0
     failures: int = 0
     absorbed: int = 0
     saves: int = 0

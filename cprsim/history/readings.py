@@ -28,5 +28,6 @@ def readings(history: History, title: str) -> Iterator[tuple[float, Reading]]:
                 "saves": ledger.saves,
                 "pls": ledger.pls,
                 "updates_lost": ledger.updates_lost,
+                "learning_lost": ledger.learning_lost,
             }
         yield phase.end_s, Reading(dict(seconds), counts, labels)

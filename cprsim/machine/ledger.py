@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from cprsim.machine import cursors, flows, marks, node_lists, rules, schedules
+from cprsim.machine import cursors, flows, learning, marks, node_lists, rules, schedules
 from cprsim.machine.codes import (
     DETECT,
     DONE,
@@ -63,6 +63,7 @@ def start(job: Running) -> None:
     ready_s = job.ready_s
     for spare in range(plan.spares):
         ready_s[spare] = 0.0
+    learning.start(job)
     cursors.start(job)
     schedules.start(job)
 
@@ -90,5 +91,6 @@ def write(job: Running, ledger: Any) -> None:
     ledger[6], ledger[7], ledger[8] = run.slowdown_s, job.spent[STALL], job.spent[VERIFY]
     ledger[9], ledger[10] = job.spent[START], job.spent[SHUTDOWN]
     ledger[11], ledger[12], ledger[13] = run.now, run.pls, run.updates_lost
-    ledger[14], ledger[15], ledger[16] = run.failures, run.absorbed + run.passed, run.saves
-    ledger[17], ledger[18], ledger[19] = run.stored, run.sent, marks.is_corrupt(job)
+    ledger[14], ledger[15] = learning.lost(job), run.failures
+    ledger[16], ledger[17] = run.absorbed + run.passed, run.saves
+    ledger[18], ledger[19], ledger[20] = run.stored, run.sent, marks.is_corrupt(job)

@@ -384,7 +384,8 @@ class RunRow(Row):
     sent: float = 0.0
 
     # Counts: failures, saves, failures masked by the timeline and by the job, saves in a row
-    # without training, failed saves and loads, open flows, failures waiting for machines.
+    # without training, failed saves and loads, open flows, failures waiting for machines,
+    # losses that a checkpoint may take back.
     failures: int = 0
     saves: int = 0
     absorbed: int = 0
@@ -393,6 +394,7 @@ class RunRow(Row):
     in_vain: int = 0
     flows: int = 0
     comings: int = 0
+    losses: int = 0
 
     # State that the job last returned to; counter of rollbacks, and its value at that return: a
     # shard set back since has a later one.
@@ -630,13 +632,26 @@ class NodeRow(Row):
     """A node: how often it was replaced and when last; of a server, its last rollback alone.
 
     `set_back_s`: progress at that rollback. It counts where `back_epoch` is no less than
-    `back_since` of the run: otherwise the whole job has returned to a checkpoint since.
+    `back_since` of the run: otherwise the whole job has returned to a checkpoint since. `lost_s`:
+    useful seconds in which the shard gets as many updates as it has lost for good.
     """
 
     generation: int = 0
     placed_s: float = 0.0
     set_back_s: float = 0.0
     back_epoch: int = 0
+    lost_s: float = 0.0
+
+
+class LossRow(Row):
+    """Updates of a shard that were lost for good (`learning.py`).
+
+    `lost_s`: of its node, before; `updates_lost`: of the run, afterwards.
+    """
+
+    server: int = 0
+    lost_s: float = 0.0
+    updates_lost: float = 0.0
 
 
 class ShardRow(Row):
@@ -674,6 +689,7 @@ class Running(NamedTuple):
     lists: Any  # int32: lists of nodes (`node_lists.py`)
     nodes: Any
     shards: Any
+    losses: Any  # what shards have lost for good (`learning.py`)
     tree: Any  # ends of lives of nodes, s (`cursors.py`)
     ready_s: Any  # instants at which the machines of the pool are ready, in order
     rated: Any  # transfers derived in the run: loads

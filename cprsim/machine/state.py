@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from cprsim.machine import marks, node_lists, rules
+from cprsim.machine import learning, marks, node_lists, rules
 from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import FIRST
 from cprsim.machine.rows import Running, part
@@ -108,9 +108,12 @@ def roll_back(
     run.lost_s += run.progress_s - to.progress_s + run.slowdown_s - to.slowdown_s
     run.progress_s, run.slowdown_s = to.progress_s, to.slowdown_s
     stale = _stale(job, source, has_healthy, healthy, down)
+    learning.take_back(job, to.updates_lost)
     run.updates_lost = to.updates_lost
     if stale:
         run.updates_lost += stale
+        for server in range(job.plan.servers):
+            learning.note(job, server, _stale_s(job, source, has_healthy, healthy, down, server))
     to = Held(to.progress_s, to.slowdown_s, run.updates_lost, to.reads, own_marks)
     run.returned_s, run.returned_slowdown_s = to.progress_s, to.slowdown_s
     run.returned_updates_lost = to.updates_lost
@@ -187,6 +190,7 @@ def lose(job: Running, servers: int, source: int) -> None:
         if whole_s < last_s:
             unsaved_s += _left(job, server, _unsaved_of(job, source, whole_s))
         run.updates_lost += unsaved_s * per_shard
+        learning.note(job, server, unsaved_s)
         _set_back(job, server)
 
 
@@ -195,8 +199,10 @@ def refill(job: Running, servers: int) -> None:
     run = job.run
     for i in range(node_lists.server_count(job.lists, servers, job.plan.servers)):
         server = job.lists[servers][FIRST + i]
-        whole_s = _whole_s(job, server, run.returned_s)
-        run.updates_lost += _updates(job, server, run.progress_s - whole_s) * job.plan.per_shard
+        missed_s = run.progress_s - _whole_s(job, server, run.returned_s)
+        updates_s = _updates(job, server, missed_s)
+        run.updates_lost += updates_s * job.plan.per_shard
+        learning.note(job, server, updates_s)
         _set_back(job, server)
 
 
@@ -237,14 +243,22 @@ def _stale(job: Running, source: int, has_healthy: bool, healthy: int, down: int
         return 0.0
     total_s = 0.0
     for server in range(job.plan.servers):
-        tier = source
-        if has_healthy and not node_lists.holds(job.lists, down, server):
-            tier = healthy
-        # Rows loaded from a nearer tier stay as old in this tier as they were.
-        whole_s = _whole_s(job, server, _tier_start_s(job, tier, server))
-        if whole_s < job.tiers[tier].last_s:
-            total_s += _left(job, server, _unsaved_of(job, tier, whole_s))
+        total_s += _stale_s(job, source, has_healthy, healthy, down, server)
     return total_s * job.plan.per_shard
+
+
+def _stale_s(
+    job: Running, source: int, has_healthy: bool, healthy: int, down: int, server: int
+) -> float:
+    """Return the same of one shard, in seconds of a mean shard."""
+    tier = source
+    if has_healthy and not node_lists.holds(job.lists, down, server):
+        tier = healthy
+    # Rows loaded from a nearer tier stay as old in this tier as they were.
+    whole_s = _whole_s(job, server, _tier_start_s(job, tier, server))
+    if whole_s < job.tiers[tier].last_s:
+        return _left(job, server, _unsaved_of(job, tier, whole_s))
+    return 0.0
 
 
 def _mirrored(job: Running) -> Held:

@@ -53,6 +53,7 @@ COUNTED: Final = {
     "bytes_loaded": Metric("loaded", "counter", "By", "Bytes of checkpoints read"),
     "pls": Metric("pls", "gauge", "1", "Portion of lost samples, (E4) of CPR"),
     "updates_lost": Metric("updates_lost", "gauge", "1", "Share of updates of rows lost for good"),
+    "learning_lost": Metric("learning_lost", "gauge", "1", "Mean of -ln(1 - lost) over shards"),
 }
 METRICS: Final = (TIME, GOODPUT, BADPUT, *COUNTED.values())
 

@@ -51,6 +51,7 @@ _HEADINGS = {
     "overhead": "overhead, %",
     "pls": "PLS, %",
     "updates_lost": "updates lost, %",
+    "learning_lost": "learning lost, %",
     "overhead_retrained": "with these trained again, %",
     "machine_overhead": "machine time, %",
     "cost": "cost",

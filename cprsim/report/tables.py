@@ -52,7 +52,7 @@ class RunTable(PolicyTable):
                 str(name),
                 *_overheads(row),
                 *(percent(row[cause]) for cause in causes),
-                *(percent(row[each]) for each in (*corrupt, "pls", "updates_lost", "ettr")),
+                *(percent(row[each]) for each in (*corrupt, *_LOST, "ettr")),
                 format_duration(row["interval_s"]),
             ]
             for name, row in summary.iterrows()
@@ -145,7 +145,8 @@ _CAUSES = (
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 #: Overhead by itself, and as if every lost update were trained again.
 _OVERHEADS = ("overhead", "overhead\nretrained")
-_BESIDE = ("PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+_LOST = ("pls", "updates_lost", "learning_lost")
+_BESIDE = ("PLS %", "updates\nlost %", "learning\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:

@@ -98,6 +98,7 @@ MEASURES: Final[dict[str, Callable[[Mapping[str, Numbers], Basis], Numbers]]] = 
     "overhead": lambda run, basis: overhead(run["wall"], basis.useful_s),
     "pls": lambda run, _: run["pls"],
     "updates_lost": lambda run, _: run["updates_lost"],
+    "learning_lost": lambda run, _: run["learning_lost"],
     "overhead_retrained": _overhead_retrained,
     "wall_s": lambda run, _: run["wall"],
     "failures": lambda run, _: run["failures"],

@@ -54,10 +54,10 @@ class Result:
         """A row a policy and replication.
 
         Seconds by cause (`save_s`, ...), `wall_s`, `overhead` (wall / useful - 1), `ettr` (useful /
-        wall), `pls`, `updates_lost`, and counts of `failures` that struck, failures `absorbed` in
-        downtimes, and usable `saves`; `corrupt`: 1 where a silent fault is in what it ends with.
-        `stored` and `sent`: what saves wrote to the remote store and
-        to peers, in full checkpoints. Besides all that `cprsim.runs.measures` lists.
+        wall), `pls`, `updates_lost`, `learning_lost`, and counts of `failures` that struck,
+        failures `absorbed` in downtimes, and usable `saves`; `corrupt`: 1 where a silent fault is
+        in what it ends with. `stored` and `sent`: what saves wrote to the remote store and to
+        peers, in full checkpoints. Besides all that `cprsim.runs.measures` lists.
 
         Raises
         ------
@@ -175,15 +175,15 @@ class Result:
     def _repr_html_(self) -> str:
         useful = format_duration(self.scenario.job.useful_time_s)
         causes = told_causes(lambda cause: self.summary[cause].any())
-        headings = ("policy", "overhead", "± 95 %", *causes, "PLS", "updates lost")
+        lost = ("PLS", "updates lost", "learning lost")
+        headings = ("policy", "overhead", "± 95 %", *causes, *lost)
         rows = [
             [
                 str(name),
                 percent(row["overhead"]),
                 percent(row["overhead_high"] - row["overhead"]),
                 *(percent(row[cause]) for cause in causes),
-                percent(row["pls"]),
-                percent(row["updates_lost"]),
+                *(percent(row[each]) for each in ("pls", "updates_lost", "learning_lost")),
                 format_duration(row["interval_s"]),
             ]
             for name, row in self.summary.iterrows()
@@ -208,7 +208,8 @@ class Result:
         found = []
         for name, row in self.summary.iterrows():
             means = self.kept.means(str(name))
-            counts = {key: means[key] for key in ("failures", "saves", "pls", "updates_lost")}
+            told = ("failures", "saves", "pls", "updates_lost", "learning_lost")
+            counts = {key: means[key] for key in told}
             if not math.isnan(row["store_bytes"]):
                 counts["bytes_saved"] = row["store_bytes"]
             found.append(

@@ -1,19 +1,43 @@
 """What candidates may cost beside what is to be least: bounds on means."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cprsim.errors import UsageError
 
 #: Measures that are bounded, in words.
-_IN_WORDS = {"pls": "PLS", "updates_lost": "updates lost", "auc_drop": "drop of AUC"}
+_IN_WORDS = {
+    "pls": "PLS",
+    "updates_lost": "updates lost",
+    "learning_lost": "learning lost",
+    "learning_lost_p95": "learning lost (95th percentile)",
+    "auc_drop": "drop of AUC",
+}
+#: Ends the name of a measure whose 95th percentile is bounded, and not its mean.
+_P95 = "_p95"
 
 
 class Bound(NamedTuple):
-    """The mean of a `measure` is `most` at most; the measure is never less than 0."""
+    """The mean of a `measure`, or its 95th percentile, is `most` at most.
+
+    The measure is never less than 0. The percentile is `most` at most where the measure of no more
+    than 5 % of all replications is more: so that is bounded like a mean, as a share.
+    """
 
     measure: str
     most: float
+
+    @property
+    def most_mean(self) -> float:
+        """The bound on the mean of `counted`."""
+        return 0.05 if self.measure.endswith(_P95) else self.most
+
+    def counted(self, measures: Mapping[str, Any]) -> Any:
+        """Return what is bounded of each replication, from its measures by name."""
+        if self.measure.endswith(_P95):
+            return measures[self.measure.removesuffix(_P95)] > self.most
+        return measures[self.measure]
 
     def __str__(self) -> str:
         share = self.measure in _IN_WORDS
@@ -39,15 +63,21 @@ class Quality:
 
     max_pls: float | None = None
     max_updates_lost: float | None = None
+    max_learning_lost: float | None = None
 
     def __post_init__(self) -> None:
         check_bound("max_pls", self.max_pls)
         check_bound("max_updates_lost", self.max_updates_lost)
+        check_bound("max_learning_lost", self.max_learning_lost)
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
         """Those that there are."""
-        asked = {"pls": self.max_pls, "updates_lost": self.max_updates_lost}
+        asked = {
+            "pls": self.max_pls,
+            "updates_lost": self.max_updates_lost,
+            "learning_lost": self.max_learning_lost,
+        }
         return tuple(Bound(name, most) for name, most in asked.items() if most is not None)
 
     def __bool__(self) -> bool:

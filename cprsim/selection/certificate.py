@@ -344,13 +344,12 @@ def _held(
 
 def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
     """Whether a candidate surely keeps to a bound, surely doesn't, or neither."""
-    slack = rounding_of(np.array([bound.most]))
+    most = bound.most_mean
+    slack = rounding_of(np.array([most]))
     # What is never negative, and once more than 0, is more than 0 in the mean.
-    if means.low[candidate] > bound.most + slack or (
-        bound.most == 0 and means.mean[candidate] > slack
-    ):
+    if means.low[candidate] > most + slack or (most == 0 and means.mean[candidate] > slack):
         return False
-    return True if means.high[candidate] <= bound.most + slack else None
+    return True if means.high[candidate] <= most + slack else None
 
 
 def _least(means: NDArray[np.float64], kept: Sequence[bool | None]) -> int | None:

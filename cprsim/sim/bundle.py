@@ -10,6 +10,7 @@ from cprsim.machine.rows import (
     FlowRow,
     KeptRow,
     LinkRow,
+    LossRow,
     NodeRow,
     RunRow,
     ShardRow,
@@ -59,6 +60,7 @@ class Bundle:
         self.tree = [0.0] * (2 * plan.leaves)
         self.ready_s = [0.0] * plan.spares
         self.flows, self.ended, self.comings = RowList(), RowList(), RowList()
+        self.losses = RowList()
         self._width = FIRST + 4 * plan.nodes + _FEW
         self.lists: list[list[int]] = [[0] * self._width for _ in range(FIXED)]
         self.outside = outside
@@ -66,8 +68,14 @@ class Bundle:
         self.make_room()
 
     def make_room(self) -> None:
-        """Lengthen the tables, so that there is room for all flows that may begin at once."""
+        """Lengthen the tables, so that there is room for all flows that may begin at once.
+
+        And for what each shard may lose at once: by a rollback, a loss and a refill.
+        """
         run = self.run
+        if len(self.losses) < run.losses + 4 * self.plan.servers:
+            more = run.losses + 8 * self.plan.servers
+            self.losses.extend(LossRow() for _ in range(more))
         needed = run.flows + 2 * run.comings + _FEW
         if needed <= self._room:
             return

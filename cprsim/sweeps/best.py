@@ -26,7 +26,7 @@ from cprsim.sweeps.played import Played, PolicyPlan, StoredPoint
 #: What came of each policy at a point of that number.
 PlayedAt = Callable[[int], Sequence[Played]]
 #: Of `MEASURES`, those that are told of the best.
-TOLD = ("overhead", "pls", "updates_lost")
+TOLD = ("overhead", "pls", "updates_lost", "learning_lost")
 _NEEDED = (*TOLD, "failures", "machine_overhead")
 
 

@@ -129,7 +129,10 @@ class Sweep:
         ]
 
     def best(
-        self, max_pls: float | None = None, max_updates_lost: float | None = None
+        self,
+        max_pls: float | None = None,
+        max_updates_lost: float | None = None,
+        max_learning_lost: float | None = None,
     ) -> pd.DataFrame:
         """The best policy, with the best of its choices, under all circumstances that are varied.
 
@@ -139,7 +142,7 @@ class Sweep:
 
         Parameters
         ----------
-        max_pls, max_updates_lost
+        max_pls, max_updates_lost, max_learning_lost
             Candidates that surely lose more than this share in the mean are left out, and the best
             is one that surely doesn't, if there is one.
 
@@ -148,8 +151,8 @@ class Sweep:
         pandas.DataFrame
             `point`, where the best was played; the circumstances, as in `table`; `policy`; its
             choices, empty where they are another policy's; of its plan `system`, `recovery`,
-            `interval_s`; `replications`; `overhead`, `pls` and `updates_lost` with their 95 %
-            intervals; `runner_up`, and by how much its overhead is larger: `margin`, `margin_low`,
+            `interval_s`; `replications`; `overhead`, `pls`, `updates_lost` and `learning_lost` with
+            their 95 % intervals; `runner_up`, and by how much its overhead is larger: `margin`, `margin_low`,
             `margin_high`, an interval that allows for all comparisons, empty where too little was
             met for one; `verdict`: `best`, `tied` (no other is better by more than 0.1 points),
             `undecided`, `none` (no candidate keeps to the bounds) or `failed`; `why` it is
@@ -165,7 +168,8 @@ class Sweep:
             If a bound is no share.
         """
         return tabulated(
-            self.verdicts(Quality(max_pls, max_updates_lost)), [p.values for p in self.points]
+            self.verdicts(Quality(max_pls, max_updates_lost, max_learning_lost)),
+            [p.values for p in self.points],
         )
 
     def figure(
@@ -174,6 +178,7 @@ class Sweep:
         at: Mapping[str, Any] | None = None,
         max_pls: float | None = None,
         max_updates_lost: float | None = None,
+        max_learning_lost: float | None = None,
     ) -> "Figure":
         """A picture of the sweep; `"phase"`: a map of which policy is best.
 
@@ -184,7 +189,7 @@ class Sweep:
         at
             Of the values that are varied those to keep: `{"costs.save": "30 s"}`. What is left may
             vary in one or two of the circumstances.
-        max_pls, max_updates_lost
+        max_pls, max_updates_lost, max_learning_lost
             As in `best`.
 
         Raises
@@ -194,8 +199,8 @@ class Sweep:
         """
         if name != "phase":
             raise UsageError(f"figure {name!r}: a sweep has none of that name; known: phase")
-        best = self.best(max_pls, max_updates_lost)
-        bounds = str(Quality(max_pls, max_updates_lost))
+        limits = max_pls, max_updates_lost, max_learning_lost
+        best, bounds = self.best(*limits), str(Quality(*limits))
         known = self.table.dropna(subset="system")
         systems = dict(zip(known["policy"], known["system"], strict=True))
         systems = {name: systems.get(name, "") for name in self.definition["policies"]}

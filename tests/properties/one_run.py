@@ -1,6 +1,7 @@
 """What oracles of whole runs share: the job goes on from save to save, and fails meanwhile."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,12 @@ class Job:
     strikes: tuple[Strike, ...]
 
 
+def learning_lost(lacks: Sequence[float], useful_s: float) -> float:
+    """The mean over shards of -ln of what each has kept; of nothing kept, of a ten-thousandth."""
+    kept = (max(1 - each / useful_s, 1e-4) for each in lacks)
+    return -math.fsum(map(math.log, kept)) / len(lacks)
+
+
 @dataclass
 class OneRun:
     """One run of a job; s, all of it."""
@@ -44,13 +51,15 @@ class OneRun:
         self.strikes, self.due = list(self.job.strikes), self.job.interval_s
         causes = ("save", "load", "detect", "reschedule", "lost", "failures", "absorbed", "saves")
         self.told = dict.fromkeys((*causes, "pls", "updates_lost"), 0.0)
+        self.lacks = [0.0] * self.job.servers  # useful seconds that a shard has lost for good
         while self.progress < self.job.useful_s:
             if self.progress == self.due:
                 self.save()
             else:
                 self.train()
         stored = {"stored": self.told["saves"]}
-        return self.told | stored | {"train": self.job.useful_s, "wall": self.now}
+        lost = {"learning_lost": learning_lost(self.lacks, self.job.useful_s)}
+        return self.told | stored | lost | {"train": self.job.useful_s, "wall": self.now}
 
     def save(self) -> None:
         """Save, whatever fails meanwhile."""
@@ -84,6 +93,7 @@ class OneRun:
         for server in servers:
             self.told["pls"] += (self.progress - self.saved) / share
             self.told["updates_lost"] += (self.progress - self.learned[server]) / share
+            self.lacks[server] += self.progress - self.learned[server]
             self.learned[server] = self.progress
 
     @property

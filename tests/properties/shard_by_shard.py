@@ -6,6 +6,8 @@ Each shard knows how many useful seconds of training it holds. What is missing a
 import math
 from dataclasses import dataclass, field
 
+from tests.properties.one_run import learning_lost
+
 
 @dataclass(frozen=True)
 class Strike:
@@ -68,7 +70,11 @@ class ShardByShard:
         all_s = job.servers * job.useful_s
         self.told["pls"] /= all_s
         stored = {"stored": self.told["saves"]}
-        lost = {"updates_lost": 1 - math.fsum(self.holds) / all_s}
+        lacks = [job.useful_s - each for each in self.holds]
+        lost = {
+            "updates_lost": math.fsum(lacks) / all_s,
+            "learning_lost": learning_lost(lacks, job.useful_s),
+        }
         return self.told | stored | lost | {"train": job.useful_s, "wall": self.now}
 
     @property

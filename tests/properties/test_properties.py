@@ -25,6 +25,7 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording, assert_time_adds_up, change_future, durations, scenarios
 from cprsim.testing.draws import from_zero
+from tests.properties.one_run import learning_lost
 
 seeds = st.integers(0, 2**32)
 
@@ -46,6 +47,9 @@ def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed:
             assert_time_adds_up(ledger)
             assert ledger.train == scenario.job.useful_time_s
             assert 0 <= ledger.updates_lost <= 1 + 1e-12
+            assert (ledger.learning_lost == 0) == (ledger.updates_lost == 0)
+            if scenario.cluster.updates is None:  # a mean over shards of what is more than u
+                assert ledger.learning_lost >= ledger.updates_lost * (1 - 1e-9)
             whole = all(each.save.portion == 1 for each in scenario.plan(name).schedules)
             # Neither what passes a shard by while it is down nor what experts lose is in (E4).
             if whole and scenario.policies[name].system not in ("accepted-loss", "partial-experts"):
@@ -404,6 +408,7 @@ class TickingClock:
         self.phase, self.left = "train", 0
         self.after = ("train", 0)  # what a recovery goes back to
         self.set_back = dict.fromkeys(range(4), 0)  # progress when a shard was last lost
+        self.lacks = dict.fromkeys(range(4), 0)  # seconds that a shard has lost for good
         self.landing: list[tuple[int, int]] = []  # second, and progress of the checkpoint
         self.rebuilt: list[tuple[int, frozenset[int]]] = []  # second, and servers
         self.waiting: frozenset[int] = frozenset()  # servers
@@ -469,9 +474,9 @@ class TickingClock:
             for server in new:
                 since_save = self.progress - self.saved
                 self.counts["pls"] += since_save
-                self.counts["updates_lost"] += min(
-                    since_save, self.progress - self.set_back[server]
-                )
+                lost = min(since_save, self.progress - self.set_back[server])
+                self.counts["updates_lost"] += lost
+                self.lacks[server] += lost
                 self.set_back[server] = self.progress
         elif not self.trains_on:
             self.counts["lost"] += self.progress - self.saved
@@ -510,12 +515,14 @@ RECOVERY = ("detect", "reschedule", "load")
 def test_the_simulator_agrees_with_a_clock_that_ticks(
     job: Grid, strikes: dict[int, frozenset[int]]
 ) -> None:
-    expected = TickingClock(job, strikes).run()
+    clock = TickingClock(job, strikes)
+    expected: dict[str, float] = {**clock.run()}
     hits = [Hit(tuple(sorted(strikes[at_s])), ()) for at_s in sorted(strikes)]
     timeline = AbsoluteTimeline([float(at_s) for at_s in sorted(strikes)], hits)
     ledger = asdict(play(replay(Scenario(**job.tables()), timeline), "it", 0, 0))
     for loss in ("pls", "updates_lost"):
         ledger[loss] *= 4 * job.useful
     expected |= {"stored": expected["saves"], "sent": 0}  # all of them whole, to the store
+    expected["learning_lost"] = learning_lost([*clock.lacks.values()], job.useful)
     # Whole numbers, but for the rounding of 1 / (4 * useful).
     assert ledger == pytest.approx(expected, rel=1e-12)

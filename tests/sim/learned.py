@@ -5,10 +5,20 @@ from types import SimpleNamespace
 from typing import Any
 
 from cprsim.contract import Mirror, Save, Schedule, rules
-from cprsim.machine import state
+from cprsim.machine import learning, state
 from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import COUNT, FIRST
-from cprsim.machine.rows import NodeRow, PlanRow, RunRow, SaveRow, ScheduleRow, ShardRow, TierRow
+from cprsim.machine.rows import (
+    LossRow,
+    NodeRow,
+    PlanRow,
+    RunRow,
+    SaveRow,
+    ScheduleRow,
+    ShardRow,
+    TierRow,
+)
+from cprsim.sim.bundle import RowList
 
 _LIST = 0
 
@@ -24,10 +34,12 @@ class State:
         mirror: Mirror | None = None,
         update_shares: Sequence[float] = (),
         left_shares: Sequence[float] = (),
+        room: int = 1000,
     ) -> None:
         self._tiers, self._mirror = [each.save.tier for each in schedules], mirror
         plan = PlanRow(
             servers=servers,
+            useful_s=useful_time_s,
             schedules=len(schedules),
             per_shard=1.0 / rules.r23_all(useful_time_s, servers),
             updates=1,
@@ -46,10 +58,16 @@ class State:
             nodes=[NodeRow(back_epoch=-1) for _ in range(servers)],
             shards=[ShardRow(epoch=-1) for _ in range(servers * len(schedules))],
             lists=[[0] * (FIRST + servers)],
+            losses=RowList(LossRow() for _ in range(room)),
         )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._it.run, name)
+
+    @property
+    def learning_lost(self) -> float:
+        """What the ledger would say now."""
+        return learning.lost(self._it)
 
     def train_to(self, progress_s: float, slower_s: float = 0.0) -> None:
         """Train, which takes so much longer than at full speed."""
