@@ -28,7 +28,7 @@ def kaggle(**block: object) -> Scenario:
 
 
 def test_a_drop_is_slope_times_pls_by_hand() -> None:
-    drop = ACCURACY.auc_drop("cpr-vanilla", 0.3, 0.08)
+    drop = ACCURACY.auc_drop("cpr-vanilla", (0.3, 0.08), (0.28, 0.07))
 
     # The PLS is off by 0.08 / 0.3, the slope by 0.004 / 0.02: 0.02 x 0.08 and 0.3 x 0.004.
     assert drop.mean == pytest.approx(0.006)
@@ -42,7 +42,7 @@ def test_its_interval_is_that_of_a_product_of_two_estimates() -> None:
         rng.normal(mean, half / 1.96, 200_000) for mean, half in ((0.02, 0.004), (0.3, 0.03))
     )
 
-    drop = ACCURACY.auc_drop("cpr-vanilla", 0.3, 0.03)
+    drop = ACCURACY.auc_drop("cpr-vanilla", (0.3, 0.03), (0.28, 0.02))
 
     # To first order: the product of the two relative errors, 0.1 x 0.05, is left out, 0.1 %.
     assert drop.half == pytest.approx(1.96 * (slopes * shares).std(), rel=0.01)
@@ -58,7 +58,7 @@ def test_its_interval_is_that_of_a_product_of_two_estimates() -> None:
 def test_nothing_is_predicted_where_nothing_was_measured(
     system: str, pls: float, note: str
 ) -> None:
-    drop = ACCURACY.auc_drop(system, pls, 0.0)
+    drop = ACCURACY.auc_drop(system, (pls, 0.0), (0.9 * pls, 0.0))
 
     assert drop.document() == {
         "mean": None,
@@ -68,8 +68,56 @@ def test_nothing_is_predicted_where_nothing_was_measured(
     }
 
 
+LEARNING = {
+    "source": "a model of ours",
+    "learning_lost_up_to": 0.5,
+    "systems": {"partial": {"auc_drop_per_learning_lost": 0.016, "ci95": [0.014, 0.018]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("block", "system", "pls", "learning_lost", "mean"),
+    [
+        (BLOCK, "cpr-vanilla", 0.1, 0.09, 0.002),  # as it was measured: second losses count twice
+        (BLOCK, "cpr-vanilla", 0.1, 0.2, 0.004),  # shards that lose much lose more
+        (LEARNING, "partial", 0.1, 0.2, 0.0032),
+        (LEARNING, "partial", 0.6, 0.2, 0.0032),
+    ],
+)
+def test_a_slope_applies_to_the_learning_lost(
+    block: dict[str, object], system: str, pls: float, learning_lost: float, mean: float
+) -> None:
+    drop = Accuracy.model_validate(block).auc_drop(system, (pls, 0.0), (learning_lost, 0.0))
+    assert drop.mean == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(("block", "system"), [(BLOCK, "cpr-vanilla"), (LEARNING, "partial")])
+def test_learning_lost_beyond_what_was_measured_is_said(
+    block: dict[str, object], system: str
+) -> None:
+    drop = Accuracy.model_validate(block).auc_drop(system, (0.4, 0.0), (0.51, 0.0))
+    assert math.isnan(drop.mean)
+    assert drop.note == "learning lost 0.51 is beyond 0.5, the largest measured"
+
+
+def test_a_job_that_never_saves_loses_what_the_logarithm_says() -> None:
+    """The example of a job of 4 d on 4 servers that fail every 5 d."""
+    never = Scenario(
+        job={"useful_time": "4 d"},
+        cluster={"trainers": 1, "parameter_servers": 4},
+        costs=dict.fromkeys(("save", "load", "reschedule"), "1 min"),
+        failures={"distribution": "exponential", "mean": "5 d"},
+        accuracy=LEARNING,
+        policies={"it": {"system": "partial", "interval": "never"}},
+    )
+    result = cprsim.run(never, replications=20_000)
+    assert result.auc_drops["it"].mean == pytest.approx(0.0030, abs=0.0003)
+    assert 0.016 * result.summary.loc["it", "pls"] == pytest.approx(0.0016, abs=0.0001)
+    assert 0.016 * result.summary.loc["it", "learning_lost_p95"] == pytest.approx(0.0129, rel=0.05)
+
+
 def test_who_loses_no_samples_loses_nothing_whatever_the_slope() -> None:
-    assert ACCURACY.auc_drop("full", 0.0, 0.0).document() == {
+    assert ACCURACY.auc_drop("full", (0.0, 0.0), (0.0, 0.0)).document() == {
         "mean": 0.0,
         "ci95": [0.0, 0.0],
         "source": "a model of ours",
@@ -85,7 +133,8 @@ def test_run_predicts_for_each_policy_with_the_source() -> None:
         predicted = policy["predicted_auc_drop"]
         assert predicted["source"] == "a model of ours"
         if policy["system"] == "cpr-vanilla":
-            assert predicted["mean"] == pytest.approx(0.02 * policy["pls"]["mean"])
+            lost = max(policy[each]["mean"] for each in ("pls", "learning_lost"))
+            assert predicted["mean"] == pytest.approx(0.02 * lost)
             low, high = predicted["ci95"]
             assert low < predicted["mean"] < high
         elif policy["pls"]["mean"] == 0:
@@ -112,7 +161,7 @@ def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
         (0.5, "cpr 0.00", "which by the slope measured with a model of ours makes AUC lower by 0."),
         (
             1e-6,
-            "cpr not predicted a model of ours; PLS",
+            "cpr not predicted a model of ours;",
             "what that does to accuracy is not simulated",
         ),
     ],
@@ -127,7 +176,10 @@ def test_the_table_and_the_report_name_the_source(
     printed = " ".join(capsys.readouterr().out.split())
     page = (out / "report.html").read_text()
 
-    assert "Predicted drop of AUC, in proportion to PLS policy AUC drop measured with" in printed
+    assert (
+        "Predicted drop of AUC, in proportion to learning lost policy AUC drop measured with"
+        in printed
+    )
     assert table in printed
     assert "full 0.00000 a model of ours" in printed
     assert "Predicted drop of AUC" in page
@@ -146,6 +198,14 @@ def test_the_table_and_the_report_name_the_source(
         (
             {"systems": {"cpr-mfu": {"auc_drop_per_pls": 0.5, "ci95": [0.1, 0.2]}}},
             "accuracy.systems.cpr-mfu: auc_drop_per_pls = 0.5 is outside ci95 = [0.1, 0.2]",
+        ),
+        (
+            {"systems": {"cpr-mfu": {"ci95": [0.1, 0.2]}}},
+            "accuracy.systems.cpr-mfu: give one of auc_drop_per_learning_lost and auc_drop_per_pls",
+        ),
+        (
+            {"systems": {"cpr-mfu": {"auc_drop_per_learning_lost": 0.1, "ci95": [0.1, 0.2]}}},
+            "accuracy: learning_lost_up_to is missing: how far was the slope of cpr-mfu measured?",
         ),
         (
             {"systems": {"cpr-mfu": {"auc_drop_per_pls": 0.5}}},

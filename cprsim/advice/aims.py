@@ -1,7 +1,7 @@
 """What is to be least, and what a candidate may take for it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -14,6 +14,7 @@ from cprsim.contract.memory import memory_fault
 from cprsim.contract.needs import deployment_fault
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Quality, accepted_pls
+from cprsim.job.accuracy import Accuracy
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import Bound, check_bound
 
@@ -32,7 +33,7 @@ _LEARNING: Final[Mapping[Quality, str]] = {"pls": "pls", "updates": "updates_los
 class Aim:
     """What is asked for.
 
-    `bounds`: on means and percentiles, to be kept to with confidence; `assumed`: they are the portion of
+    `bounds`: on means and percentiles, kept to with confidence; `assumed`: they are the portion of
     lost samples that is accepted where nothing is said of learning. `max_memory`: as in
     `Plan.memory_overhead`; `max_spares`: machines that stand ready. `deployable`: only plans that
     common trainers carry out (see `deployment_fault`). `confidence`: of the verdict;
@@ -86,7 +87,8 @@ class Aim:
         """Whether a drop of AUC is bounded that it may have, and that nobody measured."""
         if scenario.accuracy is None or all(each.measure != "auc_drop" for each in self.bounds):
             return False
-        loses = expected(replace(plan, on_notice=None), scenario.context).pls > 0
+        found = expected(replace(plan, on_notice=None), scenario.context)
+        loses = max(found.pls, found.updates_lost) > 0
         return loses and system not in scenario.accuracy.systems
 
     def bounded(
@@ -100,8 +102,8 @@ class Aim:
         for row, bound in zip(rows, self.bounds, strict=True):
             if bound.measure == "auc_drop":
                 assert scenario.accuracy is not None
-                slope = scenario.accuracy.steepest(system)
-                row[:] = np.where(measures["pls"] == 0, 0.0, measures["pls"] * slope)
+                lost = measures["pls"], measures["learning_lost"]
+                row[:] = scenario.accuracy.steepest(system, *lost)
             else:
                 row[:] = bound.counted(measures)
         return rows
@@ -157,8 +159,8 @@ def aim_of(
             "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"
         )
     bounds = tuple(Bound(name, most) for name, most in given.items() if most is not None)
-    if max_auc_drop is not None and scenario.accuracy is not None and max_pls is None:
-        bounds += (Bound("pls", scenario.accuracy.pls_up_to),)  # nothing is predicted beyond
+    if max_auc_drop is not None and scenario.accuracy is not None:
+        bounds += tuple(_ranges(scenario.accuracy, given))
     learning = _learning(quality)
     accepted = accepted_pls(scenario, target_pls)
     assumed = not bounds and objective != "retrained"
@@ -174,6 +176,15 @@ def aim_of(
         confidence,
         within,
     )
+
+
+def _ranges(accuracy: Accuracy, given: Mapping[str, float | None]) -> Iterator[Bound]:
+    """Bounds that keep a drop of AUC within what was measured: nothing is predicted beyond."""
+    per_pls, per_learning = accuracy.pls_up_to, accuracy.learning_lost_up_to
+    if per_pls is not None and given["pls"] is None:
+        yield Bound("pls", per_pls)
+    if given["learning_lost"] is None:
+        yield Bound("learning_lost", max(per_pls or 0.0, per_learning or 0.0))
 
 
 def useful_cost_of(job: Scenario) -> float:

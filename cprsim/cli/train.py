@@ -81,6 +81,7 @@ def _table(trained: "Trained") -> "Table":
     table.add_row("failures", f"{trained.failures:,}")
     table.add_row("PLS %", percent(trained.pls))
     table.add_row("updates lost %", percent(trained.updates_lost))
+    table.add_row("learning lost %", percent(trained.learning_lost))
     table.add_row("dense part lost %", percent(trained.dense_lost))
     table.add_row("AUC", f"{trained.auc:.5f}")
     table.add_row("log loss", f"{trained.log_loss:.5f}")

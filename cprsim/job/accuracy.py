@@ -1,12 +1,16 @@
-"""How accuracy falls with lost samples, as it was measured somewhere: the section `[accuracy]`."""
+"""How accuracy falls with lost learning, as it was measured somewhere: the section `[accuracy]`."""
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from cprsim.basics.schema import Section
+
+Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,16 @@ class Drop:
 
 
 class MeasuredSlope(Section):
-    """A slope that was measured.
+    """A slope that was measured: one of the two, with its 95 % interval, both ends, in `ci95`.
 
-    `auc_drop_per_pls`: AUC lost for each unit of PLS. `ci95`: the 95 % interval of that, both ends.
+    `auc_drop_per_learning_lost`: AUC lost for each unit of the learning lost. `auc_drop_per_pls`:
+    for each unit of PLS, measured where shards lose little at a time. There PLS is the learning
+    lost, to first order; where they lose much, PLS understates what is lost. So this slope applies
+    to the larger of both.
     """
 
-    auc_drop_per_pls: Annotated[float, Field(examples=[0.02])]
+    auc_drop_per_learning_lost: Annotated[float | None, Field(examples=[0.016])] = None
+    auc_drop_per_pls: Annotated[float | None, Field(examples=[0.02])] = None
     ci95: Annotated[
         tuple[float, float],
         BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
@@ -55,62 +63,93 @@ class MeasuredSlope(Section):
 
     @model_validator(mode="after")
     def _within(self) -> Self:
+        if (self.auc_drop_per_learning_lost is None) == (self.auc_drop_per_pls is None):
+            raise ValueError("give one of auc_drop_per_learning_lost and auc_drop_per_pls")
         low, high = self.ci95
-        if not low <= self.auc_drop_per_pls <= high:
-            raise ValueError(
-                f"auc_drop_per_pls = {self.auc_drop_per_pls} is outside ci95 = [{low}, {high}]"
-            )
+        if not low <= self.slope <= high:
+            name = "auc_drop_per_learning_lost" if self.auc_drop_per_pls is None else _PER_PLS
+            raise ValueError(f"{name} = {self.slope} is outside ci95 = [{low}, {high}]")
         return self
+
+    @property
+    def slope(self) -> float:
+        """AUC lost for each unit of what it applies to."""
+        per_learning = self.auc_drop_per_learning_lost
+        slope = self.auc_drop_per_pls if per_learning is None else per_learning
+        assert slope is not None
+        return slope
+
+
+_PER_PLS: Final = "auc_drop_per_pls"
 
 
 class Accuracy(Section):
-    """A line for each system: its predicted drop of AUC is its slope times its PLS.
+    """A line for each system: its predicted drop of AUC is its slope times the learning it loses.
 
     `source`: what data and model it was measured with, shown with each number, since another model
-    may have another slope. `pls_up_to`: the largest PLS that was measured; nothing is predicted
-    beyond. `systems`: the slope of each system, by its name.
+    may have another slope. `learning_lost_up_to`, `pls_up_to`: the largest that was measured, of
+    slopes per learning lost and per PLS; nothing is predicted beyond. `systems`: the slope of each
+    system, by its name.
     """
 
     source: Annotated[str, Field(min_length=1)]
-    pls_up_to: Annotated[float, Field(gt=0)]
+    learning_lost_up_to: Annotated[float | None, Field(gt=0)] = None
+    pls_up_to: Annotated[float | None, Field(gt=0)] = None
     systems: Annotated[
         dict[str, MeasuredSlope],
         Field(
             min_length=1,
-            examples=[{"partial": {"auc_drop_per_pls": 0.02, "ci95": [0.01, 0.03]}}],
+            examples=[{"partial": {"auc_drop_per_learning_lost": 0.016, "ci95": [0.014, 0.018]}}],
         ),
     ]
 
-    def steepest(self, system: str) -> float:
-        """The upper end of what a policy of that system may lose for each unit of PLS.
+    @model_validator(mode="after")
+    def _has_ranges(self) -> Self:
+        for system, each in self.systems.items():
+            name = "learning_lost_up_to" if each.auc_drop_per_pls is None else "pls_up_to"
+            if getattr(self, name) is None:
+                raise ValueError(f"{name} is missing: how far was the slope of {system} measured?")
+        return self
 
-        Not a number where that wasn't measured.
+    def steepest(self, system: str, pls: Floats, learning_lost: Floats) -> Floats:
+        """The drop of AUC by the upper end of the slope, of each replication.
+
+        Not a number where something is lost and no slope of that system was measured.
         """
         slope = self.systems.get(system)
-        return math.nan if slope is None else slope.ci95[1]
+        if slope is None:
+            return np.where(np.maximum(pls, learning_lost) == 0, 0.0, math.nan)
+        per_pls = slope.auc_drop_per_pls is not None
+        return slope.ci95[1] * (np.maximum(pls, learning_lost) if per_pls else learning_lost)
 
-    def auc_drop(self, system: str, pls: float, pls_half: float) -> Drop:
+    def auc_drop(
+        self, system: str, pls: tuple[float, float], learning_lost: tuple[float, float]
+    ) -> Drop:
         """What AUC a policy of that system is predicted to lose.
 
         Parameters
         ----------
         system
             Of the policy.
-        pls, pls_half
-            Its mean portion of lost samples, and half of the 95 % interval of that; not a number
-            where there is none.
+        pls, learning_lost
+            The mean of each, and half of the 95 % interval of that; not a number where there is
+            none.
         """
-        if pls == 0:
+        if pls[0] == 0 == learning_lost[0]:
             return Drop(self.source, 0.0, 0.0)
         slope = self.systems.get(system)
         if slope is None:
             return Drop(self.source, note=f"no slope was measured for {system}")
-        if pls > self.pls_up_to:
-            return Drop(
-                self.source,
-                note=f"PLS {pls:.3g} is beyond {self.pls_up_to:g}, the largest measured",
-            )
+        (lost, lost_half), what, up_to = learning_lost, "learning lost", self.learning_lost_up_to
+        if slope.auc_drop_per_pls is not None:
+            up_to = self.pls_up_to
+            if pls[0] >= lost:
+                (lost, lost_half), what = pls, "PLS"
+        assert up_to is not None
+        if lost > up_to:
+            note = f"{what} {lost:.3g} is beyond {up_to:g}, the largest measured"
+            return Drop(self.source, note=note)
         low, high = slope.ci95
         # Errors of two independent factors, to first order; the slope's may be asymmetric.
-        half = math.hypot(slope.auc_drop_per_pls * pls_half, pls * (high - low) / 2)
-        return Drop(self.source, slope.auc_drop_per_pls * pls, half)
+        half = math.hypot(slope.slope * lost_half, lost * (high - low) / 2)
+        return Drop(self.source, slope.slope * lost, half)

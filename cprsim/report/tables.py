@@ -224,7 +224,7 @@ def accuracy_table(result: "Result") -> Table | None:
     """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
     if not result.auc_drops:
         return None
-    table = plain_table("Predicted drop of AUC, in proportion to PLS")
+    table = plain_table("Predicted drop of AUC, in proportion to learning lost")
     table.add_column("policy")
     table.add_column("AUC drop", justify="right")
     table.add_column("measured with", min_width=20)

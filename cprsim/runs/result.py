@@ -112,7 +112,11 @@ class Result:
         if accuracy is None:
             return {}
         return {
-            str(name): accuracy.auc_drop(row["system"], row["pls"], row["pls_high"] - row["pls"])
+            str(name): accuracy.auc_drop(
+                row["system"],
+                (row["pls"], row["pls_high"] - row["pls"]),
+                (row["learning_lost"], row["learning_lost_high"] - row["learning_lost"]),
+            )
             for name, row in self.summary.iterrows()
         }
 

@@ -152,12 +152,12 @@ class Sweep:
             `point`, where the best was played; the circumstances, as in `table`; `policy`; its
             choices, empty where they are another policy's; of its plan `system`, `recovery`,
             `interval_s`; `replications`; `overhead`, `pls`, `updates_lost` and `learning_lost` with
-            their 95 % intervals; `runner_up`, and by how much its overhead is larger: `margin`, `margin_low`,
-            `margin_high`, an interval that allows for all comparisons, empty where too little was
-            met for one; `verdict`: `best`, `tied` (no other is better by more than 0.1 points),
-            `undecided`, `none` (no candidate keeps to the bounds) or `failed`; `why` it is
-            undecided: `failures` (too few were met), `bound` (whether one is kept to) or `margin`;
-            the same as a sentence, `told`; the candidates that aren't surely worse, `tied_with`, or
+            their 95 % intervals; `runner_up`, and by how much its overhead is larger: `margin`,
+            `margin_low`, `margin_high`, an interval that allows for all comparisons, empty where
+            too little was met for one; `verdict`: `best`, `tied` (no other is better by more than
+            0.1 points), `undecided`, `none` (no candidate keeps to the bounds) or `failed`; `why`
+            it is undecided: `failures` (too few were met), `bound` (whether one is kept to) or
+            `margin`; the same as a sentence, `told`; the candidates that aren't surely worse, `tied_with`, or
             differ in nothing, `same_as`, and policies among the former, `rivals`; how many
             `candidates` keep to the bounds or may, how many points `failed`, candidates that are
             `left_out` since they failed where others didn't, and the `error` if all did.

@@ -17,7 +17,7 @@ from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
-from cprsim.trainer.coordinator.history import updates_lost
+from cprsim.trainer.coordinator.history import losses
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import StepClock, Strikes, WallClock
 from cprsim.trainer.data import Data
@@ -45,12 +45,12 @@ class Trained:
     """What came of one run; times are of the real clock.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, of the steps since the
-    last whole checkpoint of each failed server. `updates_lost`: counted row by row (see `history`).
-    `dense_lost`: share of the steps whose updates of the MLPs were lost while rows kept theirs.
-    `failures`: that struck; `absorbed`: that fell into a downtime. `struck`: processes that were
-    hit, `replaced`: those that were started in the places of dead ones. `executed`: steps that were
-    trained, those that were rolled back as well. `spans`: where the time went, one after the other.
-    `parts`: what servers' parts of saves took.
+    last whole checkpoint of each failed server. `updates_lost`, `learning_lost`: counted row by row
+    (see `history`). `dense_lost`: share of the steps whose updates of the MLPs were lost while rows
+    kept theirs. `failures`: that struck; `absorbed`: that fell into a downtime. `struck`: processes
+    that were hit, `replaced`: those that were started in the places of dead ones. `executed`: steps
+    that were trained, those that were rolled back as well. `spans`: where the time went, one after
+    the other. `parts`: what servers' parts of saves took.
     """
 
     policy: str
@@ -60,6 +60,7 @@ class Trained:
     predictions_sha256: str
     pls: float
     updates_lost: float
+    learning_lost: float
     dense_lost: float
     failures: int
     absorbed: int
@@ -150,12 +151,14 @@ def carry_out(
             )
             execution.run()
             predicted = execution.predict(data.steps, data.steps + data.test_steps)
+    lost = losses(job.row_events, job.steps, data, placement)
     return Trained(
         policy=policy,
         seed=seed,
         **_scored(predicted, section),
         pls=job.pls(placement.servers),
-        updates_lost=updates_lost(job.row_events, job.steps, data, placement),
+        updates_lost=lost.updates_lost,
+        learning_lost=lost.learning_lost,
         dense_lost=job.dense_lost_steps / job.steps,
         failures=strikes.failures,
         absorbed=strikes.absorbed,

@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -468,6 +469,56 @@ def test_an_accuracy_that_reaches_beyond_everything_bounds_cpr_all_the_same() ->
     assert advice.best is not None
     assert advice.best.candidate.system == "cpr-vanilla"
     assert 0.01 < advice.best.measures["pls"].mean < 0.02
+
+
+def never_saves(**more: Any) -> cprsim.Scenario:
+    """A job of 4 d on 4 servers that fail every 5 d; to save takes long."""
+    return cprsim.Scenario(
+        job={"useful_time": "4 d"},
+        cluster={"trainers": 1, "parameter_servers": 4},
+        costs={"save": "40 min", "load": "5 min", "reschedule": "5 min"},
+        failures={"distribution": "exponential", "mean": "5 d"},
+        policies={"never": {"system": "partial", "interval": "never"}, "full": {"system": "full"}},
+        **more,
+    )
+
+
+def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning() -> None:
+    slope = {"auc_drop_per_learning_lost": 0.016, "ci95": [0.016, 0.016]}
+    accuracy = {"source": "a test", "learning_lost_up_to": 1.0, "systems": {"partial": slope}}
+    scenario = never_saves(accuracy=accuracy)
+    # In the mean it loses .19 of learning, .0030 of AUC; .0016 by its PLS.
+    for limit, feasible in ((0.002, False), (0.004, True)):
+        advice = cprsim.advise(scenario, systems=["partial", "full"], max_auc_drop=limit)
+        found = {each.name: each for each in advice.found}
+        assert found["never"].feasible is feasible
+        assert found["never"].measures["learning_lost"].mean == pytest.approx(0.19, abs=0.01)
+        assert advice.best is not None
+        assert (advice.best.name != "never") or feasible
+
+
+@pytest.mark.parametrize(
+    ("limits", "feasible"),
+    [
+        ({"max_learning_lost": 0.1}, False),
+        ({"max_learning_lost": 0.3}, True),
+        ({"max_learning_lost_p95": 0.5}, False),
+        ({"max_learning_lost_p95": 1.0}, True),
+        ({"max_learning_lost": 0.3, "max_learning_lost_p95": 0.5}, False),
+    ],
+)
+def test_the_mean_and_the_95th_percentile_of_learning_lost_are_bounded(
+    limits: dict[str, float], feasible: bool
+) -> None:
+    advice = cprsim.advise(never_saves(), systems=["partial", "full"], **limits)  # type: ignore[arg-type]
+    found = {each.name: each for each in advice.found}
+    lost = cprsim.run(never_saves(), ["never"], 20_000).summary.loc["never"]
+    keeps = all(lost[name.removeprefix("max_")] <= most for name, most in limits.items())
+
+    assert found["never"].feasible is keeps is feasible
+    assert advice.document()["limits"].items() >= limits.items()
+    if not feasible:
+        assert "learning_lost" in (found["never"].why or "")
 
 
 def test_settings_can_be_pasted(quickstart: Advice) -> None:

@@ -104,6 +104,10 @@ WRONG = {
     "--max-updates-lost 110%": (
         "max_updates_lost 1.1 is not a share from 0 to 1, e.g. 0.1 for 10 %"
     ),
+    "--max-learning-lost 2": "max_learning_lost 2 is not a share from 0 to 1, e.g. 0.1 for 10 %",
+    "--max-learning-lost-p95 -1": (
+        "max_learning_lost_p95 -1 is not a share from 0 to 1, e.g. 0.1 for 10 %"
+    ),
     "--max-auc-drop 0.01": (
         "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"
     ),

@@ -452,6 +452,7 @@ def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
         "overhead": {"mean": 1.0, "ci95": [None, None]},
         "pls": {"mean": 0.0, "ci95": [None, None]},
         "updates_lost": {"mean": 0.0, "ci95": [None, None]},
+        "learning_lost": {"mean": 0.0, "ci95": [None, None]},
         "runner_up": "b", "margin": {"mean": 1.0, "ci95": [None, None]},
         "tied_with": ["b"], "same_as": [], "rivals": ["b"],
     }  # fmt: skip
@@ -463,7 +464,7 @@ def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
 
 
 @pytest.mark.parametrize("bound", [-0.1, 1.5, float("nan")])
-@pytest.mark.parametrize("name", ["max_pls", "max_updates_lost"])
+@pytest.mark.parametrize("name", ["max_pls", "max_updates_lost", "max_learning_lost"])
 def test_a_bound_that_is_no_share_is_refused(out, name, bound):
     with pytest.raises(UsageError) as refused:
         Quality(**{name: bound})

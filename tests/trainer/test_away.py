@@ -8,7 +8,7 @@ import pytest
 from cprsim.contract import Always, Recover
 from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack, updates_lost
+from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack, losses
 from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.placement import Placement
 from tests.trainer.runs import DATA, STEPS, behind, filled_late, ran, servers_hit, trainer_hit
@@ -49,7 +49,7 @@ def check(recovered):
             assert np.array_equal(after[server], before[server])
     for _, rows, saved in watched.filled:
         assert np.array_equal(rows, saved)
-    counted = updates_lost(recovered.job.row_events, STEPS, DATA, PLACEMENT)
+    counted = losses(recovered.job.row_events, STEPS, DATA, PLACEMENT).updates_lost
     assert counted == pytest.approx(passed_by(recovered.job), rel=1e-12)
 
 

@@ -1,9 +1,12 @@
 """Updates lost, against a model that holds the updates of every row as a list."""
 
+import math
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from cprsim.trainer.coordinator.history import JobSetBack, RowsSaved, ShardSetBack, updates_lost
+from cprsim.trainer.coordinator.history import JobSetBack, RowsSaved, ShardSetBack, losses
 from cprsim.trainer.data import Planted
 from cprsim.trainer.members.placement import Placement
 
@@ -20,9 +23,8 @@ def by_hand(happened):
     stored = kept[0][0]
     for each in happened:
         for step in sorted({*range(each.step), *getattr(each, "ahead", ())} - done):
-            sparse = DATA.batch(step).sparse
-            for table, row in [(t, r) for sample in sparse for t, r in enumerate(sample)]:
-                live[row + 30 * table].append(serial)
+            for table, row in _uses(step):
+                live[row + 30 * table].append((row + 30 * table, serial))
                 serial += 1
             done.add(step)
         if isinstance(each, RowsSaved):
@@ -39,7 +41,7 @@ def by_hand(happened):
             for row in range(37):
                 lost += [update for update in was_live[row] if update not in stored[row]]
             live, done = [list(row) for row in stored], set(range(each.to))
-    return len(lost) / (STEPS * 8 * 2)
+    return lost
 
 
 def _is_saved(saved, row):
@@ -68,10 +70,21 @@ SOME = {0: np.array([0, 3, 5]), 1: np.array([], dtype=np.int64), 2: np.arange(12
     ],
 )
 def test_updates_lost_are_those_that_no_row_holds_any_more(happened):
-    assert updates_lost(happened, STEPS, DATA, PLACEMENT) == by_hand(happened)
+    found, lost = losses(happened, STEPS, DATA, PLACEMENT), by_hand(happened)
+    assert found.updates_lost == len(lost) / (STEPS * 8 * 2)
+    uses = [row + 30 * table for step in range(STEPS) for table, row in _uses(step)]
+    made, short = (Counter(row % 3 for row in rows) for rows in (uses, [row for row, _ in lost]))
+    assert found.learning_lost == pytest.approx(
+        sum(-math.log(max(1 - short[server] / made[server], 1e-4)) for server in range(3)) / 3
+    )
+
+
+def _uses(step):
+    return [(t, r) for sample in DATA.batch(step).sparse for t, r in enumerate(sample)]
 
 
 def test_all_is_lost_where_nothing_is_saved_and_all_shards_fail_at_the_end():
     happened = [ShardSetBack(STEPS, server, 0) for server in range(3)]
 
-    assert updates_lost(happened, STEPS, DATA, PLACEMENT) == 1
+    found = losses(happened, STEPS, DATA, PLACEMENT)
+    assert found == (1, pytest.approx(math.log(1e4)))

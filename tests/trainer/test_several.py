@@ -13,7 +13,7 @@ from cprsim.errors import ScenarioError
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack, updates_lost
+from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack, losses
 from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.wire import Op
@@ -179,7 +179,7 @@ def test_updates_that_rows_hold_are_those_that_were_not_lost(tmp_path):
     assert found.replaced == 4
     assert found.job.lost_steps >= 7 + 8 + 6 + 7
     assert changed == {row for row, updates in held.items() if updates}
-    assert updates_lost(found.job.row_events, STEPS, DATA, placement) == pytest.approx(
+    assert losses(found.job.row_events, STEPS, DATA, placement).updates_lost == pytest.approx(
         lost / (STEPS * BATCH * 3), rel=1e-12
     )
 

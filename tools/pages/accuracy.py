@@ -116,10 +116,13 @@ policies would give: four are few.
 """,
     "In `cprsim run`": """\
 A scenario with these slopes has a `predicted_auc_drop` for each policy, in the table, the report
-and the JSON of `run`, always beside their `source`: the mean PLS of the policy times the slope of
-its system. The interval takes in that of both, to first order. It is linear, and nothing is
+and the JSON of `run`, always beside their `source`: the slope of its system times the mean of PLS
+or of the learning lost ([semantics.md](semantics.md), 24), the larger: where shards lose little at
+a time these are the same to first order, and where they lose much PLS understates the drop. A slope
+that was measured per learning lost (`auc_drop_per_learning_lost`, `learning_lost_up_to`) applies to
+that alone. The interval takes in that of both, to first order. Nothing is
 predicted beyond `pls_up_to`, the largest mean PLS that a line was fitted to, nor for a system
-without a slope; a policy that loses no samples loses nothing. `cprsim study` writes the block into
+without a slope; a policy that loses nothing has no drop. `cprsim study` writes the block into
 `accuracy.toml`, ready to paste:
 
 """,

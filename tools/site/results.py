@@ -41,6 +41,10 @@ REPLICATIONS: Final[dict[str, ColumnMeaning]] = {
     "updates_lost": ColumnMeaning(
         "share", "Updates of embedding shards that were made and lost for good."
     ),
+    "learning_lost": ColumnMeaning(
+        "",
+        "Mean over shards of -ln(1 - u), where a shard has lost a share u of its updates for good.",
+    ),
     "failures": ColumnMeaning("", "Failures that struck."),
     "absorbed": ColumnMeaning("", "Failures in a downtime, or of drained nodes, at no cost."),
     "saves": ColumnMeaning("", "Checkpoints that became usable."),

@@ -1,11 +1,13 @@
 """What happened in a run to the rows, in order, and what they lost by it."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.contract.rules import r24_learning_lost
 from cprsim.trainer.data.contract import Batches
 from cprsim.trainer.members.placement import Placement
 
@@ -62,21 +64,35 @@ RowEvent: TypeAlias = RowsSaved | ShardSetBack | ShardAway | ShardFilled | JobSe
 
 
 class _RowCheckpoint(NamedTuple):
-    """A checkpoint: updates that each row has in it and had when it was taken; all lost by then."""
+    """A checkpoint: updates that each row has in it and had when it was taken.
+
+    `lost`: what each server had lost by then.
+    """
 
     stored: NDArray[np.int64]
     live: NDArray[np.int64]
-    lost: int
+    lost: NDArray[np.int64]
 
 
-def updates_lost(
+class Losses(NamedTuple):
+    """What a run has lost for good, counted row by row; an update is one use of a row by a sample.
+
+    `updates_lost`: share of all updates. `learning_lost`: as `cprsim.contract.ledger` has it, from
+    the share of each server's own updates. Updates that are made again after a rollback of the
+    whole job are not lost.
+    """
+
+    updates_lost: float
+    learning_lost: float
+
+
+def losses(
     row_events: Sequence[RowEvent], steps: int, batches: Batches, placement: Placement
-) -> float:
-    """Share of all updates that were made and then lost for good, counted row by row.
+) -> Losses:
+    """Count the updates that a run has lost for good.
 
-    An update is one use of a row by one sample. Updates that are made again after a rollback of
-    the whole job are not lost. The batches of the run are looked at once more for it, so that
-    nothing that was killed has had to keep count.
+    The batches of the run are looked at once more for it, so that nothing that was killed has had
+    to keep count.
     """
     returned_to = {each.to for each in row_events if isinstance(each, ShardSetBack | JobSetBack)}
     rows = _RowHistory(batches, placement, returned_to)
@@ -94,7 +110,9 @@ def updates_lost(
             rows.away.discard(each.server)
         else:
             rows.roll_back(each.to)
-    return rows.lost / (steps * rows.per_step) if steps else 0.0
+    if not steps:
+        return Losses(0.0, 0.0)
+    return Losses(int(rows.lost.sum()) / (steps * rows.per_step), rows.learning_lost(steps))
 
 
 class _RowHistory:
@@ -111,8 +129,8 @@ class _RowHistory:
         self._live = np.zeros(placement.total, dtype=np.int64)
         self._step = 0
         self._ahead: set[int] = set()  # steps after that one that were trained
-        self._stored = {0: _RowCheckpoint(self._live.copy(), self._live.copy(), 0)}
-        self.lost = 0
+        self.lost = np.zeros(placement.servers, dtype=np.int64)
+        self._stored = {0: _RowCheckpoint(self._live.copy(), self._live.copy(), self.lost.copy())}
         self.away: set[int] = set()  # servers whose rows nobody trains
         self.per_step = batches.batch(0).sparse.size
 
@@ -130,8 +148,21 @@ class _RowHistory:
     def _train(self, step: int) -> None:
         ids = self._placement.ids(self._batches.batch(step).sparse)
         passed_by = np.isin(ids % self._placement.servers, list(self.away))
-        self.lost += int(passed_by.sum())
+        self.lost += self._by_server(ids[passed_by])
         np.add.at(self._live, ids[~passed_by], 1)
+
+    def learning_lost(self, steps: int) -> float:
+        """Return the mean over servers of what each has lost of its learning, after all steps."""
+        servers = self._placement.servers
+        made = np.zeros(servers, dtype=np.int64)
+        for step in range(steps):
+            made += self._by_server(self._placement.ids(self._batches.batch(step).sparse))
+        shares = (self.lost / np.maximum(made, 1)).tolist()
+        return math.fsum(map(r24_learning_lost, shares)) / servers
+
+    def _by_server(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        servers = self._placement.servers
+        return np.bincount(ids.ravel() % servers, minlength=servers)
 
     def save(self, saved: RowsSaved) -> None:
         stored = self._live.copy()
@@ -144,12 +175,12 @@ class _RowHistory:
         self._stored = {
             step: each for step, each in self._stored.items() if step in self._returned_to
         }
-        self._stored[saved.step] = _RowCheckpoint(stored, self._live.copy(), self.lost)
+        self._stored[saved.step] = _RowCheckpoint(stored, self._live.copy(), self.lost.copy())
 
     def set_back(self, server: int, to: int) -> None:
         mine = slice(server, None, self._placement.servers)
         stored = self._stored[to].stored[mine]
-        self.lost += int((self._live[mine] - stored).sum())
+        self.lost[server] += int((self._live[mine] - stored).sum())
         self._live[mine] = stored
         self._newest[mine] = stored  # what it had stored since is no more
 
@@ -161,7 +192,9 @@ class _RowHistory:
         kept = self._stored[to]
         self._stored = {step: each for step, each in self._stored.items() if step <= to}
         # What the last save left of its rows is trained no more.
-        self.lost = kept.lost + int((kept.live - kept.stored).sum())
+        left = kept.live - kept.stored
+        servers = self._placement.servers
+        self.lost = kept.lost + [int(left[server::servers].sum()) for server in range(servers)]
         self._live = kept.stored.copy()
         self._step = to
         self._ahead.clear()
