@@ -288,6 +288,7 @@ def test_results_have_a_row_a_policy_and_replication(run_twice):
         "ettr",
         "pls",
         "updates_lost",
+        "learning_lost",
         "overhead_retrained",
         "failures",
         "absorbed",

@@ -80,7 +80,8 @@ def test_every_key_has_an_example() -> None:
 
 
 def test_every_quantity_has_its_unit_and_every_number_its_range() -> None:
-    signed = {"MeasuredSlope.auc_drop_per_pls", "Failures.system"}  # of any sign, and a number
+    slopes = {f"MeasuredSlope.auc_drop_per_{each}" for each in ("pls", "learning_lost")}
+    signed = slopes | {"Failures.system"}  # of any sign, and a number
     for key, value in keys():
         parts = [value, *value.get("anyOf", ())]
         if any("pattern" in part for part in parts):

@@ -37,16 +37,16 @@ class Drop:
 
 
 class MeasuredSlope(Section):
-    """A slope that was measured: one of the two, with its 95 % interval, both ends, in `ci95`.
+    """A slope that was measured; one of the two.
 
     `auc_drop_per_learning_lost`: AUC lost for each unit of the learning lost. `auc_drop_per_pls`:
-    for each unit of PLS, measured where shards lose little at a time. There PLS is the learning
-    lost, to first order; where they lose much, PLS understates what is lost. So this slope applies
-    to the larger of both.
+    AUC lost for each unit of PLS, measured where shards lose little at a time. There PLS is the
+    learning lost, to first order; where they lose much, PLS understates what is lost. So this slope
+    applies to the larger of both. `ci95`: the 95 % interval of the slope, both ends.
     """
 
-    auc_drop_per_learning_lost: Annotated[float | None, Field(examples=[0.016])] = None
-    auc_drop_per_pls: Annotated[float | None, Field(examples=[0.02])] = None
+    auc_drop_per_learning_lost: float | None = Field(None, examples=[0.016])
+    auc_drop_per_pls: float | None = Field(None, examples=[0.02])
     ci95: Annotated[
         tuple[float, float],
         BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
@@ -87,14 +87,14 @@ class Accuracy(Section):
     """A line for each system: its predicted drop of AUC is its slope times the learning it loses.
 
     `source`: what data and model it was measured with, shown with each number, since another model
-    may have another slope. `learning_lost_up_to`, `pls_up_to`: the largest that was measured, of
-    slopes per learning lost and per PLS; nothing is predicted beyond. `systems`: the slope of each
-    system, by its name.
+    may have another slope. `learning_lost_up_to`: the largest learning lost that was measured;
+    nothing is predicted beyond. `pls_up_to`: the same of slopes per PLS. `systems`: the slope of
+    each system, by its name.
     """
 
     source: Annotated[str, Field(min_length=1)]
-    learning_lost_up_to: Annotated[float | None, Field(gt=0)] = None
-    pls_up_to: Annotated[float | None, Field(gt=0)] = None
+    learning_lost_up_to: Annotated[float, Field(gt=0)] | None = Field(None, examples=[0.5])
+    pls_up_to: Annotated[float, Field(gt=0)] | None = Field(None, examples=[1.0])
     systems: Annotated[
         dict[str, MeasuredSlope],
         Field(

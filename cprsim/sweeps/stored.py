@@ -157,10 +157,10 @@ class Sweep:
             too little was met for one; `verdict`: `best`, `tied` (no other is better by more than
             0.1 points), `undecided`, `none` (no candidate keeps to the bounds) or `failed`; `why`
             it is undecided: `failures` (too few were met), `bound` (whether one is kept to) or
-            `margin`; the same as a sentence, `told`; the candidates that aren't surely worse, `tied_with`, or
-            differ in nothing, `same_as`, and policies among the former, `rivals`; how many
-            `candidates` keep to the bounds or may, how many points `failed`, candidates that are
-            `left_out` since they failed where others didn't, and the `error` if all did.
+            `margin`; the same as a sentence, `told`; the candidates that aren't surely worse,
+            `tied_with`, or differ in nothing, `same_as`, and policies among the former, `rivals`;
+            how many `candidates` keep to the bounds or may, how many points `failed`, candidates
+            that are `left_out` since they failed where others didn't, and the `error` if all did.
 
         Raises
         ------

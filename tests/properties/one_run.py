@@ -50,7 +50,7 @@ class OneRun:
         """Play the job to its end: entries of the ledger that may differ from 0."""
         self.strikes, self.due = list(self.job.strikes), self.job.interval_s
         causes = ("save", "load", "detect", "reschedule", "lost", "failures", "absorbed", "saves")
-        self.told = dict.fromkeys((*causes, "pls", "updates_lost"), 0.0)
+        self.told = dict.fromkeys((*causes, "pls", "updates_lost", "learning_lost"), 0.0)
         self.lacks = [0.0] * self.job.servers  # useful seconds that a shard has lost for good
         while self.progress < self.job.useful_s:
             if self.progress == self.due:
@@ -58,8 +58,7 @@ class OneRun:
             else:
                 self.train()
         stored = {"stored": self.told["saves"]}
-        lost = {"learning_lost": learning_lost(self.lacks, self.job.useful_s)}
-        return self.told | stored | lost | {"train": self.job.useful_s, "wall": self.now}
+        return self.told | stored | {"train": self.job.useful_s, "wall": self.now}
 
     def save(self) -> None:
         """Save, whatever fails meanwhile."""
@@ -94,6 +93,7 @@ class OneRun:
             self.told["pls"] += (self.progress - self.saved) / share
             self.told["updates_lost"] += (self.progress - self.learned[server]) / share
             self.lacks[server] += self.progress - self.learned[server]
+            self.told["learning_lost"] = learning_lost(self.lacks, self.job.useful_s)
             self.learned[server] = self.progress
 
     @property

@@ -241,7 +241,8 @@ def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatc
         ),
         (
             [*VARY, "--max-pls", "0.1"],
-            "--max-pls, --max-updates-lost and --max-learning-lost go with --best or --map; add one",
+            "--max-pls, --max-updates-lost and --max-learning-lost go with --best or --map; "
+            "add one",
         ),
         (
             [*VARY, "--best", "--max-updates-lost", "10"],
