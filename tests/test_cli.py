@@ -34,8 +34,8 @@ CAUSES = ["save", "load", "lost", "reschedule", "detect", "slowdown", "stall"]
 RARE = ["verify", "start", "shutdown"]  # told in tables where they aren't all 0
 PLANNED = ["memory_overhead", "spares"]
 MEASURES = [
-    *("overhead", "pls", "updates_lost", "overhead_retrained", "wall_s", "failures", "ettr"),
-    *("peer_bytes", "store_bytes", "machine_overhead"),
+    *("overhead", "pls", "updates_lost", "learning_lost", "overhead_retrained", "wall_s"),
+    *("failures", "ettr", "peer_bytes", "store_bytes", "machine_overhead"),
 ]
 
 

@@ -1,7 +1,8 @@
 """What a study found: accuracy at each of its points, slopes, which policies differ, and why.
 
 All functions take a table of runs: `seed`, `policy`, its `system`, `failures`, `servers_hit` by
-each of them out of `servers`, `auc`, `pls`, `updates_lost`, and `change_lost` where that is known.
+each of them out of `servers`, `auc`, `pls`, `updates_lost`; `learning_lost` and `change_lost` where
+these are known: runs of before have no `learning_lost`.
 Only seeds of which all runs are there count, so a study that isn't done yet can be looked at.
 """
 
@@ -34,7 +35,7 @@ Floats = NDArray[np.float64]
 #: far above what CPR accepts by default (0.1), and drops are nearly in proportion up to there.
 LINEAR_UP_TO: Final = 1.5
 #: Measures that may foretell how much accuracy is lost, in the order in which they are told.
-PREDICTORS: Final = ("pls", "updates_lost", "change_lost")
+PREDICTORS: Final = ("pls", "updates_lost", "learning_lost", "change_lost")
 #: Points with which measures are held against each other, at least: a line goes through fewer.
 _FEWEST_POINTS: Final = 3
 _TAKEN: Final = [*POINT, "seed", "auc", "pls", "updates_lost"]

@@ -38,6 +38,7 @@ _COLUMNS: Final = [
     "log_loss",
     "pls",
     "updates_lost",
+    "learning_lost",
     "change_lost",
     "predictions_sha256",
 ]

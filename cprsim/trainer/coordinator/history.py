@@ -192,9 +192,9 @@ class _RowHistory:
         kept = self._stored[to]
         self._stored = {step: each for step, each in self._stored.items() if step <= to}
         # What the last save left of its rows is trained no more.
-        left = kept.live - kept.stored
-        servers = self._placement.servers
-        self.lost = kept.lost + [int(left[server::servers].sum()) for server in range(servers)]
+        self.lost, servers = kept.lost.copy(), self._placement.servers
+        for server in range(servers):
+            self.lost[server] += int((kept.live - kept.stored)[server::servers].sum())
         self._live = kept.stored.copy()
         self._step = to
         self._ahead.clear()
