@@ -99,7 +99,7 @@ def r23_all(total: float, servers: int) -> float:
 
 
 def r24_learning_lost(share: float) -> float:
-    """What the learning of a shard is short of, where `share` of its own updates is lost for good.
+    """Return the learning that a shard lacks after losing `share` of all the updates it gets.
 
     To first order that share. Accuracy grows as the logarithm of the samples that a row has seen.
     """

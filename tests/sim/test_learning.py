@@ -10,8 +10,8 @@ import pytest
 
 from cprsim.batch import engine as batch
 from cprsim.contract import Save, Schedule
-from cprsim.contract.rules import LEAST_KEPT, r24_learning_lost
 from cprsim.machine.codes import MORE_ROOM
+from cprsim.machine.rules import LEAST_KEPT, r24_learning_lost
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 from tests.sim.learned import State

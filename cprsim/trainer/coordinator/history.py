@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.contract.rules import r24_learning_lost
+from cprsim.machine.rules import r24_learning_lost
 from cprsim.trainer.data.contract import Batches
 from cprsim.trainer.members.placement import Placement
 
