@@ -113,6 +113,7 @@ class Found:
             "breakdown_ci95": {c: each.document()["ci95"] for c, each in self.causes.items()},
             "memory_overhead": self.plan.memory_overhead,
             "needs": self.needs,
+            "costs": self.plan.costs_document(),
             "closed_form_overhead": finite(self.closed_form),
             **({} if self.in_sum is None else {"machine_overhead_in_sum": self.in_sum.document()}),
             "feasible": self.feasible,

@@ -1,12 +1,13 @@
 """Where a number of an answer may mislead, and what to do about it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from cprsim.advice.advice import Found
 from cprsim.basics.units import format_duration, format_percent
-from cprsim.runs.cautions import of_log
+from cprsim.job.derived import Basis
+from cprsim.runs.cautions import of_costs, of_log
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
@@ -20,8 +21,6 @@ _MOST = 0.5
 _MUCH = 0.05
 #: Of what doesn't matter: what a mean may lack is not told below.
 _LITTLE = 0.05
-#: Keys that say what a policy itself holds training up for.
-_OWN_KEYS = ("iteration", "stall", "snapshot", "slowdown", "tracking", "coding", "commit")
 
 
 def warnings(advice: "Advice") -> Iterator[str]:
@@ -32,6 +31,8 @@ def warnings(advice: "Advice") -> Iterator[str]:
             yield from _never(best)
             yield from _unseen(best, advice.scenario.context)
         yield from _bought(best)
+    if not advice.of_fleet:  # whose jobs differ
+        yield from of_costs(advice.scenario)
     yield from _defaults(advice)
     for each in (best, advice.lossless if advice.lossless is not best else None):
         if each is not None:
@@ -62,23 +63,30 @@ def _unseen(best: Found, context: "Context") -> Iterator[str]:
 
 
 def assumed_costs(each: Found) -> str:
-    """Costs of its own that nobody measured here: defaults of its system, `"key = value, ..."`."""
-    if each.candidate.origin is not None:
-        return ""
-    table = each.candidate.policy.mapping()
-    return ", ".join(f"{key} = {value}" for key, value in table.items() if key in _OWN_KEYS)
+    """Return the own costs that rest on no figure of this cluster, `"key = value, ..."`."""
+    return _told(each, ("assumed", "unknown"))
+
+
+def _told(each: Found, bases: Collection[Basis]) -> str:
+    return ", ".join(cost.text for cost in each.plan.own_costs if cost.basis in bases)
 
 
 def _defaults(advice: "Advice") -> Iterator[str]:
-    """Who stands on what: systems once, the best first."""
+    """Yield what the costs of the systems rest on, each system once, the best first."""
     found = sorted(advice.found, key=lambda each: each is not advice.best)
-    assumed = {each.candidate.system: assumed_costs(each) for each in found}
-    told = [f"{system} ({costs})" for system, costs in assumed.items() if costs]
-    if told:
-        yield (
-            f"Defaults, and not measured, are what these hold training up for: {', '.join(told)}; "
-            "set what you measured in a [policies.NAME] with that system."
-        )
+    headings: tuple[tuple[str, Basis, str], ...] = (
+        ("Assumed, not measured", "assumed", "set what you measured under [policies.NAME]"),
+        (
+            "Unknown, and charged as 0",
+            "unknown",
+            "cprsim advise --json says what each needs under costs",
+        ),
+    )
+    for heading, basis, way_out in headings:
+        costs = {each.candidate.system: _told(each, [basis]) for each in found}
+        told = "; ".join(f"{system} {text}" for system, text in costs.items() if text)
+        if told:
+            yield f"{heading}: {told}; {way_out}."
 
 
 def _unmet(each: Found, advice: "Advice") -> Iterator[str]:
@@ -114,12 +122,11 @@ def _own_costs(each: Found) -> Iterator[str]:
     overhead = each.measures["overhead"].mean
     if own <= _MUCH or own <= _MOST * overhead:
         return
-    table = each.candidate.policy.mapping()
-    keys = ", ".join(f"{key} = {table[key]}" for key in _OWN_KEYS if table.get(key))
-    what = f"set what you measured ({keys})" if keys else "see what it assumes in docs/systems"
+    keys = _told(each, ("assumed", "derived"))
+    what = f"set what you measured ({keys})" if keys else "see what it costs in docs/systems"
     yield (
-        f"{each.name}: {format_percent(own)} of its {format_percent(overhead)} are what it holds "
-        f"training up for itself; {what}."
+        f"{each.name}: {format_percent(own)} of its {format_percent(overhead)} are its own stalls "
+        f"and slowdown; {what}."
     )
 
 

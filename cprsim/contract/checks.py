@@ -12,6 +12,7 @@ from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save, Since
 from cprsim.contract.patterns import Schedule
 from cprsim.contract.plan import Plan
 from cprsim.job.costs import Rollback
+from cprsim.job.derived import OwnCost
 from cprsim.job.tiers import Tier
 
 _RECOVERIES = ("full", "partial", "replica", "parity")
@@ -57,6 +58,8 @@ def _flaws(plan: Plan, loss: Loss) -> Iterator[str]:
         yield f"whose tiers are {_shown(plan.tiers)}, no tuple of tiers"
     if not _all_of(plan.schedules, Schedule):
         yield f"whose schedules are {_shown(plan.schedules)}, no tuple of schedules"
+    if not _all_of(plan.own_costs, OwnCost):
+        yield f"whose own_costs are {_shown(plan.own_costs)}, no tuple of OwnCost"
     if not callable(plan.recover):
         yield f"whose recover is {_shown(plan.recover)}, nothing to be called"
     for each in plan.schedules:

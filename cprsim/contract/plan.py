@@ -11,6 +11,7 @@ from cprsim.contract.controller import ScheduledController
 from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.patterns import Schedule, Sequence
 from cprsim.job.costs import CostModel
+from cprsim.job.derived import OwnCost
 from cprsim.job.start import mean_start
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer
@@ -94,6 +95,7 @@ class Plan:
     of the store keeps. `checksum`: whether saves to the store are checked, so that torn ones are
     void.
     `on_notice`: what answers the notice of a failure; without it nobody is told of any.
+    `own_costs`: what the system itself costs, and where each value comes from.
     `note`: why it isn't what its system is for, to be told to whoever reads its numbers.
     """
 
@@ -114,6 +116,7 @@ class Plan:
     keep: int = KEEP
     checksum: bool = False
     on_notice: EmergencySave | Draining | None = None
+    own_costs: tuple[OwnCost, ...] = ()
     note: str | None = None
 
     @property
@@ -152,6 +155,10 @@ class Plan:
     def live_tiers(self) -> tuple[str, ...]:
         """The tiers that are trained on themselves, such as other groups with the same rows."""
         return tuple(tier.name for tier in self.tiers if tier.live)
+
+    def costs_document(self) -> dict[str, dict[str, object]]:
+        """Return its own costs as plain data, by key: value, unit, basis, and what it follows."""
+        return {cost.key: cost.document() for cost in self.own_costs}
 
     def makes_anew(self, tier: str) -> bool:
         """Whether lost shards can be made out of what it holds: copies, parities, other groups."""

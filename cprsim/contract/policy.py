@@ -26,6 +26,7 @@ from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hit import Severity
 from cprsim.failures.notice import Notices
 from cprsim.job.costs import CostModel
+from cprsim.job.derived import pushed_bytes_per_s
 from cprsim.job.tiers import REMOTE
 from cprsim.rows.model import RowModel
 
@@ -88,8 +89,8 @@ class Context:
 
     @property
     def pushed_bytes_per_s(self) -> float:
-        """Updates that the trainers push in a useful second, all together, B; 0 if not given."""
-        return self.costs.job.network or 0.0
+        """Updates that the trainers push in a useful second, all together, B; 0 if not known."""
+        return pushed_bytes_per_s(self.costs) or 0.0
 
 
 class Policy(Section):

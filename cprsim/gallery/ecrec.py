@@ -10,7 +10,13 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from cprsim.basics.owned import owned_folder
-from cprsim.closed_form.ecrec import load_s, save_s
+from cprsim.closed_form.ecrec import (
+    coding_slowdown,
+    commit_slowdown,
+    load_s,
+    replication_slowdown,
+    save_s,
+)
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
@@ -57,8 +63,17 @@ def scenario(
 ) -> Scenario:
     """2 h of training; server 0 fails at `strikes_s`. Checkpointing ends with a save.
 
-    So a run has as many saves as intervals.
+    So a run has as many saves as intervals. Coding, commit and replication of `ecrm` cost what was
+    measured there, unless `policy` gives them.
     """
+    measured: dict[str, Any] = {}
+    if policy["system"] == "ecrm":
+        rows_scale = size_gb / SIZES["Original"]
+        measured = {
+            "coding": coding_slowdown(rows_scale),
+            "commit": commit_slowdown(rows_scale),
+            "replication": replication_slowdown(),
+        }
     with owned_folder() as folder:
         failures: dict[str, Any] = {"exactly": 0}
         if strikes_s:
@@ -71,7 +86,7 @@ def scenario(
             cluster={"parameter_servers": 5, "trainers": 15},
             costs={"save": f"{save_s(size_gb * 1e9)!r} s", "load": f"{load_s(size_gb * 1e9)!r} s"},
             failures=failures,
-            policies={"it": dict(policy)},
+            policies={"it": measured | dict(policy)},
         )
 
 

@@ -18,6 +18,7 @@ from cprsim.contract import (
     Tier,
     every,
 )
+from cprsim.job.derived import snapshot
 
 _DAY_S = 86400.0
 
@@ -53,15 +54,16 @@ class AcceptedLoss(Policy):
     job is.
 
     `interval`: a duration; no interval is optimal, for failures cost lost updates and no time. The
-    default is the paper's. `snapshot`: how long one holds training up; 0, copy-on-write, is assumed
-    (the paper doesn't say). One save is under way at a time, from a copy in memory of all
+    default is the paper's. `snapshot`: how long one holds training up; the paper doesn't say. 0 for
+    copy-on-write; by default a server's part of the checkpoint over `cluster.memory_bandwidth`. One
+    save is under way at a time, from a copy in memory of all
     that it holds. Assumed: one that the failure of any
     server falls into is void for all of them.
     """
 
     system: Literal["accepted-loss"]
     interval: Interval = _DAY_S
-    snapshot_s: Seconds = Field(0.0, alias="snapshot")
+    snapshot_s: Seconds | None = Field(None, alias="snapshot")
 
     def plan(self, context: Context) -> Plan:
         """Snapshots in the background, lost shards return, the others train on."""
@@ -70,10 +72,12 @@ class AcceptedLoss(Policy):
                 f'interval = "{self.interval}" is the one that costs the least time, but failures '
                 'cost this system lost updates and no time; give a duration, e.g. interval = "1 d"'
             )
+        copied = snapshot(context.costs, self.snapshot_s)
         return Plan(
             recovery="partial",
             schedules=every(self.interval, Save(blocking=False)),
             recover=nobody_waits(context.servers, context.trainers),
-            tiers=(Tier("remote", snapshot_s=self.snapshot_s),),
+            tiers=(Tier("remote", snapshot_s=copied.value),),
             memory_overhead=1.0,
+            own_costs=(copied,),
         )

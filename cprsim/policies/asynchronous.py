@@ -21,6 +21,7 @@ from cprsim.contract import (
     every,
     whole_numbers,
 )
+from cprsim.job.derived import snapshot
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
 #: Steps that CheckFreq adds to its interval at a time.
@@ -40,14 +41,15 @@ def _or_rule(value: object, interval: Callable[[object], Any]) -> Any:
 class Async(Policy):
     """Snapshot, then write in the background; full rollback (CheckFreq, FAST 2021; Vaidya 1997).
 
-    `snapshot`: how long it takes to copy the state to host memory; 0 for copy-on-write. Training
-    stalls for it. With `staging = "pinned"` the copy goes on beside one training step, of
-    `iteration`, and training stalls for the rest of it alone: `max(0, snapshot - iteration)`. The
-    save itself takes as long as a blocking one, longer where it shares bandwidth with training, and
-    counts from the instant its last byte is stored: a failure before that returns to the one before
-    it. The background write moves no optimum but bounds the interval: with `in_flight` saves under
-    way at most, the next snapshot waits for the oldest of them. A lost server or trainer takes its
-    part of every snapshot in memory with it, so saves in flight are void then.
+    `snapshot`: how long it takes to copy the state to host memory; 0 for copy-on-write. By default
+    a server's part of the checkpoint over `cluster.memory_bandwidth`. Training stalls for it. With
+    `staging = "pinned"` the copy goes on beside one training step, of `iteration`, and training
+    stalls for the rest of it alone: `max(0, snapshot - iteration)`. The save itself takes as long
+    as a blocking one, longer where it shares bandwidth with training, and counts from the instant
+    its last byte is stored: a failure before that returns to the one before it. The background
+    write moves no optimum but bounds the interval: with `in_flight` saves under way at most, the
+    next snapshot waits for the oldest of them. A lost server or trainer takes its part of every
+    snapshot in memory with it, so saves in flight are void then.
 
     `interval = "checkfreq"`: `max(ceil((t_full - overhead) / iteration), 1)` steps at first, with
     `t_full` the snapshot and the save and `overhead` the stall; then, whenever the time from one
@@ -67,7 +69,7 @@ class Async(Policy):
 
     system: Literal["async"]
     interval: Annotated[Interval, WrapValidator(_or_rule), WithJsonSchema(_ALSO)] = "optimal"
-    snapshot_s: Seconds = Field(0.0, alias="snapshot")
+    snapshot_s: Seconds | None = Field(None, alias="snapshot")
     in_flight: Annotated[int, Field(ge=1)] = 1
     staging: Literal["pageable", "pinned"] = "pageable"
     iteration_s: PositiveSeconds | None = Field(None, alias="iteration")
@@ -92,51 +94,56 @@ class Async(Policy):
     def plan(self, context: Context) -> Plan:
         """Save at the interval, or as often as saves land where that is rarer."""
         self._check_memory(context)
+        copied = snapshot(context.costs, self.snapshot_s)
+        stall_s = self.stall_s(copied.value)
         return Plan(
             recovery="full",
-            schedules=every(self._interval_s(context), Save(blocking=False), self.in_flight),
+            schedules=every(
+                self._interval_s(context, copied.value), Save(blocking=False), self.in_flight
+            ),
             recover=FULL_ROLLBACK,
-            tiers=(Tier("remote", snapshot_s=self.stall_s),),
-            sequence=self._growing(context) if self.interval == _RULE else None,
+            tiers=(Tier("remote", snapshot_s=stall_s),),
+            sequence=self._growing(context, copied.value) if self.interval == _RULE else None,
             memory_overhead=float(self.copies),
+            own_costs=(copied,),
         )
 
-    def _growing(self, context: Context) -> Growing:
+    def _growing(self, context: Context, snapshot_s: float) -> Growing:
         assert self.iteration_s is not None
         return Growing(
-            first_s=self._first_steps(context) * self.iteration_s,
+            first_s=self._first_steps(context, snapshot_s) * self.iteration_s,
             more_s=_STEPS * self.iteration_s,
             max_overhead=self.max_overhead,
         )
 
-    @property
-    def stall_s(self) -> float:
-        """What one snapshot holds training up for, s."""
+    def stall_s(self, snapshot_s: float) -> float:
+        """Return how long training stalls for a snapshot that takes so long, s."""
         if self.staging == "pageable":
-            return self.snapshot_s
+            return snapshot_s
         assert self.iteration_s is not None
-        return max(self.snapshot_s - self.iteration_s, 0.0)
+        return max(snapshot_s - self.iteration_s, 0.0)
 
     @property
     def copies(self) -> int:
         """Copies of the state that host memory holds at most."""
         return self.in_flight + (self.staging == "pinned")
 
-    def _interval_s(self, context: Context) -> float:
+    def _interval_s(self, context: Context, snapshot_s: float) -> float:
         """Of the schedule; what CheckFreq's rule comes to if only snapshots cost time."""
+        stall_s = self.stall_s(snapshot_s)
         if self.interval == _RULE:
             assert self.iteration_s is not None
-            first = self._first_steps(context)
-            steps = checkfreq_settled(first, self.iteration_s, self.stall_s, self.max_overhead)
+            first = self._first_steps(context, snapshot_s)
+            steps = checkfreq_settled(first, self.iteration_s, stall_s, self.max_overhead)
             return steps * self.iteration_s
         landing_s = context.save_s / self.in_flight
         mtbf_s = self.unannounced_s(context)
-        return background_interval_s(self.interval, self.stall_s, landing_s, mtbf_s)
+        return background_interval_s(self.interval, stall_s, landing_s, mtbf_s)
 
-    def _first_steps(self, context: Context) -> int:
+    def _first_steps(self, context: Context, snapshot_s: float) -> int:
         assert self.iteration_s is not None
         # The stall is part of the snapshot: what is left of both lands while training goes on.
-        hidden_s = self.snapshot_s - self.stall_s
+        hidden_s = snapshot_s - self.stall_s(snapshot_s)
         return checkfreq_steps(hidden_s + context.save_s, self.iteration_s, 0.0)
 
     def _check_memory(self, context: Context) -> None:

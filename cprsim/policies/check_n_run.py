@@ -22,6 +22,7 @@ from cprsim.contract import (
 )
 from cprsim.contract.controller import saves_of
 from cprsim.contract.patterns import VARIANTS, Variant
+from cprsim.job.derived import snapshot, tracked_rows
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
@@ -52,23 +53,25 @@ class CheckNRun(Policy):
     `min(1, modified n^growth)`; where it is given it wins. An element of 32 bits takes `bits`, a
     vector 8 bytes besides for its scale and offset, where tables tell how long it is; optimizer
     state is quantised alike, the dense part isn't. What quantisation does to accuracy is not
-    modelled. `tracking`: share of time that marking rows adds to every useful second.
+    modelled. `tracking`: share of time that marking rows adds to every useful second; by default
+    rows looked up a second times what counting one takes, shared among the servers.
 
     `interval`: training from one save to the next. `bits`: size of a quantised element in bits.
     `snapshot`: what a save holds training up for. `modified`: share of the rows that one interval
     modifies. `growth`: how the share of modified rows grows with n intervals, as n to that power.
 
-    Defaults: 30 min, intermittent, a bit-width among the paper's 2 to 8. `snapshot` is the paper's
-    bound of 7 s, on its machines (recalled). `growth`: calibrated on a quarter of the rows in one
-    interval and over half in ten (recalled). `tracking`: assumed; under 1 % there (recalled).
+    Defaults: 30 min, intermittent, a bit-width among the paper's 2 to 8. `snapshot`: a server's
+    part of the state over `cluster.memory_bandwidth`; the paper's bound is 7 s, on its machines
+    (recalled). `growth`: calibrated on a quarter of the rows in one interval and over half in ten
+    (recalled). `tracking` was under 1 % there (recalled).
     """
 
     system: Literal["check-n-run"]
     interval: Interval = 1800.0
     variant: Variant = "intermittent"
     bits: Annotated[int, Field(ge=1, le=32)] = 4
-    snapshot_s: Seconds = Field(7.0, alias="snapshot")
-    tracking: Annotated[float, Field(ge=0)] = 0.0
+    snapshot_s: Seconds | None = Field(None, alias="snapshot")
+    tracking: Annotated[float, Field(ge=0, examples=[0.005])] | None = None
     modified: Annotated[float, Field(gt=0, le=1, examples=[0.25]), Part] | None = None
     growth: Annotated[float, Field(ge=0, le=1), Part] = 0.33
 
@@ -88,7 +91,9 @@ class CheckNRun(Policy):
             if rows is not None:
                 tracked = rows.tracked_bytes / model.checkpoint_bytes
         whole = 1 - (1 - quantised) * of_rows
-        interval_s = self._interval_s(context, whole)
+        copied = snapshot(context.costs, self.snapshot_s)
+        marking = tracked_rows(context.costs, self.tracking, "mfu", "tracking")
+        interval_s = self._interval_s(context, whole, copied.value)
         at, shares = self._modified(context, interval_s)
         differences = Differences(
             self.variant,
@@ -105,17 +110,18 @@ class CheckNRun(Policy):
                 interval_s, mean_save_of_differences(differences, context.useful_time_s)
             ),
             recover=FULL_ROLLBACK,
-            tiers=(Tier(REMOTE.name, snapshot_s=self.snapshot_s),),
+            tiers=(Tier(REMOTE.name, snapshot_s=copied.value),),
             sequence=differences,
-            slowdown=self.tracking,
+            slowdown=marking.value,
             memory_overhead=1.0 + marks,
+            own_costs=(copied, marking),
         )
 
-    def _interval_s(self, context: Context, whole: float) -> float:
+    def _interval_s(self, context: Context, whole: float, snapshot_s: float) -> float:
         """The interval, or as often as baselines land where that is rarer, s."""
         costs = context.costs
         landing_s = costs.seconds(costs.save(REMOTE, writes=whole))
-        return background_interval_s(self.interval, self.snapshot_s, landing_s, context.mtbf_s)
+        return background_interval_s(self.interval, snapshot_s, landing_s, context.mtbf_s)
 
     def _modified(self, context: Context, interval_s: float) -> tuple[list[float], list[float]]:
         """Numbers of intervals, ascending, and the share of the tracked bytes that they modify."""

@@ -91,7 +91,7 @@ class Cpr(Policy):
         """
         if context.servers_hit == 0:
             return 0.0, math.inf, context.servers, 0.0  # only trainers fail: no shard is lost
-        costs, (portion, slower) = context.costs, self._portion_and_slowdown
+        costs, (portion, slower) = context.costs, self._portion_and_slowdown(context)
         fails = costs.save_fails(REMOTE)
         # Portions of a round: the first falls on a shard that is as young as one of them takes.
         each_s = costs.seconds(costs.save(REMOTE, portion, *self._writes_and_besides))
@@ -106,8 +106,7 @@ class Cpr(Policy):
         mtbf_s = self.unannounced_s(context) / again / (1 + slower) / older
         return save_s / (1 + slower), mtbf_s, context.servers, context.servers_hit
 
-    @property
-    def _portion_and_slowdown(self) -> tuple[float, float]:
+    def _portion_and_slowdown(self, _context: Context) -> tuple[float, float]:
         """Of one save, and of training."""
         return 1.0, 0.0
 

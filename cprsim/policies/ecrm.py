@@ -1,20 +1,14 @@
 """Erasure coding: servers hold parities of each other's entries, and nobody rolls back."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import astuple
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from cprsim.basics.schema import Part, Rate, Seconds
-from cprsim.closed_form.ecrec import (
-    RebuildConstants,
-    coding_slowdown,
-    commit_slowdown,
-    rebuild_constants,
-    rebuild_s,
-    replication_slowdown,
-)
+from cprsim.closed_form.ecrec import RebuildConstants, rebuild_constants, rebuild_s
 from cprsim.contract import (
     REMOTE,
     Answers,
@@ -32,13 +26,13 @@ from cprsim.contract import (
     whole_numbers,
 )
 from cprsim.job.costs import time_of_throughput
+from cprsim.job.derived import OwnCost, applied_again, committed, dense_copied, published
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
 #: Where a lost server's shard is decoded from.
 PARITIES = "parities"
-#: Entries and optimiser state of one server of the model that the slowdown is calibrated on, B.
-_CALIBRATED_SHARD = 220e9 / 5
-
+#: Training stops for a lost server (ECRec, PVLDB 16(11), 2023).
+_RESUME_S = 30.0
 #: Of the throughput, while a server is rebuilt: ECRec measured 7 to 13 % (PVLDB 16(11), 2023).
 _DEGRADED = 0.1
 
@@ -82,8 +76,13 @@ class Ecrm(Policy):
     servers, whatever `parity` is. `two_phase_commit` and `nn_replication` (the dense part copied
     to another server) are ECRec's; without both this is ECRM. `coding`, `commit` and `replication`
     are the shares of time that these three add to every useful second; one that is off adds none.
-    By default they follow ECRec's measurements, calibrated at 220 GB on 5 servers, and grow with a
-    server's shard. Without parities there is nothing to commit, and the job is one of `full`.
+    By default `coding` is the share of the servers' time that reading and writing the parities of
+    all updated entries and their optimizer state takes of `cluster.memory_bandwidth`, or ECRec's
+    measured 2.6 % where nothing says how many bytes are pushed; `commit` is as much again, as ECRec
+    measured; `replication` is what the dense part, once a batch, takes of the servers' cards, where
+    `model.dense`, `model.batch`, `job.samples` and `cluster.nic` are given, and else 0.
+    ECRec's own figures are those of `cprsim.closed_form.ecrec`, calibrated at 220 GB on 5 servers.
+    Without parities there is nothing to commit, and the job is one of `full`.
 
     A lost server stops training for `resume`; then reads are decoded while it is rebuilt from
     `parity` shards, at a throughput lower by the share `degraded`: ECRec's measured tenth, or what
@@ -111,7 +110,7 @@ class Ecrm(Policy):
     commit: _Share | None = None
     replication: _Share | None = None
     degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1]), Part] | None = None
-    resume_s: Seconds = Field(30.0, alias="resume")
+    resume_s: Seconds = Field(_RESUME_S, alias="resume")
     rebuild_fixed_s: Seconds | None = Field(None, alias="rebuild_fixed")
     rebuild_read: Rate | None = None
     rebuild_write: Rate | None = None
@@ -132,9 +131,12 @@ class Ecrm(Policy):
         interval_s = math.inf
         if self.interval is not None:
             interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+        updates = tuple(self._updates(context))
+        slowdown = math.fsum(each.value for each in updates)
         if not self.parity:
-            return Plan("full", every(interval_s), FULL_ROLLBACK, slowdown=self._replication())
-        slowdown, sent_on = self._slowdown(context), 2 * context.pushed_bytes_per_s
+            schedules = every(interval_s)
+            return Plan("full", schedules, FULL_ROLLBACK, slowdown=slowdown, own_costs=updates)
+        sent_on = 2 * context.pushed_bytes_per_s
         in_time = self._degraded(context, slowdown, sent_on)
         return Plan(
             recovery="parity",
@@ -145,6 +147,7 @@ class Ecrm(Policy):
             peer_bytes_per_s=sent_on,
             memory_overhead=1 / self.parity,
             redundancy=Redundancy(PARITIES, self.parity, 1),
+            own_costs=(*updates, *self._rebuilding(in_time)),
         )
 
     def _degraded(self, context: Context, slowdown: float, sent_on: float) -> float:
@@ -157,18 +160,28 @@ class Ecrm(Policy):
         by_cards = context.costs.slower_beside(slowdown, sent_on, 1 + self.parity / near)
         return max(time_of_throughput(_DEGRADED), by_cards)
 
-    def _slowdown(self, context: Context) -> float:
-        shard = _shard(context)
-        rows_scale = 1.0 if shard is None else max(shard / _CALIBRATED_SHARD, 1.0)
-        slowdown = coding_slowdown(rows_scale) if self.coding is None else self.coding
-        if self.two_phase_commit:
-            slowdown += commit_slowdown(rows_scale) if self.commit is None else self.commit
-        return slowdown + self._replication()
+    def _updates(self, context: Context) -> Iterator[OwnCost]:
+        """Yield what updates of parities and of the copied dense part add to a useful second."""
+        costs = context.costs
+        if self.parity:
+            coding = applied_again(costs, self.coding, 1.0, "coding")
+            yield coding
+            if self.two_phase_commit:
+                yield committed(coding, self.commit)
+        if self.nn_replication:
+            yield dense_copied(costs, self.replication)
 
-    def _replication(self) -> float:
-        if not self.nn_replication:
-            return 0.0
-        return replication_slowdown() if self.replication is None else self.replication
+    def _rebuilding(self, degraded: float) -> Iterator[OwnCost]:
+        """Yield what a lost server costs until it is rebuilt."""
+        source = "ECRec, PVLDB 16(11), 2023"
+        yield published("resume", self.resume_s, _RESUME_S, source)
+        if self.degraded is not None:
+            yield OwnCost("degraded", self.degraded, "share", "given")
+        elif degraded > time_of_throughput(_DEGRADED):
+            share = degraded / (1 + degraded)
+            yield OwnCost("degraded", share, "share", "derived", "decoding over the cards")
+        else:
+            yield OwnCost("degraded", _DEGRADED, "share", "assumed", source)
 
     def _parities(self, context: Context) -> Tier:
         """The tier that reads `parity` shards in the time that a rebuild takes, all told."""

@@ -20,6 +20,7 @@ from cprsim.contract import (
     every,
     whole_numbers,
 )
+from cprsim.job.derived import resharded
 from cprsim.policies.full import checkpoint_interval_s
 
 #: The other servers, which a replacement takes its rows back from.
@@ -62,15 +63,15 @@ class Elastic(Policy):
     `interval`: as of `partial`. `bound`: share of a useful second that is the servers', which the
     others take over evenly; 0 where trainers alone set the pace. `least`: servers that have to be
     left, half of them if not given; with fewer, or where more than 100 are lost, the job waits for
-    replacements. `reshard`: what training stops for to place the rows anew. Measured by none of the
-    papers for this; assumed: 0.
+    replacements. `reshard`: what training stops for to place the rows of a lost server on
+    the others; by default each takes an equal part over its card. Measured by none of the papers.
     """
 
     system: Literal["elastic"]
     interval: Interval = "optimal"
     least: Annotated[int, Field(ge=1, examples=[12])] | None = None
     bound: Annotated[float, Field(ge=0, le=1), Part]
-    reshard_s: Seconds = Field(0.0, alias="reshard")
+    reshard_s: Seconds | None = Field(None, alias="reshard")
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
         """Its interval, and how few servers may be left."""
@@ -85,7 +86,9 @@ class Elastic(Policy):
                 f"least = {least} is more than the {context.servers} parameter servers; give at "
                 "most that"
             )
-        rule = fewer_serve(context.servers, least, self.bound, self.reshard_s)
+        reshard = resharded(context.costs, self.reshard_s)
+        rule = fewer_serve(context.servers, least, self.bound, reshard.value)
         mtbf_s = self.unannounced_s(context)
         interval_s = checkpoint_interval_s(self.interval, context.save_s, mtbf_s)
-        return Plan("partial", every(interval_s), rule, tiers=(Tier(OTHERS, "peers"), REMOTE))
+        tiers = Tier(OTHERS, "peers"), REMOTE
+        return Plan("partial", every(interval_s), rule, tiers=tiers, own_costs=(reshard,))

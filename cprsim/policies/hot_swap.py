@@ -1,15 +1,19 @@
 """Hot swap: spares take the place of failed machines in seconds, with the last step's state."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from cprsim.basics.schema import Bytes, Seconds
 from cprsim.contract import Context, Groups, Plan, Setting, whole_numbers
+from cprsim.job.derived import published
 from cprsim.policies.peer_memory import InMemory
 
 #: Who holds a shard: its own server, and the other one of its pair.
 _COPIES = 2
+#: Until a spare has taken over; the bound that is published.
+_TAKEOVER_S = 40.0
 #: Machines ready that a search tries: ByteRobust (SOSP 2025) holds 2 for 128, 4 for 1024.
 _MOST_SPARES = 8
 
@@ -42,7 +46,7 @@ class HotSwap(InMemory):
     """
 
     system: Literal["hot-swap"]
-    takeover_s: Seconds = Field(40.0, alias="takeover")
+    takeover_s: Seconds = Field(_TAKEOVER_S, alias="takeover")
     spares: Annotated[int, Field(ge=0)] = 2
     snapshot_bytes: Bytes | None = Field(None, alias="snapshot")
 
@@ -66,14 +70,18 @@ class HotSwap(InMemory):
             )
         groups = Groups(context.servers, _COPIES)
         step = self._step_bytes(context)
-        return self.mirrored(groups, step, self.takeover_s, self.spares, restarts=False)
+        plan = self.mirrored(context, groups, step, self.takeover_s, self.spares, restarts=False)
+        takeover = published(
+            "takeover", self.takeover_s, _TAKEOVER_S, "DeadPool/PHOENIX, arXiv 2607.01646"
+        )
+        return replace(plan, own_costs=(*plan.own_costs, takeover))
 
-    def _step_bytes(self, context: Context) -> float:
-        """What one snapshot copies to peers, all servers together, B."""
+    def _step_bytes(self, context: Context) -> float | None:
+        """What one snapshot copies to peers, all servers together, B; None if not known."""
         model = context.costs.model
         if self.snapshot_bytes is not None:
             return self.snapshot_bytes
         if context.rows is not None and context.samples is not None:
             share = self.iteration_s / context.useful_time_s
             return context.rows.touched_bytes(context.samples * share)
-        return 0.0 if model is None else model.shard_bytes
+        return None if model is None else model.shard_bytes

@@ -26,6 +26,7 @@ from cprsim.contract import (
     Tier,
     every,
 )
+from cprsim.job.derived import OwnCost, snapshot
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
@@ -66,8 +67,9 @@ class PartialExperts(Policy):
     `interval`: training from one save to the next. `"optimal"` weighs time alone, not what is lost.
     `snapshot_experts`: how many experts of each save, K_s >= K, are kept in the memory of the hosts
     (the paper's second level), which hosts that are up return to, in `snapshot_load` where nothing
-    has to come from the store. `snapshot`: what a save holds training up for; the paper's max(0,
-    T_snapshot - T_forward_backward).
+    has to come from the store. `snapshot`: what a save holds training up for, the paper's max(0,
+    T_snapshot - T_forward_backward); by default a server's part of what is copied over
+    `cluster.memory_bandwidth`.
 
     `experts`: how many there are, N. `per_save`: how many of them a save holds, K. `expert_share`:
     share of a full checkpoint that they are. `blocking`: whether training waits for a save.
@@ -78,7 +80,7 @@ class PartialExperts(Policy):
     policy estimates it from the rollbacks that it sees.
 
     Measured by others: `expert_share` 0.86, of GPT-350M-16E; `plt_limit` 3.75 %, up to which the
-    loss of GPT-125M-8E stayed the same. Assumed: one expert a save, no stall for a snapshot.
+    loss of GPT-125M-8E stayed the same. Assumed: one expert a save.
     """
 
     system: Literal["partial-experts"]
@@ -118,11 +120,14 @@ class PartialExperts(Policy):
 
     def plan(self, context: Context) -> Plan:
         """Resolve the interval; rotations of each K that the run may come to."""
-        period_s = self._period_s(context)
+        copied = self._snapshot(context)
+        own_costs = () if copied is None else (copied,)
+        stall_s = 0.0 if copied is None else copied.value
+        period_s = self._period_s(context, stall_s)
         rotations = tuple(self._rotations(context, period_s))
         first = rotations[0]
         schedules = every(period_s, first.stored)
-        tiers: tuple[Tier, ...] = (Tier(REMOTE.name, snapshot_s=self.snapshot_s or 0.0),)
+        tiers: tuple[Tier, ...] = (Tier(REMOTE.name, snapshot_s=stall_s),)
         recover: Answers = FULL_ROLLBACK
         # What is stored in the background lies in memory until then.
         memory = 0.0 if self.blocking else self._share(self.per_save)
@@ -134,14 +139,30 @@ class PartialExperts(Policy):
         limit_s = self.plt_limit * context.useful_time_s
         turns = len(rotations) > 1 or first.kept is not None
         sequence = Rotations(rotations, context.servers, limit_s) if turns else None
-        return Plan("full", schedules, recover, tiers, sequence=sequence, memory_overhead=memory)
+        return Plan(
+            "full",
+            schedules,
+            recover,
+            tiers,
+            sequence=sequence,
+            memory_overhead=memory,
+            own_costs=own_costs,
+        )
 
-    def _period_s(self, context: Context) -> float:
+    def _snapshot(self, context: Context) -> OwnCost | None:
+        """Return what a save in the background stalls training for; None where saves block."""
+        if self.blocking:
+            return None
+        return snapshot(
+            context.costs, self.snapshot_s, self._share(self.snapshot_experts or self.per_save)
+        )
+
+    def _period_s(self, context: Context, stall_s: float) -> float:
         writes = self._share(self.per_save)
         save_s = context.costs.seconds(context.costs.save(REMOTE, writes=writes))
         if self.blocking:
             return checkpoint_interval_s(self.interval, save_s, context.mtbf_s)
-        return background_interval_s(self.interval, self.snapshot_s or 0.0, save_s, context.mtbf_s)
+        return background_interval_s(self.interval, stall_s, save_s, context.mtbf_s)
 
     def _share(self, per_save: int) -> float:
         return checkpoint_share(self.expert_share, self.experts, per_save)

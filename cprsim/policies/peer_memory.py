@@ -23,6 +23,7 @@ from cprsim.contract import (
     every,
     whole_numbers,
 )
+from cprsim.job.derived import mirrored_step
 
 #: The tier of all copies in hosts' memory, a server's own one and those that it keeps for peers.
 MEMORY = "memory"
@@ -57,7 +58,8 @@ class InMemory(Policy):
     the job back to the end of the last full step, and some before it. `behind`: how many steps
     before the last full one it returns to: 1 while the copy of a step travels during the next one
     (Gemini's wasted time, `t_ckpt + 1/(2f) + t_rtvl` with `t_ckpt = 1/f`, less the retrieval).
-    `stall`: what mirroring stops each step for, as measured; 0 where it hides in idle network time.
+    `stall`: what mirroring stops each step for, 0 where it hides in idle time; by default a
+    server's part of the step's bytes over `cluster.memory_bandwidth`.
     `retrieval`: measured time to fetch lost shards from peers, else it follows from the shards and
     the cards. `interval`: saves to the remote store, in the background and from memory, for what
     memory can't answer; longer than the job means none.
@@ -65,14 +67,15 @@ class InMemory(Policy):
 
     iteration_s: PositiveSeconds = Field(alias="iteration")
     behind: Annotated[int, Field(ge=0)] = 1
-    stall_s: Seconds = Field(0.0, alias="stall")
+    stall_s: Seconds | None = Field(None, alias="stall")
     retrieval_s: Seconds | None = Field(None, alias="retrieval")
     interval_s: GivenInterval = Field(10_800.0, alias="interval")  # 3 h: Gemini's baseline
 
     def mirrored(
         self,
+        context: Context,
         groups: Groups,
-        bytes_per_step: float,
+        bytes_per_step: float | None,
         takeover_s: float = 0.0,
         spares: int | None = None,
         *,
@@ -80,18 +83,22 @@ class InMemory(Policy):
     ) -> Plan:
         """The plan that mirrors steps in these groups; each copy of a step is so many bytes.
 
-        `restarts`: whether processes that are up are started again, too.
+        `bytes_per_step`: None where they are not known. `restarts`: whether processes that are up
+        are started again, too.
         """
+        stall = mirrored_step(context.costs, self.stall_s, bytes_per_step)
+        sent = (groups.copies - 1) * (bytes_per_step or 0.0)
         return Plan(
             recovery="full",
             schedules=every(self.interval_s, Save(blocking=False)),
             recover=memory_answers(groups, takeover_s, restarts=restarts),
             tiers=(Tier(MEMORY, "peers", load_s=self.retrieval_s), REMOTE),
             mirror=Mirror(MEMORY, self.iteration_s, self.behind),
-            slowdown=self.stall_s / self.iteration_s,
-            peer_bytes_per_s=(groups.copies - 1) * bytes_per_step / self.iteration_s,
+            slowdown=stall.value / self.iteration_s,
+            peer_bytes_per_s=sent / self.iteration_s,
             memory_overhead=float(_BUFFERS * groups.copies),
             spares=spares,
+            own_costs=(stall,),
         )
 
 
@@ -100,8 +107,9 @@ class PeerMemory(InMemory):
 
     Each step, the whole checkpoint is copied into the memory of the `copies` servers of a group,
     the shard's own one among them: (copies - 1) checkpoints cross the servers' cards in each
-    `iteration`. They are cut in pieces and placed where the network is idle, so training slows only
-    where cards are full; without `[model]` or `nic` they cost nothing but `stall`. Recovery is
+    `iteration`. They are cut in pieces and placed where the network is idle, so that they slow
+    training only where cards are full; without `[model]` or `nic` nothing but `stall` does.
+    Recovery is
     exact: everyone returns to the same step, and lost shards come from a peer, as long as every
     group has a member whose memory survives; `closed_form.redundancy.group_survival` is that chance
     when k servers fail at once. A failure of the cluster, or of a whole group, falls back to the
@@ -133,5 +141,5 @@ class PeerMemory(InMemory):
                 "each copy of a shard needs the memory of a server of its own"
             )
         model = context.costs.model
-        whole = 0.0 if model is None else model.checkpoint_bytes
-        return self.mirrored(Groups(context.servers, self.copies), whole)
+        whole = None if model is None else model.checkpoint_bytes
+        return self.mirrored(context, Groups(context.servers, self.copies), whole)

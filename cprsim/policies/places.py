@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from cprsim.basics.schema import Part, Rate, Seconds, Section
 from cprsim.contract import Context, Interval, Save, Tier
+from cprsim.job.derived import OwnCost, snapshot
 from cprsim.job.tiers import Medium
 
 _MEDIA: dict[str, Medium] = {"local": "host", "peer": "peers", "remote": "store"}
@@ -22,7 +23,8 @@ class Place(Section):
     `save`, `load`: what one takes, measured. `write`, `read`: in place of that, what one node does
     at most; without either, the remote tier costs what the scenario says, and the peers' memory
     what the network cards allow. `blocking`: whether training waits for a save. `snapshot`: what a
-    save that doesn't block holds training up for. `differential`: share of the bytes that a
+    save that doesn't block holds training up for; a server's part of the bytes over
+    `cluster.memory_bandwidth` if not given. `differential`: share of the bytes that a
     difference writes. `base_every`: each save of that number is whole, where differences are saved.
     """
 
@@ -62,7 +64,19 @@ class Peers(Place):
     copies: Annotated[int, Field(ge=2)] = 2
 
 
-def tier_of(name: str, place: Place, context: Context) -> Tier:
+def snapshot_of(name: str, place: Place, context: Context) -> OwnCost | None:
+    """Return what a save to that tier stalls training for; None where training waits for saves.
+
+    On average over the saves from one base to the next.
+    """
+    if place.blocking:
+        return None
+    later = 1.0 if place.differential is None else place.differential
+    share = (1.0 + (place.links - 1) * later) / place.links
+    return snapshot(context.costs, place.snapshot_s, share, f"{name}.snapshot")
+
+
+def tier_of(name: str, place: Place, context: Context, snapshot_s: float) -> Tier:
     """The tier of that name; its costs must be known."""
     costs = context.costs
     for measured, rate in (("save", "write"), ("load", "read")):
@@ -87,7 +101,7 @@ def tier_of(name: str, place: Place, context: Context) -> Tier:
         place.load_s,
         place.write,
         place.read,
-        place.snapshot_s or 0.0,
+        snapshot_s,
     )
 
 

@@ -17,6 +17,7 @@ from cprsim.contract import (
     Tracking,
     every,
 )
+from cprsim.job.derived import OwnCost, tracked_rows
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.lost import LostShare
 from cprsim.rows.model import RowModel
@@ -43,7 +44,8 @@ class PrioritySaving(Cpr):
     own rows, and what its tracker knew is lost with it: so a shard that was set back is as at the
     start. One that was set back within a period is taken to have had that part of a save.
 
-    `slowdown`: share of time that tracking adds to every useful second. With a `fraction` of 1
+    `slowdown`: share of time that tracking adds to every useful second; by default rows looked up a
+    second times what the tracker takes for one, shared among the servers. With a `fraction` of 1
     nothing is tracked: it is CPR-vanilla.
 
     `writes`: share of that which a save really writes, and collects: rows that nobody used since
@@ -58,7 +60,7 @@ class PrioritySaving(Cpr):
 
     tracker: ClassVar[TrackerName]
     fraction: Annotated[float, Field(gt=0, le=1), Part] = 0.125
-    slowdown: Annotated[float, Field(ge=0)] = 0.0
+    slowdown: Annotated[float, Field(ge=0, examples=[0.005])] | None = None
     writes: Annotated[float, Field(gt=0, le=1, examples=[0.6])] = 1.0
     select_s: Seconds = Field(0.0, alias="select")
     merge_after: Annotated[int, Field(ge=1, le=MOST_APPENDED, examples=[24])] | None = None
@@ -77,9 +79,11 @@ class PrioritySaving(Cpr):
         """So many of these batches it looks at as one."""
         return 1
 
-    @property
-    def _portion_and_slowdown(self) -> tuple[float, float]:
-        return self.fraction, 0.0 if self.fraction == 1 else self.slowdown
+    def _tracking(self, context: Context) -> OwnCost:
+        return tracked_rows(context.costs, self.slowdown, self.tracker, "slowdown")
+
+    def _portion_and_slowdown(self, context: Context) -> tuple[float, float]:
+        return self.fraction, 0.0 if self.fraction == 1 else self._tracking(context).value
 
     @property
     def _writes_and_besides(self) -> tuple[float, float]:
@@ -97,6 +101,7 @@ class PrioritySaving(Cpr):
         lost = self._lost(context, rows, context.samples, interval_s)
         unsaved_s = (0.0,) if lost is None else tuple((lost.after * interval_s).tolist())
         left = None if lost is None else lost.left
+        observed = self._tracking(context)
         plan = replace(
             plan,
             schedules=every(
@@ -109,8 +114,9 @@ class PrioritySaving(Cpr):
                 ),
             ),
             tracking=Tracking(self.tracker, self.fraction, self._subsample, left),
-            slowdown=self.slowdown,
+            slowdown=observed.value,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
+            own_costs=(observed,),
         )
         return plan if self.merge_after is None else _appended(plan, context, self.merge_after)
 

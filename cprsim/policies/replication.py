@@ -23,10 +23,13 @@ from cprsim.contract import (
     whole_numbers,
 )
 from cprsim.job.costs import time_of_throughput
+from cprsim.job.derived import applied_again, published
 from cprsim.policies.full import checkpoint_interval_s
 
 #: Where a lost server's shards are copied from.
 COPIES = Tier("copies", "peers")
+#: Until the copies serve: about 1 s (Li et al., OSDI 2014).
+_TAKEOVER_S = 1.0
 #: Of a shard, that a search tries.
 _MOST_COPIES = 4
 
@@ -65,22 +68,25 @@ class Replication(Policy):
     Each update is pushed to one server and goes on from copy to copy before it is acknowledged, so
     none is lost while a copy is left. That is `copies - 1` times the pushed bytes between servers,
     divided by `aggregation`: the first server adds up the updates of so many workers before it
-    sends them on (replication after aggregation). Where `job.network` is given, this slows training
-    once a card is full. `slowdown`: a measured share of time besides, such as the wait for
-    acknowledgements.
+    sends them on (replication after aggregation). This slows training once a card is full. Each
+    copy applies these updates, too: by default `slowdown` is the share of the servers' time that
+    reading and writing so many more entries and their optimizer state takes of
+    `cluster.memory_bandwidth`, or ECRec's measured 2.6 % for each copy where nothing says how many
+    bytes are pushed. Waits for acknowledgements are not in it.
 
     Memory: `copies - 1` times the rows.
 
     After a failure the copies serve once they have taken over, `takeover` after it was noticed (the
-    paper: about 1 s; 0 by default), and the lost server's shards are copied to its replacement
+    paper: about 1 s, the default), and the lost server's shards are copied to its replacement
     while training goes on. Meanwhile the next server on the ring serves in its place: `degraded` is
     the share of the throughput that this takes, by default what the cards say where `job.network`
     is given, and else nothing. `interval`: rare checkpoints for the case that all copies of a shard
     go; none by default. `"optimal"` weighs them against all failures, not these rare ones alone.
 
     `copies`: servers that hold each shard. `aggregation`: workers whose updates are sent on as one.
-    `takeover`: from noticing a failure until the copies serve. `degraded`: the share of the
-    throughput that is lost until the replacement is filled.
+    `takeover`: from noticing a failure until the copies serve. `slowdown`: share of time that
+    updating the copies adds to every useful second. `degraded`: the share of the throughput that is
+    lost until the replacement is filled.
 
     With one copy nothing serves in the place of a lost server: full recovery, but that lost
     trainers are waited for.
@@ -89,9 +95,9 @@ class Replication(Policy):
     system: Literal["replication"]
     copies: Annotated[int, Field(ge=1)] = 2
     aggregation: Annotated[int, Field(ge=1)] = 1
-    takeover_s: Seconds = Field(0.0, alias="takeover")
+    takeover_s: Seconds = Field(_TAKEOVER_S, alias="takeover")
     interval: Interval | None = None
-    slowdown: Annotated[float, Field(ge=0)] = 0.0
+    slowdown: Annotated[float, Field(ge=0, examples=[0.02])] | None = None
     degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1]), Part] | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
@@ -116,25 +122,30 @@ class Replication(Policy):
         interval_s = math.inf
         if self.interval is not None:
             interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
-        sent_on = (self.copies - 1) / self.aggregation * context.pushed_bytes_per_s
+        times = (self.copies - 1) / self.aggregation
+        sent_on = times * context.pushed_bytes_per_s
+        updated = applied_again(context.costs, self.slowdown, times, "slowdown")
+        in_time = self._degraded(context, updated.value, sent_on)
         return Plan(
             recovery="replica",
             schedules=every(interval_s),
-            recover=any_copy_serves(
-                context.servers, self.copies, self.takeover_s, self._degraded(context, sent_on)
-            ),
-            slowdown=self.slowdown,
+            recover=any_copy_serves(context.servers, self.copies, self.takeover_s, in_time),
+            slowdown=updated.value,
             tiers=(COPIES, REMOTE),
             redundancy=Redundancy(COPIES.name, 1, self.copies - 1),
             peer_bytes_per_s=sent_on,
             memory_overhead=float(self.copies - 1),
+            own_costs=(
+                updated,
+                published("takeover", self.takeover_s, _TAKEOVER_S, "Li et al., OSDI 2014"),
+            ),
         )
 
-    def _degraded(self, context: Context, sent_on: float) -> tuple[float, ...]:
+    def _degraded(self, context: Context, slowdown: float, sent_on: float) -> tuple[float, ...]:
         """Share of time by how many servers in a row are down."""
         if self.degraded is not None:
             return (0.0, *[time_of_throughput(self.degraded)] * (self.copies - 1))
         return tuple(
-            context.costs.slower_beside(self.slowdown, sent_on, 1.0 + away)
+            context.costs.slower_beside(slowdown, sent_on, 1.0 + away)
             for away in range(self.copies)
         )

@@ -24,7 +24,7 @@ from cprsim.contract import (
 from cprsim.contract.failure_kinds import kinds
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import checkpoint_interval_s
-from cprsim.policies.places import Peers, Place, chain_of, mean_save_of_chain, tier_of
+from cprsim.policies.places import Peers, Place, chain_of, mean_save_of_chain, snapshot_of, tier_of
 
 
 def nearest_survivor(tiers: tuple[str, ...], groups: Groups) -> Answers:
@@ -59,8 +59,8 @@ class Tiered(Policy):
     failures that return to that tier; in all, sum_l sqrt(2 lambda_l C_l) to first order. A nearer
     tier that comes out rarer than a further one has no saves of its own.
 
-    Measured: nothing by default; all costs are the scenario's. Assumed: a base every 10 saves
-    where differences are saved.
+    Measured: nothing by default; all costs are the scenario's. Derived: what a save in the
+    background stalls training for. Assumed: a base every 10 saves where differences are saved.
     """
 
     system: Literal["tiered"]
@@ -120,7 +120,10 @@ class Tiered(Policy):
             )
         rule = nearest_survivor(tuple(self.places), Groups(context.servers, copies))
         places = self.places.items()
-        tiers = tuple(tier_of(name, place, context) for name, place in places)
+        stalls = {name: snapshot_of(name, place, context) for name, place in places}
+        own_costs = tuple(each for each in stalls.values() if each is not None)
+        stalled_s = {name: 0.0 if each is None else each.value for name, each in stalls.items()}
+        tiers = tuple(tier_of(name, place, context, stalled_s[name]) for name, place in places)
         chains = tuple(tuple(chain_of(name, place)) for name, place in places)
         schedules = []
         for tier, (name, place), chain in zip(tiers, places, chains, strict=True):
@@ -133,7 +136,13 @@ class Tiered(Policy):
         memory = float((self.local is not None) + (copies if self.peer else 0) + staged)
         sequence = None if len(chains) == len(chains[0]) == 1 else Chains(chains)
         return Plan(
-            "full", tuple(schedules), rule, tiers, sequence=sequence, memory_overhead=memory
+            "full",
+            tuple(schedules),
+            rule,
+            tiers,
+            sequence=sequence,
+            memory_overhead=memory,
+            own_costs=own_costs,
         )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import PositiveSeconds, Seconds
+from cprsim.basics.units import format_bytes
 from cprsim.contract import (
     REMOTE,
     Answers,
@@ -22,6 +23,7 @@ from cprsim.contract import (
     Tier,
     whole_numbers,
 )
+from cprsim.job.derived import OwnCost
 from cprsim.policies.full import checkpoint_interval_s
 
 #: The servers of other groups that hold the same rows, as they were when all last averaged.
@@ -87,7 +89,8 @@ class TwinGroups(Policy):
                 f"groups = {self.groups} doesn't divide the {context.servers} parameter servers; "
                 "each group holds all tables on as many servers"
             )
-        sync_s = self._averaging_s(context)
+        sync = self._averaging(context)
+        sync_s = sync.value
         twins = Tier(TWINS, "peers", save_s=0.0, snapshot_s=sync_s, live=True)
         averaging = Save(TWINS, blocking=False, writes=2.0 * (self.groups - 1))
         interval_s = math.inf
@@ -109,11 +112,12 @@ class TwinGroups(Policy):
             rule,
             tiers=(twins, REMOTE),
             memory_overhead=float(self.groups - 1),
+            own_costs=(sync,),
         )
 
-    def _averaging_s(self, context: Context) -> float:
+    def _averaging(self, context: Context) -> OwnCost:
         if self.sync_s is not None:
-            return self.sync_s
+            return OwnCost("sync", self.sync_s, "s", "given")
         costs = context.costs
         if costs.model is None or costs.cluster.nic is None:
             raise ValueError(
@@ -121,4 +125,6 @@ class TwinGroups(Policy):
                 'those, or the measured sync = "2 s"'
             )
         shard = costs.model.shard_bytes * self.groups / context.servers
-        return 2 * (self.groups - 1) / self.groups * shard / costs.cluster.nic
+        sent = 2 * (self.groups - 1) / self.groups * shard
+        follows = f"{format_bytes(sent)} a server over its card"
+        return OwnCost("sync", sent / costs.cluster.nic, "s", "derived", follows)

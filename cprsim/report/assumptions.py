@@ -87,6 +87,10 @@ def _derived(scenario: Scenario, plans: Mapping[str, Plan]) -> Iterator[Assumpti
         if plan.note is not None:
             note += f"; {plan.note}"
         yield Assumption(f"{name}: saves every", format_duration(plan.interval_s), "planned", note)
+        for own in plan.own_costs:
+            if own.basis != "given":  # those are among what the scenario gives
+                key, _, value = own.text.partition(" = ")
+                yield Assumption(f"{name}: {key}", value, own.basis, own.follows)
 
 
 def _costs(scenario: Scenario) -> Iterator[tuple[str, bool, Callable[[], float]]]:

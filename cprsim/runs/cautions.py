@@ -1,5 +1,6 @@
 """What numbers of a run or an answer rest on, where that is less than they look like."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ def of_run(result: "Result") -> Iterator[str]:
     """Of the numbers of a run; a sentence each."""
     yield from of_log(result.scenario)
     yield from _of_memory(result)
+    yield from of_costs(result.scenario)
     # All policies have the same timelines; who takes longer meets more of them.
     met = round(result.count * max(result.kept.means(name)["failures"] for name in result.plans))
     if result.count > 1 and met < LEAST_MET and _can_fail(result.scenario):
@@ -52,6 +54,28 @@ def of_log(scenario: Scenario) -> Iterator[str]:
         yield (
             f"Its last failure is {format_duration(replayed.ends_s)} after its start, and the job "
             f"trains for {format_duration(useful_s)}: after it nothing fails."
+        )
+
+
+def of_costs(scenario: Scenario) -> Iterator[str]:
+    """Yield a sentence for each cost of failures that the scenario does not give, nor as 0."""
+    costs, job, cluster = scenario.costs, scenario.job, scenario.cluster
+    if math.isfinite(scenario.failure_model.mtbf_s):
+        if "reschedule" not in costs.model_fields_set:
+            yield (
+                "costs.reschedule is not given: failed nodes are replaced at once. Set it, e.g. "
+                'reschedule = "12 min".'
+            )
+        if "detect_s" not in costs.model_fields_set:
+            yield (
+                "costs.detect is not given: failures are noticed at once. Set it, e.g. "
+                'detect = "30 s".'
+            )
+    derived = scenario.model is not None and costs.save_s is None
+    if cluster.nic is None and (derived or job.network is not None):
+        yield (
+            "cluster.nic is not given: network cards limit nothing, neither saves and loads nor "
+            'copies between servers. Set it, e.g. nic = "25 Gbit/s".'
         )
 
 

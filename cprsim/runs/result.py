@@ -246,7 +246,8 @@ class Result:
 
     def _more(self, name: str) -> dict[str, Any]:
         """What one run says of a policy, and a fleet doesn't."""
-        more: dict[str, Any] = {"engine": self.engines[name]}
+        costs = self.plans[name].costs_document()
+        more: dict[str, Any] = {"engine": self.engines[name], "costs": costs}
         if self.plans[name].note is not None:
             more["note"] = self.plans[name].note
         if self.auc_drops:

@@ -33,6 +33,8 @@ _OF_PARITIES = {
     **dict.fromkeys(("resume", "rebuild_fixed"), "0 s"),
     **dict.fromkeys(("rebuild_read", "rebuild_write"), "1000 PB/s"),
 }
+#: What `replication` charges for the same; the trainer's copies take over at once.
+_OF_COPIES = {"slowdown": 0.0, "takeover": "0 s"}
 
 
 def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
@@ -170,7 +172,8 @@ def _resolved(
     save = plan.schedules[0].save
     interval = format_exact(period * calibration.step_s / save.portion, SECONDS)
     if plan.redundancy is not None:  # the measured step has what copies and parities take
-        kept = _coded(policy, plan.redundancy) if plan.recovery == "parity" else policy
+        coded = plan.recovery == "parity"
+        kept = _coded(policy, plan.redundancy) if coded else {**policy, **_OF_COPIES}
         return {**kept, "interval": interval, "degraded": 0.0}
     if not save.blocking:
         stall = format_exact(calibration.stall_s, SECONDS)
