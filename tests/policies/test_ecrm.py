@@ -100,20 +100,6 @@ def planned(policy: dict[str, Any], model: dict[str, Any] | None = None, **table
     return Scenario(**(mapping | tables | ({} if model is None else {"model": model})))
 
 
-@pytest.mark.parametrize(
-    ("embedding", "share"),
-    [
-        ("110 GB", 0.182),  # the law isn't known below 220 GB on 5 servers
-        ("220 GB", 0.182),
-        ("440 GB", 0.182 + 0.048 / 2),
-        ("1760 GB", 0.182 + 0.048 * 7 / 8),
-    ],
-)
-def test_training_slows_with_the_size_of_a_shard(embedding: str, share: float) -> None:
-    plan = planned({"parity": 4}, {"embedding": embedding}).plan("p")
-    assert plan.slowdown == pytest.approx(share)
-
-
 def test_shares_that_were_measured_win() -> None:
     measured = {"coding": 0.01, "commit": 0.02, "replication": 0.04}
     assert planned(measured).plan("p").slowdown == 0.07
@@ -234,6 +220,7 @@ def test_refuses_what_makes_no_sense(policy: dict[str, Any], message: str) -> No
 # --- Switched off, it is a simpler policy --------------------------------------------------------
 
 BARE = {"system": "ecrm", "two_phase_commit": False, "nn_replication": False}
+FREE_COPIES = {"system": "replication", "slowdown": 0.0, "takeover": "0 s"}
 MIRRORED = BARE | {"parity": 1, "coding": 0.0, "resume": "0 s", "degraded": 0.0}
 
 
@@ -242,8 +229,8 @@ MIRRORED = BARE | {"parity": 1, "coding": 0.0, "resume": "0 s", "degraded": 0.0}
     [
         (BARE | {"parity": 0, "interval": "2 h"}, {"system": "full", "interval": "2 h"}),
         (BARE | {"parity": 0, "interval": "optimal"}, {"system": "full"}),
-        (MIRRORED, {"system": "replication"}),
-        (MIRRORED | {"interval": "2 h"}, {"system": "replication", "interval": "2 h"}),
+        (MIRRORED, FREE_COPIES),
+        (MIRRORED | {"interval": "2 h"}, FREE_COPIES | {"interval": "2 h"}),
     ],
 )
 @pytest.mark.parametrize("failures", [{"mean": "5 h"}, {"mean": "60 h", "per": "node"}])

@@ -169,11 +169,11 @@ def test_numbers_of_a_plan(tmp_path):
 
 def test_copies_that_fill_the_cards_slow_training(tmp_path):
     # 10 GB of each server in 5 s through 1 GB/s; in 20 s there is room for 0.5 GB/s of training.
-    full = scenario(tmp_path, "2e9,0\n", {"iteration": "5 s"}, **_LINKS)
+    full = scenario(tmp_path, "2e9,0\n", {"iteration": "5 s", "stall": "0 s"}, **_LINKS)
     assert play(full, "p", 0, 0).slowdown == pytest.approx(1000.0, rel=1e-12)
     links = _LINKS | {"job": {"useful_time": "1000 s", "network": "4 GB/s"}}
     links["cluster"] = {"parameter_servers": 8, "trainers": 8, "nic": "8 Gbit/s"}
-    idle = scenario(tmp_path, "2e9,0\n", {"iteration": "20 s"}, **links)
+    idle = scenario(tmp_path, "2e9,0\n", {"iteration": "20 s", "stall": "0 s"}, **links)
     assert play(idle, "p", 0, 0).slowdown == 0.0
 
 
@@ -247,10 +247,11 @@ def test_answers():
 @pytest.mark.parametrize("conditions", ["exponential", "slow recovery", "shared links"])
 def test_one_copy_is_async_with_the_same_remote_interval(conditions):
     tables = PolicyConformance.conditions[conditions]
+    steps = {"iteration": "9 s", "stall": "0 s", "interval": "50 min"}
     policies = {
-        "async": {"system": "async", "interval": "50 min"},
-        "one": {"system": "peer-memory", "copies": 1, "iteration": "9 s", "interval": "50 min"},
-        "two": {"system": "peer-memory", "copies": 2, "iteration": "9 s", "interval": "50 min"},
+        "async": {"system": "async", "snapshot": "0 s", "interval": "50 min"},
+        "one": {"system": "peer-memory", "copies": 1} | steps,
+        "two": {"system": "peer-memory", "copies": 2} | steps,
     }
     job = cprsim.Scenario(**tables | {"policies": policies})
     runs = simulate(job, list(policies), range(10), 5)

@@ -48,7 +48,7 @@ def scenario(policy: dict[str, Any], **tables: Any) -> cprsim.Scenario:
         "cluster": {"parameter_servers": 3, "trainers": 4, "nic": "4 GB/s"},
         "storage": {"write": "100 GB/s", "read": "100 GB/s"},
         "failures": {"exactly": 0},
-        "policies": {"p": {"system": "replication"} | policy},
+        "policies": {"p": {"system": "replication", "slowdown": 0.0} | policy},
     }
     return cprsim.Scenario(**(mapping | tables))
 
@@ -103,7 +103,7 @@ def test_copying_shares_the_cards_with_training(tmp_path: Path) -> None:
     """
     log = tmp_path / "log.csv"
     log.write_text("time_s,node\n10,0\n")
-    run = play(scenario({}, failures={"trace": str(log)}), "p", 0, 0)
+    run = play(scenario({"takeover": "0 s"}, failures={"trace": str(log)}), "p", 0, 0)
 
     assert run.slowdown == pytest.approx(2.5, rel=1e-12)
     assert run.wall == pytest.approx(102.5, rel=1e-12)
@@ -189,7 +189,7 @@ def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
         cluster={"parameter_servers": 8, "trainers": 1, "spares": spares},
         costs={"save": "10 s", "load": "20 s", "reschedule": "50 s", "detect": "2 s"},
         failures={"trace": str(log)},
-        policies={"p": {"system": "replication", "takeover": "1 s"} | keys},
+        policies={"p": {"system": "replication", "slowdown": 0.0, "takeover": "1 s"} | keys},
     )
     return play(measured, "p", 0, 0)
 
