@@ -198,7 +198,7 @@ ADDED = {
             ("    corrupt: int = 0\n", "    corrupt: int = 0\n    inspect: float = 0.0\n"),
         ],
         "sim/outside.py": [('"start", "shutdown")', '"start", "shutdown", "inspect")')],
-        "sim/engine.py": [("MODEL_VERSION = 6", "MODEL_VERSION = 7")],
+        "sim/engine.py": [("MODEL_VERSION = 7", "MODEL_VERSION = 8")],
         "analytic/expected.py": [
             (
                 "    shutdown: float = 0.0\n",

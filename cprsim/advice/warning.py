@@ -122,7 +122,7 @@ def _own_costs(each: Found) -> Iterator[str]:
     overhead = each.measures["overhead"].mean
     if own <= _MUCH or own <= _MOST * overhead:
         return
-    keys = _told(each, ("assumed", "derived"))
+    keys = _told(each, ("given", "assumed", "derived"))
     what = f"set what you measured ({keys})" if keys else "see what it costs in docs/systems"
     yield (
         f"{each.name}: {format_percent(own)} of its {format_percent(overhead)} are its own stalls "

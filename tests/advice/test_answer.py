@@ -48,13 +48,15 @@ def test_every_system_is_asked_or_said_why_not(quickstart: Advice) -> None:
 
 def test_what_stands_is_beside_the_best_that_its_system_can_do(quickstart: Advice) -> None:
     found = {each.name: each for each in quickstart.found}
-    given, tuned = found["replication"], found["replication (tuned)"]
+    given, tuned = found["cpr"], found["cpr (tuned)"]
+    assert tuned.measures["overhead"].mean <= given.measures["overhead"].mean
 
-    assert given.settings["copies"] == 2
-    assert tuned.measures["overhead"].mean < given.measures["overhead"].mean
-    # fairness.md (7): nothing lost at 1.17 %, where partial recovery's 1.42 % was recommended.
-    assert given.measures["overhead"].low < 0.0117 < given.measures["overhead"].high + 0.002
-    assert given.loses_nothing
+    # fairness.md (7): nothing lost at 1.17 %, and updating a second copy takes 2.6 % more.
+    copies = found["replication"]
+    overhead = copies.measures["overhead"]
+    assert copies.settings["copies"] == 2
+    assert overhead.low < 0.0117 + 0.026 < overhead.high + 0.002
+    assert copies.loses_nothing
 
 
 def test_means_are_those_that_a_run_gives(quickstart: Advice) -> None:
@@ -295,8 +297,8 @@ def test_a_stall_that_is_most_of_the_cost_is_said_with_what_to_set() -> None:
     advice = cprsim.advise(scenario, systems=["peer-memory", "full"])
     (said,) = (each for each in advice.warnings if each.startswith("peer:"))
 
-    assert "are what it holds training up for itself" in said
-    assert "iteration = 250 ms, stall = 1 s" in said
+    assert "are its own stalls and slowdown" in said
+    assert "stall = 1 s" in said
 
 
 def test_the_closed_form_stands_beside_the_simulation(quickstart: Advice) -> None:

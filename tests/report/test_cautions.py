@@ -14,7 +14,7 @@ from cprsim.runs.cautions import of_log
 JOB: dict[str, Any] = {
     "job": {"useful_time": "10 d"},
     "cluster": {"parameter_servers": 2, "trainers": 1},
-    "costs": {"save": "5 min", "load": "5 min", "reschedule": "5 min"},
+    "costs": {"save": "5 min", "load": "5 min", "reschedule": "5 min", "detect": "0 s"},
     "policies": {"full": {"system": "full"}, "partial": {"system": "partial"}},
 }
 AS_IT_STANDS = (
@@ -81,6 +81,51 @@ def test_a_log_that_outlasts_the_job_has_an_end_that_nobody_meets(tmp_path: Path
     log.write_text("time_s,node\n40000,1\n1000000,2\n")
 
     assert list(of_log(scenario(trace=str(log)))) == [AS_IT_STANDS]
+
+
+RESCHEDULE = (
+    "costs.reschedule is not given: failed nodes are replaced at once. Set it, e.g. "
+    'reschedule = "12 min".'
+)
+DETECT = 'costs.detect is not given: failures are noticed at once. Set it, e.g. detect = "30 s".'
+NIC = (
+    "cluster.nic is not given: network cards limit nothing, neither saves and loads nor copies "
+    'between servers. Set it, e.g. nic = "25 Gbit/s".'
+)
+
+
+@pytest.mark.parametrize(
+    ("costs", "cluster", "missing"),
+    [
+        ({}, {}, [RESCHEDULE, DETECT, NIC]),
+        ({"reschedule": "0 s", "detect": "0 s"}, {"nic": "1 GB/s"}, []),
+        ({"detect": "1 s"}, {"nic": "1 GB/s"}, [RESCHEDULE]),
+        ({"reschedule": "1 s", "save": "1 min", "load": "1 min"}, {}, [DETECT]),
+    ],
+)
+def test_costs_that_are_not_given_are_named(
+    costs: dict[str, str], cluster: dict[str, str], missing: list[str]
+) -> None:
+    job = cprsim.Scenario(
+        **JOB
+        | {
+            "cluster": JOB["cluster"] | cluster,
+            "costs": costs,
+            "model": {"embedding": "1 TB"},
+            "storage": {"write": "1 GB/s", "read": "1 GB/s"},
+            "failures": {"distribution": "exponential", "mean": "2 d"},
+        }
+    )
+    assert told(job, 20) == missing
+    advice = cprsim.advise(job, systems=["full"])
+    assert [each for each in advice.warnings if each in (RESCHEDULE, DETECT, NIC)] == missing
+
+
+def test_a_job_without_failures_needs_no_costs_of_them() -> None:
+    job = cprsim.Scenario(
+        **JOB | {"costs": {"save": "1 s", "load": "1 s"}, "failures": {"exactly": 0}}
+    )
+    assert told(job, 20) == []
 
 
 def test_laws_are_many_histories() -> None:

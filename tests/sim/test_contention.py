@@ -32,7 +32,7 @@ def test_training_moves_at_the_pace_of_the_busiest_server() -> None:
     2/3 of its speed, and the save takes 20 / 2 = 10 s, in which training does 20/3 useful seconds.
     The snapshot is taken at 50 useful seconds, so 10 - 20/3 = 10/3 s come on top.
     """
-    run = ledger({"system": "async", "interval": "50 s"})
+    run = ledger({"system": "async", "interval": "50 s", "snapshot": "0 s"})
 
     assert run.wall == pytest.approx(100 + 10 / 3, rel=1e-12)
     assert run.slowdown == pytest.approx(10 / 3, rel=1e-12)
@@ -41,7 +41,7 @@ def test_training_moves_at_the_pace_of_the_busiest_server() -> None:
 
 def test_a_card_with_room_for_both_slows_nothing() -> None:
     run = ledger(
-        {"system": "async", "interval": "50 s"},
+        {"system": "async", "interval": "50 s", "snapshot": "0 s"},
         storage={"write": "1 GB/s", "read": "100 GB/s"},  # 0.5 GB/s out of each server
     )
 
@@ -73,7 +73,7 @@ def test_a_given_slowdown_counts_where_the_network_does_not() -> None:
 
 
 def test_a_measured_save_slows_no_training() -> None:
-    run = ledger({"system": "async", "interval": "50 s"}, costs={"save": "10 s"})
+    run = ledger({"system": "async", "interval": "50 s", "snapshot": "0 s"}, costs={"save": "10 s"})
 
     assert run.wall == 100.0
 

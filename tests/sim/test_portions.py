@@ -25,7 +25,7 @@ def scenario(policies: dict, costs: dict | None = None, **failures) -> cprsim.Sc
 
 
 def mfu(**keys) -> dict:
-    return {"system": "cpr-mfu", "interval": "20 h", **keys}
+    return {"system": "cpr-mfu", "interval": "20 h", "slowdown": 0.0, **keys}
 
 
 # What is lost

@@ -6,6 +6,8 @@ import cprsim
 from cprsim.contract.ledger import Ledger
 from cprsim.sim.engine import play
 
+FREE_COPIES = {"system": "replication", "copies": 2, "slowdown": 0.0, "takeover": "0 s"}
+
 
 def ledger(folder: Path, strikes: str, policy: dict, spares: int = 0, **tables: dict) -> Ledger:
     """1,000 s on 8 servers; reschedule 50 s, load 20 s, saves of 1 s; `strikes`: lines of a log."""
@@ -34,9 +36,7 @@ def test_a_restart_waits_for_the_nodes_that_were_waited_for_already(tmp_path: Pa
     # Servers 0 and 2 fail at 100 and are there at 150, too many for the one spare. Server 1 fails
     # at 110: shards 0 and 1 have lost both copies. The spare takes its place, the others are
     # waited for until 150.
-    run = ledger(
-        tmp_path, "100,0\n100,2\n110,1\n", {"system": "replication", "copies": 2}, spares=1
-    )
+    run = ledger(tmp_path, "100,0\n100,2\n110,1\n", FREE_COPIES, spares=1)
 
     assert run.lost == 110.0
     assert run.reschedule == 40.0
@@ -46,7 +46,7 @@ def test_a_restart_waits_for_the_nodes_that_were_waited_for_already(tmp_path: Pa
 def test_a_measured_load_fills_a_replica_too(tmp_path: Path) -> None:
     # Server 0 serves again at 170. At 155 it does not yet, and server 1 takes shard 0 with it.
     model = {"preset": "criteo-kaggle"}
-    run = ledger(tmp_path, "100,0\n155,1\n", {"system": "replication"}, model=model)
+    run = ledger(tmp_path, "100,0\n155,1\n", FREE_COPIES, model=model)
 
     assert run.lost == 155.0
 
@@ -55,8 +55,6 @@ def test_the_deepest_rollback_of_a_recovery_decides_what_is_loaded(tmp_path: Pat
     # Servers 0 and 1 fail together: the job rolls back. Server 5 fails while loading: by itself it
     # would be copied, but everything has still to be loaded.
     costs = {"save": "1 s", "load_full": "100 s", "load_partial": "20 s", "reschedule": "50 s"}
-    run = ledger(
-        tmp_path, "100,0\n100,1\n160,5\n", {"system": "replication", "copies": 2}, costs=costs
-    )
+    run = ledger(tmp_path, "100,0\n100,1\n160,5\n", FREE_COPIES, costs=costs)
 
     assert run.load == 10.0 + 100.0
