@@ -28,9 +28,7 @@ class Cluster(Section):
 
     `trainers`: nodes that compute; 0 where they are none of this cluster's. `parameter_servers`:
     nodes that hold the embedding rows, each a shard. `nic`: bandwidth of the network card of each
-    node, each way, B/s; without it the network is no limit. `memory_bandwidth`: bytes per second
-    that one process copies in a server's memory, of which what snapshots, copies and parities take
-    follows; 15 GB/s if not given.
+    node, each way, B/s; without it the network is no limit.
     `spares`: nodes held ready; a failed node is replaced by one without waiting, as long as there
     are any. A spare that was used is made good when its own rescheduling delay is over.
     `holds_nodes`: a restart of the whole job keeps the nodes that are up, where it gives them back
@@ -40,14 +38,14 @@ class Cluster(Section):
 
     `memory`: memory of each parameter server, B; without it memory is no limit. A policy that needs
     more is never recommended. `trainer_memory`: memory of each trainer for the dense part, B;
-    without it trainers' memory is no limit. `memory_bandwidth`: rate at which a host copies its
-    memory, B/s, from which the time of a snapshot follows.
+    without it trainers' memory is no limit. `memory_bandwidth`: rate at which one
+    process copies memory of a host, B/s, from which the time of snapshots, copies and parities
+    follows; 15 GB/s if not given.
     """
 
     trainers: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     parameter_servers: Annotated[int, Field(ge=1, le=1_000_000)]
     nic: Rate | None = None
-    memory_bandwidth: Annotated[Rate, Field(examples=["15 GB/s"])] | None = None
     spares: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     holds_nodes: bool = False
     updates: Annotated[ByServer, Field(examples=[[3, 1, 1, 1]])] | None = None
