@@ -9,6 +9,7 @@ import pandas as pd
 
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
+from cprsim.advice.round_numbers import inner
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.schema import nearest
 from cprsim.contract import Plan
@@ -87,10 +88,25 @@ class Found:
         return trainer_need(self.plan)
 
     @property
+    def label(self) -> str:
+        """Its name without what says that its settings were searched."""
+        return self.name.removesuffix(" (tuned)")
+
+    @property
+    def slowest_s(self) -> float:
+        """Useful seconds from save to save of the farthest tier; 0 where none is made."""
+        return self.plan.schedules[-1].interval_s if self.plan.schedules else 0.0
+
+    @property
     def saves_every_s(self) -> float:
         """Useful seconds from save to save of the nearest tier; infinite where none is made."""
         interval_s = self.plan.interval_s
         return math.inf if self.settings.get("interval") == "never" else interval_s
+
+    def as_good(self, key: str) -> tuple[float, float]:
+        """The ends of the durations of a setting that are as good, s: round ones, if there are."""
+        low_s, high_s = self.candidate.ranges.get(key, (0.0, 0.0))
+        return inner(low_s, high_s) or (high_s, high_s)
 
     @property
     def loses_nothing(self) -> bool:
@@ -120,6 +136,7 @@ class Found:
             "why": self.why,
             "origin": self.candidate.origin,
             "tuned": self.candidate.tuned,
+            "ranges_s": {key: list(ends) for key, ends in self.candidate.ranges.items()},
             "replications": self.replications,
             "source": "simulated",
             "policy": self.candidate.policy.mapping(),
@@ -133,7 +150,8 @@ class Advice:
     `scenario`: the job, or the example of a fleet. `found`: all candidates, the least first, and
     those that break a bound after the others. `refused`: who couldn't be asked. `certificate`: its
     candidates are the numbers of `found`. `decision`: CPR's own, by its equations alone; None where
-    they have none. `warnings`: where a number of it may mislead.
+    they have none. `warnings`: where a number of it may mislead. `allowing`: the second answer,
+    which may lose some learning, where the question says nothing of that.
     """
 
     scenario: Scenario
@@ -145,6 +163,7 @@ class Advice:
     decision: Decision | None
     apart: Mapping[str, Mean]
     warnings: tuple[str, ...]
+    allowing: "Advice | None" = None
 
     @property
     def of_fleet(self) -> bool:
@@ -266,6 +285,7 @@ class Advice:
                 "max_memory": finite(self.aim.max_memory),
                 "max_spares": finite(self.aim.max_spares),
                 "deployable": self.aim.deployable,
+                "max_interval_s": finite(self.aim.max_interval_s),
             },
             "confidence": self.aim.confidence,
             "within": self.aim.within,
@@ -281,6 +301,16 @@ class Advice:
             ],
             "warnings": list(self.warnings),
             "closed_form": None if self.decision is None else self.decision.document(),
+            "allowing": None if self.allowing is None else self.allowing.brief(),
+        }
+
+    def brief(self) -> dict[str, Any]:
+        """The limits, the verdict and the best as one JSON document."""
+        return {
+            **{f"max_{each.measure}": each.most for each in self.aim.bounds},
+            "verdict": self.verdict,
+            "best": None if self.best is None else self.best.document(),
+            "tied": [each.name for each in self.tied],
         }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cprsim.advice.advice import Advice
-from cprsim.advice.aims import aim_of
+from cprsim.advice.aims import MAX_INTERVAL, aim_of
 from cprsim.advice.asking import Asking, AskingFleet, Tell
 from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.search import Leading
@@ -28,6 +28,7 @@ def advise(
     max_memory: float | None = None,
     max_spares: int | None = None,
     deployable: bool = False,
+    max_interval: str | float | None = MAX_INTERVAL,
     systems: Sequence[str] | None = None,
     sure: float = 0.95,
     within: float = 0.001,
@@ -38,9 +39,12 @@ def advise(
 ) -> Advice:
     """Find the best policy for a job among all systems and their settings, and how sure that is.
 
-    Asked are the scenario's policies as they stand, the best settings of each of them, and every
-    other system with the best settings it has. All meet the same failures; settings are searched on
-    others than those that the certificate is of.
+    Candidates are the scenario's policies as they are, each of them with its best settings, and
+    every other system with its best settings. All meet the same failures; settings are searched on
+    other failures than the certificate's.
+
+    Without a limit on lost learning there are two answers: the best policy that loses none, and, as
+    `Advice.allowing`, the best that loses no more than 1 % of the updates.
 
     Parameters
     ----------
@@ -48,29 +52,32 @@ def advise(
         The job; it needs no policies. Or a fleet: systems are asked with the rules and defaults
         that they have, as no setting fits all its jobs, and the objective is its mean over them.
     objective
-        What is to be least: `"time"`, the overhead; `"machine-time"`, with what stands ready;
+        What to minimise: `"time"`, the overhead; `"machine-time"`, with machines kept ready;
         `"cost"`, by the scenario's prices; `"retrained"`, time with every lost update trained
         again.
     max_pls, max_updates_lost, max_learning_lost, max_auc_drop
-        Bounds on means, shares from 0 to 1. Where no bound on lost learning is given and the
-        objective doesn't count it, `target_pls` bounds it.
+        Upper limits on means, shares from 0 to 1.
     max_learning_lost_p95
-        Bound on the 95th percentile over runs of the learning lost.
+        Upper limit on the 95th percentile over runs of the learning lost.
     max_memory
-        Memory that a policy may take, as a share of that of the rows it copies or tracks.
+        Extra memory allowed, as a share of that of the rows.
     max_spares
-        Machines that it may hold ready.
+        Number of spare machines allowed.
     deployable
         Whether only policies are considered that common trainers carry out: loops with checkpoints,
         blocking or in the background (PyTorch's DCP), and loops with this project's hooks, TorchRec
         among them, which can keep healthy shards. Others need a trainer of one's own.
+    max_interval
+        The longest time between saves of everything, `"1 d"` or seconds; None or `"never"` for no
+        limit. Without a limit the optimum is often never to save, as no model knows bad data, bugs,
+        eviction and the publishing of models. Not for fleets.
     systems
-        Those that are asked; all by default.
+        Names of the systems to compare; all by default.
     sure, within
         The certificate: its confidence, and the difference, as a share of the useful time (for
         `"cost"` of what that costs), that doesn't matter.
     target_pls, quality
-        The share of learning lost that is accepted, and how it is counted, as of `decide`.
+        The share of learning that may be lost, and how it is counted, as of `decide`.
     seed
         Of all random streams.
     tell
@@ -106,6 +113,7 @@ def advise(
         quality=quality,
         confidence=sure,
         within=within,
+        max_interval=None if isinstance(scenario, Fleet) else max_interval,
     )
     decision = _decision(example, target_pls, quality)
     if isinstance(scenario, Fleet):

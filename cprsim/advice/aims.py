@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.analytic.expected import expected
-from cprsim.contract import Plan
+from cprsim.basics.units import format_duration, parse_duration
+from cprsim.contract import DurationSpan, Plan, Setting
 from cprsim.contract.memory import memory_fault
 from cprsim.contract.needs import deployment_fault
 from cprsim.errors import UsageError
@@ -27,17 +28,28 @@ MEASURED: Final[Mapping[Objective, str]] = {
     "retrained": "overhead_retrained",
 }
 _LEARNING: Final[Mapping[Quality, str]] = {"pls": "pls", "updates": "updates_lost"}
+#: The measure of lost learning that settings are chosen by.
+LOST: Final = "learning_lost"
+#: Lost learning that the second answer allows where the question says nothing of it.
+ALLOWED: Final = Bound(LOST, 0.01)
+#: The longest time between saves unless the question says another: no model of failures knows
+#: why else a checkpoint is needed, so there is one a day.
+MAX_INTERVAL: Final = "1 d"
+#: Those reasons.
+WHY_SAVE: Final = "bad data, bugs, eviction, publishing"
 
 
 @dataclass(frozen=True)
 class Aim:
-    """What is asked for.
+    """The objective and its constraints.
 
-    `bounds`: on means and percentiles, kept to with confidence; `assumed`: they are the portion of
-    lost samples that is accepted where nothing is said of learning. `max_memory`: as in
-    `Plan.memory_overhead`; `max_spares`: machines that stand ready. `deployable`: only plans that
-    common trainers carry out (see `deployment_fault`). `confidence`: of the verdict;
-    `within`: differences of so much, as a share of the useful time (or of its cost), don't matter.
+    `bounds`: upper limits on means and percentiles, met with confidence. `assumed`: the question
+    says nothing of lost learning: the answer is the best policy that loses none, and `bounds`,
+    `ALLOWED`, is what the second answer may lose. `max_memory`: as in `Plan.memory_overhead`;
+    `max_spares`: machines kept ready. `deployable`: only plans that common trainers carry out (see
+    `deployment_fault`). `max_interval_s`: the longest time between saves of everything.
+    `confidence`: of the verdict; `within`: differences of that much, as a share of the useful time
+    (or of its cost), do not matter.
     """
 
     objective: Objective = "time"
@@ -48,6 +60,7 @@ class Aim:
     deployable: bool = False
     confidence: float = 0.95
     within: float = 0.001
+    max_interval_s: float = math.inf
 
     @property
     def measure(self) -> str:
@@ -60,9 +73,27 @@ class Aim:
         return "the useful time's cost" if self.objective == "cost" else "the useful time"
 
     @property
-    def accepted_pls(self) -> float | None:
-        """The portion of lost samples that bounds it, if any does."""
-        return next((each.most for each in self.bounds if each.measure == "pls"), None)
+    def accepted(self) -> float | None:
+        """The share of learning that may be lost, of samples or updates, if that is bounded."""
+        return next((e.most for e in self.bounds if e.measure in _LEARNING.values()), None)
+
+    def too_rare(self, plan: Plan, useful_s: float) -> str | None:
+        """Return why saves are too far apart, or None."""
+        saves = plan.schedules
+        interval_s = saves[-1].interval_s if saves else math.inf
+        if min(interval_s, useful_s) <= self.max_interval_s * (1 + 1e-9):
+            return None
+        apart = f"saves every {format_duration(interval_s)}" if interval_s < useful_s else "no save"
+        return f"{apart}; the limit is a save every {format_duration(self.max_interval_s)}"
+
+    def limited(self, settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
+        """The settings, with intervals no longer than allowed."""
+        return tuple(
+            _capped(each, self.max_interval_s)
+            if isinstance(each, DurationSpan) and each.key.endswith("interval")
+            else each
+            for each in settings
+        )
 
     def why_not(self, plan: Plan, scenario: Scenario, system: str) -> str | None:
         """Return why a plan takes more than the cluster has or the question allows, or None."""
@@ -125,12 +156,11 @@ def aim_of(
     quality: Quality = "pls",
     confidence: float = 0.95,
     within: float = 0.001,
+    max_interval: str | float | None = MAX_INTERVAL,
 ) -> Aim:
     """The aim that options ask for.
 
-    Where they bound nothing that is lost of learning, and the objective doesn't count it, as much
-    may be lost as `target_pls` accepts, which is else that of the scenario's first CPR policy, or
-    CPR's own, 0.1: without a bound, never to save would be the quickest.
+    Where they bound no loss of learning, and the objective doesn't count it, `ALLOWED` is assumed.
 
     Raises
     ------
@@ -162,19 +192,39 @@ def aim_of(
     if max_auc_drop is not None and scenario.accuracy is not None:
         bounds += tuple(_ranges(scenario.accuracy, given))
     learning = _learning(quality)
-    accepted = accepted_pls(scenario, target_pls)
+    if target_pls is not None and max_pls is None:
+        bounds += (Bound(learning, accepted_pls(scenario, target_pls)),)
     assumed = not bounds and objective != "retrained"
-    if assumed or (target_pls is not None and max_pls is None):
-        bounds += (Bound(learning, accepted),)
     return Aim(
         _objective(objective),
-        bounds,
-        assumed and target_pls is None,
+        (ALLOWED,) if assumed else bounds,
+        assumed,
         math.inf if max_memory is None else max_memory,
         math.inf if max_spares is None else max_spares,
         deployable,
         confidence,
         within,
+        _longest_s(max_interval),
+    )
+
+
+def _longest_s(text: str | float | None) -> float:
+    """Return the longest interval in seconds; infinite for None, `"none"` and `"never"`."""
+    if text is None or text in {"never", "none"}:
+        return math.inf
+    try:
+        seconds = text if isinstance(text, float) else parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f'max_interval: {error}; or "never" for no limit') from None
+    if not seconds > 0:
+        raise UsageError(f"max_interval {text} is out of range: it must be > 0, e.g. 12 h")
+    return seconds
+
+
+def _capped(span: DurationSpan, most_s: float) -> DurationSpan:
+    most_s = min(span.most_s, most_s)
+    return span._replace(
+        least_s=min(span.least_s, most_s), most_s=most_s, start_s=min(span.start_s, most_s)
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.advice import TOLD, Advice, Found, in_order
-from cprsim.advice.aims import Aim
+from cprsim.advice.aims import LOST, Aim
 from cprsim.advice.candidates import Candidate, Refused, asked, chosen
 from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.search import Leading, able, at_target, search
@@ -24,7 +24,8 @@ from cprsim.runs.engines import waits
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums
-from cprsim.selection.certificate import Certificate, PairedSample
+from cprsim.selection.bounds import Bound
+from cprsim.selection.certificate import Certificate, PairedSample, Rival, Standing
 from cprsim.selection.sequential import MOST, certify
 
 #: Told of how far it is: what is done, how much of it, of how much; and what is known, if anything.
@@ -52,21 +53,45 @@ class Asking:
 
     def __init__(self, trials: Trials, tell: Tell, decision: Decision | None) -> None:
         self._trials, self._tell, self._decision = trials, tell, decision
+        self._aim = trials.aim
         self._candidates: list[Candidate] = []
         self._refused: list[Refused] = []
-        self._played: list[list[Trial]] = []
+        self._played: list[dict[int, Trial]] = []
         self._left: Sequence[int] = ()
+        self._barred: list[str | None] = []
         self._advised: Advice | None = None
 
     def answer(self, systems: Sequence[str] | None) -> Advice:
-        """The advice, once all is certain that can be."""
-        aim, mtbf_s = self._trials.aim, self._trials.scenario.failure_model.mtbf_s
+        """The advice, once all is certain that can be.
+
+        Where the question says nothing of lost learning, of the policies that lose none, with a
+        second answer that may lose as much as the bounds allow.
+        """
+        aim, useful_s = self._trials.aim, self._trials.scenario.job.useful_time_s
         self._gather(systems)
         if not self._candidates:
             raise UsageError(_nobody(self._refused))
-        self._played = [[] for _ in self._candidates]
+        self._played = [{} for _ in self._candidates]
+        places = range(len(self._candidates))
+        rare = [aim.too_rare(self._plan(i), useful_s) for i in places]
+        losing = [
+            None if self._trials.loses_nothing(self._policy(i)) else "loses learning"
+            for i in places
+        ]
+        barred = [why or other for why, other in zip(rare, losing, strict=True)]
+        if not aim.assumed or None not in barred:
+            return self._certified(aim, rare)
+        lossless = self._certified(replace(aim, bounds=(Bound(LOST, 0.0),)), barred)
+        if barred == rare:
+            return lossless
+        return replace(lossless, allowing=self._certified(aim, rare))
+
+    def _certified(self, aim: Aim, barred: list[str | None]) -> Advice:
+        """The answer under these bounds; `barred`: why a candidate can't be chosen, or None."""
+        self._aim, self._barred = aim, barred
+        can_fail = self._trials.scenario.failure_model.mtbf_s < math.inf
         certify(
-            lambda places, replications: self._sample(places, replications, mtbf_s < math.inf),
+            lambda places, replications: self._sample(places, replications, can_fail),
             len(self._candidates),
             aim.bounds,
             confidence=aim.confidence,
@@ -75,6 +100,7 @@ class Asking:
             most=self._most,
             go_on=self._may_go_on,
             tell=self._told,
+            known=[False if why else None for why in barred],
         )
         assert self._advised is not None
         return self._advised
@@ -151,17 +177,29 @@ class Asking:
 
     def _sample(self, places: Sequence[int], replications: range, can_fail: bool) -> PairedSample:
         self._left = places
-        found = self._trials.play([self._policy(i) for i in places], replications)
-        for i, each in zip(places, found, strict=True):
-            self._played[i].append(each)
+        new = [i for i in places if replications.start not in self._played[i]]
+        if new:
+            played = self._trials.play([self._policy(i) for i in new], replications)
+            for i, each in zip(new, played, strict=True):
+                self._played[i][replications.start] = each
+        found = [self._played[i][replications.start] for i in places]
         return PairedSample(
             np.array([each.objective for each in found]),
-            np.array([each.bounded for each in found]),
+            np.array([self._bounded(i, each) for i, each in zip(places, found, strict=True)]),
             np.array([each.failures for each in found]),
             can_fail,
             np.array([self._trials.loses_nothing(self._policy(i)) for i in places]),
             np.array([self._unmet(i) for i in places]),
         )
+
+    def _bounded(self, place: int, played: Trial) -> NDArray[np.float64]:
+        """What is bounded of each replication, shape (bounds, replications)."""
+        system = self._candidates[place].system
+        return self._aim.bounded(self._trials.scenario, system, played.measures)
+
+    def _blocks(self, place: int) -> list[Trial]:
+        """What was played of a candidate, in order."""
+        return [each for _, each in sorted(self._played[place].items())]
 
     def _unmet(self, place: int) -> float:
         """What a loss may take back that no replication met, as a share of the useful time."""
@@ -170,7 +208,7 @@ class Asking:
     def _lacks(self, place: int) -> float:
         """What the mean may lack for a loss that none of its replications met, with 95 %."""
         unmet = self._unmet(place)
-        lost = np.concatenate([each.causes["lost"] for each in self._played[place]])
+        lost = np.concatenate([each.causes["lost"] for each in self._blocks(place)])
         is_met = lost.max() - np.median(lost) > unmet / 2  # as every other one takes back
         return 0.0 if is_met else _RULE_OF_THREE / len(lost) * unmet
 
@@ -207,7 +245,7 @@ class Asking:
         place = {i: number for number, i in enumerate(order)}
         advice = Advice(
             trials.scenario,
-            trials.aim,
+            self._aim,
             trials.seed,
             tuple(found[i] for i in order),
             tuple(self._refused),
@@ -220,7 +258,7 @@ class Asking:
 
     def _apart(self, best: int, other: int) -> dict[str, Mean]:
         """By cause, what another takes more than the best, on what both were played on."""
-        both = list(zip(self._played[best], self._played[other], strict=False))
+        both = list(zip(self._blocks(best), self._blocks(other), strict=False))
         apart = {
             cause: np.concatenate([more.causes[cause] - own.causes[cause] for own, more in both])
             for cause in OVERHEAD_CAUSES
@@ -229,7 +267,7 @@ class Asking:
         return {name: Mean.of(values) for name, values in apart.items()}
 
     def _found(self, i: int, certificate: Certificate) -> Found:
-        candidate, played, scenario = self._candidates[i], self._played[i], self._trials.scenario
+        candidate, played, scenario = self._candidates[i], self._blocks(i), self._trials.scenario
         plan = self._plan(i)
         causes = {c: _mean([each.causes[c] for each in played]) for c in OVERHEAD_CAUSES}
         lacks = self._lacks(i)
@@ -240,6 +278,8 @@ class Asking:
         }
         means |= {name: means[name].or_more(lacks) for name in _IN_TIME}
         feasible = certificate.kept[i]
+        bounded = np.concatenate([self._bounded(i, each) for each in played], axis=1)
+        why = None if feasible else self._barred[i] or _why(bounded, self._aim, feasible)
         return Found(
             candidate,
             plan,
@@ -249,10 +289,10 @@ class Asking:
             _mean([each.objective for each in played]).or_more(lacks),
             expected(plan, scenario.context).overhead,
             feasible,
-            None if feasible else _why(played, self._trials.aim, feasible),
+            why,
             sum(len(each.objective) for each in played),
             self._trials.loses_nothing(candidate.policy),
-            _over(played, self._trials.aim),
+            _over(bounded, self._aim),
             _in_sum(played),
             lacks,
         )
@@ -289,9 +329,9 @@ class AskingFleet(Asking):
                 self._refused.append(Refused(candidate.name, candidate.system, why_not))
 
 
-def _over(played: Sequence[Trial], aim: Aim) -> float:
+def _over(bounded: NDArray[np.float64], aim: Aim) -> float:
     """By how much the mean is over the bound that is broken most."""
-    means = np.concatenate([each.bounded for each in played], axis=1).mean(axis=1)
+    means = bounded.mean(axis=1)
     apart = (float(mean) - bound.most_mean for mean, bound in zip(means, aim.bounds, strict=True))
     return max(apart, default=-math.inf)
 
@@ -310,11 +350,11 @@ def _nobody(refused: Sequence[Refused]) -> str:
     return f"nobody can be asked: {told}"
 
 
-def _why(played: Sequence[Trial], aim: Aim, feasible: bool | None) -> str:
+def _why(bounded: NDArray[np.float64], aim: Aim, feasible: bool | None) -> str:
     """Which bounds it breaks, or may."""
     said = []
-    for row, bound in enumerate(aim.bounds):
-        mean = _mean([each.bounded[row] for each in played])
+    for row, bound in zip(bounded, aim.bounds, strict=True):
+        mean = Mean.of(row)
         # Intervals of a certificate, which hold all together, are wider than these.
         if mean.high > bound.most_mean or (feasible is None and mean.mean > 0):
             verb = "is over" if feasible is False else "may be over"
@@ -334,27 +374,40 @@ def _mean(parts: Sequence[NDArray[np.float64]]) -> Mean:
 
 
 def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
-    """With the one that loses and takes least as the best, of those that take the same time."""
+    """With the candidate as the best that loses and takes least, of those that are equal."""
     best = certificate.best
-    same = [each for each in certificate.same if certificate.kept[each]]
-    if best is None or not same:
+    equal = {
+        each.candidate: each
+        for each in certificate.rivals
+        if each.high < certificate.within and certificate.kept[each.candidate]
+    }
+    if best is None or certificate.why is not None or not equal:
         return certificate
 
     def taken(place: int) -> tuple[float, ...]:
         each = found[place]
-        names = ("updates_lost", "machine_overhead")
-        return (*(each.measures[name].mean for name in names), each.plan.memory_overhead)
+        own = each.candidate.origin is not None and not each.candidate.tuned
+        lost, machines = (each.measures[name].mean for name in (LOST, "machine_overhead"))
+        return (lost, each.plan.memory_overhead, not own, machines)
 
-    chosen = min((best, *same), key=taken)
-    renamed = {chosen: best, best: chosen}
-    return replace(
-        certificate,
-        best=chosen,
-        rivals=tuple(
-            replace(each, candidate=renamed.get(each.candidate, each.candidate))
-            for each in certificate.rivals
-        ),
-    )
+    chosen = min((best, *equal), key=taken)
+    return certificate if chosen == best else _with_best(certificate, equal[chosen])
+
+
+def _with_best(certificate: Certificate, chosen: Rival) -> Certificate:
+    """The same certificate beside another candidate, by differences of its intervals."""
+    assert certificate.best is not None
+    ends = (-chosen.margin, -chosen.high, -chosen.low)
+    rivals = [Rival(certificate.best, *ends, "same" if chosen.standing == "same" else "tied")]
+    for each in certificate.rivals:
+        if each is not chosen:
+            low, high = each.low - chosen.high, each.high - chosen.low
+            standing: Standing = "worse" if low > 0 else "tied"
+            if chosen.standing == "same":
+                standing = each.standing
+            rivals.append(Rival(each.candidate, each.margin - chosen.margin, low, high, standing))
+    rivals.sort(key=lambda each: each.margin)
+    return replace(certificate, best=chosen.candidate, rivals=tuple(rivals))
 
 
 def _renumbered(certificate: Certificate, place: dict[int, int]) -> Certificate:

@@ -1,7 +1,7 @@
 """Who is asked: the policies of the scenario as they stand, and every system with its settings."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,13 +20,14 @@ class Candidate:
 
     `origin`: the policy of the scenario that it is, or that its settings were searched of; None
     where the scenario has none of its system, and all but its settings are defaults. `tuned`: its
-    settings were searched.
+    settings were searched. `ranges`: by key, the ends in seconds of the durations that are as good.
     """
 
     name: str
     policy: Policy
     origin: str | None
     tuned: bool
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def system(self) -> str:

@@ -1,15 +1,21 @@
 """How the choice holds where the job is not what it was taken for."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from cprsim.advice.advice import Advice, Found
-from cprsim.advice.candidates import frozen
+from cprsim.advice.candidates import frozen, with_value
 from cprsim.advice.trials import Trial, Trials, Values
 from cprsim.basics.distributions import scaled
-from cprsim.basics.units import format_bytes, format_duration
+from cprsim.basics.units import (
+    SECONDS,
+    format_bytes,
+    format_duration,
+    format_exact,
+    format_percent,
+)
 from cprsim.errors import CprsimError
 from cprsim.runs.mean import Mean
 from cprsim.scenario import Scenario
@@ -35,7 +41,8 @@ class World(NamedTuple):
     bounds; None where nobody does. `loses`: what the choice takes more than the least there, of the
     objective, a share of the useful time, on the same failures; `second_loses`: the second choice.
     Both are not a number where one can't be played there, or first order leaves no hope for it.
-    `keeps`: whether the choice keeps to the bounds there; None where that isn't sure.
+    `keeps`: whether the choice keeps to the bounds there; None where that isn't sure. `takes`: the
+    objective of the choice there.
     """
 
     factor: float
@@ -44,6 +51,7 @@ class World(NamedTuple):
     loses: Mean
     second_loses: Mean
     keeps: bool | None
+    takes: Mean = _UNKNOWN
 
     def holds(self, within: float) -> bool | None:
         """Whether the choice is as good as any there, or nearly; None where that isn't sure."""
@@ -77,6 +85,19 @@ class Grid(NamedTuple):
     worlds: tuple[tuple[World, ...], ...]
 
 
+class Assumption(NamedTuple):
+    """An input of the answer, and the objective of the choice if it costs twice as much.
+
+    `basis`: `"given"` in the scenario, `"derived"` from it, `"assumed"` from other machines, or
+    `"unknown"`.
+    """
+
+    name: str
+    value: str
+    basis: str
+    doubled: Mean
+
+
 @dataclass(frozen=True)
 class Robustness:
     """The choice and the next, with the settings that they have, where the job is another.
@@ -91,6 +112,7 @@ class Robustness:
     grid: Grid | None
     systems: Mapping[str, str] = field(default_factory=dict)
     base: str = "the useful time"
+    assumptions: tuple[Assumption, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -100,6 +122,7 @@ class Robustness:
                     **world._asdict(),
                     "loses": world.loses.document(),
                     "second_loses": world.second_loses.document(),
+                    "takes": world.takes.document(),
                     "holds": world.holds(self.within),
                 }
                 for world in lever.worlds
@@ -141,6 +164,7 @@ def robustness(advice: Advice) -> Robustness | None:
         None if across is None or down is None else elsewhere.grid(across, down),
         {each.name: each.candidate.system for each in finalists},
         advice.aim.base,
+        tuple(elsewhere.assumptions(levers)),
     )
 
 
@@ -159,6 +183,27 @@ class _Elsewhere:
             if changed is not None:
                 worlds.append(self._world(*changed, factor))
         return Lever(name, tuple(worlds)) if len(worlds) > 1 else None
+
+    def assumptions(self, levers: Mapping[str, Lever]) -> Iterator[Assumption]:
+        """The inputs that the choice is sensitive to, and its own costs, each twice as large."""
+        for name, (factor, said) in _DOUBLED.items():
+            if name in levers:
+                here = {world.factor: world for world in levers[name].worlds}
+                if factor in here and 1.0 in here:
+                    yield Assumption(said, here[1.0].value, "given", here[factor].takes)
+        best = self._finalists[0]
+        trials = Trials(self._advice.scenario, self._advice.aim, self._advice.seed)
+        for cost in getattr(best.plan, "own_costs", ()):
+            is_time = cost.unit == "s"
+            doubled: Any = format_exact(2 * cost.value, SECONDS) if is_time else 2 * cost.value
+            policy = with_value(self._policies[best.name], cost.key, doubled)
+            takes = _UNKNOWN
+            if policy is not None and trials.plan(policy) is not None:
+                count = trials.fit([policy], _WORLD_S, _MOST)
+                (played,) = trials.play([policy], range(_FIRST, _FIRST + count))
+                takes = Mean.of(played.objective)
+            text = format_duration(cost.value) if is_time else format_percent(cost.value)
+            yield Assumption(cost.key, text, cost.basis, takes)
 
     def grid(self, across: Lever, down: Lever) -> Grid:
         return Grid(
@@ -206,7 +251,8 @@ class _Elsewhere:
             least = best
         second = "" if self._second is None else self._second.name
         loses, second_loses = (found.get(name, _UNKNOWN) for name in (best, second))
-        return World(factor, value, least, loses, second_loses, keeps.get(best, False))
+        takes = Mean.of(played[best].objective) if best in played else _UNKNOWN
+        return World(factor, value, least, loses, second_loses, keeps.get(best, False), takes)
 
 
 def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:
@@ -271,6 +317,14 @@ def _rescheduling(scenario: Scenario, factor: float) -> tuple[Scenario, str] | N
     return found, format_duration(found.cost_model.reschedule_mean_s)
 
 
+def _detection(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
+    detect_s = scenario.costs.detect_s
+    if not detect_s:
+        return None
+    costs = scenario.costs.model_copy(update={"detect_s": detect_s * factor})
+    return scenario.model_copy(update={"costs": costs}), format_duration(detect_s * factor)
+
+
 def _servers(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
     cluster = scenario.cluster
     servers = round(cluster.parameter_servers * factor)
@@ -289,5 +343,13 @@ CIRCUMSTANCES: Final[dict[str, _Change]] = {
     "MTBF": _mtbf,
     "save bandwidth": _save_bandwidth,
     "rescheduling": _rescheduling,
+    "detection": _detection,
     "parameter servers": _servers,
+}
+#: Of these the factor at which each costs twice as much, and what is then twice as much.
+_DOUBLED: Final = {
+    "MTBF": (0.5, "failures"),
+    "save bandwidth": (0.5, "save time"),
+    "rescheduling": (2.0, "rescheduling"),
+    "detection": (2.0, "detection"),
 }

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.advice.aims import Aim
+from cprsim.advice.aims import LOST, Aim
 from cprsim.advice.candidates import Candidate, value_of, with_value
+from cprsim.advice.round_numbers import round_durations
 from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.units import SECONDS, format_duration, format_exact, parse_duration
 from cprsim.contract import Choice, DurationSpan, Policy, Setting
@@ -27,11 +28,13 @@ from cprsim.runs.summaries import half_width
 _WIDE, _NARROW = 4.0, 1.04
 #: Of what doesn't matter: what another value has to gain to be taken.
 _WORTH = 0.05
-#: What lost learning counts where it is as much as is accepted, of what doesn't matter: of settings
-#: that are alike the one that loses less is taken, and never for more than that.
-_LOST = 0.5
-#: Of what is lost: what another value has to lose at most to be taken for that alone.
-_LESS = 0.9
+#: Of what doesn't matter: what a setting may cost that loses less, or is a rounder number; the
+#: other half is left to chance.
+_EQUAL = 0.5
+#: Settings that are as good are looked for outward by this ratio, so often.
+_OUTWARD, _STEPS = 1.5, 12
+#: The round number that takes the place of a setting is no farther from it than by this ratio.
+_NEAR = 1.6
 #: Standard errors by which another value has to be better.
 _SURE = 1.5
 #: The same within which a difference is open.
@@ -44,10 +47,10 @@ FIRST = 1 << 30
 
 
 class Score(NamedTuple):
-    """How a setting did: by how much it is over a bound, as a ratio, 0 for none; its objective.
+    """How a setting did.
 
-    The objective of each replication, with what lost learning counts. `lost`: what that is, in the
-    mean.
+    `over`: by how much it is over a bound, as a ratio, 0 for none. `objective`: of each
+    replication. `lost`: the mean of `LOST`.
     """
 
     over: float
@@ -68,8 +71,11 @@ Scores = Callable[[Policy], Score]
 _Place = TypeVar("_Place", int, float)
 #: Asks for policies to be played; what is sent is what tells how they did. Ends with the best.
 _Line = Generator[list[Policy], Scores, Policy]
-#: The same, which ends with others as well that may be better, by what they have else.
-Search = Generator[list[Policy], Scores, tuple[Policy, dict[str, Policy]]]
+#: By key, the ends of the durations that are as good, s.
+_Ranges = dict[str, tuple[float, float]]
+#: The same, which ends with the ranges of its settings, and with others that may be better, by the
+#: value that they have instead.
+Search = Generator[list[Policy], Scores, tuple[Policy, _Ranges, dict[str, Policy]]]
 
 
 def search(
@@ -82,7 +88,7 @@ def search(
     Others after it, where the search couldn't tell that they are no better.
     """
     searches = {i: _searched(each.policy, trials) for i, each in enumerate(candidates)}
-    best: dict[int, tuple[Policy, dict[str, Policy]]] = {}
+    best: dict[int, tuple[Policy, _Ranges, dict[str, Policy]]] = {}
     asked: dict[int, list[Policy]] = {}
     known = _Known(trials)
     while searches:
@@ -97,8 +103,8 @@ def search(
         tell(len(best), len(candidates), known.leading)
     found = []
     for i, each in enumerate(candidates):
-        policy, others = best[i]
-        found.append(replace(each, policy=policy))
+        policy, ranges, others = best[i]
+        found.append(replace(each, policy=policy, ranges=ranges))
         found += [
             replace(each, name=_with_note(each.name, what), policy=other)
             for what, other in others.items()
@@ -129,7 +135,7 @@ class _Known:
         self._scores |= dict.fromkeys(new, _NEVER_PLAYED)
         together = defaultdict[int, dict[str, Policy]](dict)
         for key, policy in new.items():
-            if self._trials.plan(policy) is not None and not self._trials.is_hopeless(policy):
+            if is_able(policy, self._trials):
                 count = self._trials.fit([policy], _SETTING_S, _MOST)
                 together[count][key] = policy
         for count, alike in together.items():
@@ -151,38 +157,40 @@ def scored(played: Trial, aim: Aim) -> Score:
         high = float(values.mean() + half_width(values))
         if high > bound.most_mean:
             over = max(over, high / bound.most_mean - 1 if bound.most_mean else math.inf)
-    if aim.objective == "retrained":  # which counts it already
-        return Score(over, played.objective)
-    lost = _LOST * aim.within * played.measures["updates_lost"] / (aim.accepted_pls or 1.0)
-    return Score(over, played.objective + lost, float(lost.mean()))
+    return Score(over, played.objective, float(played.measures[LOST].mean()))
+
+
+def _gains(one: Score, other: Score) -> NDArray[np.float64]:
+    """What the one takes less, replication by replication."""
+    count = min(len(one.objective), len(other.objective))
+    return other.objective[:count] - one.objective[:count]
 
 
 def _is_better(one: Score, other: Score, worth: float) -> bool:
-    """Whether one surely gains what it is worth to change for, or is less over the bounds.
-
-    To lose less learning is worth it wherever that surely gains anything, with what it counts.
-    """
+    """Whether one surely gains what it is worth to change for, or is less over the bounds."""
     if one.over or other.over:
         return one.over < other.over
-    count = min(len(one.objective), len(other.objective))
-    gains = other.objective[:count] - one.objective[:count]
-    least = 0.0 if one.lost < _LESS * other.lost else worth
-    return bool(gains.mean() > max(least, _SURE * gains.std() / math.sqrt(count)))
+    gains = _gains(one, other)
+    return bool(gains.mean() > max(worth, _SURE * gains.std() / math.sqrt(len(gains))))
 
 
 def _may_be_better(one: Score, other: Score, within: float) -> bool:
     """Whether it may gain half of what matters, as far as chance goes."""
     if one.over:
         return False
-    count = min(len(one.objective), len(other.objective))
-    gains = other.objective[:count] - one.objective[:count]
-    return bool(gains.mean() + _OPEN * gains.std() / math.sqrt(count) > within / 2)
+    gains = _gains(one, other)
+    return bool(gains.mean() + _OPEN * gains.std() / math.sqrt(len(gains)) > within / 2)
+
+
+def _is_equal(one: Score, best: Score, within: float) -> bool:
+    """Return whether a setting takes no more than `within` more than the best, and no bound."""
+    return not one.over and float(-_gains(one, best).mean()) <= within
 
 
 def at_target(policy: Policy, aim: Aim) -> Policy:
     """CPR at the portion of lost samples that is accepted, by its own rule; others as they are."""
-    if isinstance(policy, Cpr) and aim.accepted_pls:
-        target = min(aim.accepted_pls, 1.0)
+    if isinstance(policy, Cpr) and aim.accepted:
+        target = min(aim.accepted, 1.0)
         return policy.model_copy(update={"target_pls": target, "interval": None})
     return policy
 
@@ -191,6 +199,7 @@ def _searched(policy: Policy, trials: Trials) -> Search:
     """Setting by setting, until none of them gains anything."""
     aim = trials.aim
     best, settings = able(at_target(policy, aim), trials)
+    own = [policy] if is_able(policy, trials) else []
     worth, ratio = _WORTH * aim.within, _WIDE
     settings = _of_use(best, settings, trials, worth)
     for _ in range(_TURNS):
@@ -203,8 +212,64 @@ def _searched(policy: Policy, trials: Trials) -> Search:
         if best == before or len(settings) == 1:
             break
         ratio = math.sqrt(_WIDE)
+    ranges: _Ranges = {}
+    for setting in settings:
+        if isinstance(setting, DurationSpan):
+            best, ranges[setting.key] = yield from _settled(best, setting, aim.within)
+    best = yield from _gentler(best, own, aim.within)
     others = yield from _open(best, settings, aim.within)
-    return best, others
+    return best, ranges, others
+
+
+def _settled(
+    best: Policy, setting: DurationSpan, within: float
+) -> Generator[list[Policy], Scores, tuple[Policy, tuple[float, float]]]:
+    """Of the durations that are as good, the one that loses less, or is rounder; and their ends."""
+    at_s = _start_s(best, setting)
+    scores = yield [best]
+    least = scores(best)
+    if least.over:
+        return best, (at_s, at_s)
+    equal = {at_s: best}
+    for by in (1 / _OUTWARD, _OUTWARD):
+        for step in range(1, _STEPS + 1):
+            seconds = min(max(at_s * by**step, setting.least_s), setting.most_s)
+            other = None if seconds in equal else _at(best, setting, seconds)
+            if other is None:
+                break
+            scores = yield [other]
+            if not _is_equal(scores(other), least, within):
+                break
+            equal[seconds] = other
+    near = [s for s, e in equal.items() if _is_equal(scores(e), least, _EQUAL * within)]
+    loses = least.lost > 0
+    if at_s >= setting.most_s and not loses:  # a limit, or no save at all: as round as any
+        return best, (min(equal), max(equal))
+    chosen_s = min(near) if loses else at_s
+    for seconds in round_durations(chosen_s if loses else at_s / _NEAR, chosen_s * _NEAR):
+        rounder = _at(best, setting, seconds) if seconds <= setting.most_s else None
+        if rounder is not None and seconds >= setting.least_s:
+            scores = yield [rounder]
+            if _is_equal(scores(rounder), least, _EQUAL * within):
+                return rounder, (min(seconds, *equal), max(seconds, *equal))
+    return equal[chosen_s], (min(equal), max(equal))
+
+
+def _gentler(best: Policy, own: Sequence[Policy], within: float) -> _Line:
+    """A policy of the user's own as it is, where tuning it loses learning and gains too little."""
+    scores = yield [best, *own]
+    for each in own:
+        if scores(each).lost < scores(best).lost and _is_equal(scores(each), scores(best), within):
+            return each
+    return best
+
+
+def is_able(policy: Policy, trials: Trials) -> bool:
+    """Return whether a policy has a plan, saves often enough, and leaves any hope."""
+    plan, useful_s = trials.plan(policy), trials.scenario.job.useful_time_s
+    if plan is None or trials.aim.too_rare(plan, useful_s):
+        return False
+    return not trials.is_hopeless(policy)
 
 
 def able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
@@ -213,20 +278,29 @@ def able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
     One of which first order leaves no hope is as good as one that can't: so is a system that saves
     nothing by default where all its copies are often lost.
     """
-    context = trials.scenario.context
+    context, aim = trials.scenario.context, trials.aim
     try:
-        settings = policy.settings(context)
+        settings = aim.limited(policy.settings(context))
+        full = policy.settings(context)
     except (CprsimError, ValueError):  # it has no plan
         return policy, ()
+    first = policy
+    for limited, setting in zip(settings, full, strict=True):
+        if (
+            isinstance(limited, DurationSpan)
+            and isinstance(setting, DurationSpan)
+            and (setting.start_s > limited.start_s)
+        ):
+            first = _at(first, limited, limited.start_s) or first
     others = (
-        with_value(policy, setting.key, value)
+        with_value(first, setting.key, value)
         for setting in settings
         for value in (reversed(setting.values) if isinstance(setting, Choice) else ["optimal"])
     )
-    for each in chain([policy], others):
-        if each is not None and trials.plan(each) is not None and not trials.is_hopeless(each):
-            return each, each.settings(context)
-    return policy, ()
+    for each in chain([first], others):
+        if each is not None and is_able(each, trials):
+            return each, aim.limited(each.settings(context))
+    return first, ()
 
 
 def _of_use(

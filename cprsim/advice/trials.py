@@ -33,7 +33,7 @@ class Trial:
     """Replications of one policy, by number from `first` on.
 
     `measures`: of `runs.measures.MEASURES`, and `causes` in shares of the useful time, each of
-    shape (replications,); `bounded`: of shape (bounds, replications). `node_s`: useful
+    shape (replications,); `bounded`: by the aim, of shape (bounds, replications). `node_s`: useful
     node-seconds of each, where they differ, in a fleet.
     """
 

@@ -11,10 +11,12 @@ from cprsim.cli.common import (
     Overrides,
     ProgressBar,
     ScenarioFile,
+    echo,
     echo_wrapped,
     print_json,
     print_table,
     share,
+    width,
 )
 from cprsim.cli.output import Force, OutputFolder, output
 
@@ -33,23 +35,33 @@ def _bound(help: str) -> Any:
 def advise(
     scenario: ScenarioFile,
     objective: Annotated[
-        str, typer.Option(help="What is to be least: time, machine-time, cost or retrained.")
+        str, typer.Option(help="What to minimise: time, machine-time, cost or retrained.")
     ] = "time",
-    max_pls: Annotated[str | None, _bound("Portion of lost samples at most, e.g. 0.02.")] = None,
-    max_updates_lost: Annotated[
-        str | None, _bound("Share of updates lost for good at most.")
+    max_pls: Annotated[
+        str | None, _bound("Upper limit on lost samples (PLS), e.g. 0.02 or 2%.")
+    ] = None,
+    max_updates_lost: Annotated[str | None, _bound("Upper limit on lost updates.")] = None,
+    max_auc_drop: Annotated[
+        str | None, _bound("Upper limit on the drop of AUC; needs [accuracy].")
     ] = None,
     max_learning_lost: Annotated[
-        str | None, _bound("Learning lost at most, in the mean, e.g. 0.01.")
+        str | None, _bound("Upper limit on the learning lost, in the mean, e.g. 0.01.")
     ] = None,
     max_learning_lost_p95: Annotated[
-        str | None, _bound("Learning lost at most, in 95 % of all runs.")
+        str | None, _bound("Upper limit on the learning lost in 95 % of all runs.")
     ] = None,
-    max_auc_drop: Annotated[str | None, _bound("Drop of AUC at most; needs [accuracy].")] = None,
     max_memory: Annotated[
-        str | None, _bound("Memory at most, as a share of that of the rows.")
+        str | None, _bound("Extra memory allowed, as a fraction of the table size.")
     ] = None,
-    max_spares: Annotated[int | None, typer.Option(help="Machines held ready at most.")] = None,
+    max_spares: Annotated[
+        int | None, typer.Option(help="Number of spare machines allowed.")
+    ] = None,
+    max_interval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T", help="Longest time between saves of everything: 1 d by default, or never."
+        ),
+    ] = None,
     deployable: Annotated[
         bool,
         typer.Option(
@@ -59,26 +71,28 @@ def advise(
         ),
     ] = False,
     system: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Ask only this system; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Consider only this system; repeatable."),
     ] = None,
-    sure: Annotated[str, _bound("How sure the answer is to be.")] = "0.95",
-    within: Annotated[str, _bound("Differences that don't matter.")] = "0.1%",
-    target_pls: Annotated[
-        str | None, _bound("Portion of lost samples to accept, e.g. 0.1.")
-    ] = None,
+    sure: Annotated[str, _bound("Confidence level.")] = "0.95",
+    within: Annotated[str, _bound("Treat policies closer than this as equal.")] = "0.1%",
+    target_pls: Annotated[str | None, _bound("CPR's target, e.g. 0.1: a limit on PLS.")] = None,
     quality: Annotated[
-        str, typer.Option(help="What that bounds: pls, or updates lost by priority saving.")
+        str, typer.Option(help="Which loss --target-pls limits: pls or updates.")
     ] = "pls",
-    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     out: Annotated[Path | None, output(help="Folder for report.html, answer.json ...")] = None,
     force: Force = False,
     closed_form: Annotated[
         bool, typer.Option("--closed-form", help="CPR's decision by its equations alone, at once.")
     ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print all candidates, notes and reasons, too.")
+    ] = False,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
-    """Which policy, with which settings, and how sure."""
+    """Find the best policy for a job and its settings."""
     from cprsim.fleets.fleet import Fleet, of_job
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
@@ -87,9 +101,13 @@ def advise(
     accepted = share("--target-pls", target_pls)
     if closed_form:
         limits = (max_pls, max_updates_lost, max_learning_lost, max_learning_lost_p95, max_auc_drop)
-        _check_alone(out, system, max_spares, max_memory, deployable or None, *limits)
+        _check_alone(
+            out, system, max_spares, max_memory, max_interval, deployable or None, *limits
+        )
         _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
         return
+    from cprsim.advice.aims import MAX_INTERVAL
+
     folder = None
     if out is not None:
         from cprsim.report.answer_page import NAMES
@@ -107,6 +125,7 @@ def advise(
         max_memory=share("--max-memory", max_memory),
         max_spares=max_spares,
         deployable=deployable,
+        max_interval=max_interval or MAX_INTERVAL,
         systems=system,
         sure=share("--sure", sure),
         within=share("--within", within),
@@ -124,7 +143,7 @@ def advise(
         held = None if robust is None else robust.document()
         print_json(advice.document() | {"robustness": held})
     else:
-        _show(advice, robust)
+        _show(advice, robust, details)
 
 
 def _advised(
@@ -176,11 +195,12 @@ def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bo
         echo_wrapped(line)
 
 
-def _show(advice: "Advice", robust: "Robustness | None") -> None:
-    from cprsim.report.answer import answer_lines, answer_table, robust_lines
+def _show(advice: "Advice", robust: "Robustness | None", details: bool) -> None:
+    from cprsim.report.answer import WIDTH, answer_table, detail_lines, screen
 
-    lines = list(answer_lines(advice))
-    echo_wrapped(lines[0])
-    print_table(answer_table(advice), WIDTH)
-    for line in [*lines[1:], *([] if robust is None else robust_lines(robust))]:
-        echo_wrapped(line)
+    for line in screen(advice, robust, min(width(), WIDTH)):
+        echo(line)
+    if details:
+        print_table(answer_table(advice), WIDTH)
+        for line in detail_lines(advice):
+            echo_wrapped(line)

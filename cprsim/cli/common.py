@@ -191,6 +191,11 @@ def echo_wrapped(line: str, indent: str = "  ", *, err: bool = False) -> None:
     echo(line, err=err)
 
 
+def width() -> int:
+    """Columns of stdout; `WIDTH` where it has none of its own."""
+    return _width(sys.stdout) or WIDTH
+
+
 def print_table(table: Any, piped: int = 140) -> None:
     """A table on stdout; into a pipe, which has no width of its own, so many columns wide."""
     from rich.console import Console

@@ -123,6 +123,8 @@ class Policy(Section):
 
     #: Which entry point of which distribution it came by, for its faults; empty for others.
     came_by: ClassVar[str] = ""
+    #: What an answer that recommends it rests on and no cost can price; empty for nothing.
+    unpriced: ClassVar[str] = ""
 
     system: str
     after_void: AfterVoid | None = None
@@ -149,6 +151,21 @@ class Policy(Section):
     def known_as(cls) -> str:
         """What to call it where its code is at fault."""
         return cls.came_by or f"policy class {cls.__module__}.{cls.__qualname__}"
+
+    @classmethod
+    def does(cls) -> str:
+        """Return what the policy does: the first sentence of its docstring, or nothing."""
+        if cls.__doc__ == Policy.__doc__:
+            return ""
+        first, _, _ = (cls.__doc__ or "").strip().partition("\n\n")
+        return " ".join(first.replace("`", "").split())
+
+    @classmethod
+    def source(cls) -> str:
+        """Return where the policy comes from: the paragraph "Source: ..." of its docstring."""
+        paragraphs = (" ".join(each.split()) for each in (cls.__doc__ or "").split("\n\n"))
+        found = (each for each in paragraphs if each.startswith("Source: "))
+        return next(found, "").removeprefix("Source: ")
 
     @classmethod
     def first_tried(cls, _context: Context) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.scale import Scale
 from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
-from cprsim.selection.words import NOBODY
+from cprsim.selection.words import NONE
 
 # All in inches.
 _KEY_IN: Final = 5.2
@@ -31,7 +31,7 @@ _NOTHING: Final = 1e-12  # shares of learning below which lies only rounding
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
 _WITHOUT: Final = {
-    "none": ("#EDEDED", NOBODY),
+    "none": ("#EDEDED", NONE),
     "failed": ("#BFBFBF", "points that failed"),
 }
 _BORDER: Final = (0.04, 1.0)  # between cells: share of the narrowest, and points at most

@@ -41,7 +41,9 @@ def nobody_waits(servers: int, trainers: int) -> Answers:
 
 
 class AcceptedLoss(Policy):
-    """Rare snapshots in the background, and no waiting for lost shards (Monolith, 2209.07663).
+    """Save in the background, and train on without lost shards until they are back from a save.
+
+    Source: Monolith (arXiv 2209.07663).
 
     A lost server's shard returns to the last snapshot, a day old at most by default, while training
     goes on without it: what it had learned since is lost, and so is what it would have learned
@@ -60,6 +62,8 @@ class AcceptedLoss(Policy):
     that it holds. Assumed: one that the failure of any
     server falls into is void for all of them.
     """
+
+    unpriced = "lookups in a lost shard harm no other training"
 
     system: Literal["accepted-loss"]
     interval: Interval = _DAY_S

@@ -39,7 +39,9 @@ def _or_rule(value: object, interval: Callable[[object], Any]) -> Any:
 
 
 class Async(Policy):
-    """Snapshot, then write in the background; full rollback (CheckFreq, FAST 2021; Vaidya 1997).
+    """Copy the state and write it in the background; a failure takes the whole job back to a save.
+
+    Source: CheckFreq (FAST 2021); Vaidya 1997.
 
     `snapshot`: how long it takes to copy the state to host memory; 0 for copy-on-write. By default
     a server's part of the checkpoint over `cluster.memory_bandwidth`. Training stalls for it. With

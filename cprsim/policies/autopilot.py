@@ -17,7 +17,9 @@ from cprsim.policies.partial import partial_plan
 
 
 class Autopilot(Policy):
-    """Recovery at the interval that the MTBF and the cost of a save call for, as seen so far.
+    """Save at an interval that follows the failures and save times seen so far.
+
+    Source: CPR's intervals (Maeng et al., MLSys 2021), with an MTBF estimated while the job runs.
 
     Who starts a job seldom knows how often it will fail. The MTBF is believed to be `prior` at
     first, which counts as `weight` failures: a gamma law of the hazard, the conjugate one of

@@ -42,7 +42,9 @@ _PUBLISHED = OwnCost("snapshot", 7.0, "s", "assumed", "Check-N-Run's bound, on i
 
 
 class CheckNRun(Policy):
-    """Modified rows alone, quantised, in the background; full rollback (Check-N-Run, NSDI 2022).
+    """Write only modified rows, quantised, in the background; a failure takes the whole job back.
+
+    Source: Check-N-Run (NSDI 2022).
 
     Every `interval` training stalls for an atomic `snapshot` in memory, and what has changed is
     written while it goes on, one save at a time; it counts from the instant its last byte is

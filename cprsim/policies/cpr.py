@@ -129,6 +129,9 @@ def _recovery_s(context: Context) -> tuple[float, float]:
 
 
 class CprVanilla(Cpr):
-    """CPR without priorities: each save is of everything."""
+    """Recover only the lost shards, and save as rarely as a target on lost samples (PLS) allows.
+
+    Source: CPR (Maeng et al., MLSys 2021), without priorities: each save is of everything.
+    """
 
     system: Literal["cpr-vanilla"]

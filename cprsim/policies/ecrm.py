@@ -68,7 +68,9 @@ def every_group_decodes(servers: int, parity: int, degraded: float, resume_s: fl
 
 
 class Ecrm(Policy):
-    """Erasure-coded parameter servers: ECRM (arXiv 2104.01981) and ECRec (PVLDB 16(11), 2023).
+    """Keep parities of the shards on other servers, from which lost shards are rebuilt.
+
+    Source: ECRM (arXiv 2104.01981) and ECRec (PVLDB 16(11), 2023).
 
     `parity` entries of as many servers are added up into one parity on a further server (0: none),
     optimiser state likewise: memory 1/`parity`. Every update is applied to its entry, and the

@@ -49,10 +49,11 @@ def fewer_serve(servers: int, least: int, bound: float, reshard_s: float) -> Ans
 
 
 class Elastic(Policy):
-    """Goes on with fewer servers, and with all again when the replacement comes.
+    """Train on with fewer servers after a failure, and with all once the replacement is there.
 
-    After DLRover's elastic parameter servers (Wang et al., VLDB 2024) and Lazarus (arXiv
-    2407.04656). When a server is lost, those that are left load its rows from the last checkpoint,
+    Source: DLRover (Wang et al., VLDB 2024) and Lazarus (arXiv 2407.04656).
+
+    When a server is lost, those that are left load its rows from the last checkpoint,
     and training goes on: what these rows had learned since is lost, as under `partial`, but nobody
     waits for a machine. While there are fewer, a useful second takes longer. When the replacement
     is there it takes its rows back over the servers' cards, beside training, and nothing is lost.

@@ -43,7 +43,9 @@ def full_plan(interval_s: float) -> Plan:
 
 
 class Full(Policy):
-    """Blocking checkpoints of everything, full rollback.
+    """Save everything while training waits; a failure takes the whole job back to the last save.
+
+    Source: common practice, with Young's interval (CACM 17(9), 1974).
 
     (E1) of CPR (Maeng et al., MLSys 2021): O_save T/T_save + (O_load + T_save/2 + O_res) T/T_fail.
     A failure of a trainer is treated like one of a server: the job restarts as a whole.

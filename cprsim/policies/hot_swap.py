@@ -19,7 +19,9 @@ _MOST_SPARES = 8
 
 
 class HotSwap(InMemory):
-    """A snapshot each step, spares that take over at once (DeadPool/PHOENIX, arXiv 2607.01646).
+    """Copy every step into a peer's memory, and keep spare machines that take over at once.
+
+    Source: DeadPool/PHOENIX (arXiv 2607.01646).
 
     Each step, off the critical path, what peers can't rebuild is copied into ping-pong buffers of
     the own host and of one peer: neighbouring servers form pairs, the last three a ring where their

@@ -17,7 +17,9 @@ def partial_plan(interval_s: float) -> Plan:
 
 
 class Partial(Policy):
-    """Partial recovery at full recovery's own interval, the first step of CPR (MLSys 2021).
+    """Save everything while training waits; a failure takes only the lost shards back to a save.
+
+    Source: CPR's first step (Maeng et al., MLSys 2021), at full recovery's own interval.
 
     (E2): O_save T/T_save + (O_load + O_res) T/T_fail. What the lost shards had learned since the
     last checkpoint is lost for good: `pls`, by (E4).

@@ -54,7 +54,9 @@ def fresher_where_healthy(servers: int) -> Answers:
 
 
 class PartialExperts(Policy):
-    """K of N experts a save, in rotation (PEC, later MoC-System, arXiv 2408.04307).
+    """Save a few experts at a time, in rotation; a failure takes the whole job back.
+
+    Source: PEC, later MoC-System (arXiv 2408.04307).
 
     For towers of mixtures of experts. Each save holds everything that is no expert and the next
     `per_save` of the `experts`; equation 6: it writes `1 - e + e K/N` of a full checkpoint, `e`

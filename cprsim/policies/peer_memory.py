@@ -103,7 +103,9 @@ class InMemory(Policy):
 
 
 class PeerMemory(InMemory):
-    """Every step into own and peers' memory, the remote store for the rest (Gemini, SOSP 2023).
+    """Copy every step into the memory of peers, and save to the store for what they can't restore.
+
+    Source: Gemini (SOSP 2023).
 
     Each step, the whole checkpoint is copied into the memory of the `copies` servers of a group,
     the shard's own one among them: (copies - 1) checkpoints cross the servers' cards in each

@@ -157,14 +157,20 @@ def _appended(plan: Plan, context: Context, merge_after: int) -> Plan:
 
 
 class CprMfu(PrioritySaving):
-    """The most frequently used rows since they were last saved: a counter for each row."""
+    """Recover only the lost shards, and save the most frequently used rows more often.
+
+    Source: CPR-MFU (Maeng et al., MLSys 2021): a counter for each row.
+    """
 
     system: Literal["cpr-mfu"]
     tracker = "mfu"
 
 
 class CprScar(PrioritySaving):
-    """The rows that changed most since they were last saved (SCAR): a second copy of the tables.
+    """Recover only the lost shards, and save the rows that changed most more often.
+
+    Source: CPR-SCAR (Maeng et al., MLSys 2021): the rows that changed most since they were last
+    saved, by a second copy of the tables.
 
     By `optimizer_rule` of the model: where every update moves its row alike, it chooses the rows
     that MFU does; under Adagrad, rows whose updates are few and large before those. With
@@ -176,7 +182,9 @@ class CprScar(PrioritySaving):
 
 
 class CprSsu(PrioritySaving):
-    """Rows seen in some batches: a bounded list of them, with random eviction.
+    """Recover only the lost shards, and save the rows seen in some batches more often.
+
+    Source: CPR-SSU (Maeng et al., MLSys 2021): a bounded list of rows, with random eviction.
 
     `subsample`: of so many batches the tracker looks at one. `together`: so many of these go on the
     list as one, as in cprsim's trainer, where that is quicker; it matters where the model has a

@@ -63,7 +63,9 @@ def any_copy_serves(
 
 
 class Replication(Policy):
-    """`copies` of every shard along a chain of servers (Li et al., OSDI 2014).
+    """Keep copies of every shard on several servers; nothing is lost while one copy is left.
+
+    Source: parameter servers with chain replication (Li et al., OSDI 2014).
 
     Each update is pushed to one server and goes on from copy to copy before it is acknowledged, so
     none is lost while a copy is left. That is `copies - 1` times the pushed bytes between servers,

@@ -48,7 +48,9 @@ def nearest_survivor(tiers: tuple[str, ...], groups: Groups) -> Answers:
 
 
 class Tiered(Policy):
-    """Checkpoints in tiers matched to kinds of failure (TierCheck 2026; SCR, Moody et al. SC'10).
+    """Save often to near memory, rarely to the store; a failure takes the job to the nearest save.
+
+    Source: TierCheck 2026; SCR (Moody et al., SC'10).
 
     `local`: the hosts' memory or disks, `peer`: the memory of other hosts, `remote`: the store.
     The whole job returns to the nearest tier that the failure has left (see `nearest_survivor`). A

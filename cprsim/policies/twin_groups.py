@@ -46,7 +46,10 @@ class Twins:
 
 
 class TwinGroups(Policy):
-    """2D sparse parallelism: tables sharded in a group, the same in each group (arXiv 2508.03854).
+    """Train a copy of the tables in each of several groups; a twin refills a lost server.
+
+    Source: 2D sparse parallelism (arXiv 2508.03854): tables sharded in a group, the same in each
+    group.
 
     TorchRec's `DMPCollection`: each group trains its own copy of all tables on its own samples, and
     `sync()` averages the copies now and then. When a server is lost, its replacement is filled by a

@@ -1,54 +1,346 @@
-"""The answer of `cprsim advise` in words and as a table."""
+"""The answer of `cprsim advise` in words: one screen, and the details behind it.
 
-import math
+The command, the report, the page and the README take the answer from here.
+"""
+
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
+import tomli_w
 from rich.table import Table
 
-from cprsim.advice.warning import assumed_costs
-from cprsim.basics.units import format_duration, percent
+from cprsim.advice.aims import LOST, WHY_SAVE
+from cprsim.basics.lines import wrapped
+from cprsim.basics.units import format_duration, format_percent, percent
+from cprsim.contract.needs import TRAINER_NEEDS
 from cprsim.report.terminal import plain_table
 from cprsim.selection import words
 from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
-    from cprsim.advice.robustness import Lever, Robustness, World
+    from cprsim.advice.robustness import Assumption, Lever, Robustness, World
     from cprsim.advice.search import Leading
     from cprsim.runs.mean import Mean
 
-#: What each objective makes least, in words.
-_LEAST = {
-    "time": "least time",
+#: Lines and columns of the screen that an answer fits.
+LINES, WIDTH = 24, 80
+#: Policies in the table of the screen.
+_ROWS = 6
+#: Of the table of the screen, after the policy.
+_HEADINGS = ("saves every", "overhead %", "lost %", "memory +%", "trainer")
+#: Overhead from which on a job is said to be hopeless: half the time again.
+HOPELESS = 0.5
+#: Overhead of a run that was given up.
+_ENDLESS = 50.0
+#: What each objective minimises.
+_GOALS = {
+    "time": "shortest time",
     "machine-time": "least machine time",
-    "cost": "least cost",
-    "retrained": "least time, lost updates trained again",
+    "cost": "lowest cost",
+    "retrained": "shortest time with lost updates trained again",
 }
-#: Causes that make so little of a difference aren't told, as a share of it.
+#: Causes that make so little of a difference are left out, as a share of it.
 _LITTLE = 0.1
+#: Extra memory from which on the answer says so, as a share of that of the tables.
+_MUCH_MEMORY = 0.1
+#: An interval that is so near to the longest that is allowed stands at that limit, as a share.
+_NEAR = 0.01
+
+
+def screen(advice: "Advice", robust: "Robustness | None", width: int = WIDTH) -> list[str]:
+    """The answer in no more than `LINES` lines of `WIDTH` columns.
+
+    What to do, what the policy does, a table of a few policies, what the answer assumes, what would
+    change it, and the configuration to copy.
+    """
+    above = [line for each in answer_lines(advice) for line in _lines(each, width)]
+    below = [line for each in robust_lines(advice, robust) for line in _lines(each, width)]
+    copied = configuration(advice).splitlines()
+    room = LINES - len(above) - len(below) - len(copied)
+    rows = min(_ROWS, max(room - 1, 1))
+    return [*above, *_small_table(advice, rows), *below, *copied]
+
+
+def answer_lines(advice: "Advice") -> Iterator[str]:
+    """What to do, what the policy does, how certain that is, and what a limit would change."""
+    yield headline(advice)
+    best = advice.best
+    if best is None:
+        yield from _nearest(advice)
+        return
+    yield _cost(advice, best)
+    policy = type(best.candidate.policy)
+    if policy.does():
+        needs = f" It needs {TRAINER_NEEDS[best.needs]}." * (best.needs != "any")
+        yield f"{best.candidate.system}: {policy.does()}{needs}{_assuming(best)}"
+    yield certainty(advice)
+    yield from _allowing(advice)
+
+
+def headline(advice: "Advice") -> str:
+    """The recommendation in one sentence: the only one of a page."""
+    best = advice.best
+    if best is None:
+        return "No policy meets the limits."
+    candidate, overhead = best.candidate, best.measures["overhead"].mean
+    settings = f": {settings_of(best)}" if best.settings else ""
+    do = f"Use {candidate.system}{settings}."
+    if candidate.origin is not None:
+        do = f"Keep {candidate.origin} as it is{settings}."
+        if candidate.tuned:
+            do = f"Use {candidate.origin} with other settings{settings}."
+    if overhead >= _ENDLESS:
+        return f"No policy finishes this job. The nearest: {do}"
+    if overhead >= HOPELESS:
+        return f"This job is hopeless: failures add {format_percent(overhead)} at best. {do}"
+    return do
+
+
+def _assuming(found: "Found") -> str:
+    """What a policy rests on that no cost can price, as a sentence; empty for nothing."""
+    unpriced = type(found.candidate.policy).unpriced
+    return f" Assumed: {unpriced}." if unpriced else ""
+
+
+def settings_of(found: "Found") -> str:
+    """Settings of a candidate, with the range of durations that are as good."""
+    said = []
+    for key, value in found.settings.items():
+        name = key.removesuffix("interval").rstrip(".").replace("_", " ")
+        if not key.endswith("interval"):
+            said.append(f"{key.replace('_', ' ')} {value}")
+        elif value == "never":
+            said.append(f"no {name} save" if name else "no save")
+        else:
+            every = f"a save to {name} every" if name else "a save every"
+            said.append(f"{every} {value}{_range(found, key)}")
+    return ", ".join(said)
+
+
+def _range(found: "Found", key: str) -> str:
+    low_s, high_s = found.as_good(key)
+    if high_s <= low_s:
+        return ""
+    low, high = format_duration(low_s), format_duration(high_s)
+    number, unit = low.split()
+    return f" ({number if high.endswith(f' {unit}') else low} to {high} is as good)"
+
+
+def _cost(advice: "Advice", best: "Found") -> str:
+    """What the policy costs and loses."""
+    overhead = best.measures["overhead"].mean
+    if advice.of_fleet:
+        cost = f"It costs {format_percent(overhead)} of the useful time of the mean job"
+    else:
+        useful_s = advice.scenario.job.useful_time_s
+        spent = f"{format_duration(overhead * useful_s)}, {format_percent(overhead)} of"
+        cost = f"It costs {spent} the {format_duration(useful_s)} of training"
+    if advice.scenario.currency:
+        cost += f", {_amount(best.measures['cost'].mean)} {advice.scenario.currency}"
+    if best.plan.memory_overhead >= _MUCH_MEMORY:
+        cost += f", {100 * best.plan.memory_overhead:.0f} % more table memory"
+    lost = "no" if best.loses_nothing else f"{_lost(best)} of the"
+    return f"{cost}, and {lost} updates."
+
+
+def _lost(found: "Found") -> str:
+    return format_percent(found.measures[LOST].mean)
+
+
+def certainty(advice: "Advice") -> str:
+    """How certain the choice is, as far as chance goes."""
+    said = words.standing(advice.certificate, [each.label for each in advice.found])
+    return f"Certainty: {said}; wrong inputs matter more."
+
+
+def _allowing(advice: "Advice") -> Iterator[str]:
+    """What allowing some loss would gain, or what allowing none would cost."""
+    best, second = advice.best, advice.allowing
+    assert best is not None
+    if second is not None and second.best is not None:
+        other, (bound,) = second.best, second.aim.bounds
+        allowing = f"Allowing {100 * bound.most:g} % of the updates to be lost"
+        gain = best.objective.mean - other.objective.mean
+        if gain <= advice.aim.within:
+            yield f"{allowing} would gain nothing."
+            return
+        yield (
+            f"{allowing} would gain {words.POINTS.text(gain)}: {other.label}, "
+            f"{settings_of(other)}, loses {_lost(other)}.{_assuming(other)}"
+        )
+    elif not best.loses_nothing:
+        safe = advice.lossless
+        yield (
+            "Every policy that was considered loses updates."
+            if safe is None
+            else (
+                f"The best that loses nothing: {safe.label}, {settings_of(safe)}, "
+                f"{format_percent(safe.measures['overhead'].mean)}."
+            )
+        )
+
+
+def _nearest(advice: "Advice") -> Iterator[str]:
+    """The policy nearest to limits that none meets, and the limit that it exceeds."""
+    over = [each for each in advice.found if each.why]
+    if over:
+        near = min(over, key=lambda each: each.over)
+        yield f"The nearest: {near.name} ({settings_of(near)}): {near.why}."
+
+
+def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]:
+    """What the answer assumes, with the effect of each, and the range over which it holds."""
+    best = advice.best
+    if best is None:
+        return
+    if best.slowest_s >= (1 - _NEAR) * advice.aim.max_interval_s:
+        longest = format_duration(advice.aim.max_interval_s)
+        yield f"{longest} is --max-interval: no model knows {WHY_SAVE}."
+    if robust is None:
+        return
+    now = best.objective.mean
+    changes = [each for each in robust.assumptions if each.doubled.mean - now > robust.within / 2]
+    changes.sort(key=lambda each: -each.doubled.mean)
+    if changes:
+        said = ", ".join(map(_doubled, changes))
+        yield f"Twice as large, each alone: the overhead of {percent(now)} % becomes {said}."
+    unknown = [each.name for each in robust.assumptions if each.basis == "unknown"]
+    if unknown:
+        yield f"Not known and charged as 0: {', '.join(unknown)}."
+    held = [(each, *each.range(robust.within)) for each in robust.levers]
+    limited = [_held(*each) for each in held if not _is_all(*each)]
+    others = [lever.name for lever, *ends in held if _is_all(lever, *ends)]
+    if others:
+        limited.append(f"any {_any(others)} (from 1/4 to 4 times)")
+    if limited:
+        yield f"Still the best for {', '.join(limited)}."
+
+
+def _any(names: list[str]) -> str:
+    return words.listed(names).replace(" and ", " or ")
+
+
+def _doubled(each: "Assumption") -> str:
+    basis = "" if each.basis == "given" else f", {each.basis}"
+    return f"{percent(each.doubled.mean)} for {each.name} ({each.value}{basis})"
+
+
+def _is_all(lever: "Lever", low: "World", high: "World") -> bool:
+    """Return whether the choice stays the best over all that was tried."""
+    factors = [world.factor for world in lever.worlds]
+    return low.factor == min(factors) and high.factor == max(factors)
+
+
+def _held(lever: "Lever", low: "World", high: "World") -> str:
+    """The range over which the choice stays the best; open where nothing farther was tried."""
+    factors = [world.factor for world in lever.worlds]
+    if low.factor == min(factors):
+        return f"{lever.name} up to {high.value}"
+    if high.factor == max(factors):
+        return f"{lever.name} from {low.value}"
+    return f"{lever.name} {low.value} to {high.value}"
+
+
+def configuration(advice: "Advice") -> str:
+    """The TOML block of the recommended policy, to copy into a scenario.
+
+    Of a policy of the scenario the keys that change.
+    """
+    best = advice.best
+    if best is None:
+        return ""
+    policy, origin = best.candidate.policy, best.candidate.origin
+    keys = policy.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    pairs = list(_pairs({"system": policy.system} | keys))
+    if origin is None:
+        return "\n".join([f"[policies.{policy_name(best, advice)}]", *pairs])
+    own = _pairs(advice.scenario.policies[origin].model_dump(mode="json", by_alias=True))
+    changed = [each for each in pairs if each not in own]
+    heading = f"[policies.{origin}]   # " + ("these keys change" if changed else "as it is")
+    return "\n".join([heading, *changed])
+
+
+def _pairs(table: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Lines of `key = value`; tables within are written as dotted keys."""
+    found = []
+    for key, value in table.items():
+        if isinstance(value, dict):
+            found += _pairs(value, f"{prefix}{key}.")
+        elif value is not None:
+            found.append(prefix + tomli_w.dumps({key: value}).strip())
+    return found
+
+
+def policy_name(best: "Found", advice: "Advice") -> str:
+    """The name in the scenario of the policy that was tuned, else a new one after its system."""
+    candidate = best.candidate
+    if candidate.origin is not None:
+        return candidate.origin
+    taken = candidate.system in advice.scenario.policies
+    return f"{candidate.system}-advised" if taken else candidate.system
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return wrapped(text, width).splitlines()
+
+
+def _shown(advice: "Advice", most: int) -> list["Found"]:
+    """The candidates of a small table: the best, the second answer, the user's own, the others."""
+    chosen = [advice.best, None if advice.allowing is None else advice.allowing.best]
+    chosen += [advice.runner_up, *(e for e in advice.found if e.candidate.origin == e.name)]
+    names = [each.name for each in (*chosen, *advice.found) if each is not None]
+    shown = list(dict.fromkeys(names))[:most]
+    return [each for each in advice.found if each.name in shown]
+
+
+def _small_table(advice: "Advice", most: int) -> list[str]:
+    """A heading and so many policies, in columns of text."""
+    rows = [("* best, = tied, - over a limit", *_HEADINGS)]
+    number = {each.name: place for place, each in enumerate(advice.found)}
+    for each in _shown(advice, most):
+        overhead = each.measures["overhead"]
+        rows.append(
+            (
+                f"{_marked(advice, number[each.name])}{each.name}",
+                format_duration(each.saves_every_s),
+                f"{percent(overhead.mean)} {_plus_minus(overhead)}",
+                percent(each.measures[LOST].mean),
+                f"{100 * each.plan.memory_overhead:.3g}",
+                each.needs,
+            )
+        )
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(size) if place == 0 else cell.rjust(size)
+            for place, (cell, size) in enumerate(zip(row, wide, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _in_bounds(each: "Found") -> str:
+    return {True: "yes", False: "no", None: "?"}[each.feasible]
 
 
 def answer_table(advice: "Advice") -> Table:
-    """A row a candidate, the least first; those that break a bound last. Fits 80 columns."""
+    """A row a candidate, the best first; those that exceed a limit last. Fits 80 columns."""
     money = advice.scenario.currency
-    table = plain_table("\n".join([advice.scenario.title or "cprsim advise", _asked(advice)]))
+    table = plain_table("\n".join([advice.scenario.title or "cprsim advise", _question(advice)]))
     table.collapse_padding = True
     table.add_column("policy", min_width=15)
     headings = ["saves\nevery", "over-\nhead %", "\n± 95 %", "PLS\n%"]
     headings += ["updates\nlost %", "machine\ntime %"]
-    headings += (
-        ["in\nsum %"] * advice.of_fleet
-        + [f"cost\n{money}"] * bool(money)
-        + ["keeps"] * bool(advice.aim.bounds)
-    )
+    headings += ["in\nsum %"] * advice.of_fleet + [f"cost\n{money}"] * bool(money)
+    headings += ["in\nbounds"]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for number, each in enumerate(advice.found):
         overhead = each.measures["overhead"]
         cells = [
-            f"{_marked(advice, number)}{each.name}{_beside_interval(each)}",
+            f"{_marked(advice, number)}{each.name}{_other_settings(each)}",
             format_duration(each.saves_every_s),
             percent(overhead.mean),
             _half(overhead),
@@ -57,68 +349,34 @@ def answer_table(advice: "Advice") -> Table:
         ]
         cells += [] if each.in_sum is None else [percent(each.in_sum.mean)]
         cells += [_amount(each.measures["cost"].mean)] if money else []
-        cells += [{True: "yes", False: "no", None: "?"}[each.feasible]] if advice.aim.bounds else []
-        table.add_row(*cells)
+        table.add_row(*cells, _in_bounds(each))
     return table
 
 
-def _beside_interval(each: "Found") -> str:
+def _other_settings(each: "Found") -> str:
     """Settings other than the interval of the nearest tier, on a line of their own."""
-    told = [
+    said = [
         f"{key.removesuffix('.interval').replace('_', ' ')} {value}"
         for place, (key, value) in enumerate(each.settings.items())
         if place or not key.endswith("interval")
     ]
-    return f"\n    {', '.join(told)}" if told else ""
+    return f"\n    {', '.join(said)}" if said else ""
 
 
-def answer_lines(advice: "Advice") -> Iterator[str]:
-    """The verdict, what it costs, why, and where a number may mislead: a sentence or two each."""
-    yield from verdict_lines(advice)
-    for warning in advice.warnings:
-        yield f"Mind: {warning}"
+def detail_lines(advice: "Advice") -> Iterator[str]:
+    """What makes the difference to the second, notes, and the policies that were not considered."""
+    yield from _difference(advice)
+    for note in advice.warnings:
+        yield f"Note: {note}"
     yield from _refused(advice)
 
 
-def verdict_lines(advice: "Advice") -> Iterator[str]:
-    """Of `answer_lines` the verdict, what it costs and why."""
-    yield _verdict(advice)
-    best = advice.best
-    if best is not None:
-        yield _told(advice, best)
-        yield from _lossless(advice, best)
-        yield from _why(advice)
-    yield from _nearest(advice)
-
-
-def robust_lines(robust: "Robustness") -> Iterator[str]:
-    """Where the choice stays the same, and what it loses where the MTBF was wrong by two."""
-    held = "; ".join(_range(lever, robust) for lever in robust.levers)
-    if held:
-        tried = " More than the ends in brackets was not tried." * ("[" in held)
-        yield f"With these settings {robust.choice} stays the choice for {held}.{tried}"
-    mtbf = next((each for each in robust.levers if each.name == "MTBF"), None)
-    if mtbf is None or robust.second is None:
-        return
-    said = []
-    for world in mtbf.worlds:
-        if world.factor in {0.5, 2.0} and math.isfinite(world.second_loses.mean):
-            lost = f"is {_points(world.loses)} off the best"
-            choice = "breaks a bound" if world.keeps is False else lost
-            said.append(
-                f"at {world.value} {robust.choice} {choice}, {robust.second} "
-                f"{_points(world.second_loses)}"
-            )
-    if said:
-        yield f"Were the MTBF wrong by two: {'; '.join(said)}."
-
-
 def known_so_far(known: "Advice | Leading | None") -> str:
-    """What is known when it is interrupted."""
+    """What is known when the search is interrupted."""
     if known is None:
-        return "nothing was played yet"
+        return "nothing was simulated yet"
     if not isinstance(known, tuple):
-        return _verdict(known)
+        return " ".join((headline(known), certainty(known)) if known.best else [headline(known)])
     values = (f"{key} {value}" for key, value in known.policy.mapping().items() if key != "system")
     return (
         f"{known.policy.system} ({', '.join(values)}) leads with {percent(known.objective)} % in "
@@ -126,18 +384,16 @@ def known_so_far(known: "Advice | Leading | None") -> str:
     )
 
 
-def _asked(advice: "Advice") -> str:
+def _question(advice: "Advice") -> str:
     aim = advice.aim
-    bounds = "; ".join(map(str, aim.bounds))
-    assumed = " (assumed: what CPR accepts)" if aim.assumed else ""
-    limits = f"; {bounds}{assumed}" if bounds else ""
+    limits = "no learning lost" if aim.assumed else "; ".join(map(str, aim.bounds))
     return (
-        f"{_LEAST[aim.objective]}{limits}; simulated, seed {advice.seed};\n{_of_what(advice)}; "
-        "* the choice, = not told apart"
+        f"{_GOALS[aim.objective]}{f'; {limits}' * bool(limits)}; simulated, seed {advice.seed};\n"
+        f"{_base(advice)}; * best, = statistically tied"
     )
 
 
-def _of_what(advice: "Advice") -> str:
+def _base(advice: "Advice") -> str:
     """What overheads are shares of."""
     if advice.of_fleet:
         return f"% of the useful time of {advice.certificate.replications:,} jobs"
@@ -154,11 +410,9 @@ def _marked(advice: "Advice", number: int) -> str:
     certificate = advice.certificate
     if number == certificate.best:
         return "* "
-    return "= " if number in {*certificate.tied, *certificate.same} else "  "
-
-
-def _settings(each: "Found") -> str:
-    return ", ".join(f"{key} {value}" for key, value in each.settings.items()) or "no settings"
+    if number in {*certificate.tied, *certificate.same}:
+        return "= "
+    return {True: "  ", False: "- ", None: "? "}[certificate.kept[number]]
 
 
 def _amount(money: float) -> str:
@@ -169,6 +423,11 @@ def _half(mean: "Mean") -> str:
     """Half the interval; with a plus where it reaches farther up, for a loss that wasn't met."""
     up, down = mean.high - mean.mean, mean.mean - mean.low
     return f"+{percent(up)}" if up > down + ROUNDING else percent(up)
+
+
+def _plus_minus(mean: "Mean") -> str:
+    half = _half(mean)
+    return half if half.startswith("+") else f"±{half}"
 
 
 def money_between(mean: "Mean") -> str:
@@ -190,69 +449,23 @@ def _points(mean: "Mean") -> str:
     return words.between(abs(mean.mean), low, high)
 
 
-def _verdict(advice: "Advice") -> str:
-    names = [each.name for each in advice.found]
-    assumed = "" if advice.best is None else assumed_costs(advice.best)
-    condition = f", if {assumed}, which is assumed" * bool(assumed)
-    return f"Answer: {words.sentence(advice.certificate, names)}{condition}."
-
-
-def _told(advice: "Advice", best: "Found") -> str:
-    told = {name: share_between(each) for name, each in best.measures.items() if name != "cost"}
-    said = (
-        f"{best.name} ({_settings(best)}): overhead {told['overhead']}, "
-        f"machine time {told['machine_overhead']}"
-    )
-    if advice.scenario.currency:
-        said += f", cost in {advice.scenario.currency} {money_between(best.measures['cost'])}"
-    if advice.aim.objective == "retrained":
-        said += f"; with lost updates trained again {told['overhead_retrained']}"
-    if best.loses_nothing:
-        return f"{said}; nothing learned is lost."
-    lost = f"updates {told['updates_lost']}, samples (PLS) {told['pls']}"
-    return f"{said}; lost for good: {lost}."
-
-
-def _lossless(advice: "Advice", best: "Found") -> Iterator[str]:
-    """The best that loses nothing, where the best loses something."""
-    other = advice.lossless
-    if best.loses_nothing or other is None:
-        return
-    yield (
-        f"If nothing learned may be lost: {other.name} ({_settings(other)}), overhead "
-        f"{share_between(other.measures['overhead'])}."
-    )
-
-
-def _why(advice: "Advice") -> Iterator[str]:
-    """What makes the difference to the next, in time."""
+def _difference(advice: "Advice") -> Iterator[str]:
+    """By cause, what the best takes less or more than the second, in time."""
     second = advice.runner_up
     if second is None or advice.aim.objective == "cost":
         return
     causes = {cause: each for cause, each in advice.apart.items() if cause != "overhead"}
     most = max((abs(each.mean) for each in causes.values()), default=0.0)
-    told = sorted(
+    large = sorted(
         (cause for cause, e in causes.items() if abs(e.mean) > max(_LITTLE * most, ROUNDING)),
         key=lambda cause: -abs(causes[cause].mean),
     )
-    if not told:
-        return
-    parts = [
-        f"{_points(causes[cause])} {'less' if causes[cause].mean > 0 else 'more'} {cause}"
-        for cause in told
-    ]
-    yield f"Why, beside {second.name}, the next: {words.listed(parts)}."
-
-
-def _nearest(advice: "Advice") -> Iterator[str]:
-    """Who comes nearest to bounds that nobody keeps to, and what would have to give."""
-    if advice.best is not None:
-        return
-    over = {each.name: each for each in advice.found if each.why}
-    if not over:
-        return
-    near = min(over.values(), key=lambda each: each.over)
-    yield f"Nearest: {near.name} ({_settings(near)}), whose {near.why}."
+    if large:
+        parts = [
+            f"{_points(causes[cause])} {'less' if causes[cause].mean > 0 else 'more'} {cause}"
+            for cause in large
+        ]
+        yield f"Compared with {second.name}, the second best: {words.listed(parts)}."
 
 
 def _refused(advice: "Advice") -> Iterator[str]:
@@ -260,19 +473,5 @@ def _refused(advice: "Advice") -> Iterator[str]:
     for each in advice.refused:
         reasons[each.why.removeprefix(f"system {each.system!r} ")].append(each.name)
     if reasons:
-        told = "; ".join(f"{words.listed(names)}: {why}" for why, names in reasons.items())
-        yield f"Not asked: {told}."
-
-
-def _range(lever: "Lever", robust: "Robustness") -> str:
-    low, high = lever.range(robust.within)
-    factors = [world.factor for world in lever.worlds]
-    tried = (low.factor == min(factors), high.factor == max(factors))
-    ends = (_end(*end, robust) for end in zip((low, high), tried, strict=True))
-    return f"{lever.name} from {' to '.join(ends)}"
-
-
-def _end(world: "World", is_last: bool, robust: "Robustness") -> str:
-    """Where a range ends, in brackets where nothing farther was tried."""
-    unsure = " (not sure there)" * (world.holds(robust.within) is None)
-    return f"[{world.value}]{unsure}" if is_last else f"{world.value}{unsure}"
+        said: Iterable[str] = (f"{words.listed(n)}: {why}" for why, n in reasons.items())
+        yield f"Not considered: {'; '.join(said)}."

@@ -7,21 +7,20 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import tomli_w
-
 from cprsim.advice import worlds
 from cprsim.basics.manifest import with_manifest
-from cprsim.basics.units import percent
+from cprsim.basics.units import SECONDS, format_exact, percent
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures import page_bytes, save_bytes
 from cprsim.policies.registry import systems
 from cprsim.report import html
 from cprsim.report.answer import (
+    answer_lines,
     answer_table,
+    configuration,
     money_between,
     robust_lines,
     share_between,
-    verdict_lines,
 )
 from cprsim.report.basis import inputs, repeat
 from cprsim.report.decision import decision_lines, decision_table
@@ -31,7 +30,7 @@ from cprsim.selection import words
 from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
-    from cprsim.advice.advice import Advice, Found
+    from cprsim.advice.advice import Advice
     from cprsim.advice.aims import Aim
     from cprsim.advice.robustness import Robustness
     from cprsim.runs.mean import Mean
@@ -91,7 +90,7 @@ def contents(
     how = "as given" if advice.of_fleet and source is not None else "as resolved"
     page.append(
         html.folded(
-            "How to repeat it",
+            "Reproduce",
             f"The command, versions and the scenario {how}",
             repeat(command, about, scenario, how),
         )
@@ -112,13 +111,12 @@ def _page(
     given = {name: asked[name] for name in advice.scenario.policies if name in asked}
     sections = {
         "Answer": _answer(advice),
+        "Sensitivity": _sensitivity(advice, robust, pictures),
         "Candidates": _candidates(advice, pictures),
-        "Why": _why(advice),
-        "How it holds": _elsewhere(robust, pictures),
-        "What to mind": [html.points(advice.warnings)] if advice.warnings else [],
-        "Who could not be asked": _refused(advice),
-        "To paste": _to_paste(advice),
-        "By the equations alone": _closed_form(advice),
+        "Difference to the second best": _why(advice),
+        "Notes": [html.points(advice.warnings)] if advice.warnings else [],
+        "Not considered": _refused(advice),
+        "CPR's formulas": _closed_form(advice),
     }
     rests = [
         *([html.paragraph(_OF_FLEET)] if advice.of_fleet else []),
@@ -126,30 +124,28 @@ def _page(
     ]
     return [
         *(html.section(heading, parts) for heading, parts in sections.items() if parts),
-        html.folded("What it rests on", "Inputs, and what follows from them", rests),
+        html.folded("Inputs and assumptions", "Inputs, and what follows from them", rests),
     ]
 
 
 def _answer(advice: "Advice") -> list[str]:
-    verdict, *more = verdict_lines(advice)
-    return [html.paragraph(verdict.removeprefix("Answer: "), "short"), *map(html.paragraph, more)]
+    first, *more = answer_lines(advice)
+    said = [html.paragraph(first, "short"), *map(html.paragraph, more)]
+    return [*said, html.code(configuration(advice))] if advice.best else said
 
 
 def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:
     table = answer_table(advice)
     _, _, caption = str(table.title).partition("\n")
     told = "; ".join(f"{e.name} {percent(e.measures['overhead'].mean)} %" for e in advice.found)
-    by_cause = "Overhead of each candidate by cause, and what else it loses and takes."
-    beside = (
-        "Time against what else a candidate loses and takes. In the grey strip stands what loses "
-        "or takes none."
-    )
+    by_cause = "Overhead of each candidate by cause, its losses and its resources."
+    against = "Overhead against losses and resources. Grey strip: none."
     return [
         html.terminal_table(" ".join(caption.split()), table),
         _intervals(advice),
         html.picture(pictures["answer"], f"Bars of overhead by cause: {told}.", by_cause),
         html.picture(
-            pictures["pareto"], f"Points, overhead against learning lost: {told}.", beside
+            pictures["pareto"], f"Points, overhead against learning lost: {told}.", against
         ),
     ]
 
@@ -202,14 +198,11 @@ def _why(advice: "Advice") -> list[str]:
     headings = ("of the useful time, %", best.name, second.name, "more, points")
     both = min(best.replications, second.replications)
     caption = (
-        f"{best.name}, and {second.name}, the next, by cause, with 95 % intervals; what is more, "
-        f"on the {both:,} {_replications(advice)} that both have"
+        f"{best.name} and {second.name} by cause, with 95 % intervals; the difference over the "
+        f"{both:,} {_replications(advice)} that both have"
     )
     sure = f"{100 * advice.certificate.confidence:g} % for all comparisons together"
-    more = (
-        f"{second.name} has {words.interval(rival)} more of what was to be least, on the same "
-        f"failures ({sure})."
-    )
+    more = f"The objective of {second.name} is {words.interval(rival)} more ({sure})."
     return [html.table(caption, headings, rows), html.paragraph(more)]
 
 
@@ -222,47 +215,27 @@ def _replications(advice: "Advice") -> str:
     return "jobs" if advice.of_fleet else "replications"
 
 
-def _elsewhere(robust: "Robustness | None", pictures: Mapping[str, bytes]) -> list[str]:
+def _sensitivity(
+    advice: "Advice", robust: "Robustness | None", pictures: Mapping[str, bytes]
+) -> list[str]:
     if robust is None:
         return []
     described = (
-        f"Bars of what {robust.choice} loses where one circumstance is another, and a map of who "
-        "is the least where two are."
+        f"Bars of what {robust.choice} loses where one input is another, and a map of the best "
+        "policy where two are."
     )
-    caption = (
-        "The choice, with the settings that it has, in jobs that are not what they were taken for."
-    )
-    told = [html.paragraph(line) for line in robust_lines(robust)]
-    return [*told, html.picture(pictures["robust"], described, caption)]
+    caption = "The recommended policy, with its settings, where inputs are others."
+    said = [html.paragraph(line) for line in robust_lines(advice, robust)]
+    return [*said, html.picture(pictures["robust"], described, caption)]
 
 
 def _refused(advice: "Advice") -> list[str]:
     rows = [(each.name, each.why) for each in advice.refused]
-    return [html.table("Not asked, and why", ("policy", "why"), rows, "words")] if rows else []
-
-
-def _to_paste(advice: "Advice") -> list[str]:
-    best = advice.best
-    if best is None:
-        return []
-    name = _name(best, advice)
-    known = name in advice.scenario.policies
-    said = f"In place of [policies.{name}]:" if known else "Into the scenario file:"
-    text = tomli_w.dumps({"policies": {name: best.candidate.policy.mapping()}})
-    return [html.paragraph(said), html.code(text)]
-
-
-def _name(best: "Found", advice: "Advice") -> str:
-    """Of the policy whose settings they are, else that of the system, if nobody has that."""
-    candidate = best.candidate
-    if candidate.origin is not None:
-        return candidate.origin
-    taken = candidate.system in advice.scenario.policies
-    return f"{candidate.system}-advised" if taken else candidate.system
+    return [html.table("Not considered", ("policy", "why"), rows, "words")] if rows else []
 
 
 def _closed_form(advice: "Advice") -> list[str]:
-    """CPR's decision, beside what the candidates are expected to cost to first order."""
+    """What CPR's formulas give, and the first-order overhead of each candidate."""
     decision = advice.decision
     if decision is None:
         return []
@@ -304,10 +277,12 @@ def _options(aim: "Aim") -> Iterator[str]:
         yield from ("--objective", aim.objective)
     for bound in () if aim.assumed else aim.bounds:
         yield from (f"--max-{bound.measure.replace('_', '-')}", f"{bound.most!r}")
-    if aim.assumed and aim.accepted_pls is None:
-        yield from ("--quality", "updates")
     if math.isfinite(aim.max_memory):
         yield from ("--max-memory", f"{aim.max_memory!r}")
     if math.isfinite(aim.max_spares):
         yield from ("--max-spares", f"{aim.max_spares:g}")
+    longest = (
+        format_exact(aim.max_interval_s, SECONDS) if aim.max_interval_s < math.inf else "never"
+    )
+    yield from ("--max-interval", longest)
     yield from ("--sure", f"{aim.confidence!r}", "--within", f"{aim.within!r}")

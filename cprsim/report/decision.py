@@ -68,8 +68,8 @@ def _interval_s(option: "Option", decision: "Decision") -> float:
 
 
 def decision_lines(decision: "Decision") -> Iterator[str]:
-    """The recommendation, and what else is to be known of it."""
-    said = [_beyond(decision), _recommended(decision), _far(decision), _retrained(decision)]
+    """What CPR's formulas give, and where they are off. Formulas recommend nothing."""
+    said = [_beyond(decision), _given(decision), _far(decision), _retrained(decision)]
     yield from filter(None, said)
 
 
@@ -82,48 +82,40 @@ _ABOUT = 0.05
 _FAR = 0.2
 
 
-def _recommended(decision: "Decision") -> str:
-    """The recommendation in one sentence."""
+def _given(decision: "Decision") -> str:
+    """Both options in one sentence."""
     if math.isinf(decision.mtbf_s):
         return "Nothing fails: no checkpoint is needed, and no policy costs anything."
     if decision.gets_nowhere:
         return (
-            f"Nothing to recommend: a save takes {format_duration(decision.save_s)}, and the job "
+            f"This job is hopeless: a save takes {format_duration(decision.save_s)}, and the job "
             f"fails every {format_duration(decision.mtbf_s)}. Make failures rarer, or saves faster."
         )
-    if decision.recommendation == "partial":
-        interval_s = decision.partial.interval_s
-        saves = "no save" if decision.never_saves else f"a save every {format_duration(interval_s)}"
-        return (
-            f"Recommended: partial recovery, {saves}; it takes away "
-            f"{format_percent(decision.benefit)} of full recovery's overhead "
-            f"and is expected to lose {_learning_lost(decision)}."
-        )
-    full, partial = decision.full.expected.overhead, decision.partial.expected.overhead
+    interval_s, full = decision.partial.interval_s, decision.full
+    saves = "without a save" if decision.never_saves else f"every {format_duration(interval_s)}"
+    target = f"{_QUALITIES[decision.quality]} {decision.target_pls:g}"
     return (
-        f"Recommended: full recovery, a save every {format_duration(decision.full.interval_s)}; "
-        f"partial recovery at {_QUALITIES[decision.quality]} {decision.target_pls:g} would cost "
-        f"{format_percent(partial)}, no less than {format_percent(full)}."
+        f"By CPR's formulas, full recovery with a save every {format_duration(full.interval_s)} "
+        f"costs {format_percent(full.expected.overhead)}; partial recovery at {target}, {saves}, "
+        f"costs {format_percent(decision.partial.expected.overhead)} and loses "
+        f"{_learning_lost(decision)}."
     )
 
 
 def _far(decision: "Decision") -> str | None:
     """What first order leaves out, where that is much."""
-    asked = [decision.full]
-    if decision.recommendation == "partial":
-        asked.append(decision.partial)
-    far = max(each.expected.overhead for each in asked) > _FAR
+    far = max(each.expected.overhead for each in (decision.full, decision.partial)) > _FAR
     if not far or decision.gets_nowhere:
         return None
     return (
         "This is first order, which leaves out failures in saves, in recoveries and in lost "
         f"computation: overheads beyond {format_percent(_FAR)} are too low, the more the larger "
-        "they are. Ask cprsim advise without --closed-form."
+        "they are. Run cprsim advise without --closed-form."
     )
 
 
 def _retrained(decision: "Decision") -> str | None:
-    """What another recommendation would be if lost updates were trained again; None if the same."""
+    """Which option costs less if lost updates are trained again; None if the same."""
     if decision.recommendation_retrained == decision.recommendation:
         return None
     full, partial, naive = (

@@ -37,6 +37,7 @@ def certify(
     most: int = MOST,
     go_on: Callable[[int], bool] | None = None,
     tell: Callable[[Certificate], None] | None = None,
+    known: Sequence[bool | None] | None = None,
 ) -> Certificate:
     """Play candidates until it is sure which is best, or `most` replications were played.
 
@@ -63,6 +64,9 @@ def certify(
         the search if not. Always, by default.
     tell
         Told what is known after each look.
+    known
+        Of each candidate whether it may be chosen, where that is known before: False for one that
+        is played at the first look only. None, or None of a candidate, for not known.
 
     Raises
     ------
@@ -75,7 +79,7 @@ def certify(
     check(confidence, within)
     looks = _looks(first, most)
     miss = chance_of_a_miss(candidates, len(bounds), confidence) / len(looks)
-    search = _Search(candidates)
+    search = _Search(candidates, known)
     for count in looks:
         new = play(search.left, range(search.played, count))
         search.add(new, count)
@@ -98,11 +102,11 @@ def _looks(first: int, most: int) -> list[int]:
 class _Search:
     """Who is left, what was played, and what is known of those who were dropped."""
 
-    def __init__(self, candidates: int) -> None:
+    def __init__(self, candidates: int, known: Sequence[bool | None] | None) -> None:
         self.left = list(range(candidates))
         self.played = 0
         self._sample: PairedSample | None = None
-        self._kept: list[bool | None] = [None] * candidates
+        self._kept: list[bool | None] = [None] * candidates if known is None else list(known)
         self._dropped: dict[int, Rival] = {}
         self._worse: dict[int, Rival] = {}
 

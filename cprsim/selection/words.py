@@ -1,4 +1,4 @@
-"""Certificates in words: the one place that puts them."""
+"""Certificates in words, for all that print one."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from cprsim.selection.certificate import Certificate, Doubt, Rival
 Names = Sequence[str]
 
 #: Where no candidate is left.
-NOBODY: Final = "no candidate keeps to the bounds"
+NONE: Final = "no policy meets the limits"
 _MOST_NAMES = 3
 
 
@@ -35,31 +35,39 @@ POINTS: Final = Unit("points", 0.01)
 
 
 def sentence(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
-    """What is known, and how sure it is; where it is open, why, and what to do."""
+    """Return which candidate is best and how certain that is; where it is open, why.
+
+    The certainty is that of simulation noise: what chance does to means of so many replications.
+    """
+    said = standing(found, names, unit)
+    is_claim = found.best is not None and found.verdict != "undecided" and not said.startswith("no")
+    return f"{names[found.best or 0]} is {said}" if is_claim else said
+
+
+def standing(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
+    """Return how certain it is that the best is the best: `sentence` without its name."""
     if found.best is None:
-        return NOBODY
+        return NONE
     if found.verdict == "undecided":
         return f"undecided: {_why(found, names, unit)}"
-    sure = f"with at least {100 * found.confidence:g} % certainty"
-    best, within = names[found.best], unit.text(found.within)
+    sure = f"at {100 * found.confidence:g} % over simulation noise"
     if found.verdict == "tied":
         tied = listed([names[i] for i in found.tied])
         if all(each.high < found.within for each in found.rivals if each.standing == "tied"):
-            return f"{best} and {tied} can't be told apart by more than {within}: take any"
-        than = f"no other is better than {best} by more than {within}"
-        return f"{sure}, {than}; not surely worse: {tied}"
+            return f"equal to {tied} within {unit.text(found.within)}: take either"
+        return f"statistically tied with {tied} {sure}"
     if found.runner_up is None:
-        return same(found, names) or f"{best} is the only one"
-    return f"{best} is best {sure}"
+        return same(found, names) or "the only one"
+    return f"best {sure}"
 
 
 def short(found: Certificate, names: Names) -> str:
-    """The same for a cell of a table."""
+    """Return the sentence in a few words, for a cell of a table."""
     return "; ".join(filter(None, (_short(found, names), same(found, names))))
 
 
 def same(found: Certificate, names: Names) -> str:
-    """Who is the same as the best; empty if nobody is."""
+    """Return which candidates equal the best in every replication; empty for none."""
     if not found.same:
         return ""
     others = "no other differs" if found.runner_up is None else "same as "
@@ -92,7 +100,7 @@ def listed(names: Sequence[str]) -> str:
 
 def _short(found: Certificate, names: Names) -> str:
     if found.best is None:
-        return NOBODY
+        return NONE
     tied = some([names[i] for i in found.tied])
     if found.why is not None:
         return f"undecided: {_open(found, names)}"
@@ -108,7 +116,7 @@ def _open(found: Certificate, names: Names) -> str:
     if found.replications == 1:
         return "one replication"
     if found.why == "failures":
-        return f"{found.met:,} failures that tell are too few"
+        return f"only {found.met:,} failures count"
     if found.why == "bound":
         return f"{found.doubts[0].bound} of {names[found.doubts[0].candidate]}?"
     return f"or {some([names[i] for i in found.tied])}"
@@ -116,15 +124,15 @@ def _open(found: Certificate, names: Names) -> str:
 
 def _why(found: Certificate, names: Names, unit: Unit) -> str:
     if found.replications == 1:
-        return "one replication tells nothing of chance"
+        return "one replication shows no simulation noise"
     if found.why == "failures":
         return (
-            f"{found.met:,} of {found.replications:,} replications met a failure that makes a "
-            f"difference, too few to tell; it takes at least {found.needed:,}"
+            f"only {found.met:,} of {found.replications:,} replications met a failure that makes a "
+            f"difference; increase --replications to at least {found.needed:,}"
         )
     if found.why == "bound":
         return "; ".join(
-            f"whether {names[each.candidate]} keeps to {each.bound} ({_level(each)})"
+            f"{names[each.candidate]} may exceed {each.bound} ({_level(each)})"
             for each in found.doubts
         )
     worst = min(
@@ -132,11 +140,11 @@ def _why(found: Certificate, names: Names, unit: Unit) -> str:
     )
     return (
         f"{names[worst.candidate]} may be better by up to {unit.text(-worst.low)}; "
-        "more replications may tell"
+        "more replications may decide"
     )
 
 
 def _level(doubt: Doubt) -> str:
     if not math.isfinite(doubt.low):
-        return f"{doubt.mean:.4f} in too few failures to tell"
+        return f"{doubt.mean:.4f} in too few failures"
     return f"{doubt.mean:.4f}, {doubt.low:.4f} to {doubt.high:.4f}"

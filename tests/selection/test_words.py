@@ -10,7 +10,7 @@ from cprsim.selection.certificate import Certificate, Doubt, Rival
 from cprsim.selection.words import Unit, interval, sentence, short
 
 NAMES = ["full", "cpr", "ecrm", "partial"]
-BEST = "cpr is best with at least 95 % certainty"
+BEST = "cpr is best at 95 % over simulation noise"
 CLEAR = Certificate(1, (Rival(0, 0.012, 0.01, 0.014, "worse"),), (True, True), (), 1000, 1000, None)
 NEAR = Rival(0, 0.0001, -0.0002, 0.0004, "tied")
 FAR = Rival(2, 0.002, -0.0002, 0.0042, "tied")
@@ -30,47 +30,46 @@ def put(*rivals, **changed):
         (CLEAR, BEST, "best"),
         (
             put(*CLEAR.rivals, SAME),
-            "cpr is best with at least 95 % certainty",
+            BEST,
             "best; same as ecrm",
         ),
         (put(), "cpr is the only one", "the only one"),
         (put(SAME), "no other differs", "no other differs"),
         (
             put(NEAR),
-            "cpr and full can't be told apart by more than 0.1 points: take any",
+            "cpr is equal to full within 0.1 points: take either",
             "tied with full",
         ),
         (
             put(NEAR, FAR),
-            "with at least 95 % certainty, no other is better than cpr by more than 0.1 points; "
-            "not surely worse: full and ecrm",
+            "cpr is statistically tied with full and ecrm at 95 % over simulation noise",
             "tied with full, ecrm",
         ),
         (
             put(OPEN, why="margin"),
-            "undecided: partial may be better by up to 0.34 points; more replications may tell",
+            "undecided: partial may be better by up to 0.34 points; more replications may decide",
             "undecided: or partial",
         ),
         (
             put(UNKNOWN, why="failures", met=3),
-            "undecided: 3 of 1,000 replications met a failure that makes a difference, too few to "
-            "tell; it takes at least 6,667",
-            "undecided: 3 failures that tell are too few",
+            "undecided: only 3 of 1,000 replications met a failure that makes a difference; "
+            "increase --replications to at least 6,667",
+            "undecided: only 3 failures count",
         ),
         (
             put(UNKNOWN, why="failures", replications=1),
-            "undecided: one replication tells nothing of chance",
+            "undecided: one replication shows no simulation noise",
             "undecided: one replication",
         ),
         (
             put(why="bound", doubts=(DOUBT,)),
-            "undecided: whether full keeps to PLS <= 2 % (0.0206, 0.0170 to 0.0242)",
+            "undecided: full may exceed PLS <= 2 % (0.0206, 0.0170 to 0.0242)",
             "undecided: PLS <= 2 % of full?",
         ),
         (
             put(best=None),
-            "no candidate keeps to the bounds",
-            "no candidate keeps to the bounds",
+            "no policy meets the limits",
+            "no policy meets the limits",
         ),
     ],
 )
