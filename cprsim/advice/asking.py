@@ -24,6 +24,7 @@ from cprsim.runs.engines import waits
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums
+from cprsim.runs.unmet import IN_TIME, allowance
 from cprsim.selection.bounds import Bound
 from cprsim.selection.certificate import Certificate, PairedSample, Rival, Standing
 from cprsim.selection.sequential import MOST, certify
@@ -39,11 +40,6 @@ _STUCK = "gets nowhere under so many failures"
 _MANY = 1000.0
 #: The same of the first, and what it has at most.
 _FIRST_S, _MOST_FIRST = 0.5, 2048
-#: What no replication has met happens in fewer than 3 / n of them, with 95 % (Hanley and
-#: Lippman-Hand, JAMA 249, 1983).
-_RULE_OF_THREE = 3.0
-#: Of `TOLD`, shares of the useful time that lost computation adds to.
-_IN_TIME = ("overhead", "overhead_retrained", "machine_overhead")
 
 
 class Asking:
@@ -207,10 +203,8 @@ class Asking:
 
     def _lacks(self, place: int) -> float:
         """What the mean may lack for a loss that none of its replications met, with 95 %."""
-        unmet = self._unmet(place)
         lost = np.concatenate([each.causes["lost"] for each in self._blocks(place)])
-        is_met = lost.max() - np.median(lost) > unmet / 2  # as every other one takes back
-        return 0.0 if is_met else _RULE_OF_THREE / len(lost) * unmet
+        return allowance(lost, self._unmet(place))
 
     def _plan(self, place: int) -> Plan:
         plan = self._trials.plan(self._policy(place))
@@ -276,7 +270,7 @@ class Asking:
             for name in TOLD
             if name in played[0].measures
         }
-        means |= {name: means[name].or_more(lacks) for name in _IN_TIME}
+        means |= {name: means[name].or_more(lacks) for name in IN_TIME}
         feasible = certificate.kept[i]
         bounded = np.concatenate([self._bounded(i, each) for each in played], axis=1)
         why = None if feasible else self._barred[i] or _why(bounded, self._aim, feasible)

@@ -80,7 +80,7 @@ def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
     for system in names:
         if any(each.system == system for each in given):
             continue
-        tried = _first_tried(scenario, system)
+        tried = first_tried(scenario, system)
         if isinstance(tried, Refused):
             refused.append(tried)
         else:
@@ -100,7 +100,7 @@ def _systems(only: Iterable[str] | None) -> tuple[str, ...]:
     return names
 
 
-def _first_tried(scenario: Scenario, system: str) -> Policy | Refused:
+def first_tried(scenario: Scenario, system: str) -> Policy | Refused:
     """A system that the scenario names no policy of, as it is tried first."""
     kind: type[Policy] | None = None
     try:

@@ -20,9 +20,15 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError
 from cprsim.estimates.decision import decide
 from cprsim.report import html
-from cprsim.report.answer import answer_lines, answer_table, known_so_far
+from cprsim.report.answer import (
+    answer_lines,
+    answer_table,
+    configuration,
+    detail_lines,
+    known_so_far,
+)
+from cprsim.report.conclusion import conclusion, findings
 from cprsim.report.decision import decision_lines
-from cprsim.report.recommendation import recommendation
 from cprsim.report.tables import RunTable, notes, resources_table
 from cprsim.runs.engines import chosen, is_ready, prepare, simulate
 from cprsim.runs.result import Result
@@ -172,6 +178,8 @@ class Answering:
             {
                 "part": "advice",
                 "lines": list(answer_lines(known)),
+                "details": list(detail_lines(known)),
+                "toml": configuration(known),
                 "table": {"headings": headings, "rows": rows},
                 "verdict": known.verdict,
             }
@@ -225,6 +233,7 @@ def _ran(result: Result) -> dict[str, Any]:
         "part": "run",
         "sharp": False,
         "replications": result.count,
+        "conclusion": conclusion(result),
         "bars": bars.simulated(result),
         "currency": result.currency,
     }
@@ -243,5 +252,5 @@ def _told(result: Result) -> dict[str, Any]:
         "sharp": True,
         "document": result.document(),
         "tables": tables,
-        "lines": [*recommendation(result), *notes(result)],
+        "lines": [*findings(result), *notes(result)],
     }

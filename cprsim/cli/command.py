@@ -15,6 +15,7 @@ from cprsim.cli import (
     export,
     figure,
     fit,
+    policies,
     rows,
     run,
     scenarios,
@@ -76,6 +77,7 @@ app.command()(run.run)
 app.command()(advise.advise)
 app.command()(fit.fit)
 app.command()(scenarios.scenarios)
+app.command()(policies.policies)
 app.command()(schema.schema)
 app.command()(rows.rows)
 app.command()(sweep.sweep)

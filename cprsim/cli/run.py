@@ -28,9 +28,11 @@ def run(
     scenario: ScenarioFile,
     policy: Policies = None,
     replications: Annotated[int, typer.Option(help="Failure timelines to draw.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
-    workers: Annotated[int, typer.Option(help="Processes; they change no digit.")] = 1,
+    workers: Annotated[
+        int, typer.Option(help="Number of processes. Results don't depend on it.")
+    ] = 1,
     overrides: Overrides = None,
     out: Annotated[Path | None, output(help="Folder for report.html, results.csv ...")] = None,
     force: Force = False,
@@ -78,7 +80,8 @@ def _played(
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
     text = scenario_text(path)
-    loaded = of_tables(scenario_tables(mapping_of(text, path, overrides)))
+    given = with_systems(scenario_tables(mapping_of(text, path, overrides)), asked["policies"])
+    loaded = of_tables(given)
     example = loaded.example if isinstance(loaded, Fleet) else loaded
     written = None
     if out is not None:
@@ -96,6 +99,17 @@ def _played(
     if isinstance(loaded, Fleet):
         return run_fleet(loaded, progress=progress.update, **asked), written
     return runner.run(loaded, progress=progress.update, **asked), written
+
+
+def with_systems(tables: dict[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
+    """Tables of a scenario with a default policy for each name that is a system's."""
+    from cprsim.policies.registry import systems
+
+    policies = tables.get("policies") or {}
+    missing = {
+        name: {"system": name} for name in names or () if name not in policies and name in systems()
+    }
+    return tables | {"policies": policies | missing} if missing else tables
 
 
 def _say_what_is_left_out(result: Any, out: Path) -> None:
@@ -123,6 +137,10 @@ def _show_run(result: Any, words: "Vocabulary | None") -> None:
     predicted = None if of_fleet else tables.accuracy_table(result)
     if predicted is not None:
         print_table(predicted)
+    if not of_fleet:
+        from cprsim.report.conclusion import conclusion
+
+        echo_wrapped(conclusion(result))
     left_out = tables.given_up_line(result) if of_fleet else None
     if left_out is not None:
         echo_wrapped(left_out)

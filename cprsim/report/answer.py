@@ -29,9 +29,12 @@ LINES, WIDTH = 24, 80
 #: Policies in the table of the screen.
 _ROWS = 6
 #: Of the table of the screen, after the policy.
-_HEADINGS = ("saves every", "overhead %", "lost %", "memory +%", "trainer")
+_HEADINGS = ("interval", "overhead %", "lost %", "memory %", "trainer")
+_NAME = 24
 #: Overhead from which on a job is said to be hopeless: half the time again.
 HOPELESS = 0.5
+#: In the reason of a system that exceeds the memory of the machines.
+TOO_LARGE = ", which has "
 #: Overhead of a run that was given up.
 _ENDLESS = 50.0
 #: What each objective minimises.
@@ -142,7 +145,7 @@ def _cost(advice: "Advice", best: "Found") -> str:
     if best.plan.memory_overhead >= _MUCH_MEMORY:
         cost += f", {100 * best.plan.memory_overhead:.0f} % more table memory"
     lost = "no" if best.loses_nothing else f"{_lost(best)} of the"
-    return f"{cost}, and {lost} updates."
+    return f"{cost}, and loses {lost} updates."
 
 
 def _lost(found: "Found") -> str:
@@ -152,6 +155,8 @@ def _lost(found: "Found") -> str:
 def certainty(advice: "Advice") -> str:
     """How certain the choice is, as far as chance goes."""
     said = words.standing(advice.certificate, [each.label for each in advice.found])
+    if not advice.certificate.rivals:
+        said = "the only policy within the limits"
     return f"Certainty: {said}; wrong inputs matter more."
 
 
@@ -216,6 +221,17 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
         limited.append(f"any {_any(others)} (from 1/4 to 4 times)")
     if limited:
         yield f"Still the best for {', '.join(limited)}."
+    yield from _left_out(advice)
+
+
+def _left_out(advice: "Advice") -> Iterator[str]:
+    """How many systems were not considered, in one line."""
+    large = [each.name for each in advice.refused if TOO_LARGE in each.why]
+    others = len(advice.refused) - len(large)
+    said = [f"{words.some(large)} (too little memory)"] * bool(large)
+    said += [f"{others} that lack an input"] * bool(others)
+    if said:
+        yield f"Not considered: {', '.join(said)}; see --details."
 
 
 def _any(names: list[str]) -> str:
@@ -297,13 +313,13 @@ def _shown(advice: "Advice", most: int) -> list["Found"]:
 
 def _small_table(advice: "Advice", most: int) -> list[str]:
     """A heading and so many policies, in columns of text."""
-    rows = [("* best, = tied, - over a limit", *_HEADINGS)]
+    rows = [("* best, = tied, - excluded", *_HEADINGS)]
     number = {each.name: place for place, each in enumerate(advice.found)}
     for each in _shown(advice, most):
         overhead = each.measures["overhead"]
         rows.append(
             (
-                f"{_marked(advice, number[each.name])}{each.name}",
+                f"{_marked(advice, number[each.name])}{each.name[:_NAME]}",
                 format_duration(each.saves_every_s),
                 f"{percent(overhead.mean)} {_plus_minus(overhead)}",
                 percent(each.measures[LOST].mean),

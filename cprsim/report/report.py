@@ -12,7 +12,7 @@ from cprsim.figures.timeline import timelines
 from cprsim.history.recorder import record
 from cprsim.report import html
 from cprsim.report.basis import inputs, repeat
-from cprsim.report.recommendation import certified, recommendation
+from cprsim.report.conclusion import certified, conclusion, findings
 from cprsim.report.source import ScenarioSource
 from cprsim.report.tables import RunTable, WallTable, accuracy_table, resources_table
 from cprsim.runs.result import Result
@@ -44,18 +44,18 @@ def report(
     title = result.scenario.title or "cprsim run"
     parts = [
         html.heading(title),
-        html.section("Answer", _answer(result)),
+        html.section("Conclusion", _conclusion(result)),
         html.section("Where the time goes", [_breakdown(result, breakdown)]),
         html.section("Results", _tables(result, words)),
-        html.section("Recommendation", _recommendation(result)),
-        html.section("One run, watched", _timelines(result)),
+        html.section("Differences", _paired(result)),
+        html.section("Example run", _timelines(result)),
         html.folded(
-            "What it rests on",
+            "Inputs and assumptions",
             "Inputs, and what follows from them",
             inputs(result.scenario, result.plans, source),
         ),
         html.folded(
-            "How to repeat it",
+            "Reproduce",
             "The command, versions and the scenario as resolved",
             _reproduction(result, manifest),
         ),
@@ -63,19 +63,20 @@ def report(
     return html.page(title, parts).encode()
 
 
-def _answer(result: Result) -> list[str]:
+def _conclusion(result: Result) -> list[str]:
     job, cluster = result.scenario.job, result.scenario.cluster
     mtbf_s = result.scenario.context.mtbf_s
-    fails = "never fails"
+    fails = "no failures"
     if math.isfinite(mtbf_s):
-        fails = f"fails every {format_duration(mtbf_s)} on average"
-    names = ", ".join(result.plans)
-    asked = (
-        f"A job of {format_duration(job.useful_time_s)} on {cluster.parameter_servers:,} parameter "
-        f"servers and {cluster.trainers:,} trainers {fails}: how much longer does it take under "
-        f"each policy ({names}), why, and what learning is lost?"
+        fails = f"one failure per {format_duration(mtbf_s)}"
+    about = (
+        f"Job: {format_duration(job.useful_time_s)} of training, {cluster.parameter_servers:,} "
+        f"parameter servers, {cluster.trainers:,} trainers, {fails}. Policies: "
+        f"{', '.join(result.plans)}."
     )
-    return [html.paragraph(recommendation(result)[0], "short"), html.paragraph(asked)]
+    said = [html.paragraph(conclusion(result), "short"), html.paragraph(about)]
+    more = findings(result)
+    return [*said, html.points(more)] if more else said
 
 
 def _tables(result: Result, words: Vocabulary | None) -> list[str]:
@@ -90,10 +91,7 @@ def _tables(result: Result, words: Vocabulary | None) -> list[str]:
 def _breakdown(result: Result, svg: bytes) -> str:
     overheads = result.summary["overhead"]
     described = "; ".join(f"{name} {share:.2%}" for name, share in overheads.items())
-    caption = (
-        "Overhead by cause, slim and grey with lost updates trained again where there are any, and "
-        "updates lost for good; means over all replications."
-    )
+    caption = "Mean overhead by cause. Grey: with lost updates trained again. Right: updates lost."
     return html.picture(svg, f"Bars of overhead by cause: {described}.", caption)
 
 
@@ -106,10 +104,8 @@ def _timelines(result: Result) -> list[str]:
     walls = "; ".join(f"{each.policy} {format_duration(each.ledger.wall)}" for each in histories)
     caption = (
         f"Replication {number}, whose overhead under {reference} is the median, under all "
-        "policies: the same failures are drawn for each, though what a policy does moves those "
-        "that come after. Triangles are failures, which bars count where they are many, thin lanes "
-        "go on in the background, and what is thinner than a pixel is stacked. To see one of them "
-        "closely:"
+        "policies; the same failures are drawn for each. Triangles: failures. Thin lanes: "
+        "background work. To draw one of them:"
     )
     command = (
         f"cprsim timeline scenario.toml --policy {shlex.quote(reference)} --seed {result.seed} "
@@ -125,15 +121,15 @@ def reference_policy(result: Result) -> str:
     return next((n for n in result.plans if policies[n].system == "full"), next(iter(result.plans)))
 
 
-def _recommendation(result: Result) -> list[str]:
+def _paired(result: Result) -> list[str]:
     paired = (
         "Paired differences on the same failures, with intervals of 95 % for all of them together"
     )
-    parts = [html.points(recommendation(result)), _differences(result, "overhead", paired)]
+    parts = [_differences(result, "overhead", paired)]
     if (result.summary["overhead_retrained"] > result.summary["overhead"]).any():
         again = f"{paired}; every lost update trained again"
         parts.append(_differences(result, "overhead_retrained", again))
-    return parts
+    return [each for each in parts if each] or [html.paragraph("Only one policy was run.")]
 
 
 def _differences(result: Result, measure: str, caption: str) -> str:

@@ -21,6 +21,7 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.runs.cautions import of_run
+from cprsim.selection.intervals import ROUNDING
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class FleetTable(PolicyTable):
             [
                 str(name),
                 *_overheads(row),
-                _with_interval(row["machine_overhead"], row["machine_overhead_high"]),
+                _with_interval(row, "machine_overhead"),
                 *(percent(row[c]) for c in (*percentiles, *causes, "pls")),
                 format_duration(row["interval_s"]),
                 *(f"{row[c] / 3600:,.0f}" for c in ("machine_s", "given_back_s")),
@@ -171,7 +172,7 @@ def resources_table(result: "Result") -> Table | None:
             format_bytes(row["peer_bytes"]),
             format_bytes(row["store_bytes"]),
             f"{row['spares']:.0f}",
-            _with_interval(row["machine_overhead"], row["machine_overhead_high"]),
+            _with_interval(row, "machine_overhead"),
             *(_amount(row, measure) for measure, _ in amounts),
         )
     return table
@@ -331,12 +332,14 @@ def access_table(found: "AccessLog") -> Group:
 
 def _overheads(row: Any) -> list[str]:
     # There is room for one interval: that of the other is in the picture, JSON and summaries.
-    overhead = _with_interval(row["overhead"], row["overhead_high"])
+    overhead = _with_interval(row, "overhead")
     return [overhead, percent(row["overhead_retrained"])]
 
 
-def _with_interval(mean: float, high: float) -> str:
+def _with_interval(row: Any, measure: str) -> str:
+    """A mean and half its interval; with a + where it reaches farther up, for an unmet loss."""
+    mean, low, high = (row[measure + end] for end in ("", "_low", "_high"))
     if math.isnan(high):
         return percent(mean)
-    half = high - mean
-    return f"{percent(mean)} ±{percent(half)}"
+    sign = "+" if high - mean > mean - low + ROUNDING else "±"
+    return f"{percent(mean)} {sign}{percent(high - mean)}"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cprsim.runs.measures import MEASURES
 from cprsim.runs.summaries import statistics
+from cprsim.runs.unmet import allowance
 from cprsim.selection.certificate import PairedSample
 
 
@@ -51,6 +52,13 @@ class ReplicationTable:
             can_fail,
             unmet=np.array([*unmet.values()]),
         )
+
+    def lacks(self, policy: str, unmet_s: float) -> float:
+        """What the mean overhead may lack for a loss that none of the replications met."""
+        if not unmet_s:
+            return 0.0
+        useful_s = self._values(policy, "wall_s") / (1 + self._values(policy, "overhead"))
+        return allowance(self._values(policy, "lost_s") / useful_s, unmet_s / float(useful_s[0]))
 
     def median(self, policy: str) -> int:
         """The replication with the median overhead, the lower of two in the middle."""

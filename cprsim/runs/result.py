@@ -21,6 +21,7 @@ from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
 from cprsim.runs.summaries import half_width
+from cprsim.runs.unmet import IN_TIME
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class Result:
         """A row a policy, in the scenario's order, indexed by its name.
 
         For each of `MEASURES` that there is, the mean (under its own name), the 95 % confidence
-        interval of the mean (`_low`, `_high`; not a number for one replication), median (`_p50`)
+        interval of the mean (`_low`, `_high`, which allows for losses that no replication met; not
+        a number for one replication), median (`_p50`)
         and 95th percentile (`_p95`, both to a share of `cprsim.runs.digest.WIDTH` where the
         replications are not kept); for each cause mean seconds over useful seconds; and of the plan
         `system`, `recovery`, `interval_s`, `memory_overhead` and `spares`. With `failures.silent`
@@ -97,6 +99,8 @@ class Result:
                 "interval_s": plan.interval_s,
             }
             row |= self.kept.statistics(name)
+            lacks = self.kept.lacks(name, min(plan.unmet_s, useful_s))
+            row |= {f"{each}_high": row[f"{each}_high"] + lacks for each in IN_TIME}
             row |= {cause: means[f"{cause}_s"] / useful_s for cause in OVERHEAD_CAUSES}
             basis = Basis.of(self.scenario, name)
             row |= {each: getattr(basis, each) for each in PLANNED}

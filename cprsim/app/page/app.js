@@ -119,19 +119,19 @@ const TAKES = {
   coarse(part) {
     shown.coarse = shown.bars = part;
     controls.planned(part.bars);
-    headline(leastOf(part.bars), "To first order, by equations; simulating …");
+    headline("Simulating …", "The bars are expected by formulas.");
     redraw();
   },
   equations(part) {
     shown.equations = part;
     at("toml").textContent = part.toml;
-    at("decision").textContent = part.lines.length ? `CPR's decision, by its equations alone: ${part.lines.join(" ")}` : "";
+    at("decision").textContent = part.lines.join(" ");
     redraw("curve");
   },
   run(part) {
     shown.run = shown.bars = part;
     const count = part.replications.toLocaleString("en");
-    headline(part.sharp ? part.lines[0] : leastOf(part.bars), `${count} replications, 95 % intervals${part.sharp ? "" : "; more are under way …"}`);
+    headline(part.conclusion, `${count} replications, 95 % intervals${part.sharp ? "" : "; more are under way …"}`);
     if (part.sharp) said(part);
     redraw();
   },
@@ -153,14 +153,17 @@ const TAKES = {
   },
   advice(part) {
     at("advice-under-way").textContent = "";
-    const [first, ...more] = part.lines.map((line) => element("p", {}, line));
-    first.className = "answer";
-    at("advice").replaceChildren(first, table("All that were asked, the least first", part.table), ...more);
+    const [first, ...more] = part.lines;
+    headline(first, "The recommendation across all systems, their settings searched.");
+    const paragraphs = (lines) => lines.map((line) => element("p", {}, line));
+    at("advice").replaceChildren(
+      ...paragraphs(more), element("pre", {}, part.toml), table("Policies tried, best first", part.table), ...paragraphs(part.details),
+    );
   },
   faults(part) {
     const others = controls.faults(part.at);
     fail([...others, ...part.others]);
-    at("state").textContent = "What is shown are the values before: one of these can't be.";
+    at("state").textContent = "Fix the value marked red; the results still show the previous values.";
     at("progress").hidden = true;
   },
   failed(part) {
@@ -191,11 +194,6 @@ function headline(text, state) {
   if (at("least").textContent !== text) at("least").textContent = text;
   at("state").textContent = [...shown.asked.facts.map(([name, value]) => `${name} ${value}`), state].join("; ");
 }
-
-const leastOf = (rows) => {
-  const [least] = [...rows].sort((a, b) => a.measures.overhead.mean - b.measures.overhead.mean);
-  return `Least time of these policies: ${least.policy}, ${least.measures.overhead.text}.`;
-};
 
 function fail(lines) {
   at("faults").replaceChildren(...lines.map((line) => element("p", {}, line)));

@@ -1,0 +1,159 @@
+"""What a run shows about its policies: a conclusion in one sentence, and what else to know.
+
+A run compares the policies it was given. Only `cprsim advise` searches all systems, so that nothing
+here recommends one.
+"""
+
+import math
+from collections.abc import Sequence
+
+from cprsim.basics.units import format_bytes, format_percent
+from cprsim.report.answer import HOPELESS
+from cprsim.runs.result import Result
+from cprsim.selection.certificate import WITHIN, Certificate, judge
+from cprsim.selection.words import Unit, listed, standing
+
+#: Shares of learning below which lies only rounding.
+_NOTHING = 1e-12
+
+
+def certified(
+    result: Result,
+    measure: str = "overhead",
+    within: float = WITHIN,
+    among: Sequence[str] | None = None,
+) -> Certificate:
+    """Return which policy has the lowest mean of a measure of `COMPARED`, and how certain that is.
+
+    Candidates are the policies `among` which it is, by default all, in their order.
+    """
+    can_fail = math.isfinite(result.scenario.context.mtbf_s)
+    share = within / WITHIN / result.scenario.job.useful_time_s  # of the measure, for a second
+    names = list(result.plans) if among is None else among
+    unmet = {name: min(result.plans[name].unmet_s * share, within / WITHIN) for name in names}
+    return judge(result.kept.evidence(unmet, measure, can_fail), (), within=within)
+
+
+def conclusion(result: Result) -> str:
+    """The fastest policy that loses nothing, how certain that is, and what a faster one loses."""
+    names = list(result.plans)
+    sound = [name for name in names if not _corrupt(result, name)] or names
+    safe = [name for name in sound if not _loses(result, name)]
+    pool = safe or sound
+    found = certified(result, among=pool)
+    best = pool[found.best or 0]
+    overhead = _of(result, best, "overhead")
+    hopeless = "This job is hopeless under these policies. " * (overhead >= HOPELESS)
+    share = f"{format_percent(overhead)} overhead"
+    if len(names) == 1:
+        lost = "" if safe else f", {_lost(result, best)} of the updates lost"
+        return f"{hopeless}{best}: {share}{lost}; no other policy was run."
+    lossless = " that loses no updates" if safe and len(safe) < len(names) else ""
+    certainty = f"; {standing(found, pool)}" if found.rivals else ""
+    said = f"Of {len(names)} policies, {best} is the fastest{lossless}: {share}{certainty}"
+    faster = min(
+        (each for each in sound if each not in pool),
+        key=lambda each: _of(result, each, "overhead"),
+        default=None,
+    )
+    if not safe:
+        said += f"; it loses {_lost(result, best)} of the updates"
+    elif faster is not None and _of(result, faster, "overhead") < _of(result, best, "overhead"):
+        taken = format_percent(_of(result, faster, "overhead"))
+        said += f"; {faster} takes {taken} and loses {_lost(result, faster)} of the updates"
+    return f"{hopeless}{said}."
+
+
+def findings(result: Result) -> list[str]:
+    """What else to know of the policies: a sentence each."""
+    more = _silent(result), _accuracy(result), _retrained(result), _resources(result)
+    return [*filter(None, more), *_cheapest(result)]
+
+
+def _silent(result: Result) -> str:
+    """How often a policy ends with a silent fault."""
+    shares = {name: _corrupt(result, name) for name in result.plans}
+    ends = [f"{name} in {format_percent(share)}" for name, share in shares.items() if share]
+    if not ends:
+        return ""
+    return (
+        f"Replications that end with a silent fault in the model: {', '.join(ends)}. Set "
+        "verify_every to find them."
+    )
+
+
+def _accuracy(result: Result) -> str:
+    """What lost learning does to accuracy, as far as a slope was measured."""
+    losing = [name for name in result.plans if _loses(result, name)]
+    drops = {name: result.auc_drops.get(name) for name in losing}
+    known = [
+        f"{name} {drop.mean:.4f} (measured with {drop.source})"
+        for name, drop in drops.items()
+        if drop is not None and not math.isnan(drop.mean)
+    ]
+    if known:
+        return f"Predicted drop of AUC: {', '.join(known)}."
+    return f"What lost updates do to accuracy isn't known: {listed(losing)}." if losing else ""
+
+
+def _retrained(result: Result) -> str:
+    """The order of the policies if lost updates are trained again, where it differs."""
+    by_time, by_worth = (
+        sorted(result.plans, key=lambda name: _of(result, name, measure))
+        for measure in ("overhead", "overhead_retrained")
+    )
+    if by_time == by_worth:
+        return ""
+    least = format_percent(_of(result, by_worth[0], "overhead_retrained"))
+    return (
+        f"Counting the time to train lost updates again, the order is {listed(by_worth)} "
+        f"({by_worth[0]}: {least}); by overhead it is {listed(by_time)}."
+    )
+
+
+def _resources(result: Result) -> str:
+    """What each policy needs in memory, network and spare machines."""
+    said = []
+    for name in result.plans:
+        memory, sent = _of(result, name, "memory_overhead"), _of(result, name, "peer_bytes")
+        spares = _of(result, name, "spares")
+        needs = [f"{100 * memory:.3g} % more table memory"] * (memory > 0)
+        needs += [f"{format_bytes(sent)} sent between servers"] * (sent > 0)
+        needs += [f"{spares:.0f} spare machines"] * (spares > 0)
+        if needs:
+            said.append(f"{name} needs {listed(needs)}")
+    return f"{'; '.join(said)}." if said else ""
+
+
+def _cheapest(result: Result) -> list[str]:
+    """The policy that costs the least money, and how certain that is."""
+    if "cost" not in result.summary:
+        return []
+    names = list(result.plans)
+    lowest = min(_of(result, name, "cost") for name in names)
+    found = certified(result, "cost", WITHIN * lowest)
+    best = names[found.best or 0]
+    certainty = ""
+    if found.rivals:
+        certainty = f"; {standing(found, names, Unit(str(result.currency), 1.0))}"
+    paid = f"{_of(result, best, 'cost'):,.2f} {result.currency}"
+    return [f"Lowest cost: {best}, {paid}{certainty}."]
+
+
+def _lost(result: Result, policy: str) -> str:
+    return format_percent(_of(result, policy, "updates_lost"))
+
+
+def _loses(result: Result, policy: str) -> bool:
+    lost = (_of(result, policy, measure) for measure in ("updates_lost", "pls"))
+    return max(lost) > _NOTHING
+
+
+def _corrupt(result: Result, policy: str) -> float:
+    """Share of the replications that end with a silent fault."""
+    return _of(result, policy, "corrupt") if "corrupt" in result.summary else 0.0
+
+
+def _of(result: Result, policy: str, measure: str) -> float:
+    """A mean of the summary."""
+    return float(result.summary[measure].to_dict()[policy])
