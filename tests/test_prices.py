@@ -19,7 +19,7 @@ import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.job.prices import Prices
-from cprsim.report.recommendation import certified, recommendation
+from cprsim.report.conclusion import certified, findings
 from cprsim.report.report import report
 from cprsim.report.tables import format_amount, resources_table
 from cprsim.runs.measures import Basis
@@ -276,20 +276,20 @@ def test_tables_and_reports_tell_it_where_it_is_priced(priced: cprsim.Result) ->
         assert heading in page
         assert heading not in told_by(free) + free_page
     least = priced.summary["cost"].idxmin()
-    assert f"Least money: {least}, {priced.summary['cost'].min():,.2f} USD" in page
-    assert "Least money" not in free_page
+    assert f"Lowest cost: {least}, {priced.summary['cost'].min():,.2f} USD" in page
+    assert "Lowest cost" not in free_page
 
 
 @pytest.mark.parametrize(
     ("policies", "said"),
     [
-        (["a"], "Least money: a, 420.00 USD."),
+        (["a"], "Lowest cost: a, 420.00 USD."),
         (
             ["a", "b"],
-            "Least money: a, 420.00 USD; no other differs.",
+            "Lowest cost: a, 420.00 USD; no other differs.",
         ),
         # A save of a minute: 42 / 60 more.
-        (["a", "c"], "Least money: a, 420.00 USD; a is best with at least 95 % certainty."),
+        (["a", "c"], "Lowest cost: a, 420.00 USD; best at 95 % over simulation noise."),
     ],
 )
 def test_the_least_money_is_told_with_how_sure_that_is(policies: list[str], said: str) -> None:
@@ -299,7 +299,7 @@ def test_the_least_money_is_told_with_how_sure_that_is(policies: list[str], said
     }
     result = run(MACHINES, {name: every[name] for name in policies})
 
-    assert recommendation(result)[-1] == said
+    assert findings(result)[-1] == said
 
 
 @pytest.mark.parametrize(

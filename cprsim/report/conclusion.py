@@ -48,7 +48,9 @@ def conclusion(result: Result) -> str:
     if len(names) == 1:
         lost = "" if safe else f", {_lost(result, best)} of the updates lost"
         return f"{hopeless}{best}: {share}{lost}; no other policy was run."
-    lossless = " that loses no updates" if safe and len(safe) < len(names) else ""
+    lossless = " that loses no updates" if safe and len(safe) < len(sound) else ""
+    if len(sound) < len(names):
+        lossless += f"{' and' * bool(lossless)} that ends without silent faults"
     certainty = f"; {standing(found, pool)}" if found.rivals else ""
     said = f"Of {len(names)} policies, {best} is the fastest{lossless}: {share}{certainty}"
     faster = min(

@@ -191,7 +191,7 @@ def test_the_key_tells_where_each_policy_is_best() -> None:
     assert "best in 2 of 9 (1 surely)" in words
     assert "best in 1 of 9 (0 surely)" in words
     assert "best in 4 of 9" in words
-    assert "no candidate keeps to the bounds: 1 of 9" in words
+    assert "no policy meets the limits: 1 of 9" in words
     assert "points that failed: 1 of 9" in words
     assert "least mean overhead, PLS <= 10 %" in words
     assert "Pale: not surely the best; hatched or edged in the colour of one that may be." in words

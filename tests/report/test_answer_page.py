@@ -15,6 +15,7 @@ from cprsim.basics.units import percent
 from cprsim.cli.command import _main
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.fleets.fleet import load
+from cprsim.report.answer import headline
 from cprsim.report.answer_page import NAMES, contents
 from cprsim.report.source import ScenarioSource
 from cprsim.scenario import Scenario, load_scenario
@@ -25,15 +26,14 @@ KAGGLE = SCENARIOS / "criteo-kaggle.toml"
 SYSTEMS = ["full", "partial", "replication"]
 SECTIONS = [
     "Answer",
+    "Sensitivity",
     "Candidates",
-    "Why",
-    "How it holds",
-    "What to mind",
-    "Who could not be asked",
-    "To paste",
-    "By the equations alone",
-    "What it rests on",
-    "How to repeat it",
+    "Difference to the second best",
+    "Notes",
+    "Not considered",
+    "CPR's formulas",
+    "Inputs and assumptions",
+    "Reproduce",
 ]
 
 
@@ -67,7 +67,14 @@ def test_the_answer_stands_first_and_what_it_rests_on_last(page: Page, advice: A
     assert page.texts["h2"] == SECTIONS
     assert page.texts["h1"] == [advice.scenario.title]
     assert advice.best is not None
-    assert advice.best.name in page.texts["p"][0]
+    assert page.texts["p"][0] == headline(advice)
+
+
+def test_there_is_one_recommendation(page: Page) -> None:
+    said = [text for tag in ("p", "li", "td", "caption") for text in page.texts[tag]]
+
+    assert sum(each.startswith(("Use ", "Keep ")) for each in said) == 1
+    assert not any("Recommended" in each for each in said)
 
 
 def test_every_tag_is_closed_and_nothing_points_outside(page: Page) -> None:
@@ -179,9 +186,9 @@ def test_nobody_within_the_bounds_has_no_choice_to_tell_of() -> None:
     files = contents(nobody, robustness(nobody))
     assert files["robust.png"] is None
     page = Page(files["report.html"].decode())
-    left = {"Why", "How it holds", "Who could not be asked", "To paste"}
+    left = {"Sensitivity", "Difference to the second best", "Not considered"}
     told = [each for each in SECTIONS if each not in left]
-    assert page.texts["h2"] == [each for each in told if each != "What to mind" or nobody.warnings]
+    assert page.texts["h2"] == [each for each in told if each != "Notes" or nobody.warnings]
 
 
 @pytest.mark.slow

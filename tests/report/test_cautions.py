@@ -134,7 +134,7 @@ def test_laws_are_many_histories() -> None:
 
 FAR = (
     "This is first order, which leaves out failures in saves, in recoveries and in lost "
-    "computation: overheads beyond 20.00 % are too low, the more the larger they are. Ask cprsim "
+    "computation: overheads beyond 20.00 % are too low, the more the larger they are. Run cprsim "
     "advise without --closed-form."
 )
 
@@ -147,11 +147,11 @@ def test_first_order_says_where_it_is_off(mean: str, off: bool) -> None:
     assert shown == ([FAR] if off else [])
 
 
-def test_a_job_whose_saves_take_longer_than_its_mtbf_gets_no_recommendation() -> None:
+def test_a_job_whose_saves_take_longer_than_its_mtbf_is_hopeless() -> None:
     decision = cprsim.decide(exponential("4 min"), target_pls=0.1)
 
     assert list(decision_lines(decision))[-1] == (
-        "Nothing to recommend: a save takes 5 min, and the job fails every 4 min. Make failures "
+        "This job is hopeless: a save takes 5 min, and the job fails every 4 min. Make failures "
         "rarer, or saves faster."
     )
 

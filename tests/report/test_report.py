@@ -52,14 +52,21 @@ def test_it_has_a_language_a_title_and_headings(page: Page) -> None:
     assert page.texts["title"] == ["CPR emulation, Criteo Kaggle (calibrated)"]
     assert page.texts["h1"] == page.texts["title"]
     assert page.texts["h2"] == [
-        "Answer",
+        "Conclusion",
         "Where the time goes",
         "Results",
-        "Recommendation",
-        "One run, watched",
-        "What it rests on",
-        "How to repeat it",
+        "Differences",
+        "Example run",
+        "Inputs and assumptions",
+        "Reproduce",
     ]
+
+
+def test_the_page_says_once_which_policy_is_the_fastest(page: Page) -> None:
+    said = [text for tag in ("p", "li", "td", "caption") for text in page.texts[tag]]
+
+    assert sum("is the fastest" in each for each in said) == 1
+    assert not any("ecommend" in each for each in said)
 
 
 def test_pictures_are_told_in_words_too(page: Page) -> None:

@@ -218,7 +218,7 @@ def test_the_best_is_what_the_table_says_and_margins_are_paired(out):
         assert row["margin_low"] == pytest.approx(interval.low)
         assert interval.high <= row["margin_high"] < interval.high + 0.02 * interval.high
         assert (row["verdict"], row["why"]) == ("best", None)
-        assert row["told"] == f"{row['policy']} is best with at least 95 % certainty"
+        assert row["told"] == f"{row['policy']} is best at 95 % over simulation noise"
 
 
 def test_choices_of_a_policy_are_candidates_on_the_same_timelines(out):
@@ -261,7 +261,7 @@ def test_one_policy_and_one_replication(out):
     assert only["told"].tolist() == ["full is the only one"] * 2
     assert only[["runner_up", "margin", "margin_low"]].isna().all(axis=None)
     assert once["verdict"].tolist() == ["undecided"] * 2
-    assert once["told"].tolist() == ["undecided: one replication tells nothing of chance"] * 2
+    assert once["told"].tolist() == ["undecided: one replication shows no simulation noise"] * 2
     assert once["margin"].gt(0).all()
     assert once[["margin_low", "margin_high", "overhead_low"]].isna().all(axis=None)
 
@@ -334,9 +334,7 @@ def test_a_candidate_that_may_keep_to_a_bound_is_not_dropped_in_silence():
 
     assert (answer.verdict, answer.best.label, answer.kept) == ("undecided", "a", 2)
     low, high = stats.ttest_1samp(pls, 0).confidence_interval(1 - 0.05 / 3)  # 2 of PLS, 1 margin
-    assert answer.told == (
-        f"undecided: whether b keeps to PLS <= 2 % (0.0206, {low:.4f} to {high:.4f})"
-    )
+    assert answer.told == (f"undecided: b may exceed PLS <= 2 % (0.0206, {low:.4f} to {high:.4f})")
     assert table(told, 0.025)["policy"].tolist() == ["b"]
     assert table(told, 0.018)["told"].tolist() == ["a is the only one"]
 
@@ -356,9 +354,9 @@ def test_too_few_failures_decide_nothing_but_where_the_sweep_lets_none_happen():
             each.measures[list(MEASURES).index("failures")] = 0.0
 
     assert table(told)["told"].tolist() == [
-        "b is best with at least 95 % certainty",
-        "undecided: 0 of 40 replications met a failure that makes a difference, too few to tell; "
-        "it takes at least 800",
+        "b is best at 95 % over simulation noise",
+        "undecided: only 0 of 40 replications met a failure that makes a difference; increase "
+        "--replications to at least 800",
     ]
     assert table(told)["margin_low"].isna().tolist() == [False, True]
 
@@ -445,7 +443,7 @@ def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
 
     assert first == {
         "point": 0, "values": {"x": 1}, "verdict": "undecided", "why": "failures",
-        "told": "undecided: one replication tells nothing of chance", "candidates": 2, "failed": 0,
+        "told": "undecided: one replication shows no simulation noise", "candidates": 2, "failed": 0,
         "left_out": [], "error": None, "policy": "a",
         "choices": {"policies.a.interval": "1 h"}, "corrupt": 0.0,
         "system": "full", "recovery": "full", "replications": 1, "interval_s": 3600.0,

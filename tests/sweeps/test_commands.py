@@ -135,7 +135,7 @@ def test_no_candidate_within_a_bound_and_a_failed_point_are_told(capsys):
     _, out, _ = swept(
         capsys, *VARY, "--policy", "partial", "--best", "--max-pls", "0", "--out", "b"
     )
-    assert out.count("no candidate keeps to the bounds") == 2
+    assert out.count("no policy meets the limits") == 2
 
 
 def test_csv_goes_to_stdout_or_to_a_file(capsys):
