@@ -443,7 +443,8 @@ def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
 
     assert first == {
         "point": 0, "values": {"x": 1}, "verdict": "undecided", "why": "failures",
-        "told": "undecided: one replication shows no simulation noise", "candidates": 2, "failed": 0,
+        "told": "undecided: one replication shows no simulation noise",
+        "candidates": 2, "failed": 0,
         "left_out": [], "error": None, "policy": "a",
         "choices": {"policies.a.interval": "1 h"}, "corrupt": 0.0,
         "system": "full", "recovery": "full", "replications": 1, "interval_s": 3600.0,
