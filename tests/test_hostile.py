@@ -316,7 +316,7 @@ def test_a_hopeless_job_is_noticed_on_its_first_part(engine: str) -> None:
     with pytest.raises(RunError, match=told):
         cprsim.run(cprsim.Scenario(**often), replications=1000, engine=engine)
     if engine == "batch":  # which the advisor takes
-        with pytest.raises(UsageError, match="full gets nowhere under so many failures"):
+        with pytest.raises(UsageError, match="full makes no progress under so many failures"):
             cprsim.advise(cprsim.Scenario(**often), systems=["full", "accepted-loss"])
 
 

@@ -104,14 +104,14 @@ class Aim:
             return lacks
         spares = plan.machines_ready(scenario.cluster.spares)
         if plan.memory_overhead > self.max_memory:
-            most = f"{self.max_memory:g} at most"
-            return f"takes {plan.memory_overhead:g} times the memory of the rows besides; {most}"
+            limit = f"your limit is {100 * self.max_memory:g} %"
+            return f"needs {100 * plan.memory_overhead:g} % more table memory; {limit}"
         if spares > self.max_spares:
-            return f"holds {spares} spares ready; {self.max_spares:g} at most"
+            return f"needs {spares} spare machines; your limit is {self.max_spares:g}"
         if self._is_unknown(plan, scenario, system):
-            return f"what AUC it loses is not known: [accuracy] has no slope of {system}"
+            return f"its drop of AUC is not known: [accuracy] has no slope of {system}"
         if spares and scenario.prices is not None and scenario.prices.lacks_spare:
-            return f"holds {spares} spares ready, which have no price: give prices.spare"
+            return f"needs {spares} spare machines, which have no price: give prices.spare"
         return None
 
     def _is_unknown(self, plan: Plan, scenario: Scenario, system: str) -> bool:

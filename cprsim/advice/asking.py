@@ -35,7 +35,7 @@ Tell = Callable[[str, int, int, Advice | Leading | None], None]
 _LOOK_S = 3.0
 #: Useful times that the first part of such a job takes, from which on nobody wants to know more.
 _STEEP = 30.0
-_STUCK = "gets nowhere under so many failures"
+_STUCK = "makes no progress under so many failures"
 #: Failures in a job of which one run tells much.
 _MANY = 1000.0
 #: The same of the first, and what it has at most.
@@ -127,7 +127,7 @@ class Asking:
         if candidate.origin is None and self._trials.is_hopeless(start):
             found = expected(plan, scenario.context).overhead
             why = (
-                f"first order expects an overhead of {rough_percent(found)} at least: not simulated"
+                f"the formula expects an overhead of {rough_percent(found)} or more: not simulated"
             )
         elif self._gets_nowhere(start):
             why = _STUCK
@@ -341,7 +341,7 @@ def _in_sum(played: Sequence[Trial]) -> Mean | None:
 
 def _nobody(refused: Sequence[Refused]) -> str:
     told = "; ".join(f"{each.name} {each.why}" for each in refused)
-    return f"nobody can be asked: {told}"
+    return f"no policy can be compared: {told}"
 
 
 def _why(bounded: NDArray[np.float64], aim: Aim, feasible: bool | None) -> str:

@@ -85,7 +85,7 @@ class Grid(NamedTuple):
     worlds: tuple[tuple[World, ...], ...]
 
 
-class Assumption(NamedTuple):
+class Doubled(NamedTuple):
     """An input of the answer, and the objective of the choice if it costs twice as much.
 
     `basis`: `"given"` in the scenario, `"derived"` from it, `"assumed"` from other machines, or
@@ -112,7 +112,7 @@ class Robustness:
     grid: Grid | None
     systems: Mapping[str, str] = field(default_factory=dict)
     base: str = "the useful time"
-    assumptions: tuple[Assumption, ...] = ()
+    assumptions: tuple[Doubled, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -184,13 +184,13 @@ class _Elsewhere:
                 worlds.append(self._world(*changed, factor))
         return Lever(name, tuple(worlds)) if len(worlds) > 1 else None
 
-    def assumptions(self, levers: Mapping[str, Lever]) -> Iterator[Assumption]:
+    def assumptions(self, levers: Mapping[str, Lever]) -> Iterator[Doubled]:
         """The inputs that the choice is sensitive to, and its own costs, each twice as large."""
         for name, (factor, said) in _DOUBLED.items():
             if name in levers:
                 here = {world.factor: world for world in levers[name].worlds}
                 if factor in here and 1.0 in here:
-                    yield Assumption(said, here[1.0].value, "given", here[factor].takes)
+                    yield Doubled(said, here[1.0].value, "given", here[factor].takes)
         best = self._finalists[0]
         trials = Trials(self._advice.scenario, self._advice.aim, self._advice.seed)
         for cost in getattr(best.plan, "own_costs", ()):
@@ -203,7 +203,7 @@ class _Elsewhere:
                 (played,) = trials.play([policy], range(_FIRST, _FIRST + count))
                 takes = Mean.of(played.objective)
             text = format_duration(cost.value) if is_time else format_percent(cost.value)
-            yield Assumption(cost.key, text, cost.basis, takes)
+            yield Doubled(cost.key, text, cost.basis, takes)
 
     def grid(self, across: Lever, down: Lever) -> Grid:
         return Grid(

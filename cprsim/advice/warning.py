@@ -1,4 +1,4 @@
-"""Where a number of an answer may mislead, and what to do about it."""
+"""Notes of an answer: where a number may mislead, and what to do about it."""
 
 import math
 from collections.abc import Collection, Iterator
@@ -13,24 +13,23 @@ if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.contract import Context
 
-#: A closed form that is off by more, as a share, is told with both numbers.
+#: Relative difference of a formula to the simulation from which on a note gives both numbers.
 _OFF = 0.1
-#: Of an overhead: a policy's own stalls and slowdown beyond it are most of what it costs.
+#: Share of an overhead from which on a policy's own stalls and slowdown are most of it.
 _MOST = 0.5
-#: Of the useful time: costs of its own below it are no reason to warn.
+#: Share of the useful time below which a policy's own costs need no note.
 _MUCH = 0.05
-#: Of what doesn't matter: what a mean may lack is not told below.
+#: Share of `within` below which what a mean may lack needs no note.
 _LITTLE = 0.05
 
 
 def warnings(advice: "Advice") -> Iterator[str]:
-    """A sentence for each, those of the best first."""
+    """Yield the notes of an answer, a sentence each, those of the best first."""
     best = advice.best
     if best is not None:
         if not advice.of_fleet:
-            yield from _never(best)
-            yield from _unseen(best, advice.scenario.context)
-        yield from _bought(best)
+            yield from _unverified(best, advice.scenario.context)
+        yield from _machines(best)
     if not advice.of_fleet:  # whose jobs differ
         yield from of_costs(advice.scenario)
     yield from _defaults(advice)
@@ -43,22 +42,16 @@ def warnings(advice: "Advice") -> Iterator[str]:
         if not each.candidate.tuned or each.candidate.origin is None:
             yield from _own_costs(each)
     if not advice.of_fleet:  # whose jobs differ
-        yield from _closed_forms(advice)
-        yield from _unknown(advice)
+        yield from _formulas(advice)
+        yield from _failures(advice)
 
 
-def _never(best: Found) -> Iterator[str]:
-    never = [key for key, value in best.settings.items() if value == "never"]
-    if never and best.plan.interval_s > 0:
-        yield f"{best.name}: {' and '.join(never)} = never; it makes no save in the whole job."
-
-
-def _unseen(best: Found, context: "Context") -> Iterator[str]:
+def _unverified(best: Found, context: "Context") -> Iterator[str]:
     if context.overlooks_faults(best.plan):
         yield (
-            f"{best.name}: nobody looks for silent faults, of which one strikes in "
-            f"{format_duration(context.silent_mtbf_s)} of training, and what it ends with has "
-            "those that struck; set verify_every in a [policies.NAME]."
+            f"{best.name} does not look for silent faults, of which one strikes per "
+            f"{format_duration(context.silent_mtbf_s)} of training and stays in the model; set "
+            "verify_every in a [policies.NAME]."
         )
 
 
@@ -87,34 +80,28 @@ def _defaults(advice: "Advice") -> Iterator[str]:
         told = "; ".join(f"{system} {text}" for system, text in costs.items() if text)
         if told:
             yield f"{heading}: {told}; {way_out}."
+def _machines(best: Found) -> Iterator[str]:
+    """A policy that saves time by machines that wait."""
+    time, machines = best.measures["overhead"].mean, best.measures["machine_overhead"].mean
+    if machines > time + _OFF * max(time, _MUCH):
+        yield (
+            f"{best.name} costs {format_percent(time)} of the time and "
+            f"{format_percent(machines)} of the machine time; see --objective machine-time."
+        )
 
 
 def _unmet(each: Found, advice: "Advice") -> Iterator[str]:
-    """A rare loss, whose chance is all that is known of it."""
+    """A rare loss of which only an upper limit of its chance is known."""
     if each.lacks < _LITTLE * advice.aim.within:
         return
     back_s = each.plan.unmet_s
     is_all = back_s >= advice.scenario.job.useful_time_s
-    back = "all since the start" if is_all else f"up to {format_duration(back_s)}"
+    back = "to its start" if is_all else f"by up to {format_duration(back_s)}"
     yield (
-        f"{each.name}: none of {each.replications:,} replications lost what it can't make good, "
-        f"which takes back {back}; its overhead may be {100 * each.lacks:.2g} points more."
+        f"{each.name}: no simulated run of {each.replications:,} lost all copies of a shard. If "
+        f"that happens the job goes back {back}; the true overhead may be up to "
+        f"{100 * each.lacks:.2g} points higher."
     )
-
-
-def _bought(best: Found) -> Iterator[str]:
-    """Time that is paid for with machines and memory."""
-    time, machines = best.measures["overhead"].mean, best.measures["machine_overhead"].mean
-    if machines > time + _OFF * max(time, _MUCH):
-        yield (
-            f"{best.name} buys its time with machines: {format_percent(time)} of the time, "
-            f"{format_percent(machines)} of the machine time; see --objective machine-time."
-        )
-    if best.plan.memory_overhead >= 1:
-        yield (
-            f"{best.name} takes {best.plan.memory_overhead:g} times the memory of the rows "
-            "besides; see --max-memory."
-        )
 
 
 def _own_costs(each: Found) -> Iterator[str]:
@@ -123,15 +110,15 @@ def _own_costs(each: Found) -> Iterator[str]:
     if own <= _MUCH or own <= _MOST * overhead:
         return
     keys = _told(each, ("given", "assumed", "derived"))
-    what = f"set what you measured ({keys})" if keys else "see what it costs in docs/systems"
+    what = f"set what you measured ({keys})" if keys else "see its page in docs/systems"
     yield (
-        f"{each.name}: {format_percent(own)} of its {format_percent(overhead)} are its own stalls "
-        f"and slowdown; {what}."
+        f"{format_percent(own)} of the {format_percent(overhead)} of {each.name} are its own "
+        f"stalls and slowdown; {what}."
     )
 
 
-def _closed_forms(advice: "Advice") -> Iterator[str]:
-    """First order beside the simulation, of full recovery and of the best."""
+def _formulas(advice: "Advice") -> Iterator[str]:
+    """The formula beside the simulation, of full recovery and of the best."""
     best = advice.best
     others = [e for e in advice.found if e.candidate.system == "full" and e is not best]
     for found in [*([] if best is None else [best]), *others]:
@@ -139,17 +126,17 @@ def _closed_forms(advice: "Advice") -> Iterator[str]:
         apart = found.closed_form - mean.mean
         if abs(apart) > max(_OFF * abs(mean.mean), mean.high - mean.mean, advice.aim.within):
             yield (
-                f"{found.name}: the closed form says {format_percent(found.closed_form)}, the "
-                f"simulation {format_percent(mean.mean)}; believe the simulation."
+                f"{found.name}: the formula gives {format_percent(found.closed_form)}, the "
+                f"simulation {format_percent(mean.mean)}. Trust the simulation."
             )
 
 
-def _unknown(advice: "Advice") -> Iterator[str]:
-    """What the log or the laws of failures leave open."""
+def _failures(advice: "Advice") -> Iterator[str]:
+    """What the log or the law of failures leaves open."""
     yield from of_log(advice.scenario)
     mtbf_s, useful_s = advice.scenario.failure_model.mtbf_s, advice.scenario.job.useful_time_s
     if math.inf > mtbf_s > useful_s:
         yield (
             f"The MTBF, {format_duration(mtbf_s)}, is longer than the job: most jobs meet no "
-            "failure, and means tell little of the one that does."
+            "failure, and a mean says little of a job that meets one."
         )

@@ -20,7 +20,7 @@ from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
-    from cprsim.advice.robustness import Assumption, Lever, Robustness, World
+    from cprsim.advice.robustness import Doubled, Lever, Robustness, World
     from cprsim.advice.search import Leading
     from cprsim.runs.mean import Mean
 
@@ -238,7 +238,7 @@ def _any(names: list[str]) -> str:
     return words.listed(names).replace(" and ", " or ")
 
 
-def _doubled(each: "Assumption") -> str:
+def _doubled(each: "Doubled") -> str:
     basis = "" if each.basis == "given" else f", {each.basis}"
     return f"{percent(each.doubled.mean)} for {each.name} ({each.value}{basis})"
 

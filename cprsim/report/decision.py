@@ -69,8 +69,7 @@ def _interval_s(option: "Option", decision: "Decision") -> float:
 
 def decision_lines(decision: "Decision") -> Iterator[str]:
     """What CPR's formulas give, and where they are off. Formulas recommend nothing."""
-    said = [_beyond(decision), _given(decision), _far(decision), _retrained(decision)]
-    yield from filter(None, said)
+    yield from filter(None, [_beyond(decision), _given(decision), _far(decision)])
 
 
 #: What the target of a decision bounds, in words.
@@ -112,24 +111,6 @@ def _far(decision: "Decision") -> str | None:
         f"computation: overheads beyond {format_percent(_FAR)} are too low, the more the larger "
         "they are. Run cprsim advise without --closed-form."
     )
-
-
-def _retrained(decision: "Decision") -> str | None:
-    """Which option costs less if lost updates are trained again; None if the same."""
-    if decision.recommendation_retrained == decision.recommendation:
-        return None
-    full, partial, naive = (
-        option.expected.overhead_retrained
-        for option in (decision.full, decision.partial, decision.naive_partial)
-    )
-    said = (
-        "If every lost update were trained again, full recovery would cost less, "
-        f"{format_percent(full)} against {format_percent(partial)}"
-    )
-    if naive < full:
-        saves = f"a save every {format_duration(decision.naive_partial.interval_s)}"
-        said += f", and partial recovery with {saves} least of all, {format_percent(naive)}"
-    return f"{said}."
 
 
 def _beyond(decision: "Decision") -> str | None:

@@ -126,12 +126,12 @@ def _broken(term: str) -> str:
 
 
 def given_up_line(result: "FleetResult") -> str | None:
-    """How many jobs of a fleet are left out since they get nowhere; None where none is."""
+    """How many jobs of a fleet are left out as they do not finish; None for none."""
     counts = {name: len(jobs) for name, jobs in result.given_up.items() if jobs}
     if not counts:
         return None
     each = ", ".join(f"{count:,} under {name}" for name, count in counts.items())
-    return f"Left out under all policies: jobs that get nowhere, {each}."
+    return f"Left out under all policies: jobs that do not finish, {each}."
 
 
 #: Amounts from which on cents are no longer told, unless the interval is as narrow.

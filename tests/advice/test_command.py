@@ -112,11 +112,12 @@ WRONG = {
         "fits; use more machines, or larger ones"
     ),
     "--system replication --set model.embedding=1TB --set cluster.memory=200GB": (
-        "nobody can be asked: replication needs 250 GB on each parameter server, which has 200 GB"
+        "no policy can be compared: replication needs 250 GB on each parameter server, which has "
+        "200 GB"
     ),
     "--system replication --deployable": (
-        "nobody can be asked: replication needs a trainer of one's own: copies on other servers "
-        "and training while lost nodes are replaced"
+        "no policy can be compared: replication needs a trainer of one's own: copies on other "
+        "servers and training while lost nodes are replaced"
     ),
     "--max-spares -2": "max_spares -2 is out of range: it must be >= 0, e.g. 2",
     "--system fll": "system 'fll' is not known; did you mean 'full'?",
@@ -126,10 +127,10 @@ WRONG = {
         "peer-memory, replication, tiered, twin-groups"
     ),
     "--system hot-swap": (
-        "nobody can be asked: hot-swap needs iteration: give it in a [policies.NAME]"
+        "no policy can be compared: hot-swap needs iteration: give it in a [policies.NAME]"
     ),
     "--system replication --max-memory 0": (
-        "nobody can be asked: replication takes 1 times the memory of the rows besides; 0 at most"
+        "no policy can be compared: replication needs 100 % more table memory; your limit is 0 %"
     ),
     "--sure 1": "sure 1 is out of range: > 0 and < 1, e.g. 0.95 for 95 %",
     "--sure 0": "sure 0 is out of range: > 0 and < 1, e.g. 0.95 for 95 %",
