@@ -44,7 +44,7 @@ def advise(
     other failures than the certificate's.
 
     Without a limit on lost learning there are two answers: the best policy that loses none, and, as
-    `Advice.allowing`, the best that loses no more than 1 % of the updates.
+    `Advice.allowing`, the best that loses no more than a mean learning lost of 1 %.
 
     Parameters
     ----------

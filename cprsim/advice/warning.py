@@ -80,6 +80,8 @@ def _defaults(advice: "Advice") -> Iterator[str]:
         told = "; ".join(f"{system} {text}" for system, text in costs.items() if text)
         if told:
             yield f"{heading}: {told}; {way_out}."
+
+
 def _machines(best: Found) -> Iterator[str]:
     """A policy that saves time by machines that wait."""
     time, machines = best.measures["overhead"].mean, best.measures["machine_overhead"].mean

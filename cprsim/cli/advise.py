@@ -101,9 +101,7 @@ def advise(
     accepted = share("--target-pls", target_pls)
     if closed_form:
         limits = (max_pls, max_updates_lost, max_learning_lost, max_learning_lost_p95, max_auc_drop)
-        _check_alone(
-            out, system, max_spares, max_memory, max_interval, deployable or None, *limits
-        )
+        _check_alone(out, system, max_spares, max_memory, max_interval, deployable or None, *limits)
         _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
         return
     from cprsim.advice.aims import MAX_INTERVAL

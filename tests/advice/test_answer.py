@@ -355,7 +355,8 @@ def test_a_stall_that_is_most_of_the_cost_is_said_with_what_to_set() -> None:
     tables["job"] = tables["job"] | {"useful_time": "1 h"}
     scenario = cprsim.Scenario(**tables)
     advice = cprsim.advise(scenario, systems=["peer-memory", "full"])
-    (said,) = (each for each in advice.warnings if "of peer are its own stalls and slowdown" in each)
+    own = "of peer are its own stalls and slowdown"
+    (said,) = (each for each in advice.warnings if own in each)
 
     assert "stall = 1 s" in said
 
