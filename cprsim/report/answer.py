@@ -144,8 +144,8 @@ def _cost(advice: "Advice", best: "Found") -> str:
         cost += f", {_amount(best.measures['cost'].mean)} {advice.scenario.currency}"
     if best.plan.memory_overhead >= _MUCH_MEMORY:
         cost += f", {100 * best.plan.memory_overhead:.0f} % more table memory"
-    lost = "no" if best.loses_nothing else f"{_lost(best)} of the"
-    return f"{cost}, and loses {lost} updates."
+    lost = "nothing" if best.loses_nothing else f"{_lost(best)} of the learning"
+    return f"{cost}, and loses {lost}."
 
 
 def _lost(found: "Found") -> str:
@@ -166,7 +166,7 @@ def _allowing(advice: "Advice") -> Iterator[str]:
     assert best is not None
     if second is not None and second.best is not None:
         other, (bound,) = second.best, second.aim.bounds
-        allowing = f"Allowing {100 * bound.most:g} % of the updates to be lost"
+        allowing = f"Allowing {100 * bound.most:g} % of the learning to be lost"
         gain = best.objective.mean - other.objective.mean
         if gain <= advice.aim.within:
             yield f"{allowing} would gain nothing."
@@ -178,7 +178,7 @@ def _allowing(advice: "Advice") -> Iterator[str]:
     elif not best.loses_nothing:
         safe = advice.lossless
         yield (
-            "Every policy that was considered loses updates."
+            "Every policy that was considered loses learning."
             if safe is None
             else (
                 f"The best that loses nothing: {safe.label}, {settings_of(safe)}, "
@@ -269,7 +269,7 @@ def configuration(advice: "Advice") -> str:
         return ""
     policy, origin = best.candidate.policy, best.candidate.origin
     keys = policy.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    pairs = list(_pairs({"system": policy.system} | keys))
+    pairs = _pairs({"system": policy.system} | keys)
     if origin is None:
         return "\n".join([f"[policies.{policy_name(best, advice)}]", *pairs])
     own = _pairs(advice.scenario.policies[origin].model_dump(mode="json", by_alias=True))
@@ -278,14 +278,14 @@ def configuration(advice: "Advice") -> str:
     return "\n".join([heading, *changed])
 
 
-def _pairs(table: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Lines of `key = value`; tables within are written as dotted keys."""
+def _pairs(table: Mapping[str, Any]) -> list[str]:
+    """Return lines of `key = value`, a table within as an inline table."""
     found = []
     for key, value in table.items():
         if isinstance(value, dict):
-            found += _pairs(value, f"{prefix}{key}.")
+            found.append(f"{key} = {{ {', '.join(_pairs(value))} }}")
         elif value is not None:
-            found.append(prefix + tomli_w.dumps({key: value}).strip())
+            found.append(tomli_w.dumps({key: value}).strip())
     return found
 
 
