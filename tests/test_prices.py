@@ -200,7 +200,7 @@ def test_a_load_that_is_begun_again_reads_again() -> None:
 
 
 def test_memory_that_a_policy_takes_is_paid() -> None:
-    copies = {"of 3": {"system": "replication", "copies": 3}}
+    copies = {"of 3": {"system": "replication", "copies": 3, "slowdown": 0.0}}
     counters = {"cpr": {"system": "cpr-mfu", "interval": "9 h", "target_pls": 0.5}}
     rows = [{"rows": 10_000_000, "dim": 16, "optimizer_slots": 1, "skew": {"zipf": 1.0}}]
     memory = {"memory": "0.003 USD/GB/h"}

@@ -14,7 +14,7 @@ from cprsim.scenario import Scenario
 FULL = {"system": "full", "interval": "32 s"}
 PARTIAL = {"system": "partial", "interval": "32 s"}
 ASYNC = {"system": "async", "interval": "32 s", "snapshot": "1 s"}
-REPLICATION = {"system": "replication"}
+REPLICATION = {"system": "replication", "slowdown": 0.0, "takeover": "0 s"}
 
 
 def played(policy: dict[str, Any], folder: Path, *strikes: tuple[float, int]) -> History:

@@ -144,8 +144,9 @@ def test_phases_tile_the_run_and_equal_the_ledger(tables: dict[str, Any], seed: 
         seconds = seconds_by_cause(history.phases)
         for cause in CAUSES:
             expected = getattr(history.ledger, cause)
-            # To a microsecond, or to rounding in jobs of years.
-            assert seconds.get(cause, 0.0) == pytest.approx(expected, abs=1e-6, rel=1e-12), cause
+            # A slowdown of less than a microsecond a phase is taken for rounding.
+            room = 1e-6 * (1 + len(history.phases))
+            assert seconds.get(cause, 0.0) == pytest.approx(expected, abs=room, rel=1e-12), cause
         assert len(history.failures) == history.ledger.failures
         for each in history.background:
             assert 0 <= each.start_s <= each.end_s <= history.ledger.wall

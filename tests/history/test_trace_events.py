@@ -108,6 +108,6 @@ def test_spans_are_sound_and_the_job_equals_the_ledger(tables: dict[str, Any], s
             seconds[span["cat"]] += span["dur"] / 1e6
         for cause in CAUSES:
             expected = getattr(history.ledger, cause)
-            # Each end is rounded to a nanosecond.
-            room = max(1e-6, len(job) * 1e-9)
+            # A slowdown of less than a microsecond a phase is taken for rounding.
+            room = 1e-6 * (1 + len(job))
             assert seconds[cause] == pytest.approx(expected, abs=room, rel=1e-12)

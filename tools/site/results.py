@@ -91,6 +91,11 @@ POLICY_KEYS: Final[dict[str, ColumnMeaning]] = {
         "share", "Memory on top of that of the rows, as a share of it."
     ),
     "spares": ColumnMeaning("", "Machines that stand ready."),
+    "costs": ColumnMeaning(
+        "",
+        "Costs of its own by key: value, unit, basis (given, derived, assumed or unknown), and "
+        "what the value follows from.",
+    ),
     "note": ColumnMeaning("", "What its plan has to say; there where it says something."),
     "wall_shares": ColumnMeaning(
         "share", "With `--vocabulary`: of the wall clock by its terms; they add up to 1."

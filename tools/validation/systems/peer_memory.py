@@ -47,8 +47,13 @@ def _runs(state: str, save_s: float) -> dict[str, dict[str, Floats]]:
             model={"embedding": state},
             failures={"trace": str(log)},
             policies={
-                "remote": {"system": "async"},  # saves as often as the store can take them
-                "memory": {"system": "peer-memory", "iteration": f"{ITERATION_S!r} s"},
+                # Both copy beside training. The one saves as often as the store can take it.
+                "remote": {"system": "async", "snapshot": "0 s"},
+                "memory": {
+                    "system": "peer-memory",
+                    "iteration": f"{ITERATION_S!r} s",
+                    "stall": "0 s",
+                },
             },
             **_CLUSTER,
         )
@@ -81,7 +86,7 @@ def save_s(state: str) -> float:
         job={"useful_time": "1 s", "final_save": True},
         model={"embedding": state},
         failures={"exactly": 0},
-        policies={"p": {"system": "async"}},
+        policies={"p": {"system": "async", "snapshot": "0 s"}},
         **_CLUSTER,
     )
     return float(played(scenario, "p", 1, 0)["save"][0])

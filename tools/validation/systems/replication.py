@@ -27,7 +27,7 @@ _FULL: dict[str, Any] = {
 def traffic(copies: int, aggregation: int = 1) -> float:
     """Bytes that servers send to each other, as a multiple of those pushed."""
     keys = {"copies": copies, "aggregation": aggregation}
-    scenario = Scenario(**_FULL, policies={"p": {"system": "replication"} | keys})
+    scenario = Scenario(**_FULL, policies={"p": {"system": "replication", "slowdown": 0.0} | keys})
     runs = played(scenario, "p", 1, 0)
     return float(runs["slowdown"][0] / 1000)
 
@@ -42,7 +42,7 @@ def _one_failure() -> dict[str, Floats]:
             cluster={"parameter_servers": 8},
             costs={"save": "10 s", "load": "20 s", "reschedule": "60 s"},
             failures={"trace": str(log)},
-            policies={"p": {"system": "replication", "takeover": "1 s"}},
+            policies={"p": {"system": "replication", "slowdown": 0.0, "takeover": "1 s"}},
         )
         return played(scenario, "p", 1, 0)
 
