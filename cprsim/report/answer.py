@@ -5,6 +5,7 @@ The command, the report, the page and the README take the answer from here.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 #: Lines and columns of the screen that an answer fits.
 LINES, WIDTH = 24, 80
-#: Policies in the table of the screen.
-_ROWS = 6
+#: Policies in the table of the screen, and the fewest: less important lines give way to them.
+_ROWS, _FEWEST = 6, 3
 #: Of the table of the screen, after the policy.
 _HEADINGS = ("interval", "overhead %", "lost %", "memory %", "trainer")
 _NAME = 24
@@ -59,11 +60,14 @@ def screen(advice: "Advice", robust: "Robustness | None", width: int = WIDTH) ->
     change it, and the configuration to copy.
     """
     above = [line for each in answer_lines(advice) for line in _lines(each, width)]
-    below = [line for each in robust_lines(advice, robust) for line in _lines(each, width)]
     copied = configuration(advice).splitlines()
-    room = LINES - len(above) - len(below) - len(copied)
-    rows = min(_ROWS, max(room - 1, 1))
-    return [*above, *_small_table(advice, rows), *below, *copied]
+    room = LINES - len(above) - len(copied) - 1
+    notes = [_lines(each, width) for each in robust_lines(advice, robust)]
+    notes += [_lines(each, width) for each in (*_longest(advice), *_left_out(advice))]
+    while notes and sum(map(len, notes)) > room - min(_FEWEST, len(advice.found)):
+        notes.pop()  # the last are the least
+    rows = min(_ROWS, max(room - sum(map(len, notes)), 1))
+    return [*above, *_small_table(advice, rows), *chain(*notes), *copied]
 
 
 def answer_lines(advice: "Advice") -> Iterator[str]:
@@ -107,8 +111,8 @@ def _assuming(found: "Found") -> str:
     return f" Assumed: {unpriced}." if unpriced else ""
 
 
-def settings_of(found: "Found") -> str:
-    """Settings of a candidate, with the range of durations that are as good."""
+def settings_of(found: "Found", ranges: bool = True) -> str:
+    """Settings of a candidate, with the `ranges` of durations that are as good."""
     said = []
     for key, value in found.settings.items():
         name = key.removesuffix("interval").rstrip(".").replace("_", " ")
@@ -118,7 +122,7 @@ def settings_of(found: "Found") -> str:
             said.append(f"no {name} save" if name else "no save")
         else:
             every = f"a save to {name} every" if name else "a save every"
-            said.append(f"{every} {value}{_range(found, key)}")
+            said.append(f"{every} {value}{_range(found, key) if ranges else ''}")
     return ", ".join(said)
 
 
@@ -173,7 +177,7 @@ def _allowing(advice: "Advice") -> Iterator[str]:
             return
         yield (
             f"{allowing} would gain {words.POINTS.text(gain)}: {other.label}, "
-            f"{settings_of(other)}, loses {_lost(other)}.{_assuming(other)}"
+            f"{settings_of(other, ranges=False)}, loses {_lost(other)}.{_assuming(other)}"
         )
     elif not best.loses_nothing:
         safe = advice.lossless
@@ -198,19 +202,14 @@ def _nearest(advice: "Advice") -> Iterator[str]:
 def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]:
     """What the answer assumes, with the effect of each, and the range over which it holds."""
     best = advice.best
-    if best is None:
-        return
-    if best.slowest_s >= (1 - _NEAR) * advice.aim.max_interval_s:
-        longest = format_duration(advice.aim.max_interval_s)
-        yield f"{longest} is --max-interval: no model knows {WHY_SAVE}."
-    if robust is None:
+    if best is None or robust is None:
         return
     now = best.objective.mean
     changes = [each for each in robust.assumptions if each.doubled.mean - now > robust.within / 2]
     changes.sort(key=lambda each: -each.doubled.mean)
     if changes:
         said = ", ".join(map(_doubled, changes))
-        yield f"Twice as large, each alone: the overhead of {percent(now)} % becomes {said}."
+        yield f"Twice as large, one at a time: the overhead of {percent(now)} % becomes {said}."
     unknown = [each.name for each in robust.assumptions if each.basis == "unknown"]
     if unknown:
         yield f"Not known and charged as 0: {', '.join(unknown)}."
@@ -221,7 +220,13 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
         limited.append(f"any {_any(others)} (from 1/4 to 4 times)")
     if limited:
         yield f"Still the best for {', '.join(limited)}."
-    yield from _left_out(advice)
+
+
+def _longest(advice: "Advice") -> Iterator[str]:
+    """Why saves are no rarer, where the limit is what sets their interval."""
+    best, longest_s = advice.best, advice.aim.max_interval_s
+    if best is not None and best.slowest_s >= (1 - _NEAR) * longest_s:
+        yield f"{format_duration(longest_s)} is --max-interval: no model knows {WHY_SAVE}."
 
 
 def _left_out(advice: "Advice") -> Iterator[str]:
@@ -229,7 +234,7 @@ def _left_out(advice: "Advice") -> Iterator[str]:
     large = [each.name for each in advice.refused if TOO_LARGE in each.why]
     others = len(advice.refused) - len(large)
     said = [f"{words.some(large)} (too little memory)"] * bool(large)
-    said += [f"{others} that lack an input"] * bool(others)
+    said += [f"{others} that lack an input or exceed a limit"] * bool(others)
     if said:
         yield f"Not considered: {', '.join(said)}; see --details."
 
