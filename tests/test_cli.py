@@ -144,6 +144,7 @@ def test_json_has_the_keys_of_the_contract(folder, capsys):
             "recovery",
             "interval_s",
             "breakdown",
+            "costs",
             *PLANNED,
             *MEASURES,
         }

@@ -11,7 +11,7 @@ import pytest
 
 import cprsim
 from cprsim.advice.advice import TOLD, Advice
-from cprsim.advice.aims import Aim
+from cprsim.advice.aims import ALLOWED, Aim
 from cprsim.advice.candidates import frozen, value_of
 from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.robustness import FACTORS, Lever, Robustness, World, robustness
@@ -53,7 +53,8 @@ def test_every_system_is_asked_or_said_why_not(quickstart: Advice) -> None:
 def test_what_stands_is_beside_the_best_that_its_system_can_do(quickstart: Advice) -> None:
     found = {each.name: each for each in quickstart.found}
     given, tuned = found["cpr"], found["cpr (tuned)"]
-    assert tuned.measures["overhead"].mean <= given.measures["overhead"].mean
+    lost = [each.measures["learning_lost"].mean for each in (given, tuned)]
+    assert lost[0] > ALLOWED.most >= lost[1]  # as given it loses more than the second answer may
 
     # fairness.md (7): nothing lost at 1.17 %, and updating a second copy takes 2.6 % more.
     copies = found["replication"]
@@ -105,9 +106,9 @@ def test_a_question_without_limits_has_a_second_answer_that_may_lose_1_percent(
 ) -> None:
     allowing = quickstart.allowing
     assert allowing is not None
-    assert allowing.aim.bounds == (Bound("updates_lost", 0.01),)
+    assert allowing.aim.bounds == (Bound("learning_lost", 0.01),)
     assert allowing.best is not None
-    assert 0 < allowing.best.measures["updates_lost"].high <= 0.01
+    assert 0 < allowing.best.measures["learning_lost"].high <= 0.01
     assert quickstart.document()["allowing"] == allowing.brief()
     assert [each.name for each in quickstart.found if each.why == "loses learning"]
 
@@ -551,7 +552,9 @@ def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning() -> None:
     scenario = never_saves(accuracy=accuracy)
     # In the mean it loses .19 of learning, .0030 of AUC; .0016 by its PLS.
     for limit, feasible in ((0.002, False), (0.004, True)):
-        advice = cprsim.advise(scenario, systems=["partial", "full"], max_auc_drop=limit)
+        advice = cprsim.advise(
+            scenario, systems=["partial", "full"], max_auc_drop=limit, max_interval=None
+        )
         found = {each.name: each for each in advice.found}
         assert found["never"].feasible is feasible
         assert found["never"].measures["learning_lost"].mean == pytest.approx(0.19, abs=0.01)
@@ -572,7 +575,8 @@ def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning() -> None:
 def test_the_mean_and_the_95th_percentile_of_learning_lost_are_bounded(
     limits: dict[str, float], feasible: bool
 ) -> None:
-    advice = cprsim.advise(never_saves(), systems=["partial", "full"], **limits)  # type: ignore[arg-type]
+    systems = ["partial", "full"]
+    advice = cprsim.advise(never_saves(), systems=systems, max_interval=None, **limits)  # type: ignore[arg-type]
     found = {each.name: each for each in advice.found}
     lost = cprsim.run(never_saves(), ["never"], 20_000).summary.loc["never"]
     keeps = all(lost[name.removeprefix("max_")] <= most for name, most in limits.items())
@@ -628,7 +632,11 @@ def test_robustness_asks_what_if_the_job_is_another() -> None:
     levers = {each.name: each for each in found.levers}
 
     assert set(levers) == {"MTBF", "save bandwidth", "rescheduling", "parameter servers"}
-    assert [each.name for each in found.assumptions] == ["failures", "save time", "rescheduling"]
+    own = ["slowdown", "takeover"]  # of replication, which nobody measured
+    assert [each.name for each in found.assumptions] == [
+        *("failures", "save time", "rescheduling"),
+        *own,
+    ]
     now = advice.best.objective.mean if advice.best else math.nan
     assert all(each.doubled.mean > 0.99 * now for each in found.assumptions)
     assert [world.value for world in levers["MTBF"].worlds] == [
