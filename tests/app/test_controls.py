@@ -35,7 +35,6 @@ def test_what_the_quickstart_moves() -> None:
         "policies.full.interval": "optimal",
         "policies.async.interval": "optimal",
         "policies.async.in_flight": "1",
-        "policies.async.snapshot": "5 s",
         "policies.cpr.interval": "",
         "policies.replication.interval": "",
         "policies.replication.copies": "2",
