@@ -165,7 +165,7 @@ def draw_copies(rng: np.random.Generator, delays: Draws) -> copies_and_spares.Jo
 
 
 def play_copies(log: Path, job: copies_and_spares.Job, seed: int) -> Ledger:
-    policy = {"system": "replication", "copies": job.copies}
+    policy = {"system": "replication", "copies": job.copies, "slowdown": 0}
     return played(
         log,
         lines_of(job.strikes),
@@ -488,7 +488,7 @@ def test_a_restart_waits_until_the_machines_are_there_and_no_longer(tmp_path: Pa
     run = played(
         tmp_path / "log.csv",
         ["time_s,node", "100,0", "100,4", "150,1"],
-        {"system": "replication", "copies": 2},
+        {"system": "replication", "copies": 2, "slowdown": 0, "takeover": "0 s"},
         job={"useful_time": "1000 s"},
         cluster={"parameter_servers": 8, "spares": 1},
         costs={"save": "8 s", "load": "2 s", "reschedule": "200 s", "detect": "20 s"},
