@@ -75,6 +75,7 @@ def ask(number: int) -> Outcome:
         asked.objective,
         systems=asked.systems,
         seed=number,
+        max_interval=None,  # the grid of brute force knows no limit
         **asked.bounds,  # type: ignore[arg-type]
     )
     seconds = time.perf_counter() - began
