@@ -73,7 +73,7 @@ def test_the_reference_of_commands_has_what_help_has(capsys: pytest.CaptureFixtu
 
     for name in listed:
         assert _main([name, "--help"]) == 0
-        options = {*re.findall(r"^ +(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE)}
+        options = {*re.findall(r"^ +(--[a-z0-9-]+)", capsys.readouterr().out, re.MULTILINE)}
         part = commands.page().partition(f"## `cprsim {name}`\n")[2].partition("\n## ")[0]
         rows = re.findall(r"^\| `(-*[\w-]+)", part, re.MULTILINE)
         called = next(each.callback for each in app.registered_commands if _named(each) == name)
