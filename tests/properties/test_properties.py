@@ -356,6 +356,8 @@ class Grid:
         policy = {"system": self.system, "interval": f"{self.interval} s"}
         if self.system == "async":
             policy |= {"snapshot": f"{self.snapshot} s", "in_flight": self.in_flight}
+        if self.system == "replication":
+            policy |= {"slowdown": 0, "takeover": "0 s"}
         costs = {
             "save": self.save,
             "load": self.load,

@@ -25,7 +25,7 @@ from cprsim.testing import Recording, assert_time_adds_up
 FULL = {"system": "full", "interval": "32 s"}
 PARTIAL = {"system": "partial", "interval": "32 s"}
 ASYNC = {"system": "async", "interval": "32 s", "snapshot": "1 s"}
-REPLICATION = {"system": "replication"}
+REPLICATION = {"system": "replication", "slowdown": 0, "takeover": "0 s"}
 UNSAVED = {"system": "partial", "interval": "1000 s"}
 
 Strikes = Sequence[tuple[float, int]]
@@ -576,14 +576,14 @@ def test_neighbours_lost_at_once_roll_the_job_back(job: Play) -> None:
 
 
 def test_three_copies_bear_two_neighbours(job: Play) -> None:
-    copies = {"system": "replication", "copies": 3}
+    copies = REPLICATION | {"copies": 3}
     assert job(copies, [(10.0, 0), (10.0, 1)]).seconds() == {"detect": 1, "wall": 129}
     run = job(copies, [(10.0, 0), (10.0, 1), (10.0, 2)])
     assert run.ledger.lost == 10
 
 
 def test_rare_checkpoints_bound_what_a_lost_shard_costs(job: Play) -> None:
-    run = job({"system": "replication", "interval": "32 s"}, [(50.0, 0), (50.0, 1)])
+    run = job(REPLICATION | {"interval": "32 s"}, [(50.0, 0), (50.0, 1)])
     # Back to the checkpoint of 32 s: 10 s lost, 152 + 10 + 7.
     assert run.ledger.lost == 10
     assert run.ledger.wall == 169
