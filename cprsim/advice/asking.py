@@ -49,7 +49,7 @@ class Asking:
 
     def __init__(self, trials: Trials, tell: Tell, decision: Decision | None) -> None:
         self._trials, self._tell, self._decision = trials, tell, decision
-        self._aim = trials.aim
+        self._aim = self._judged = trials.aim
         self._candidates: list[Candidate] = []
         self._refused: list[Refused] = []
         self._played: list[dict[int, Trial]] = []
@@ -77,19 +77,26 @@ class Asking:
         barred = [why or other for why, other in zip(rare, losing, strict=True)]
         if not aim.assumed or None not in barred:
             return self._certified(aim, rare)
-        lossless = self._certified(replace(aim, bounds=(Bound(LOST, 0.0),)), barred)
+        none = replace(aim, bounds=(Bound(LOST, 0.0),))
+        lossless = self._certified(none, barred, ())  # no bound is open: all others are barred
         if barred == rare:
             return lossless
         return replace(lossless, allowing=self._certified(aim, rare))
 
-    def _certified(self, aim: Aim, barred: list[str | None]) -> Advice:
-        """The answer under these bounds; `barred`: why a candidate can't be chosen, or None."""
+    def _certified(
+        self, aim: Aim, barred: list[str | None], bounds: tuple[Bound, ...] | None = None
+    ) -> Advice:
+        """The answer under an aim; `barred`: why a candidate can't be chosen, or None.
+
+        `bounds`: those that are to be judged, by default all of the aim.
+        """
         self._aim, self._barred = aim, barred
+        self._judged = aim if bounds is None else replace(aim, bounds=bounds)
         can_fail = self._trials.scenario.failure_model.mtbf_s < math.inf
         certify(
             lambda places, replications: self._sample(places, replications, can_fail),
             len(self._candidates),
-            aim.bounds,
+            self._judged.bounds,
             confidence=aim.confidence,
             within=aim.within,
             first=self._first_look,
@@ -181,17 +188,22 @@ class Asking:
         found = [self._played[i][replications.start] for i in places]
         return PairedSample(
             np.array([each.objective for each in found]),
-            np.array([self._bounded(i, each) for i, each in zip(places, found, strict=True)]),
+            np.array(
+                [
+                    self._bounded(i, each, self._judged)
+                    for i, each in zip(places, found, strict=True)
+                ]
+            ),
             np.array([each.failures for each in found]),
             can_fail,
             np.array([self._trials.loses_nothing(self._policy(i)) for i in places]),
             np.array([self._unmet(i) for i in places]),
         )
 
-    def _bounded(self, place: int, played: Trial) -> NDArray[np.float64]:
+    def _bounded(self, place: int, played: Trial, aim: Aim) -> NDArray[np.float64]:
         """What is bounded of each replication, shape (bounds, replications)."""
         system = self._candidates[place].system
-        return self._aim.bounded(self._trials.scenario, system, played.measures)
+        return aim.bounded(self._trials.scenario, system, played.measures)
 
     def _blocks(self, place: int) -> list[Trial]:
         """What was played of a candidate, in order."""
@@ -272,7 +284,7 @@ class Asking:
         }
         means |= {name: means[name].or_more(lacks) for name in IN_TIME}
         feasible = certificate.kept[i]
-        bounded = np.concatenate([self._bounded(i, each) for each in played], axis=1)
+        bounded = np.concatenate([self._bounded(i, each, self._aim) for each in played], axis=1)
         why = None if feasible else self._barred[i] or _why(bounded, self._aim, feasible)
         return Found(
             candidate,
@@ -385,7 +397,11 @@ def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
         return (lost, each.plan.memory_overhead, not own, machines)
 
     chosen = min((best, *equal), key=taken)
-    return certificate if chosen == best else _with_best(certificate, equal[chosen])
+    if chosen == best:
+        return certificate
+    gentler = _with_best(certificate, equal[chosen])
+    # Intervals beside another candidate are wider: not to say less than is known.
+    return gentler if len(gentler.tied) <= max(len(certificate.tied), 1) else certificate
 
 
 def _with_best(certificate: Certificate, chosen: Rival) -> Certificate:

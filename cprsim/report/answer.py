@@ -158,7 +158,11 @@ def _lost(found: "Found") -> str:
 
 def certainty(advice: "Advice") -> str:
     """How certain the choice is, as far as chance goes."""
-    said = words.standing(advice.certificate, [each.label for each in advice.found])
+    names = [
+        f"{each.name} as it is" if each.candidate.origin == each.name else each.label
+        for each in advice.found
+    ]
+    said = words.standing(advice.certificate, names)
     if not advice.certificate.rivals:
         said = "the only policy within the limits"
     return f"Certainty: {said}; wrong inputs matter more."

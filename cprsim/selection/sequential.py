@@ -78,7 +78,8 @@ def certify(
         raise ValueError(f"{candidates} candidates, {first} to {most} replications")
     check(confidence, within)
     looks = _looks(first, most)
-    miss = chance_of_a_miss(candidates, len(bounds), confidence) / len(looks)
+    judged = candidates - (0 if known is None else sum(each is False for each in known))
+    miss = chance_of_a_miss(judged, len(bounds), confidence) / len(looks)
     search = _Search(candidates, known)
     for count in looks:
         new = play(search.left, range(search.played, count))
