@@ -141,6 +141,7 @@ def test_json_has_the_keys_of_the_contract(folder, capsys):
         assert set(entry) == {
             "system",
             "engine",
+            "costs",
             "recovery",
             "interval_s",
             "breakdown",

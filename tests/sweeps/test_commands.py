@@ -63,7 +63,7 @@ def test_json_is_one_document_and_says_what_the_table_of_run_says(capsys):
     policy = first["policies"]["partial"]
     assert policy.pop("replications") == 5
     assert policy["overhead"] == run_of["policies"]["partial"]["overhead"]
-    assert policy.keys() | {"engine"} == run_of["policies"]["partial"].keys()
+    assert policy.keys() | {"engine", "costs"} == run_of["policies"]["partial"].keys()
     assert second["values"] == {"failures.mean": "30 h"}
 
 
