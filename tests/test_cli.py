@@ -145,7 +145,6 @@ def test_json_has_the_keys_of_the_contract(folder, capsys):
             "recovery",
             "interval_s",
             "breakdown",
-            "costs",
             *PLANNED,
             *MEASURES,
         }
