@@ -39,7 +39,7 @@ class Cluster(Section):
     `memory`: memory of each parameter server, B; without it memory is no limit. A policy that needs
     more is never recommended. `trainer_memory`: memory of each trainer for the dense part, B;
     without it trainers' memory is no limit. `memory_bandwidth`: rate at which a host copies its
-    memory, B/s, from which the time of a snapshot follows.
+    memory, B/s; no cost follows from it yet.
     """
 
     trainers: Annotated[int, Field(ge=0, le=1_000_000)] = 0
