@@ -1,4 +1,4 @@
-"""Of many tests alike one of each kind is in `make test-slow`, the rest in `make nightly`."""
+"""Among similar tests, `make test-slow` runs one of each kind and `make nightly` the rest."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any

@@ -75,13 +75,26 @@ def remove_orphans(place: Path) -> None:
             try:
                 lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             except FileNotFoundError:
-                folder.rmdir()  # its owner died before it locked anything
+                _remove_unlocked(folder)
                 continue
             try:
                 _lock(lock, wait=False)
                 _remove(folder)
             finally:
                 os.close(lock)
+
+
+def _remove_unlocked(folder: Path) -> None:
+    """Remove a folder without a lock: its owner died before the lock was there, or removed it.
+
+    A lock comes before anything else, so what is in a folder without one was written by a process
+    that outlived the owner, while the owner removed the folder.
+    """
+    try:
+        folder.rmdir()
+    except OSError:
+        if not (folder / _LOCK).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove(folder: Path) -> None:

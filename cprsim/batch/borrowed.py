@@ -30,11 +30,8 @@ from numba.extending import (
 from cprsim.batch.records import dtype
 from cprsim.machine import rows
 
-_KINDS = {
-    from_dtype(dtype(kind)): kind
-    for kind in vars(rows).values()
-    if isinstance(kind, type) and issubclass(kind, rows.Row) and kind is not rows.Row
-}
+_ROWS: list[Any] = rows.Row.__subclasses__()
+_KINDS = {from_dtype(dtype(kind)): kind for kind in _ROWS}
 
 
 class RowPlace(types.Type):

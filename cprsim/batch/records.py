@@ -1,6 +1,5 @@
 """Rows of the machine as NumPy records."""
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -12,6 +11,7 @@ from cprsim.sim.tables import Tables
 _TYPES = {float: "f8", int: "i8", bool: "?"}
 
 
+@cache
 def dtype(kind: Any) -> np.dtype[Any]:
     """Return the record type of a kind of row: its columns, in order."""
     assert not set(kind.__annotations__) & set(dir(np.record))  # names that NumPy's records use
@@ -22,17 +22,14 @@ def dtype(kind: Any) -> np.dtype[Any]:
     return np.dtype(columns, align=True)
 
 
-_DTYPES: Callable[[Any], np.dtype[Any]] = cache(dtype)
-
-
 def records(kind: Any, count: int) -> Any:
     """Return `count` records, all zero."""
-    return np.zeros(count, _DTYPES(kind)).view(np.recarray)
+    return np.zeros(count, dtype(kind)).view(np.recarray)
 
 
 def arrays(tables: Tables) -> tuple[NDArray[Any], ...]:
     """Return the tables of plans in the order in which `play` takes them."""
     kinds: Any = tables.of_rows
     values = ((kind, [tuple(vars(row).values()) for row in rows]) for kind, rows in kinds)
-    rows = (np.array(each, _DTYPES(kind)).view(np.recarray) for kind, each in values)
+    rows = (np.array(each, dtype(kind)).view(np.recarray) for kind, each in values)
     return *rows, np.array(tables.whole, np.int64), np.array(tables.real)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cprsim.contract.actions import Clock, Event, Failed, Loss, Recover, Save, Train
 from cprsim.contract.checks import answer_flaw, save_flaw
-from cprsim.contract.needs import Need, Needs, needs_of, needs_of_answer, needs_of_save
+from cprsim.contract.needs import Need, Needs, needs_of, needs_of_answer, needs_of_save, unmet
 from cprsim.contract.plan import Plan
 from cprsim.errors import RunError, ScenarioError
 
@@ -25,7 +25,7 @@ class Interpreter(NamedTuple):
 
     def lacks(self, needs: Needs) -> list[str]:
         """What is needed and not met, in words."""
-        return [words for need, words in needs.items() if need not in self.meets]
+        return unmet(needs, self.meets)
 
     def check_plan(self, policy: str, plan: Plan, plans: _Plans, trainers: int = 1) -> None:
         """Raise `ScenarioError` where the plan of that policy can't be carried out.

@@ -3,6 +3,7 @@
 An `Interpreter` says which needs it meets. What it doesn't know, it refuses.
 """
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save
@@ -51,7 +52,7 @@ def trainer_need(plan: Plan) -> TrainerNeed:
     on other servers.
     """
     needs = needs_of(plan)
-    if needs.keys() - WITH_HOOKS:
+    if unmet(needs, WITH_HOOKS):
         return "own"
     if "twins" in needs or any(plan.recover(loss).rollback != "all" for loss in _LOSSES):
         return "partial"
@@ -64,10 +65,13 @@ def deployment_fault(plan: Plan) -> str | None:
     Common are loops with checkpoints, blocking or in the background (DCP), and loops with this
     project's hooks, TorchRec's among them.
     """
-    lacks = [words for need, words in needs_of(plan).items() if need not in WITH_HOOKS]
-    if not lacks:
-        return None
-    return f"needs {TRAINER_NEEDS['own']}: {' and '.join(lacks)}"
+    lacks = unmet(needs_of(plan), WITH_HOOKS)
+    return f"needs {TRAINER_NEEDS['own']}: {' and '.join(lacks)}" if lacks else None
+
+
+def unmet(needs: Needs, meets: Sequence[Need]) -> list[str]:
+    """Return the needs, in words, that are not among those that somebody meets."""
+    return [words for need, words in needs.items() if need not in meets]
 
 
 def needs_of(plan: Plan, trainers: int = 1) -> Needs:

@@ -38,9 +38,9 @@ class Cluster(Section):
 
     `memory`: memory of each parameter server, B; without it memory is no limit. A policy that needs
     more is never recommended. `trainer_memory`: memory of each trainer for the dense part, B;
-    without it trainers' memory is no limit. `memory_bandwidth`: rate at which one
-    process copies memory of a host, B/s, from which the time of snapshots, copies and parities
-    follows; 15 GB/s if not given.
+    without it trainers' memory is no limit. `memory_bandwidth`: rate at which one process copies
+    memory of a host, B/s, from which the time of snapshots, copies and parities follows;
+    15 GB/s if not given.
     """
 
     trainers: Annotated[int, Field(ge=0, le=1_000_000)] = 0

@@ -29,7 +29,7 @@ def ask_link(job: Running) -> None:
         return
     chained = plan.variant == CONSECUTIVE
     before_s = job.links[STORED].taken_s if chained else job.links[STORED].base_s
-    share = modified(job, run.progress_s - before_s)
+    share = _modified(job, run.progress_s - before_s)
     if share == 1.0:
         _baseline(job)
         return
@@ -83,7 +83,7 @@ def _baseline_due(job: Running) -> bool:
     return rebaseline_pays(job.links[STORED].diffs, job.links[STORED].total, job.links[STORED].last)
 
 
-def modified(job: Running, since_s: float) -> float:
+def _modified(job: Running, since_s: float) -> float:
     """Return the share of the tracked rows modified in `since_s` useful seconds.
 
     The plan has it for some numbers of intervals. Others are interpolated; the last share holds for

@@ -135,8 +135,8 @@ class PlanRows(PatternRows):
             "older": plan.keep - 1 if plan_costs.marked else 0,
             "has_outages": storage is not None and storage.outages is not None,
             "in_turn": self._in_turn(),
-            "beside": self._are_beside[:1]
-            == [True],  # the nearest tier decides, as most saves go there
+            # The nearest tier decides, as most saves go there.
+            "beside": self._are_beside[0] if self._are_beside else False,
             "tight": self._tight(),
             **self._starts(),
             **self._notices(),
@@ -350,7 +350,8 @@ class PlanRows(PatternRows):
 
     def _answer_values(self, answer: Recover) -> dict[str, Any]:
         mirror, refills = self._plan.mirror, answer.regrow is not None
-        fills = self.number_of_answer(answer.fills) if refills else len(self._tables.answers)
+        own = len(self._tables.answers)  # the number that this answer gets
+        fills = self.number_of_answer(answer.fills) if refills else own
         return super()._answer_values(answer) | {
             "healthy": NONE if answer.healthy is None else self.tiers[answer.healthy],
             "depth": rules.DEPTH[answer.rollback],

@@ -419,7 +419,7 @@ def test_no_policy_is_recommended_that_exceeds_the_memory() -> None:
 
 
 def test_a_setting_that_fits_is_found_where_the_default_does_not() -> None:
-    """Of 500 GB a parity of four entries takes 125, one of two 250."""
+    """A parity of four entries takes 125 GB of 500, and a parity of two takes 250."""
     scenario = measured().model_copy(
         update={
             name: kind.model_validate(LARGE[name] | more)

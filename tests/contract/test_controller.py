@@ -107,6 +107,11 @@ SIZES = {"whole": 0.5, "rows": 0.5, "at": (0.0, 1.0, 2.0), "shares": (0.0, 0.25,
 SAVE_AT_ONCE = EmergencySave(Save(), 4.0)
 
 
+def rotating() -> Plan:
+    schedules = Schedule(10.0, KEPT), Schedule(20.0, STORED)
+    return full(*schedules, recover=Always(FRESHER), sequence=ROTATIONS)
+
+
 def differing(variant: Any) -> Plan:
     sequence = Differences(variant, 10.0, bits=8, **SIZES)
     return full(*every(10.0, BACKGROUND), sequence=sequence)
@@ -287,12 +292,7 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
     ),
     # --- Rotations ---
     "a rotation follows once failures have lost too much": (
-        full(
-            Schedule(10.0, KEPT),
-            Schedule(20.0, STORED),
-            recover=Always(FRESHER),
-            sequence=ROTATIONS,
-        ),
+        rotating(),
         [
             *background(STORED, 20.0, 21.0),
             *background(KEPT, 21.0, 22.0),
@@ -304,12 +304,7 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
         ],
     ),
     "after a silent fault all comes from that tier": (
-        full(
-            Schedule(10.0, KEPT),
-            Schedule(20.0, STORED),
-            recover=Always(FRESHER),
-            sequence=ROTATIONS,
-        ),
+        rotating(),
         [
             *background(STORED, 20.0, 21.0),
             Unusable(at(25.0), "far", corrupt=True),
