@@ -45,12 +45,16 @@ interval = "70 ms"
 [policies.async]
 system = "async"
 interval = "70 ms"
+snapshot = "0 s"
 [policies.accepted]
 system = "accepted-loss"
 interval = "70 ms"
+snapshot = "0 s"
 [policies.replication]
 system = "replication"
 interval = "70 ms"
+slowdown = 0.0
+takeover = "0 s"
 [policies.coded]
 system = "ecrm"
 interval = "70 ms"
@@ -69,11 +73,13 @@ interval = "70 ms"
 system = "check-n-run"
 interval = "70 ms"
 snapshot = "0 s"
+tracking = 0.0
 bits = 8
 [policies.portions]
 system = "cpr-ssu"
 fraction = 0.25
 interval = "80 ms"
+slowdown = 0.0
 """
 SECTION = {"batch": 64, "test_samples": 256, "answer": "60 s"}
 #: The last two, in one instant, are one failure; node 3 is the trainer.
