@@ -3,7 +3,9 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pandas as pd
 
 from cprsim.advice.advice import Advice, Found
 from cprsim.advice.candidates import frozen, with_value
@@ -22,6 +24,9 @@ from cprsim.scenario import Scenario
 from cprsim.selection.bounds import Bound
 from cprsim.selection.intervals import ROUNDING
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 #: By which what was taken for granted is multiplied.
 FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 #: Candidates that are played elsewhere: the best, and the next.
@@ -37,19 +42,17 @@ _FIRST = 1 << 29
 class World(NamedTuple):
     """What happens where something is `factor` times what it was taken for.
 
-    `value`: what it is there. `least`: who has the least there of those that may keep to the
-    bounds; None where nobody does. `loses`: what the choice takes more than the least there, of the
-    objective, a share of the useful time, on the same failures; `second_loses`: the second choice.
-    Both are not a number where one can't be played there, or first order leaves no hope for it.
-    `keeps`: whether the choice keeps to the bounds there; None where that isn't sure. `takes`: the
-    objective of the choice there.
+    `value`: what it is there. `least`: the best policy there that may keep to the bounds; None
+    where none does. `loses`: what the choice takes more than that one, of the objective, a share of
+    the useful time, on the same failures; not a number where the choice can't be played there, or
+    first order leaves no hope for it. `keeps`: whether the choice keeps to the bounds there; None
+    where that isn't sure. `takes`: the objective of the choice there.
     """
 
     factor: float
     value: str
     least: str | None
     loses: Mean
-    second_loses: Mean
     keeps: bool | None
     takes: Mean = _UNKNOWN
 
@@ -77,14 +80,6 @@ class Lever(NamedTuple):
         return self.worlds[low], self.worlds[high]
 
 
-class Grid(NamedTuple):
-    """Two circumstances: `worlds[i][j]` at the i-th factor of `down`, the j-th of `across`."""
-
-    across: Lever
-    down: Lever
-    worlds: tuple[tuple[World, ...], ...]
-
-
 class Doubled(NamedTuple):
     """An input of the answer, and the objective of the choice if it costs twice as much.
 
@@ -100,16 +95,14 @@ class Doubled(NamedTuple):
 
 @dataclass(frozen=True)
 class Robustness:
-    """The choice and the next, with the settings that they have, where the job is another.
+    """The choice, with the settings that it has, where an input of the job is another.
 
     `systems`: of each policy that was played. `base`: what losses are shares of.
     """
 
     choice: str
-    second: str | None
     within: float
     levers: tuple[Lever, ...]
-    grid: Grid | None
     systems: Mapping[str, str] = field(default_factory=dict)
     base: str = "the useful time"
     assumptions: tuple[Doubled, ...] = ()
@@ -121,7 +114,6 @@ class Robustness:
                 {
                     **world._asdict(),
                     "loses": world.loses.document(),
-                    "second_loses": world.second_loses.document(),
                     "takes": world.takes.document(),
                     "holds": world.holds(self.within),
                 }
@@ -129,6 +121,29 @@ class Robustness:
             ]
             for lever in self.levers
         }
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a circumstance and factor: `lever` and what `World` has.
+
+        `keeps` and `holds` are true where they may be; `sure`: whether that it holds, or not, is
+        sure. Losses have 95 % intervals, `loses_low` to `loses_high`.
+        """
+        rows = []
+        for lever in self.levers:
+            for world in lever.worlds:
+                holds = world.holds(self.within)
+                row = {"lever": lever.name, "factor": world.factor, "value": world.value}
+                row |= {"least": world.least or "", **world.loses.columns("loses")}
+                row |= {"keeps": world.keeps is not False, "holds": holds is not False}
+                rows.append(row | {"sure": holds is not None})
+        return pd.DataFrame(rows)
+
+    def figure(self, title: str = "") -> "Figure":
+        """What the choice loses where one input is another, and which policy is the best there."""
+        from cprsim.figures.robust import robust  # noqa: PLC0415  (matplotlib is slow to import)
+
+        return robust(self.table, self.choice, self.within, self.systems, title, self.base)
 
 
 #: A scenario where something is so many times what it is, and what it is there; None if it can't.
@@ -146,22 +161,16 @@ def robustness(advice: Advice) -> Robustness | None:
         return None
     others = [each for each in advice.found if each is not best and each.feasible is not False]
     finalists = [best, *others[: _FINALISTS - 1]]
-    second = advice.runner_up
-    if second is not None and second not in finalists:
-        finalists[-1] = second
-    elsewhere = _Elsewhere(advice, finalists, second)
+    elsewhere = _Elsewhere(advice, finalists)
     levers = {
         name: lever
         for name, change in CIRCUMSTANCES.items()
         if (lever := elsewhere.lever(name, change)) is not None
     }
-    across, down = levers.get("MTBF"), levers.get("save bandwidth")
     return Robustness(
         best.name,
-        None if second is None else second.name,
         advice.aim.within,
         tuple(levers.values()),
-        None if across is None or down is None else elsewhere.grid(across, down),
         {each.name: each.candidate.system for each in finalists},
         advice.aim.base,
         tuple(elsewhere.assumptions(levers)),
@@ -171,8 +180,8 @@ def robustness(advice: Advice) -> Robustness | None:
 class _Elsewhere:
     """Finalists in other worlds."""
 
-    def __init__(self, advice: Advice, finalists: Sequence[Found], second: Found | None) -> None:
-        self._advice, self._finalists, self._second = advice, finalists, second
+    def __init__(self, advice: Advice, finalists: Sequence[Found]) -> None:
+        self._advice, self._finalists = advice, finalists
         scenario = advice.scenario
         self._policies = {each.name: frozen(each.candidate.policy, scenario) for each in finalists}
 
@@ -193,7 +202,7 @@ class _Elsewhere:
                     yield Doubled(said, here[1.0].value, "given", here[factor].takes)
         best = self._finalists[0]
         trials = Trials(self._advice.scenario, self._advice.aim, self._advice.seed)
-        for cost in getattr(best.plan, "own_costs", ()):
+        for cost in best.plan.own_costs:
             is_time = cost.unit == "s"
             doubled: Any = format_exact(2 * cost.value, SECONDS) if is_time else 2 * cost.value
             policy = with_value(self._policies[best.name], cost.key, doubled)
@@ -205,26 +214,6 @@ class _Elsewhere:
             text = format_duration(cost.value) if is_time else format_percent(cost.value)
             yield Doubled(cost.key, text, cost.basis, takes)
 
-    def grid(self, across: Lever, down: Lever) -> Grid:
-        return Grid(
-            across,
-            down,
-            tuple(
-                tuple(
-                    self._both(across.name, one.factor, down.name, other.factor)
-                    for one in across.worlds
-                )
-                for other in down.worlds
-            ),
-        )
-
-    def _both(self, across: str, one: float, down: str, other: float) -> World:
-        changed = _changed(self._advice.scenario, CIRCUMSTANCES[across], one)
-        assert changed is not None
-        changed = _changed(changed[0], CIRCUMSTANCES[down], other)
-        assert changed is not None
-        return self._world(*changed, other)
-
     def _world(self, scenario: Scenario, value: str, factor: float) -> World:
         trials = Trials(scenario, self._advice.aim, self._advice.seed)
         policies = self._policies
@@ -234,7 +223,7 @@ class _Elsewhere:
             if trials.plan(policies[each.name]) and not trials.is_hopeless(policies[each.name])
         ]
         if not able:
-            return World(factor, value, None, _UNKNOWN, _UNKNOWN, False)
+            return World(factor, value, None, _UNKNOWN, False)
         playing = [policies[name] for name in able]
         replications = range(_FIRST, _FIRST + trials.fit(playing, _WORLD_S, _MOST))
         played = trials.play(playing, replications)
@@ -246,13 +235,12 @@ class _Elsewhere:
         able = {name: played[name].objective for name in played if keeps[name] is not False}
         best = self._finalists[0].name
         least = min(able, key=lambda name: able[name].mean(), default=None)
-        found = {name: _loss(each.objective, able) for name, each in played.items()}
-        if best in able and found[best].mean <= ROUNDING:  # of those that are alike, the choice
+        if best not in played:
+            return World(factor, value, least, _UNKNOWN, False)
+        loses, takes = _loss(played[best].objective, able), Mean.of(played[best].objective)
+        if best in able and loses.mean <= ROUNDING:  # of those that are alike, the choice
             least = best
-        second = "" if self._second is None else self._second.name
-        loses, second_loses = (found.get(name, _UNKNOWN) for name in (best, second))
-        takes = Mean.of(played[best].objective) if best in played else _UNKNOWN
-        return World(factor, value, least, loses, second_loses, keeps.get(best, False), takes)
+        return World(factor, value, least, loses, keeps[best], takes)
 
 
 def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:

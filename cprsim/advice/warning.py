@@ -55,11 +55,6 @@ def _unverified(best: Found, context: "Context") -> Iterator[str]:
         )
 
 
-def assumed_costs(each: Found) -> str:
-    """Return the own costs that rest on no figure of this cluster, `"key = value, ..."`."""
-    return _told(each, ("assumed", "unknown"))
-
-
 def _told(each: Found, bases: Collection[Basis]) -> str:
     return ", ".join(cost.text for cost in each.plan.own_costs if cost.basis in bases)
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cprsim.advice import worlds
 from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Robustness, robustness
@@ -31,7 +30,7 @@ def elsewhere(source: Path) -> tuple[str, Robustness]:
 
 def _draw_elsewhere(found: tuple[str, Robustness]) -> "Figure":
     title, robust = found
-    return worlds.figure(robust, title)
+    return robust.figure(title)
 
 
 ANSWER = Picture(

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from cprsim.advice import worlds
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.units import SECONDS, format_exact, percent
 from cprsim.contract.ledger import CAUSE_LABELS
@@ -71,7 +70,7 @@ def contents(
     document = advice.document() | {"robustness": held}
     drawn = {name: advice.figure(name) for name in ("answer", "pareto")}
     if robust is not None:
-        drawn["robust"] = worlds.figure(robust, advice.scenario.title)
+        drawn["robust"] = robust.figure(advice.scenario.title)
     files = {
         "scenario.toml": scenario.encode(),
         "answer.json": (json.dumps(document, indent=2, allow_nan=False) + "\n").encode(),
@@ -220,10 +219,7 @@ def _sensitivity(
 ) -> list[str]:
     if robust is None:
         return []
-    described = (
-        f"Bars of what {robust.choice} loses where one input is another, and a map of the best "
-        "policy where two are."
-    )
+    described = f"Bars of what {robust.choice} loses where one input is another."
     caption = "The recommended policy, with its settings, where inputs are others."
     said = [html.paragraph(line) for line in robust_lines(advice, robust)]
     return [*said, html.picture(pictures["robust"], described, caption)]
@@ -281,6 +277,8 @@ def _options(aim: "Aim") -> Iterator[str]:
         yield from ("--max-memory", f"{aim.max_memory!r}")
     if math.isfinite(aim.max_spares):
         yield from ("--max-spares", f"{aim.max_spares:g}")
+    if aim.deployable:
+        yield "--deployable"
     longest = (
         format_exact(aim.max_interval_s, SECONDS) if aim.max_interval_s < math.inf else "never"
     )
