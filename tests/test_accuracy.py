@@ -158,11 +158,11 @@ def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("up_to", "table", "advice"),
     [
-        (0.5, "cpr 0.00", "which by the slope measured with a model of ours makes AUC lower by 0."),
+        (0.5, "cpr 0.00", "Predicted drop of AUC: cpr 0.00"),
         (
             1e-6,
             "cpr not predicted a model of ours;",
-            "what that does to accuracy is not simulated",
+            "What lost updates do to accuracy isn't known: cpr.",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.basics.owned import owned_folder, remove_orphans
+from cprsim.basics.owned import owned_folder
 
 pytest.importorskip("fcntl", reason="no locks")
 
@@ -33,40 +33,22 @@ def test_an_owner_who_is_killed_while_removing_leaves_what_the_next_removes(
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_is_written_while_the_owner_removes_the_folder_goes_too(
+def test_what_is_written_while_the_owner_removes_the_folder_goes_with_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remove = shutil.rmtree
+    unlink = Path.unlink
 
-    def remove_and_write(folder: Path, **how: bool) -> None:
-        remove(folder, **how)
-        folder.mkdir()
-        (folder / "late").write_text("of a process that has yet to end")
+    def unlink_then_write(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        if path.name == ".owner":  # a process that has yet to end
+            (path.parent / "late").touch()
 
-    monkeypatch.setattr(shutil, "rmtree", remove_and_write)
+    monkeypatch.setattr(Path, "unlink", unlink_then_write)
     with owned_folder(tmp_path):
         pass
     monkeypatch.undo()
-    assert [path.name for path in tmp_path.glob("*/*")] == ["late"]
+    assert len([*tmp_path.glob("*/late")]) == 1
 
     with owned_folder(tmp_path):
         pass
     assert not [*tmp_path.iterdir()]
-
-
-def test_a_folder_that_is_not_locked_yet_keeps_what_its_owner_locks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its owner locks it just when somebody else found no lock."""
-    remove = Path.rmdir
-
-    def lock_first(folder: Path) -> None:
-        (folder / ".owner").touch()
-        (folder / "rows").touch()
-        remove(folder)
-
-    new = tmp_path / ".cprsim-new"
-    new.mkdir()
-    monkeypatch.setattr(Path, "rmdir", lock_first)
-    remove_orphans(tmp_path)
-    assert (new / "rows").exists()

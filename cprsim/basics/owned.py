@@ -75,7 +75,7 @@ def remove_orphans(place: Path) -> None:
             try:
                 lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             except FileNotFoundError:
-                _remove_unlocked(folder)
+                folder.rmdir()  # its owner died before it locked anything
                 continue
             try:
                 _lock(lock, wait=False)
@@ -84,28 +84,24 @@ def remove_orphans(place: Path) -> None:
                 os.close(lock)
 
 
-def _remove_unlocked(folder: Path) -> None:
-    """Remove a folder without a lock: its owner died before the lock was there, or removed it.
-
-    A lock comes before anything else, so what is in a folder without one was written by a process
-    that outlived the owner, while the owner removed the folder.
-    """
-    try:
-        folder.rmdir()
-    except OSError:
-        if not (folder / _LOCK).exists():
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def _remove(folder: Path) -> None:
-    """Remove a folder, its lock last: after a kill meanwhile the next owner removes the rest."""
+    """Remove a folder, its lock last: after a kill meanwhile the next owner removes the rest.
+
+    So it does if a process that has yet to end writes into the folder meanwhile.
+    """
+    lock = folder / _LOCK
     with suppress(OSError):
         for entry in folder.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)
-            elif entry.name != _LOCK:
+            elif entry != lock:
                 entry.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        lock.unlink(missing_ok=True)
+        try:
+            folder.rmdir()
+        except OSError:
+            lock.touch()
 
 
 def _lock(file: int, wait: bool) -> None:
