@@ -2,6 +2,7 @@
 
 import json
 import math
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -174,7 +175,7 @@ def test_the_table_and_the_report_name_the_source(
     chosen = ["--policy=cpr", "--policy=full", "--replications=5", f"--out={out}"]
     assert _main(["run", str(path), *chosen]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    page = (out / "report.html").read_text()
+    page = unescape((out / "report.html").read_text())
 
     assert (
         "Predicted drop of AUC, in proportion to learning lost policy AUC drop measured with"
