@@ -70,7 +70,7 @@ def test_a_result_in_a_line(result: cprsim.Result) -> None:
 def test_a_result_in_a_notebook(result: cprsim.Result) -> None:
     head, *rows = Tables(result._repr_html_()).rows
 
-    assert head[:4] == ["policy", "overhead", "± 95 %", "lost"]
+    assert head[:4] == ["policy", "overhead", "95 %", "lost"]
     assert [row[0] for row in rows] == ["full", "cpr"]
     for row in rows:
         assert float(row[1]) == pytest.approx(

@@ -184,12 +184,12 @@ class Result:
         useful = format_duration(self.scenario.job.useful_time_s)
         causes = told_causes(lambda cause: self.summary[cause].any())
         lost = ("PLS", "updates lost", "learning lost")
-        headings = ("policy", "overhead", "± 95 %", *causes, *lost)
+        headings = ("policy", "overhead", "95 %", *causes, *lost)
         rows = [
             [
                 str(name),
                 percent(row["overhead"]),
-                percent(row["overhead_high"] - row["overhead"]),
+                f"{percent(row['overhead_low'])} to {percent(row['overhead_high'])}",
                 *(percent(row[cause]) for cause in causes),
                 *(percent(row[each]) for each in ("pls", "updates_lost", "learning_lost")),
                 format_duration(row["interval_s"]),

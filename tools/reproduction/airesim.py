@@ -83,5 +83,8 @@ def _of(report: Published, row: Any) -> list[Line]:
 
 
 def _half(row: Any, name: str, factor: float = 1.0, more: float = 0.0) -> Measured:
-    """A measure in other units, and half of its 95 % interval."""
-    return Measured(more + factor * row[name], factor * (row[f"{name}_high"] - row[name]))
+    """Return a measure in other units, and half of its 95 % interval.
+
+    The lower half: the upper one also allows for losses of all copies, which no run has met.
+    """
+    return Measured(more + factor * row[name], factor * (row[name] - row[f"{name}_low"]))
