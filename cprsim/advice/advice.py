@@ -10,7 +10,7 @@ import pandas as pd
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
 from cprsim.advice.round_numbers import inner
-from cprsim.basics.notebook import notebook_html, percent
+from cprsim.basics.notebook import between, notebook_html, percent
 from cprsim.basics.schema import nearest
 from cprsim.contract import Plan
 from cprsim.contract.needs import TrainerNeed, trainer_need
@@ -257,7 +257,7 @@ class Advice:
                 str(name),
                 row["settings"],
                 percent(row["overhead"]),
-                f"{percent(row['overhead_low'])} to {percent(row['overhead_high'])}",
+                between(row, "overhead"),
                 percent(row["pls"]),
                 percent(row["updates_lost"]),
                 percent(row["machine_overhead"]),

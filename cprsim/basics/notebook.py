@@ -1,8 +1,9 @@
 """How a result looks in a notebook: what it is, a table, and sentences below it."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import Any
 
 
 def notebook_html(
@@ -21,6 +22,12 @@ def notebook_html(
         f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
         f"{f'<ul>{below}</ul>' if below else ''}</div>"
     )
+
+
+def between(row: Mapping[Any, float], measure: str) -> str:
+    """Return the ends of an interval in percent; empty where it isn't known."""
+    low, high = percent(row[f"{measure}_low"]), percent(row[f"{measure}_high"])
+    return f"{low} to {high}" if low and high else ""
 
 
 def percent(share: float) -> str:

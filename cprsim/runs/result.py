@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from cprsim.basics.labelled import dataset
-from cprsim.basics.notebook import notebook_html, percent
+from cprsim.basics.notebook import between, notebook_html, percent
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, told_causes
@@ -189,7 +189,7 @@ class Result:
             [
                 str(name),
                 percent(row["overhead"]),
-                f"{percent(row['overhead_low'])} to {percent(row['overhead_high'])}",
+                between(row, "overhead"),
                 *(percent(row[cause]) for cause in causes),
                 *(percent(row[each]) for each in ("pls", "updates_lost", "learning_lost")),
                 format_duration(row["interval_s"]),
