@@ -1,7 +1,7 @@
 """How a result looks in a notebook: what it is, a table, and sentences below it."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -24,7 +24,7 @@ def notebook_html(
     )
 
 
-def between(row: Mapping[Any, float], measure: str) -> str:
+def between(row: Any, measure: str) -> str:
     """Return the ends of an interval in percent; empty where it isn't known."""
     low, high = percent(row[f"{measure}_low"]), percent(row[f"{measure}_high"])
     return f"{low} to {high}" if low and high else ""
