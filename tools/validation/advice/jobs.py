@@ -49,6 +49,7 @@ _RANGES: Final[dict[str, Callable[[float], float]]] = {
     "bound": lambda share: share,
     "most": _log(0.002, 0.1),
     "systems": lambda share: share,
+    "memory": lambda share: share,
 }
 
 
@@ -96,8 +97,9 @@ def _systems(values: dict[str, float]) -> tuple[str, ...] | None:
 
 
 def _bounds(values: dict[str, float]) -> dict[str, float]:
-    """CPR's own for most, else a share of the samples or of the updates, which may be none."""
-    parts = (0.5, ""), (0.7, "max_pls"), (0.85, "max_updates_lost"), (1, "nothing")
+    """Return no limit for some; else one on learning, samples or updates lost, which may be 0."""
+    limits = (0.6, "max_learning_lost"), (0.75, "max_pls"), (0.87, "max_updates_lost")
+    parts = (0.4, ""), *limits, (1, "nothing")
     name = _first(values["bound"], parts)
     if name == "nothing":
         return {"max_updates_lost": 0.0}
@@ -122,6 +124,7 @@ def _tables(number: int, values: dict[str, float]) -> dict[str, Any]:
             "trainers": trainers,
             "parameter_servers": servers,
             "nic": f"{values['nic_gbit']} Gbit/s",
+            **_memory(values, servers),
         },
         "storage": {
             "write": f"{values['write_gb']} GB/s",
@@ -138,6 +141,15 @@ def _tables(number: int, values: dict[str, float]) -> dict[str, Any]:
         "failures": _failures(values, servers, trainers),
         "policies": _policies(values),
     }
+
+
+def _memory(values: dict[str, float], servers: int) -> dict[str, Any]:
+    """Memory of a server in half of the jobs: 1.2 to 8 times what the model takes of it."""
+    share = 2 * values["memory"] - 1
+    if share < 0:
+        return {}
+    room_gb = _log(1.2, 8.0)(share) * values["model_gb"] / servers
+    return {"memory": f"{room_gb:.4g} GB"}
 
 
 def _sizes(model_gb: float) -> dict[str, Any]:

@@ -27,9 +27,12 @@ _TEXT = f"""\
 `advise` searches the settings of every system and says which is best. Here it is asked about jobs
 of a Latin hypercube (`tools/validation/advice/jobs.py`): 1 to 20 days, an MTBF of 2 to 200 h under
 three laws, 4 to 64 servers and 8 to 128 trainers, 50 GB to 5 TB, stores of 1 to 20 GB/s, with
-severities, rows, bounds and objectives in parts of them. Beside it stands brute force
+severities, rows, limits and objectives in parts of them; half of the jobs say the memory of their
+servers, 1.2 to 8 times what the model takes. Costs of systems are derived or assumed but for those
+that a job gives. Where a question says no limit, its first answer is judged, which loses nothing.
+Beside it stands brute force
 (`brute.py`): every system that can be asked, at every value of its choices and on a grid of
-intervals (down to 3e-4 of the job, or a thousandth of the MTBF; in jobs 0 to 69 a fifth of that),
+intervals (down to 3e-4 of the job, or a thousandth of the MTBF),
 and no search. Whoever does worse on few timelines is left out; the last few, the pick
 and what is tied with it meet {FEWEST:,} to {MOST:,} timelines that nothing was chosen by. Of CPR's
 policies that choose rows only a coarse grid is tried, as their plans take long.
