@@ -18,6 +18,7 @@ from cprsim.basics.units import (
     format_exact,
     format_percent,
 )
+from cprsim.contract import Policy
 from cprsim.errors import CprsimError
 from cprsim.runs.mean import Mean
 from cprsim.scenario import Scenario
@@ -46,7 +47,7 @@ class World(NamedTuple):
     where none does. `loses`: what the choice takes more than that one, of the objective, a share of
     the useful time, on the same failures; not a number where the choice can't be played there, or
     first order leaves no hope for it. `keeps`: whether the choice keeps to the bounds there; None
-    where that isn't sure. `takes`: the objective of the choice there.
+    where that isn't sure.
     """
 
     factor: float
@@ -54,7 +55,6 @@ class World(NamedTuple):
     least: str | None
     loses: Mean
     keeps: bool | None
-    takes: Mean = _UNKNOWN
 
     def holds(self, within: float) -> bool | None:
         """Whether the choice is as good as any there, or nearly; None where that isn't sure."""
@@ -81,16 +81,16 @@ class Lever(NamedTuple):
 
 
 class Doubled(NamedTuple):
-    """An input of the answer, and the objective of the choice if it costs twice as much.
+    """An input of the answer, and what the choice takes more if it costs twice as much.
 
-    `basis`: `"given"` in the scenario, `"derived"` from it, `"assumed"` from other machines, or
-    `"unknown"`.
+    `value`: the input then. `basis`: `"given"` in the scenario, `"derived"` from it, `"assumed"`
+    from other machines, or `"unknown"`. `more`: of the objective, on the same random numbers.
     """
 
     name: str
     value: str
     basis: str
-    doubled: Mean
+    more: Mean
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,6 @@ class Robustness:
                 {
                     **world._asdict(),
                     "loses": world.loses.document(),
-                    "takes": world.takes.document(),
                     "holds": world.holds(self.within),
                 }
                 for world in lever.worlds
@@ -162,18 +161,14 @@ def robustness(advice: Advice) -> Robustness | None:
     others = [each for each in advice.found if each is not best and each.feasible is not False]
     finalists = [best, *others[: _FINALISTS - 1]]
     elsewhere = _Elsewhere(advice, finalists)
-    levers = {
-        name: lever
-        for name, change in CIRCUMSTANCES.items()
-        if (lever := elsewhere.lever(name, change)) is not None
-    }
+    levers = (elsewhere.lever(name, change) for name, change in CIRCUMSTANCES.items())
     return Robustness(
         best.name,
         advice.aim.within,
-        tuple(levers.values()),
+        tuple(each for each in levers if each is not None),
         {each.name: each.candidate.system for each in finalists},
         advice.aim.base,
-        tuple(elsewhere.assumptions(levers)),
+        tuple(elsewhere.assumptions()),
     )
 
 
@@ -193,29 +188,38 @@ class _Elsewhere:
                 worlds.append(self._world(*changed, factor))
         return Lever(name, tuple(worlds)) if len(worlds) > 1 else None
 
-    def assumptions(self, levers: Mapping[str, Lever]) -> Iterator[Doubled]:
+    def assumptions(self) -> Iterator[Doubled]:
         """The inputs that the choice is sensitive to, and its own costs, each twice as large."""
-        for name, (factor, said) in _DOUBLED.items():
-            if name in levers:
-                here = {world.factor: world for world in levers[name].worlds}
-                if factor in here and 1.0 in here:
-                    yield Doubled(said, here[1.0].value, "given", here[factor].takes)
-        best = self._finalists[0]
-        trials = Trials(self._advice.scenario, self._advice.aim, self._advice.seed)
+        best, scenario = self._finalists[0], self._advice.scenario
+        choice = self._policies[best.name]
+        for name, factor in _DOUBLED.items():
+            changed = _changed(scenario, CIRCUMSTANCES[name], factor)
+            if changed is not None:
+                yield Doubled(name, changed[1], "given", self._more(changed[0], choice))
         for cost in best.plan.own_costs:
-            is_time = cost.unit == "s"
-            doubled: Any = format_exact(2 * cost.value, SECONDS) if is_time else 2 * cost.value
-            policy = with_value(self._policies[best.name], cost.key, doubled)
-            takes = _UNKNOWN
-            if policy is not None and trials.plan(policy) is not None:
-                count = trials.fit([policy], _WORLD_S, _MOST)
-                (played,) = trials.play([policy], range(_FIRST, _FIRST + count))
-                takes = Mean.of(played.objective)
-            text = format_duration(cost.value) if is_time else format_percent(cost.value)
-            yield Doubled(cost.key, text, cost.basis, takes)
+            twice, is_time = 2 * cost.value, cost.unit == "s"
+            doubled: Any = format_exact(twice, SECONDS) if is_time else twice
+            policy = with_value(choice, cost.key, doubled)
+            more = _UNKNOWN if policy is None else self._more(scenario, policy)
+            text = format_duration(twice) if is_time else format_percent(twice)
+            yield Doubled(cost.key, text, cost.basis, more)
+
+    def _more(self, scenario: Scenario, policy: Policy) -> Mean:
+        """What a policy takes more in a scenario than the choice does in the job as it is."""
+        choice = self._policies[self._finalists[0].name]
+        worlds = (self._trials(self._advice.scenario), choice), (self._trials(scenario), policy)
+        if any(not trials.plan(each) or trials.is_hopeless(each) for trials, each in worlds):
+            return _UNKNOWN
+        count = min(trials.fit([each], _WORLD_S, _MOST) for trials, each in worlds)
+        replications = range(_FIRST, _FIRST + count)
+        own, other = (trials.play([each], replications)[0] for trials, each in worlds)
+        return Mean.of(other.objective - own.objective)
+
+    def _trials(self, scenario: Scenario) -> Trials:
+        return Trials(scenario, self._advice.aim, self._advice.seed)
 
     def _world(self, scenario: Scenario, value: str, factor: float) -> World:
-        trials = Trials(scenario, self._advice.aim, self._advice.seed)
+        trials = self._trials(scenario)
         policies = self._policies
         able = [
             each.name
@@ -237,10 +241,10 @@ class _Elsewhere:
         least = min(able, key=lambda name: able[name].mean(), default=None)
         if best not in played:
             return World(factor, value, least, _UNKNOWN, False)
-        loses, takes = _loss(played[best].objective, able), Mean.of(played[best].objective)
+        loses = _loss(played[best].objective, able)
         if best in able and loses.mean <= ROUNDING:  # of those that are alike, the choice
             least = best
-        return World(factor, value, least, loses, keeps[best], takes)
+        return World(factor, value, least, loses, keeps[best])
 
 
 def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:
@@ -334,10 +338,5 @@ CIRCUMSTANCES: Final[dict[str, _Change]] = {
     "detection": _detection,
     "parameter servers": _servers,
 }
-#: Of these the factor at which each costs twice as much, and what is then twice as much.
-_DOUBLED: Final = {
-    "MTBF": (0.5, "failures"),
-    "save bandwidth": (0.5, "save time"),
-    "rescheduling": (2.0, "rescheduling"),
-    "detection": (2.0, "detection"),
-}
+#: Of these the factor at which each costs twice as much.
+_DOUBLED: Final = {"MTBF": 0.5, "save bandwidth": 0.5, "rescheduling": 2.0, "detection": 2.0}

@@ -14,6 +14,7 @@ from rich.table import Table
 from cprsim.advice.aims import LOST, WHY_SAVE
 from cprsim.basics.lines import wrapped
 from cprsim.basics.units import format_duration, format_percent, percent
+from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.contract.needs import TRAINER_NEEDS
 from cprsim.report.terminal import plain_table
 from cprsim.selection import words
@@ -45,10 +46,19 @@ _GOALS = {
     "cost": "lowest cost",
     "retrained": "shortest time with lost updates trained again",
 }
+#: So many causes of an overhead are told, and none of less than one in so many parts of it.
+_LARGEST, _SMALL = 2, 20.0
 #: Causes that make so little of a difference are left out, as a share of it.
 _LITTLE = 0.1
 #: Extra memory from which on the answer says so, as a share of that of the tables.
 _MUCH_MEMORY = 0.1
+#: Inputs that are twice as bad.
+_WITH = {
+    "MTBF": "with a failure every {value}",
+    "save bandwidth": "with saves at {value}",
+    "rescheduling": "with rescheduling in {value}",
+    "detection": "with detection in {value}",
+}
 #: An interval that is so near to the longest that is allowed stands at that limit, as a share.
 _NEAR = 0.01
 
@@ -136,7 +146,7 @@ def _range(found: "Found", key: str) -> str:
 
 
 def _cost(advice: "Advice", best: "Found") -> str:
-    """What the policy costs and loses."""
+    """What the policy costs, what that is spent on, and what it loses."""
     overhead = best.measures["overhead"].mean
     if advice.of_fleet:
         cost = f"It costs {format_percent(overhead)} of the useful time of the mean job"
@@ -148,8 +158,16 @@ def _cost(advice: "Advice", best: "Found") -> str:
         cost += f", {_amount(best.measures['cost'].mean)} {advice.scenario.currency}"
     if best.plan.memory_overhead >= _MUCH_MEMORY:
         cost += f", {100 * best.plan.memory_overhead:.0f} % more table memory"
-    lost = "nothing" if best.loses_nothing else f"{_lost(best)} of the learning"
-    return f"{cost}, and loses {lost}."
+    lost = "no learning is" if best.loses_nothing else f"{_lost(best)} of the learning is"
+    return f"{cost}{_spent(best, overhead)}; {lost} lost."
+
+
+def _spent(best: "Found", overhead: float) -> str:
+    """The largest parts of an overhead, by cause; empty where one cause is all of it."""
+    parts = [(each.mean, CAUSE_LABELS[cause]) for cause, each in best.causes.items()]
+    parts = sorted((each for each in parts if each[0] > overhead / _SMALL), reverse=True)
+    said = [f"{percent(mean)} % {label}" for mean, label in parts[:_LARGEST]]
+    return f" ({', '.join(said)}{', ...' * (len(parts) > _LARGEST)})" if len(parts) > 1 else ""
 
 
 def _lost(found: "Found") -> str:
@@ -164,7 +182,8 @@ def certainty(advice: "Advice") -> str:
     ]
     said = words.standing(advice.certificate, names)
     if not advice.certificate.rivals:
-        said = "the only policy within the limits"
+        within = "that loses no learning" if advice.aim.assumed else "within the limits"
+        said = f"it is the only policy {within}"
     return f"Certainty: {said}; wrong inputs matter more."
 
 
@@ -179,9 +198,10 @@ def _allowing(advice: "Advice") -> Iterator[str]:
         if gain <= advice.aim.within:
             yield f"{allowing} would gain nothing."
             return
+        does = type(other.candidate.policy).does()
         yield (
             f"{allowing} would gain {words.POINTS.text(gain)}: {other.label}, "
-            f"{settings_of(other, ranges=False)}, loses {_lost(other)}.{_assuming(other)}"
+            f"{settings_of(other, ranges=False)}, loses {_lost(other)}. {does}{_assuming(other)}"
         )
     elif not best.loses_nothing:
         safe = advice.lossless
@@ -189,7 +209,7 @@ def _allowing(advice: "Advice") -> Iterator[str]:
             "Every policy that was considered loses learning."
             if safe is None
             else (
-                f"The best that loses nothing: {safe.label}, {settings_of(safe)}, "
+                f"The best that loses no learning: {safe.label}, {settings_of(safe)}, "
                 f"{format_percent(safe.measures['overhead'].mean)}."
             )
         )
@@ -209,21 +229,23 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
     if best is None or robust is None:
         return
     now = best.objective.mean
-    changes = [each for each in robust.assumptions if each.doubled.mean - now > robust.within / 2]
-    changes.sort(key=lambda each: -each.doubled.mean)
+    changes = [each for each in robust.assumptions if each.more.mean > robust.within / 2]
+    changes.sort(key=lambda each: -each.more.mean)
     if changes:
-        said = ", ".join(map(_doubled, changes))
-        yield f"Twice as large, one at a time: the overhead of {percent(now)} % becomes {said}."
+        said = ", ".join(f"{percent(now + each.more.mean)} {_with(each)}" for each in changes)
+        yield f"If one input is twice as bad, {percent(now)} % becomes {said}."
     unknown = [each.name for each in robust.assumptions if each.basis == "unknown"]
     if unknown:
         yield f"Not known and charged as 0: {', '.join(unknown)}."
     held = [(each, *each.range(robust.within)) for each in robust.levers]
-    limited = [_held(*each) for each in held if not _is_all(*each)]
     others = [lever.name for lever, *ends in held if _is_all(lever, *ends)]
+    parts = [f"for {', '.join(_held(*each) for each in held if not _is_all(*each))}"]
+    if len(others) == len(held):
+        parts = []
     if others:
-        limited.append(f"any {_any(others)} (from 1/4 to 4 times)")
-    if limited:
-        yield f"Still the best for {', '.join(limited)}."
+        parts.append(f"if {_any(others)} is 1/4 to 4 times yours")
+    if parts:
+        yield f"Still the best {', and '.join(parts)}."
 
 
 def _longest(advice: "Advice") -> Iterator[str]:
@@ -247,9 +269,15 @@ def _any(names: list[str]) -> str:
     return words.listed(names).replace(" and ", " or ")
 
 
-def _doubled(each: "Doubled") -> str:
-    basis = "" if each.basis == "given" else f", {each.basis}"
-    return f"{percent(each.doubled.mean)} for {each.name} ({each.value}{basis})"
+def _with(each: "Doubled") -> str:
+    """An input that is twice as bad, in words."""
+    value = each.value.removeprefix("a save in ")
+    if value != each.value:
+        return f"with a save in {value}"
+    basis = "" if each.basis == "given" else f" ({each.basis})"
+    return (
+        _WITH.get(each.name, "with {name} of {value}").format(name=each.name, value=value) + basis
+    )
 
 
 def _is_all(lever: "Lever", low: "World", high: "World") -> bool:
@@ -322,7 +350,7 @@ def _shown(advice: "Advice", most: int) -> list["Found"]:
 
 def _small_table(advice: "Advice", most: int) -> list[str]:
     """A heading and so many policies, in columns of text."""
-    rows = [("* best, = tied, - excluded", *_HEADINGS)]
+    rows = [("* best, = tied, - over a limit", *_HEADINGS)]
     number = {each.name: place for place, each in enumerate(advice.found)}
     for each in _shown(advice, most):
         overhead = each.measures["overhead"]
