@@ -1,6 +1,7 @@
 """`cprsim.advise`: ask every candidate, search its settings, and certify the best."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from cprsim.advice.advice import Advice
 from cprsim.advice.aims import MAX_INTERVAL, aim_of
@@ -8,24 +9,28 @@ from cprsim.advice.asking import Asking, AskingFleet, Tell
 from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.search import Leading
 from cprsim.advice.trials import Trials
+from cprsim.basics.units import parse_share
 from cprsim.contract.memory import model_fault
-from cprsim.errors import ScenarioError, UsageError
+from cprsim.errors import ScenarioError, UnitError, UsageError
 from cprsim.estimates.decision import Decision, Quality, decide
-from cprsim.fleets.fleet import Fleet
+from cprsim.fleets.fleet import Fleet, load_job
 from cprsim.runs.runner import check_whole
 from cprsim.scenario import Scenario
 
+#: A share, or a percentage such as `"2%"`; None for no limit.
+Share = float | str | None
+
 
 def advise(
-    scenario: Scenario | Fleet,
+    scenario: Scenario | Fleet | str | Path,
     objective: str = "time",
     *,
-    max_pls: float | None = None,
-    max_updates_lost: float | None = None,
-    max_learning_lost: float | None = None,
-    max_learning_lost_p95: float | None = None,
+    max_pls: Share = None,
+    max_updates_lost: Share = None,
+    max_learning_lost: Share = None,
+    max_learning_lost_p95: Share = None,
     max_auc_drop: float | None = None,
-    max_memory: float | None = None,
+    max_memory: Share = None,
     max_spares: int | None = None,
     deployable: bool = False,
     max_interval: str | float | None = MAX_INTERVAL,
@@ -49,14 +54,15 @@ def advise(
     Parameters
     ----------
     scenario
-        The job; it needs no policies. Or a fleet: systems are asked with the rules and defaults
-        that they have, as no setting fits all its jobs, and the objective is its mean over them.
+        The job, its file, or the name of a shipped scenario; it needs no policies. Or a fleet:
+        systems are asked with the rules and defaults that they have, as no setting fits all its
+        jobs, and the objective is its mean over them.
     objective
         What to minimise: `"time"`, the overhead; `"machine-time"`, with machines kept ready;
         `"cost"`, by the scenario's prices; `"retrained"`, time with every lost update trained
         again.
     max_pls, max_updates_lost, max_learning_lost, max_auc_drop
-        Upper limits on means, shares from 0 to 1.
+        Upper limits on means, shares from 0 to 1 or percentages such as `"2%"`.
     max_learning_lost_p95
         Upper limit on the 95th percentile over runs of the learning lost.
     max_memory
@@ -92,6 +98,8 @@ def advise(
         memory under any policy.
     """
     check_whole("seed", seed, 0)
+    if isinstance(scenario, str | Path):
+        scenario = load_job(scenario)
     example = scenario.example if isinstance(scenario, Fleet) else scenario
     too_large = model_fault(example.cost_model)
     if too_large is not None:
@@ -101,12 +109,12 @@ def advise(
     aim = aim_of(
         example,
         objective,
-        max_pls=max_pls,
-        max_updates_lost=max_updates_lost,
-        max_learning_lost=max_learning_lost,
-        max_learning_lost_p95=max_learning_lost_p95,
+        max_pls=_share("max_pls", max_pls),
+        max_updates_lost=_share("max_updates_lost", max_updates_lost),
+        max_learning_lost=_share("max_learning_lost", max_learning_lost),
+        max_learning_lost_p95=_share("max_learning_lost_p95", max_learning_lost_p95),
         max_auc_drop=max_auc_drop,
-        max_memory=max_memory,
+        max_memory=_share("max_memory", max_memory),
         max_spares=max_spares,
         deployable=deployable,
         target_pls=target_pls,
@@ -120,6 +128,13 @@ def advise(
         fleet = FleetTrials(scenario, aim, seed)
         return AskingFleet(fleet, tell or _silent, decision).answer(systems)
     return Asking(Trials(scenario, aim, seed), tell or _silent, decision).answer(systems)
+
+
+def _share(name: str, value: Share) -> float | None:
+    try:
+        return parse_share(value) if isinstance(value, str) else value
+    except UnitError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def _silent(_what: str, _done: int, _total: int, _known: Advice | Leading | None) -> None:

@@ -6,7 +6,7 @@ A field holds SI units and says so in its name (`useful_time_s`); its alias is t
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Final, Self, get_args
 
@@ -247,13 +247,18 @@ def faults(error: ValidationError, model: type[BaseModel], prefix: str) -> list[
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the known word nearest to `word`, or the list of known words."""
     known = sorted(known)
-    for meant in _MEANT.get(word.lower(), ()):
-        if meant in known:
-            return f"did you mean {meant!r}?"
+    other = meant(word, known)
+    if other is not None and other != word:
+        return f"did you mean {other!r}?"
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(known)}"
+
+
+def meant(word: str, known: Collection[str]) -> str | None:
+    """Return the known word that is this one or means the same; None for none."""
+    return next((each for each in (word, *_MEANT.get(word.lower(), ())) if each in known), None)
 
 
 #: What others call what has another name here, the likeliest first.

@@ -63,11 +63,14 @@ def named(name: str) -> Path:
 
 
 def located(path: str | Path) -> Path:
-    """Where what somebody calls so lies: a file of theirs, or else the shipped scenario."""
+    """Return the file of that name: as it stands, with `.toml`, or else the shipped scenario."""
     path = Path(path)
-    if _bare(path) and not path.is_file() and path.name in names():
-        return _home() / f"{path.name}{_SCENARIO}"
-    return path
+    if not _bare(path) or path.is_file():
+        return path
+    own = path.with_name(f"{path.name}{_SCENARIO}")
+    if own.is_file():
+        return own
+    return _home() / own.name if path.name in names() else path
 
 
 def missing(path: Path) -> str:

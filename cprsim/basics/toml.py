@@ -23,6 +23,8 @@ _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _LONG_KEY = re.compile(rf"""(?<![\w."'-])(?:{_PART}\.[ \t]*+){{{DEEPEST}}}""")
 #: Python refuses to read more, which take the square of them as well.
 _LONG_NUMBER = re.compile(r"(?<!\d)[\d_]{4300}")
+#: A quantity without quotes, and its key.
+_BARE = re.compile(r"^\s*([\w.-]+)\s*=\s*(\d[\d.]*\s*[A-Za-z%][\w/%]*)\s*(?:#.*)?$", re.MULTILINE)
 #: A whole number beyond this is none that a computer counts with.
 _MOST = 10**300
 
@@ -49,7 +51,13 @@ def parse_file(text: str, path: str | PathLike[str]) -> dict[str, Any]:
         return parse_toml(text, str(path))
     except tomllib.TOMLDecodeError as error:
         way_out = "; cprsim fit reads logs" * str(path).endswith((".csv", ".gz", ".json"))
-        raise ScenarioError(f"{path}: is not TOML: {error}{way_out}") from None
+        raise ScenarioError(f"{path}: is not TOML: {error}{way_out or _quoted(text)}") from None
+
+
+def _quoted(text: str) -> str:
+    """Return what to write in place of the first quantity without quotes; empty for none."""
+    found = _BARE.search(text)
+    return "" if found is None else f'; write quantities in quotes: {found[1]} = "{found[2]}"'
 
 
 def parse_toml(text: str, what: str) -> dict[str, Any]:

@@ -24,7 +24,9 @@ def figure(
             callback=there,
         ),
     ] = None,
-    out: Annotated[Path | None, output(metavar="FILE", help="A .png, .svg or .pdf.")] = None,
+    out: Annotated[
+        Path | None, output(metavar="FILE", help="A .png, .svg or .pdf; else NAME.png.")
+    ] = None,
     force: Force = False,
     listed: Annotated[bool, typer.Option("--list", help="Say what each picture shows.")] = False,
 ) -> None:
@@ -38,13 +40,11 @@ def figure(
         return
     if name is None:
         raise UsageError("give the name of a figure, or --list to see them all")
-    if out is None:
-        raise UsageError(f"figure {name}: give --out FILE.png, .svg or .pdf")
     with ProgressBar("drawing"):
         from cprsim.gallery.registry import picture
 
         chosen = picture(name)
-        written = OutputPicture(out, force=force)
+        written = OutputPicture(out or Path(f"{name}.png"), force=force)
         drawn = chosen.figure(source)
     written.draw(drawn)
 

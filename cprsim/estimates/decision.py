@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from cprsim.analytic.expected import Expected, expected
@@ -12,7 +13,7 @@ from cprsim.policies.cpr import Cpr, CprVanilla, partial_costs_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, PrioritySaving
-from cprsim.scenario import Scenario
+from cprsim.scenario import Scenario, scenario_of
 
 #: What a target bounds: the portion of lost samples, or the share of updates lost.
 Quality = Literal["pls", "updates"]
@@ -95,15 +96,15 @@ class Decision:
 
 
 def decide(
-    scenario: Scenario, target_pls: float | None = None, quality: Quality = "pls"
+    scenario: Scenario | str | Path, target_pls: float | None = None, quality: Quality = "pls"
 ) -> Decision:
     """Compare full recovery at its optimum, naive partial recovery, and CPR at a target.
 
     Parameters
     ----------
     scenario
-        The job; its policies matter only for the default of `target_pls`, and for which rows are
-        saved by priority.
+        The job, its file, or the name of a shipped scenario; its policies matter only for the
+        default of `target_pls`, and for which rows are saved by priority.
     target_pls
         Share of learning lost that is accepted; by default that of the scenario's first CPR policy,
         or CPR's own default, 0.1.
@@ -121,6 +122,7 @@ def decide(
         If `target_pls` is not a share > 0, `quality` isn't known, or the scenario doesn't tell how
         its rows are accessed.
     """
+    scenario = scenario_of(scenario)
     if quality not in get_args(Quality):
         known = ", ".join(get_args(Quality))
         raise UsageError(f"quality {quality!r} is not known; known: {known}")

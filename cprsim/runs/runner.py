@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import partial, reduce
 from numbers import Integral
 from operator import add
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
 from cprsim.runs.workers import Workers
-from cprsim.scenario import Scenario
+from cprsim.scenario import Scenario, scenario_of
 from cprsim.sim.engine import COLUMNS
 
 #: Called with the number of replications done and the number in all.
@@ -50,7 +51,7 @@ _AHEAD = 4
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     policies: Sequence[str] | None = None,
     replications: int = 1000,
     seed: int = 0,
@@ -63,7 +64,7 @@ def run(
     Parameters
     ----------
     scenario
-        From `load_scenario`, or built from a mapping.
+        From `load_scenario`, or built from a mapping; or a file, or the name of a shipped scenario.
     policies
         Names of the scenario's policies; all of them by default.
     replications
@@ -91,6 +92,7 @@ def run(
     RunError
         If a job gets nowhere, or a worker process dies.
     """
+    scenario = scenario_of(scenario)
     names = scenario.select(policies)
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine, replications)

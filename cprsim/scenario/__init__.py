@@ -4,6 +4,6 @@ All faults of a file are found and reported at once, each as `dotted.path: what 
 out`.
 """
 
-from cprsim.scenario.scenario import Scenario, load_scenario
+from cprsim.scenario.scenario import Scenario, load_scenario, scenario_of
 
-__all__ = ["Scenario", "load_scenario"]
+__all__ = ["Scenario", "load_scenario", "scenario_of"]

@@ -25,7 +25,7 @@ from cprsim.job.prices import Prices
 from cprsim.job.start import mean_start
 from cprsim.job.tiers import Tier
 from cprsim.job.workload import Job, Model
-from cprsim.scenario.mapping import load_mapping, scenario_tables
+from cprsim.scenario.mapping import load_mapping, scenario_tables, set_value
 from cprsim.scenario.sections import SECTIONS, build
 
 #: What is no table of a file but follows from them.
@@ -183,11 +183,27 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             found |= {name: PlanFault([lacks]) for name in holding}
         return found
 
+    def __repr__(self) -> str:
+        policies = f"policies {', '.join(self.policies)}" if self.policies else "no policies"
+        return f"<Scenario {self.title!r}: {policies}>"
+
     def with_policies(self, policies: Mapping[str, Policy]) -> Self:
         """The same job under other policies, which are still to be planned."""
         copied = super().model_copy(update={"policies": dict(policies)})
         vars(copied)["plans"] = {}
         return copied
+
+    def with_values(self, values: Mapping[str, Any]) -> "Scenario":
+        """Return the scenario with other values, by dotted key, as `--set` sets them.
+
+        Raises `ScenarioError` with every fault of the values.
+
+        >>> cprsim.load_scenario("quickstart").with_values({"failures.mean": "8 h"})
+        """
+        mapping = self.mapping()
+        for key, value in values.items():
+            set_value(mapping, key.split("."), value, key)
+        return Scenario(**mapping)
 
     def plans_of(self, names: Iterable[str] | None = None) -> dict[str, Plan]:
         """The plans of the policies of these names, all by default."""
@@ -237,6 +253,11 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     and for every fault.
     """
     return Scenario(**scenario_tables(load_mapping(path, overrides)))
+
+
+def scenario_of(given: Scenario | str | Path) -> Scenario:
+    """Return a scenario as it is, or that of a file or of a shipped scenario's name."""
+    return given if isinstance(given, Scenario) else load_scenario(given)
 
 
 #: Of one schedule in a job: more would take hours to simulate, and no interval is meant so short.

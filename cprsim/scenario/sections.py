@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cprsim.basics import units
-from cprsim.basics.schema import OF_SCENARIO, VARIANTS, Section, faults, nearest
+from cprsim.basics.schema import OF_SCENARIO, VARIANTS, Section, faults, meant, nearest
 from cprsim.basics.toml import check_values
 from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
@@ -45,7 +45,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
             f"{', '.join(drawn)}: drawn for each job of a fleet, which `cprsim run` and "
             "cprsim.load_fleet take; give one value here"
         )
-    found = [f"{key}: unknown key; {nearest(key, _KEYS)}" for key in mapping if key not in _KEYS]
+    found = [f"{key}: unknown key; {_known(key)}" for key in mapping if key not in _KEYS]
     title = mapping.get("title", "")
     if not isinstance(title, str):
         found.append(f"title: {title!r} is not a string")
@@ -69,6 +69,16 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
     if found:
         raise ScenarioError(*found)
     return parts
+
+
+def _known(key: str) -> str:
+    """Return the key of a section that is meant by a key of none, or the sections."""
+    for name, (section, _) in SECTIONS.items():
+        fields = section.model_fields.items()
+        inner = meant(key, [field.alias or each for each, field in fields])
+        if inner is not None:
+            return f"did you mean '{name}.{inner}'?"
+    return nearest(key, _KEYS)
 
 
 def validated(mapping: dict[str, Any]) -> dict[str, Any]:

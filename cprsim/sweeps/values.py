@@ -1,4 +1,4 @@
-"""Values as people write them for a sweep: `1 h,2 h`, `lin(1 h, 5 h, 5)`, `log(1 h, 100 h, 9)`."""
+"""Values as people write them for a sweep: `1 h,2 h`, `1 h:5 h:5`, `log(1 h, 100 h, 9)`."""
 
 import math
 import re
@@ -13,6 +13,8 @@ from cprsim.basics.units import Units
 from cprsim.errors import UnitError, UsageError
 
 _CALL = re.compile(r"(lin|log)\s*\((.*)\)", re.DOTALL)
+#: Three parts between colons, in no quotes, the last a whole number.
+_COLONS = re.compile(r"^([^:\"']+):([^:\"']+):\s*([0-9]+)$")
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SHARE = Units({"%": 1.0})
 _OPENING, _CLOSING = "([{", ")]}"
@@ -60,6 +62,8 @@ class Range:
 def expand(text: str, whole: bool, what: str) -> list[Any]:
     """Values of a text: parts between commas, each a value or `lin(...)` or `log(...)`.
 
+    `LOW:HIGH:COUNT` is `lin(LOW, HIGH, COUNT)`.
+
     Parameters
     ----------
     text
@@ -71,7 +75,7 @@ def expand(text: str, whole: bool, what: str) -> list[Any]:
     """
     values: list[Any] = []
     for part in _parts(text):
-        call = _CALL.fullmatch(part)
+        call = _CALL.fullmatch(_COLONS.sub(r"lin(\1, \2, \3)", part))
         if call is None:
             values.append(_value(part, what))
             continue

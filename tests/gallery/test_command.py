@@ -40,11 +40,18 @@ def test_a_picture_is_drawn_into_a_file(tmp_path: Path, format: str) -> None:
     assert [path.name for path in out.parent.iterdir()] == [out.name]
 
 
+def test_without_a_file_it_is_named_after_the_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _main(["figure", "ecrm-overhead"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["ecrm-overhead.png"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["figure"], "give the name of a figure, or --list to see them all"),
-        (["figure", "scaling"], "figure scaling: give --out FILE.png, .svg or .pdf"),
         (
             ["figure", "scalling", "--out", "a.png"],
             "figure 'scalling': there is none of that name; did you mean 'scaling'?",

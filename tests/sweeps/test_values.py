@@ -18,6 +18,9 @@ from cprsim.sweeps.values import expand, parse_range
         ("[1, 2],3", [[1, 2], 3]),
         # By hand: 1, 2, 3 h; 1, 10, 100 h; and 90 min lies halfway between 1 and 2 h.
         ("lin(1 h, 3 h, 3)", ["1 h", "2 h", "3 h"]),
+        ("1 h:3 h:3", ["1 h", "2 h", "3 h"]),
+        ("1h:3h:3, 30 d", ["1 h", "2 h", "3 h", "30 d"]),
+        ('"a:b:3"', ["a:b:3"]),
         ("log(1 h,100 h,3)", ["1 h", "10 h", "100 h"]),
         ("lin(60 min, 2 h, 3)", ["1 h", "1.5 h", "2 h"]),
         ("lin(0, 1, 3)", [0.0, 0.5, 1.0]),

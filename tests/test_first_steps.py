@@ -1,0 +1,100 @@
+"""What somebody tries first: names in the place of paths, percentages, keys by another name."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cprsim
+from cprsim.cli.command import _main
+from cprsim.errors import ScenarioError, UsageError
+
+QUICKSTART = Path(__file__).parents[1] / "scenarios/quickstart.toml"
+
+
+@pytest.mark.parametrize("given", ["quickstart", QUICKSTART, str(QUICKSTART)])
+def test_a_name_or_a_path_is_a_scenario(given: str | Path) -> None:
+    known = cprsim.run(cprsim.load_scenario("quickstart"), ["full"], 2, engine="sim").summary
+
+    assert cprsim.run(given, ["full"], 2, engine="sim").summary.equals(known)
+    assert cprsim.decide(given) == cprsim.decide(cprsim.load_scenario("quickstart"))
+
+
+def test_values_are_set_by_dotted_keys() -> None:
+    job = cprsim.load_scenario("quickstart")
+    changed = job.with_values({"failures.mean": "8 h", "cluster.parameter_servers": 20})
+
+    assert changed.context.mtbf_s == 8 * 3600
+    assert changed.context.servers == 20
+    assert job.context.mtbf_s == 20 * 3600
+    with pytest.raises(ScenarioError, match=r"failures\.meen: unknown key"):
+        job.with_values({"failures.meen": "8 h"})
+
+
+def test_a_scenario_in_a_line() -> None:
+    job = cprsim.load_scenario("quickstart")
+    policies = "full, async, cpr, replication"
+    assert repr(job) == (
+        f"<Scenario 'Quickstart: a four-day job on 10 parameter servers': policies {policies}>"
+    )
+
+
+def test_a_limit_may_be_a_percentage() -> None:
+    job = cprsim.load_scenario("quickstart")
+    asked = [cprsim.advise(job, systems=["full"], max_pls=most).aim for most in (0.02, "2%")]
+    assert asked[0] == asked[1]
+    with pytest.raises(UsageError, match="max_pls: '2' is not a share: write a percentage"):
+        cprsim.advise(job, systems=["full"], max_pls="2")
+
+
+def test_what_the_package_has_are_its_public_names() -> None:
+    assert [name for name in dir(cprsim) if not name.startswith("__")] == sorted(cprsim.__all__)
+
+
+def test_the_package_is_the_command() -> None:
+    called = [sys.executable, "-m", "cprsim", "scenarios"]
+    found = subprocess.run(called, capture_output=True, text=True, check=True)
+    assert "quickstart" in found.stdout
+
+
+def test_a_file_is_found_without_its_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = QUICKSTART.read_text(encoding="utf-8").replace("Quickstart: a", "My own: a")
+    Path("quickstart.toml").write_text(own, encoding="utf-8")
+
+    assert _main(["run", "quickstart", "--policy", "full", "--replications", "2"]) == 0
+    assert "My own" in capsys.readouterr().out  # before the shipped one of that name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["run", "quickstart", "--set", "mtbf=5 h"],
+            "mtbf: unknown key; did you mean 'failures.mean'?",
+        ),
+        (
+            ["run", "quickstart", "--set", "nic=1 GB/s"],
+            "nic: unknown key; did you mean 'cluster.nic'?",
+        ),
+        (
+            ["run", "bare.toml"],
+            "bare.toml: is not TOML: Expected newline or end of document after a statement (at "
+            'line 2, column 17); write quantities in quotes: useful_time = "4 d"',
+        ),
+    ],
+)
+def test_the_way_out_of_a_mistake(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bare.toml").write_text("[job]\nuseful_time = 4 d\n", encoding="utf-8")
+    assert _main(arguments) == 2
+    assert " ".join(capsys.readouterr().err.split()) == f"cprsim: {said}"
