@@ -281,7 +281,7 @@ class Advice:
             "seed": self.seed,
             "objective": self.aim.objective,
             "limits": {
-                **{f"max_{each.measure}": each.most for each in self.aim.bounds},
+                **{each.option: each.most for each in self.aim.bounds},
                 "max_memory": finite(self.aim.max_memory),
                 "max_spares": finite(self.aim.max_spares),
                 "deployable": self.aim.deployable,
@@ -307,7 +307,7 @@ class Advice:
     def brief(self) -> dict[str, Any]:
         """The limits, the verdict and the best as one JSON document."""
         return {
-            **{f"max_{each.measure}": each.most for each in self.aim.bounds},
+            **{each.option: each.most for each in self.aim.bounds},
             "verdict": self.verdict,
             "best": None if self.best is None else self.best.document(),
             "tied": [each.name for each in self.tied],

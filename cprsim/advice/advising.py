@@ -30,6 +30,7 @@ def advise(
     max_learning_lost: Share = None,
     max_learning_lost_p95: Share = None,
     max_auc_drop: float | None = None,
+    max_restarts: int | None = None,
     max_memory: Share = None,
     max_spares: int | None = None,
     deployable: bool = False,
@@ -65,6 +66,8 @@ def advise(
         Upper limits on means, shares from 0 to 1 or percentages such as `"2%"`.
     max_learning_lost_p95
         Upper limit on the 95th percentile over runs of the learning lost.
+    max_restarts
+        Restarts that the launcher allows: 95 % of all runs may need no more, one a failure.
     max_memory
         Extra memory allowed, as a share of that of the rows.
     max_spares
@@ -114,6 +117,7 @@ def advise(
         max_learning_lost=_share("max_learning_lost", max_learning_lost),
         max_learning_lost_p95=_share("max_learning_lost_p95", max_learning_lost_p95),
         max_auc_drop=max_auc_drop,
+        max_restarts=max_restarts,
         max_memory=_share("max_memory", max_memory),
         max_spares=max_spares,
         deployable=deployable,

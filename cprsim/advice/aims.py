@@ -17,7 +17,7 @@ from cprsim.errors import UsageError
 from cprsim.estimates.decision import Quality, accepted_pls
 from cprsim.job.accuracy import Accuracy
 from cprsim.scenario import Scenario
-from cprsim.selection.bounds import Bound, check_bound
+from cprsim.selection.bounds import RESTARTS, Bound, check_bound
 
 Objective = Literal["time", "machine-time", "cost", "retrained"]
 #: Of `runs.measures.MEASURES`, what each objective counts; shares of the useful time but for cost.
@@ -44,8 +44,8 @@ class Aim:
     """The objective and its constraints.
 
     `bounds`: upper limits on means and percentiles, met with confidence. `assumed`: the question
-    says nothing of lost learning: the answer is the best policy that loses none, and `bounds`,
-    `ALLOWED`, is what the second answer may lose. `max_memory`: as in `Plan.memory_overhead`;
+    says nothing of lost learning: the answer is the best policy that loses none, and `ALLOWED`,
+    among `bounds`, is what the second answer may lose. `max_memory`: as in `Plan.memory_overhead`;
     `max_spares`: machines kept ready. `deployable`: only plans that common trainers carry out (see
     `deployment_fault`). `max_interval_s`: the longest time between saves of everything.
     `confidence`: of the verdict; `within`: differences of that much, as a share of the useful time
@@ -66,6 +66,11 @@ class Aim:
     def measure(self) -> str:
         """What is to be least."""
         return MEASURED[self.objective]
+
+    @property
+    def asked(self) -> tuple[Bound, ...]:
+        """The limits that the question says."""
+        return tuple(each for each in self.bounds if not self.assumed or each is not ALLOWED)
 
     @property
     def base(self) -> str:
@@ -149,6 +154,7 @@ def aim_of(
     max_learning_lost: float | None = None,
     max_learning_lost_p95: float | None = None,
     max_auc_drop: float | None = None,
+    max_restarts: int | None = None,
     max_memory: float | None = None,
     max_spares: int | None = None,
     deployable: bool = False,
@@ -184,6 +190,7 @@ def aim_of(
         check_bound(f"max_{name}", most)
     _check_least("max_memory", max_memory, "0.5 for half of the rows")
     _check_least("max_spares", max_spares, "2")
+    _check_least("max_restarts", max_restarts, "3")
     if max_auc_drop is not None and scenario.accuracy is None:
         raise UsageError(
             "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"
@@ -195,9 +202,10 @@ def aim_of(
     if target_pls is not None and max_pls is None:
         bounds += (Bound(learning, accepted_pls(scenario, target_pls)),)
     assumed = not bounds and objective != "retrained"
+    budget = () if max_restarts is None else (Bound(RESTARTS, max_restarts),)
     return Aim(
         _objective(objective),
-        (ALLOWED,) if assumed else bounds,
+        ((ALLOWED,) if assumed else bounds) + budget,
         assumed,
         math.inf if max_memory is None else max_memory,
         math.inf if max_spares is None else max_spares,

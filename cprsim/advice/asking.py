@@ -25,7 +25,7 @@ from cprsim.runs.hopeless import first_part
 from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums
 from cprsim.runs.unmet import IN_TIME, allowance
-from cprsim.selection.bounds import Bound
+from cprsim.selection.bounds import RESTARTS, Bound
 from cprsim.selection.certificate import Certificate, PairedSample, Rival, Standing
 from cprsim.selection.sequential import MOST, certify
 
@@ -77,8 +77,9 @@ class Asking:
         barred = [why or other for why, other in zip(rare, losing, strict=True)]
         if not aim.assumed or None not in barred:
             return self._certified(aim, rare)
-        none = replace(aim, bounds=(Bound(LOST, 0.0),))
-        lossless = self._certified(none, barred, ())  # no bound is open: all others are barred
+        none = replace(aim, bounds=(Bound(LOST, 0.0), *aim.asked))
+        # That no learning is lost isn't open: all others are barred.
+        lossless = self._certified(none, barred, aim.asked)
         if barred == rare:
             return lossless
         return replace(lossless, allowing=self._certified(aim, rare))
@@ -365,7 +366,11 @@ def _why(bounded: NDArray[np.float64], aim: Aim, feasible: bool | None) -> str:
         if mean.high > bound.most_mean or (feasible is None and mean.mean > 0):
             verb = "is over" if feasible is False else "may be over"
             shown = f"{mean.mean:.3g} ({mean.low:.3g} to {mean.high:.3g})"
-            if bound.most_mean == bound.most:
+            if bound.measure == RESTARTS:
+                said.append(
+                    f"share of runs with over {bound.most:g} restarts: {shown}, {verb} 0.05"
+                )
+            elif bound.most_mean == bound.most:
                 said.append(f"{bound.measure} {shown} {verb} {bound.most:g}")
             else:
                 measure = bound.measure.removesuffix("_p95")

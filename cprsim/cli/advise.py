@@ -50,6 +50,12 @@ def advise(
     max_learning_lost_p95: Annotated[
         str | None, _bound("Upper limit on the learning lost in 95 % of all runs.")
     ] = None,
+    max_restarts: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Restarts that the launcher allows; enough in 95 % of runs."
+        ),
+    ] = None,
     max_memory: Annotated[
         str | None, _bound("Extra memory allowed, as a fraction of the table size.")
     ] = None,
@@ -100,7 +106,10 @@ def advise(
     job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
     accepted = share("--target-pls", target_pls)
     if closed_form:
-        limits = (max_pls, max_updates_lost, max_learning_lost, max_learning_lost_p95, max_auc_drop)
+        limits = (
+            *(max_pls, max_updates_lost, max_learning_lost, max_learning_lost_p95, max_auc_drop),
+            max_restarts,
+        )
         _check_alone(out, system, max_spares, max_memory, max_interval, deployable or None, *limits)
         _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
         return
@@ -120,6 +129,7 @@ def advise(
         max_learning_lost=share("--max-learning-lost", max_learning_lost),
         max_learning_lost_p95=share("--max-learning-lost-p95", max_learning_lost_p95),
         max_auc_drop=share("--max-auc-drop", max_auc_drop),
+        max_restarts=max_restarts,
         max_memory=share("--max-memory", max_memory),
         max_spares=max_spares,
         deployable=deployable,

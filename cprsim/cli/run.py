@@ -40,6 +40,10 @@ def run(
         str | None,
         typer.Option(help="Shares of the wall clock by the words of cprsim, goodput or ett."),
     ] = None,
+    max_restarts: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Restarts that the launcher allows: are they enough?"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""
@@ -54,7 +58,9 @@ def run(
 
     words = None if vocabulary is None else named(vocabulary)
     with ProgressBar("simulating", "replications", silent=as_json) as progress:
-        result, written = _played(scenario, overrides or (), asked, out, force, progress)
+        result, written = _played(
+            scenario, overrides or (), asked, out, force, progress, max_restarts is not None
+        )
     if written is not None:
         from cprsim.report import outputs
 
@@ -62,9 +68,23 @@ def run(
         folder.write(outputs.contents(result, source, words), silent=as_json)
         _say_what_is_left_out(result, folder.folder)
     if as_json:
-        print_json(result.document(words))
-    else:
-        _show_run(result, words)
+        print_json(_document(result, words, max_restarts))
+        return
+    _show_run(result, words)
+    if max_restarts is not None:
+        from cprsim.report.tables import restarts_table
+
+        print_table(restarts_table(result, max_restarts))
+
+
+def _document(result: Any, words: "Vocabulary | None", max_restarts: int | None) -> dict[str, Any]:
+    found: dict[str, Any] = result.document(words)
+    if max_restarts is not None:
+        from cprsim.runs.restarts import restarts
+
+        for name, each in restarts(result, max_restarts).items():
+            found["policies"][name]["restarts"] = each.document()
+    return found
 
 
 def _played(
@@ -74,8 +94,10 @@ def _played(
     out: Path | None,
     force: bool,
     progress: ProgressBar,
+    of_one_job: bool,
 ) -> "tuple[Any, tuple[OutputFolder, ScenarioSource] | None]":
     """The result; and if it is to be written, the folder and the source of the scenario."""
+    from cprsim.errors import UsageError
     from cprsim.fleets.fleet import Fleet, of_tables
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
@@ -83,6 +105,8 @@ def _played(
     given = with_systems(scenario_tables(mapping_of(text, path, overrides)), asked["policies"])
     loaded = of_tables(given)
     example = loaded.example if isinstance(loaded, Fleet) else loaded
+    if of_one_job and loaded is not example:
+        raise UsageError("--max-restarts: asks of one job, and this is a fleet; leave it out")
     written = None
     if out is not None:
         from cprsim.report import outputs

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 from rich.table import Table
 
-from cprsim.advice.aims import LOST, WHY_SAVE
+from cprsim.advice.aims import ALLOWED, LOST, WHY_SAVE
 from cprsim.basics.lines import wrapped
 from cprsim.basics.units import format_duration, format_percent, percent
 from cprsim.contract.ledger import CAUSE_LABELS
@@ -192,8 +192,8 @@ def _allowing(advice: "Advice") -> Iterator[str]:
     best, second = advice.best, advice.allowing
     assert best is not None
     if second is not None and second.best is not None:
-        other, (bound,) = second.best, second.aim.bounds
-        allowing = f"Allowing {100 * bound.most:g} % of the learning to be lost"
+        other = second.best
+        allowing = f"Allowing {100 * ALLOWED.most:g} % of the learning to be lost"
         gain = best.objective.mean - other.objective.mean
         if gain <= advice.aim.within:
             yield f"{allowing} would gain nothing."
@@ -219,7 +219,7 @@ def _nearest(advice: "Advice") -> Iterator[str]:
     """The policy nearest to limits that none meets, and the limit that it exceeds."""
     over = [each for each in advice.found if each.why]
     if over:
-        near = min(over, key=lambda each: each.over)
+        near = min(over, key=lambda each: (advice.aim.assumed and not each.lossless, each.over))
         yield f"The nearest: {near.name} ({settings_of(near)}): {near.why}."
 
 
@@ -439,7 +439,7 @@ def known_so_far(known: "Advice | Leading | None") -> str:
 
 def _question(advice: "Advice") -> str:
     aim = advice.aim
-    limits = "no learning lost" if aim.assumed else "; ".join(map(str, aim.bounds))
+    limits = "; ".join(["no learning lost"] * aim.assumed + [str(each) for each in aim.asked])
     return (
         f"{_GOALS[aim.objective]}{f'; {limits}' * bool(limits)}; simulated, seed {advice.seed};\n"
         f"{_base(advice)}; * best, = statistically tied"

@@ -271,8 +271,8 @@ def _options(aim: "Aim") -> Iterator[str]:
     """Those that ask for the same."""
     if aim.objective != "time":
         yield from ("--objective", aim.objective)
-    for bound in () if aim.assumed else aim.bounds:
-        yield from (f"--max-{bound.measure.replace('_', '-')}", f"{bound.most!r}")
+    for bound in aim.asked:
+        yield from (f"--{bound.option.replace('_', '-')}", f"{bound.most!r}")
     if math.isfinite(aim.max_memory):
         yield from ("--max-memory", f"{aim.max_memory!r}")
     if math.isfinite(aim.max_spares):

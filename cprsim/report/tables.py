@@ -21,6 +21,7 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.runs.cautions import of_run
+from cprsim.runs.restarts import restarts
 from cprsim.selection.intervals import ROUNDING
 from cprsim.survival.kaplan_meier import KaplanMeier
 
@@ -200,6 +201,20 @@ def format_amount(mean: float, half: float) -> str:
     digits = 0 if abs(mean) >= _LARGE and not 0 < half < 1 else 2
     shown = f"{mean:,.{digits}f}"
     return shown if math.isnan(half) else f"{shown} ±{half:,.{digits}f}"
+
+
+def restarts_table(result: "Result", most: int) -> Table:
+    """A row a policy: restarts that the job needs, and the chance that `most` are enough."""
+    table = plain_table("Restarts of the job, one a failure")
+    table.add_column("policy")
+    headings = ("median", "95 %\nof runs", "99 %\nof runs", f"{most} are\nenough, %", "95 %")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for name, each in restarts(result, most).items():
+        of_runs = (f"{count:.0f}" for count in (each.p50, each.p95, each.p99))
+        within = percent(each.within), f"{percent(each.low)} to {percent(each.high)}"
+        table.add_row(name, *of_runs, *within)
+    return table
 
 
 def notes(result: "Result") -> Iterator[str]:

@@ -238,6 +238,15 @@ class Digest:
         """Nothing: so many replications leave nothing unmet that matters."""
         return 0.0
 
+    def quantiles(self, policy: str, measure: str, shares: Sequence[float]) -> list[float]:
+        """Quantiles of a measure, to a share of `WIDTH`."""
+        return [self.bins[policy, measure].quantile(share) for share in shares]
+
+    def count_upto(self, policy: str, measure: str, most: float) -> int:
+        """The number of replications in which a measure is `most` at most, of whole numbers."""
+        bins = self.bins[policy, measure]
+        return int(bins.count[bins.most <= most].sum())
+
     def median(self, policy: str) -> int:
         """The one of the first replications whose overhead is nearest to the median of all."""
         median = self.bins[policy, "overhead"].quantile(0.5)

@@ -1,6 +1,6 @@
 """What a run keeps of its replications: all of them, or where they are too many, a digest."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,14 @@ class ReplicationTable:
             return 0.0
         useful_s = self._values(policy, "wall_s") / (1 + self._values(policy, "overhead"))
         return allowance(self._values(policy, "lost_s") / useful_s, unmet_s / float(useful_s[0]))
+
+    def quantiles(self, policy: str, measure: str, shares: Sequence[float]) -> list[float]:
+        """Quantiles of a measure over the replications."""
+        return [float(each) for each in np.quantile(self._values(policy, measure), shares)]
+
+    def count_upto(self, policy: str, measure: str, most: float) -> int:
+        """The number of replications in which a measure is `most` at most."""
+        return int((self._values(policy, measure) <= most).sum())
 
     def median(self, policy: str) -> int:
         """The replication with the median overhead, the lower of two in the middle."""

@@ -14,6 +14,8 @@ _IN_WORDS = {
     "learning_lost_p95": "learning lost (95th percentile)",
     "auc_drop": "drop of AUC",
 }
+#: A limit on restarts: each failure takes one, and 95 % of all runs may need no more.
+RESTARTS = "failures_p95"
 #: Ends the name of a measure whose 95th percentile is bounded, and not its mean.
 _P95 = "_p95"
 
@@ -39,7 +41,14 @@ class Bound(NamedTuple):
             return measures[self.measure.removesuffix(_P95)] > self.most
         return measures[self.measure]
 
+    @property
+    def option(self) -> str:
+        """The name of the argument that sets it."""
+        return f"max_{'restarts' if self.measure == RESTARTS else self.measure}"
+
     def __str__(self) -> str:
+        if self.measure == RESTARTS:
+            return f"restarts (95th percentile) <= {self.most:g}"
         share = self.measure in _IN_WORDS
         most = f"{100 * self.most:.12g} %" if share else f"{self.most:g}"
         return f"{_IN_WORDS.get(self.measure, self.measure)} <= {most}"
