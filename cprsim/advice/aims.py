@@ -70,7 +70,7 @@ class Aim:
     @property
     def asked(self) -> tuple[Bound, ...]:
         """The limits that the question says."""
-        return tuple(each for each in self.bounds if not self.assumed or each is not ALLOWED)
+        return tuple(each for each in self.bounds if not self.assumed or each.measure != LOST)
 
     @property
     def base(self) -> str:

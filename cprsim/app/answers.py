@@ -20,14 +20,10 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError
 from cprsim.estimates.decision import decide
 from cprsim.report import html
-from cprsim.report.answer import (
-    answer_lines,
-    answer_table,
-    configuration,
-    detail_lines,
-    known_so_far,
-)
+from cprsim.report.answer import answer_lines, detail_lines, known_so_far
+from cprsim.report.candidates import answer_table
 from cprsim.report.conclusion import conclusion, findings
+from cprsim.report.configuration import configuration
 from cprsim.report.decision import decision_lines
 from cprsim.report.tables import RunTable, notes, resources_table
 from cprsim.runs.engines import chosen, is_ready, prepare, simulate

@@ -6,7 +6,7 @@ from typing import Any, Final
 from cprsim.analytic.expected import expected
 from cprsim.basics.units import format_duration, percent
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.report.answer import money_between, share_between
+from cprsim.report.means import money_between, share_between
 from cprsim.runs.mean import Mean
 from cprsim.runs.result import Result, finite
 from cprsim.scenario import Scenario

@@ -204,7 +204,9 @@ def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bo
 
 
 def _show(advice: "Advice", robust: "Robustness | None", details: bool) -> None:
-    from cprsim.report.answer import WIDTH, answer_table, detail_lines, screen
+    from cprsim.report.answer import detail_lines
+    from cprsim.report.candidates import answer_table
+    from cprsim.report.screen import WIDTH, screen
 
     for line in screen(advice, robust, min(width(), WIDTH)):
         echo(line)

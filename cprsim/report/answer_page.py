@@ -13,17 +13,14 @@ from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures import page_bytes, save_bytes
 from cprsim.policies.registry import systems
 from cprsim.report import html
-from cprsim.report.answer import (
-    answer_lines,
-    answer_table,
-    configuration,
-    money_between,
-    robust_lines,
-    share_between,
-)
+from cprsim.report.answer import answer_lines
 from cprsim.report.basis import inputs, repeat
+from cprsim.report.candidates import answer_table
+from cprsim.report.configuration import configuration
 from cprsim.report.decision import decision_lines, decision_table
+from cprsim.report.means import money_between, share_between
 from cprsim.report.outputs import trace_sha256, versions
+from cprsim.report.sensitivity import robust_lines
 from cprsim.report.source import ScenarioSource
 from cprsim.selection import words
 from cprsim.selection.intervals import ROUNDING

@@ -26,8 +26,10 @@ from cprsim.job.platform import Cluster
 from cprsim.job.workload import Model
 from cprsim.policies.registry import systems
 from cprsim.policies.replication import Replication
-from cprsim.report.answer import answer_lines, certainty, robust_lines, screen
+from cprsim.report.answer import answer_lines, certainty
 from cprsim.report.decision import decision_lines
+from cprsim.report.screen import screen
+from cprsim.report.sensitivity import robust_lines
 from cprsim.runs.mean import Mean
 from cprsim.selection.bounds import Bound
 from tests.advice.conftest import SCENARIOS, advised

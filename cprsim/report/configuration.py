@@ -1,0 +1,48 @@
+"""The recommended policy as a block to copy into a scenario."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+if TYPE_CHECKING:
+    from cprsim.advice.advice import Advice, Found
+
+
+def configuration(advice: "Advice") -> str:
+    """The TOML block of the recommended policy, to copy into a scenario.
+
+    Of a policy of the scenario the keys that change.
+    """
+    best = advice.best
+    if best is None:
+        return ""
+    policy, origin = best.candidate.policy, best.candidate.origin
+    keys = policy.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    pairs = _pairs({"system": policy.system} | keys)
+    if origin is None:
+        return "\n".join([f"[policies.{policy_name(best, advice)}]", *pairs])
+    own = _pairs(advice.scenario.policies[origin].model_dump(mode="json", by_alias=True))
+    changed = [each for each in pairs if each not in own]
+    heading = f"[policies.{origin}]   # " + ("these keys change" if changed else "as it is")
+    return "\n".join([heading, *changed])
+
+
+def _pairs(table: Mapping[str, Any]) -> list[str]:
+    """Return lines of `key = value`, a table within as an inline table."""
+    found = []
+    for key, value in table.items():
+        if isinstance(value, dict):
+            found.append(f"{key} = {{ {', '.join(_pairs(value))} }}")
+        elif value is not None:
+            found.append(tomli_w.dumps({key: value}).strip())
+    return found
+
+
+def policy_name(best: "Found", advice: "Advice") -> str:
+    """The name in the scenario of the policy that was tuned, else a new one after its system."""
+    candidate = best.candidate
+    if candidate.origin is not None:
+        return candidate.origin
+    taken = candidate.system in advice.scenario.policies
+    return f"{candidate.system}-advised" if taken else candidate.system

@@ -1,0 +1,71 @@
+"""How far an answer depends on its inputs, in sentences."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cprsim.basics.units import percent
+from cprsim.selection.words import listed
+
+if TYPE_CHECKING:
+    from cprsim.advice.advice import Advice
+    from cprsim.advice.robustness import Doubled, Lever, Robustness, World
+
+#: Inputs that are twice as bad.
+_WITH = {
+    "MTBF": "with a failure every {value}",
+    "save bandwidth": "with saves at {value}",
+    "rescheduling": "with rescheduling in {value}",
+    "detection": "with detection in {value}",
+}
+
+
+def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]:
+    """What the answer assumes, with the effect of each, and the range over which it holds."""
+    best = advice.best
+    if best is None or robust is None:
+        return
+    now = best.objective.mean
+    changes = [each for each in robust.assumptions if each.more.mean > robust.within / 2]
+    changes.sort(key=lambda each: -each.more.mean)
+    if changes:
+        said = ", ".join(f"{percent(now + each.more.mean)} {_with(each)}" for each in changes)
+        yield f"If one input is twice as bad, {percent(now)} % becomes {said}."
+    unknown = [each.name for each in robust.assumptions if each.basis == "unknown"]
+    if unknown:
+        yield f"Not known and charged as 0: {', '.join(unknown)}."
+    held = [(each, *each.range(robust.within)) for each in robust.levers]
+    others = [lever.name for lever, *ends in held if _is_all(lever, *ends)]
+    parts = [f"for {', '.join(_held(*each) for each in held if not _is_all(*each))}"]
+    if len(others) == len(held):
+        parts = []
+    if others:
+        parts.append(f"if {listed(others).replace(' and ', ' or ')} is 1/4 to 4 times yours")
+    if parts:
+        yield f"Still the best {', and '.join(parts)}."
+
+
+def _with(each: "Doubled") -> str:
+    """An input that is twice as bad, in words."""
+    value = each.value.removeprefix("a save in ")
+    if value != each.value:
+        return f"with a save in {value}"
+    basis = "" if each.basis == "given" else f" ({each.basis})"
+    return (
+        _WITH.get(each.name, "with {name} of {value}").format(name=each.name, value=value) + basis
+    )
+
+
+def _is_all(lever: "Lever", low: "World", high: "World") -> bool:
+    """Return whether the choice stays the best over all that was tried."""
+    factors = [world.factor for world in lever.worlds]
+    return low.factor == min(factors) and high.factor == max(factors)
+
+
+def _held(lever: "Lever", low: "World", high: "World") -> str:
+    """The range over which the choice stays the best; open where nothing farther was tried."""
+    factors = [world.factor for world in lever.worlds]
+    if low.factor == min(factors):
+        return f"{lever.name} up to {high.value}"
+    if high.factor == max(factors):
+        return f"{lever.name} from {low.value}"
+    return f"{lever.name} {low.value} to {high.value}"
