@@ -95,6 +95,13 @@ def advise(
     details: Annotated[
         bool, typer.Option("--details", help="Print all candidates, notes and reasons, too.")
     ] = False,
+    printed: Annotated[
+        str | None,
+        typer.Option("--print", metavar="interval", help="Print the interval alone, in seconds."),
+    ] = None,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="With --print interval: in steps of training.")
+    ] = False,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
@@ -102,6 +109,7 @@ def advise(
     from cprsim.fleets.fleet import Fleet, of_job
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
+    _check_printed(printed, steps, as_json)
     text = scenario_text(scenario)
     job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
     accepted = share("--target-pls", target_pls)
@@ -147,7 +155,11 @@ def advise(
 
         source = ScenarioSource(text, tuple(overrides or ()), None)
         folder.write(contents(advice, robust, source), silent=as_json)
-    if as_json:
+    if printed is not None:
+        from cprsim.report.configuration import interval
+
+        echo(interval(advice, steps))
+    elif as_json:
         held = None if robust is None else robust.document()
         print_json(advice.document() | {"robustness": held})
     else:
@@ -176,6 +188,17 @@ def _advised(
             return advice, robustness(advice)
         except KeyboardInterrupt:
             raise RunError(f"interrupted; known so far: {known_so_far(last)}") from None
+
+
+def _check_printed(printed: str | None, steps: bool, as_json: bool) -> None:
+    from cprsim.errors import UsageError
+
+    if printed not in {None, "interval"}:
+        raise UsageError(f"--print {printed}: only the interval can be printed alone")
+    if steps and printed is None:
+        raise UsageError("--steps goes with --print interval")
+    if as_json and printed is not None:
+        raise UsageError("--print and --json: choose one of them")
 
 
 def _check_alone(*others: object) -> None:

@@ -1,9 +1,12 @@
-"""The recommended policy as a block to copy into a scenario."""
+"""What to copy: the recommended policy as a block of a scenario, and its interval alone."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
+
+from cprsim.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
@@ -26,6 +29,32 @@ def configuration(advice: "Advice") -> str:
     changed = [each for each in pairs if each not in own]
     heading = f"[policies.{origin}]   # " + ("these keys change" if changed else "as it is")
     return "\n".join([heading, *changed])
+
+
+def interval(advice: "Advice", steps: bool = False) -> str:
+    """The recommended interval alone, for a shell script: whole seconds, or steps of training.
+
+    That of the nearest tier, in useful time; `"never"` where nothing is saved.
+
+    Raises
+    ------
+    UsageError
+        If the scenario doesn't say how many samples a step has, and steps are asked for.
+    RunError
+        If no policy meets the limits.
+    """
+    best, job, model = advice.best, advice.scenario.job, advice.scenario.model
+    if best is None:
+        raise RunError("no policy meets the limits, so there is no interval")
+    every_s = best.saves_every_s
+    if math.isinf(every_s):
+        return "never"
+    if not steps:
+        return f"{max(every_s, 1.0):.0f}"
+    batch = None if model is None else model.batch
+    if job.samples is None or batch is None:
+        raise UsageError("--steps needs job.samples and model.batch, samples of a step")
+    return f"{max(every_s / job.useful_time_s * job.samples / batch, 1.0):.0f}"
 
 
 def _pairs(table: Mapping[str, Any]) -> list[str]:
