@@ -13,6 +13,7 @@ from cprsim.errors import LogError
 if TYPE_CHECKING:
     from cprsim.failures.logs.columns import Columns
     from cprsim.failures.logs.log import FailureLog
+    from cprsim.failures.logs.rules import Rules
 
 
 class Reader(NamedTuple):
@@ -25,7 +26,7 @@ class Reader(NamedTuple):
     found in the beginning of every such file and in no other's (a regular expression; a dot is any
     character, and no white space comes first), so that it is recognised; a table is by its columns.
     `counts_nodes`: it tells how many nodes the system has, without which a log of a whole system
-    isn't replayed.
+    isn't replayed. `rules`: which of `rules.Rules` it takes.
     """
 
     read: str
@@ -36,6 +37,7 @@ class Reader(NamedTuple):
     named: bool = False
     looks: str = ""
     counts_nodes: bool = True
+    rules: tuple[str, ...] = ()
 
 
 READERS: Final = {
@@ -44,6 +46,7 @@ READERS: Final = {
         "a table with a column of times and one of nodes",
         of_the_job=True,
         named=True,
+        rules=("failure_when", "left_when", "planned", "not_planned", "time_unit"),
     ),
     "lanl": Reader(
         "lanl:read_lanl",
@@ -72,27 +75,34 @@ READERS: Final = {
         "sacctmgr -P list event",
         counts_nodes=False,
         looks=r"\A([^\n]*\bNodeName\b[^\n]*\||[^|\n]*\|[^|\n]*\|\d{4}-\d\d-\d\dT[^|\n]*\|)",
+        rules=("planned", "not_planned"),
     ),
     "prometheus": Reader(
         "prometheus:read_prometheus",
         "JSON of query_range, 1 where a node is up",
+        rules=("failure_when", "left_when"),
         looks=r'\A\{.*"resultType"\s*:\s*"matrix"',
     ),
     "xid": Reader(
         "xid:read_xid",
         "kernel logs with NVIDIA Xids",
         counts_nodes=False,
-        looks=r"NVRM: Xid \(",
+        looks=r"NVRM: Xid \(|\bSXid \(PCI|NVRM:[^\n]*\bf(allen|ell) off the bus",
+        rules=("xids",),
     ),
 }
 
 
 def read_log(
-    path: LogPath, reader: str, system: int | None = None, columns: "Columns | None" = None
+    path: LogPath,
+    reader: str,
+    system: int | None = None,
+    columns: "Columns | None" = None,
+    rules: "Rules | None" = None,
 ) -> "FailureLog":
     """Failures of a log in a format of `READERS`; of one `system`, where it holds more than one.
 
-    Raises `LogError` if the reader is unknown, doesn't take what is given, or can't read the log.
+    `rules`: what its owner says of it. Raises `LogError` if the reader is unknown, doesn't take what is given, or can't read the log.
     """
     if reader == "intervals":
         raise LogError(
@@ -109,6 +119,11 @@ def read_log(
     if not known.named and columns is not None:
         raise LogError(f"reader '{reader}' knows its columns; leave out their names")
     read = resolve_name(f"{__package__}.{known.read}")
+    for name in () if rules is None else rules.given:
+        if name not in known.rules:
+            takers = " or ".join(repr(each) for each, it in READERS.items() if name in it.rules)
+            raise LogError(f"{name} goes with reader {takers}, not with {reader!r}; leave it out")
     given = (system,) if known.system else (columns,) if known.named else ()
-    found: FailureLog = read(path, *given)
+    said = {"rules": rules} if rules is not None and known.rules else {}
+    found: FailureLog = read(path, *given, **said)
     return found

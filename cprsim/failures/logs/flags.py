@@ -1,0 +1,180 @@
+"""Which rows of a table are failures: by a column that says so, named or noticed."""
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.tabular import LogPath, shown
+from cprsim.errors import LogError
+from cprsim.failures.logs.columns import plain
+from cprsim.failures.logs.polarity import meaning
+from cprsim.failures.logs.rules import Cell
+
+#: Words that say yes or no.
+YES: Final = frozenset(("1", "1.0", "true", "yes", "y", "t"))
+NO: Final = frozenset(("0", "0.0", "false", "no", "n", "f", ""))
+#: What may stand before or behind the word in the name of such a column.
+_AROUND: Final = frozenset("is has was node host machine gpu server flag occurred event".split())
+#: Names of flags that are good or bad by nobody's words but a table's.
+_EVENTS: Final = frozenset("event label target broke died death observed failure_event".split())
+#: Names of columns whose words are states.
+_STATES: Final = frozenset("state status health condition event event_type result phase".split())
+#: What a node is while it is so; other flags are of a moment.
+_LASTING: Final = frozenset(
+    "down up offline online unhealthy healthy unavailable available unreachable reachable broken "
+    "faulty dead alive degraded ok ready working operational".split()
+)
+_MOST_VALUES = 8
+
+Flags = NDArray[np.bool_]
+
+
+class FailingRows(NamedTuple):
+    """Which rows are failures, shape (n,), by which cells, and whether nodes stay so for a while.
+
+    `by` is how it is said: COLUMN=VALUE. `guessed`: nobody said it.
+    """
+
+    failing: Flags
+    by: str
+    lasting: bool
+    guessed: bool
+
+
+class _Values:
+    """The cells of a column, as long as they have but few values."""
+
+    def __init__(self) -> None:
+        self._codes, self._numbers = array("b"), dict[str, int]()
+        self.few = True
+
+    def add(self, text: str) -> None:
+        if not self.few:
+            return
+        code = self._numbers.setdefault(text.lower(), len(self._numbers))
+        self.few = code < _MOST_VALUES
+        if self.few:
+            self._codes.append(code)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(self._numbers)
+
+    def among(self, chosen: Sequence[str]) -> Flags:
+        codes = [code for value, code in self._numbers.items() if value in chosen]
+        return np.isin(np.asarray(self._codes), codes)
+
+
+class Flagged:
+    """Columns of a table that may say which rows are failures, and which by which nodes leave.
+
+    Parameters
+    ----------
+    path
+        The table, for faults.
+    header
+        All its columns.
+    free
+        Those that hold nothing else that is known.
+    failing, leaving
+        What its owner says; None where nothing is said.
+    """
+
+    def __init__(
+        self,
+        path: LogPath,
+        header: Sequence[str],
+        free: Sequence[str],
+        failing: Cell | None,
+        leaving: Cell | None,
+    ) -> None:
+        places = {plain(name): place for place, name in reversed([*enumerate(header)])}
+        self._said = dict[str, tuple[int, Cell, bytearray]]()
+        for key, cell in (("failure_when", failing), ("left_when", leaving)):
+            place = None if cell is None else places.get(plain(cell.column))
+            if cell is not None and place is None:
+                raise LogError(
+                    f"{path}: {key} names column {shown(cell.column)}, which the table lacks; its "
+                    f"columns are {shown(', '.join(header))}"
+                )
+            if cell is not None and place is not None:
+                self._said[key] = (place, cell, bytearray())
+        self._guesses = {name: (places[plain(name)], _Values()) for name in free}
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Take the cells of one more row."""
+        for place, cell, found in self._said.values():
+            found.append(cell.holds(_cell(cells, place)))
+        for place, values in self._guesses.values():
+            values.add(_cell(cells, place))
+
+    def failing(self) -> FailingRows | None:
+        """Return which rows are failures; None where no column says it."""
+        if "failure_when" in self._said:
+            _, cell, found = self._said["failure_when"]
+            lasts = _lasts(cell.column if cell.value.lower() in YES | NO else cell.value)
+            return FailingRows(np.frombuffer(found, np.bool_), str(cell), lasts, guessed=False)
+        guesses = {}
+        for name, (_, values) in self._guesses.items():
+            bad = _bad_values(name, values.values) if values.few else ()
+            if bad:
+                is_flag = {*values.values} <= YES | NO
+                lasts = _lasts(name) if is_flag else True
+                by = f"{name}={' or '.join(value or 'nothing' for value in bad)}"
+                guesses[name] = FailingRows(values.among(bad), by, lasts, guessed=True)
+        return next(iter(guesses.values()), None) if len(guesses) == 1 else None
+
+    def leaving(self) -> Flags | None:
+        """Return which rows say that a node has left; None where nobody said how they do."""
+        if "left_when" not in self._said:
+            return None
+        return np.frombuffer(self._said["left_when"][2], np.bool_)
+
+    def unread(self, used: FailingRows | None) -> Iterator[str]:
+        """Yield the columns that no rule reads, a sentence each that asks for attention first."""
+        names = []
+        for name, (_, values) in self._guesses.items():
+            if used is not None and used.by.startswith(f"{name}="):
+                continue
+            names.append(name)
+            kinds = {*values.values}
+            if used is None and values.few and kinds <= YES | NO and kinds & YES and kinds & NO:
+                yield (
+                    f"Column {name!r} holds only {' and '.join(sorted(kinds))} and was not used: if "
+                    f"it says which rows are failures, give --failure-when {name}=1."
+                )
+        if names:
+            yield f"Columns not used: {', '.join(map(repr, names))}."
+
+
+def _cell(cells: Sequence[str], place: int) -> str:
+    return cells[place].strip() if place < len(cells) else ""
+
+
+def _words(name: str) -> str:
+    """The word of a name without what may stand around it."""
+    return "_".join(word for word in plain(name).split("_") if word not in _AROUND) or plain(name)
+
+
+def _lasts(word: str) -> bool:
+    return _words(word) in _LASTING
+
+
+def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Which values of a column are of failures, if it says that of some rows and not of others."""
+    word, kinds = _words(name), {*values}
+    if kinds <= YES | NO and kinds & YES and kinds & NO:
+        bad = None if "_" in word else meaning(word)
+        if bad is None and word in _EVENTS:
+            bad = False
+        if bad is None:
+            return ()
+        return tuple(value for value in values if value in (NO if bad else YES))
+    if word in _STATES or plain(name) in _STATES:
+        means = {value: meaning(value) for value in values}
+        if {*means.values()} == {True, False}:
+            return tuple(value for value in values if means[value] is False)
+    return ()

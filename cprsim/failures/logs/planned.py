@@ -1,0 +1,80 @@
+"""Which outages were planned, by the reasons that a log gives."""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from cprsim.errors import LogError
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.rules import Rules
+
+#: What a word of the reason of a planned outage begins with, in any case.
+PLANNED: Final = (
+    *("decommission", "maint", "patch", "planned", "reboot", "scheduled", "update"),
+    "upgrade",
+)
+#: What a reason holds that tells of a fault, whatever else it says: words as they begin.
+EVIDENCE: Final = (
+    *("unexpected", "unplanned", "unscheduled", "unhealthy", "unresponsive", "unreachable"),
+    r"not[ _-]?respond", r"no[ _-]respon", "s?xid", r"ecc\b", r"fail(?!-?over)", "fault", "error",
+    *("broken", "crash", "corrupt", "defect", "degraded", r"dead(?!line)", "hang", "hung", r"lost\b"),
+    *("fell off", "fallen off", "panic", "overheat", "timed? ?out", r"mce\b", r"bad\b", "stuck"),
+)  # fmt: skip
+_PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)
+# An underscore parts words too.
+_EVIDENCE = re.compile(rf"(?<![a-z0-9])({'|'.join(EVIDENCE)})", re.IGNORECASE)
+
+
+def planned_word(reason: str, rules: Rules, by_words: bool = True) -> str | None:
+    """Return the words by which an outage was planned; None of a failure.
+
+    The owner's `not_planned` wins over `planned`, which wins over evidence of a fault, which wins
+    over the words of `PLANNED`.
+
+    Parameters
+    ----------
+    reason
+        The reason of the outage, as the log has it.
+    rules
+        What the owner of the log says.
+    by_words
+        Whether `PLANNED` counts.
+    """
+    if rules.not_planned is not None and re.search(rules.not_planned, reason, re.IGNORECASE):
+        return None
+    if rules.planned is not None:
+        named = re.search(rules.planned, reason, re.IGNORECASE)
+        if named:
+            return named[0].lower() or reason.lower()
+    found = _PLANNED.search(reason) if by_words else None
+    return found[1].lower() if found and not _EVIDENCE.search(reason) else None
+
+
+def is_evidence(reason: str) -> bool:
+    """Return whether a reason tells of a fault."""
+    return _EVIDENCE.search(reason) is not None
+
+
+def without_planned(log: FailureLog, rules: Rules) -> FailureLog:
+    """Return the log with the outages that `rules.planned` names apart from the failures."""
+    if rules.planned is None:
+        return log
+    words = [planned_word(cause or "", rules, by_words=False) for cause in log.causes or ()]
+    planned = np.array([word is not None for word in words], np.bool_)
+    if not planned.any():
+        return log
+    if planned.all():
+        raise LogError(f"holds no failure: all {len(log):,} outages are planned ({rules.planned})")
+    counts = dict(log.dropped)
+    for word in filter(None, words):
+        why = f"rows of planned outages ({word})"
+        counts[why] = counts.get(why, 0) + 1
+    failures, rows = log.only(np.flatnonzero(~planned)), log.rows
+    return replace(
+        failures,
+        planned=log.only(np.flatnonzero(planned)),
+        dropped=counts,
+        rows=None if rows is None else rows._replace(kept=rows.kept - int(planned.sum())),
+    )
