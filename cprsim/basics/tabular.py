@@ -169,7 +169,7 @@ def number(text: str) -> float | None:
 
 
 def delimiter_of(header: str) -> str:
-    """Return what parts the cells of a table: a comma or, where its header has none, `;`, tab, `|`."""
+    """Return what parts cells: a comma or, where the header has none, `;`, a tab or `|`."""
     return next((mark for mark in ",;\t|" if mark in header), ",")
 
 

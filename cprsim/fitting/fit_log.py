@@ -75,7 +75,8 @@ def fit(
         Nodes of the system, where the log doesn't tell.
     columns
         What the columns of a CSV log are called, e.g. `{"time": "fell", "node": "box"}`; also
-        `end`, `kind`, `rack` and `cause`. Those that are not named are found by their commonest names.
+        `end`, `kind`, `rack` and `cause`. Those that are not named are found by their commonest
+        names.
     exclude_worst
         How many of the nodes that fail most often are left out, as if they had been replaced by
         others like the rest.
@@ -120,8 +121,8 @@ def fit_source(
     failures = source.failures()
     if not failures.of_nodes and (view != "gaps" or source.population or source.exclude_worst):
         raise UsageError(
-            f"{source.path}: has no column of nodes, which {_of_nodes(source, view)} needs; name it "
-            "with --node-column, or leave that out"
+            f"{source.path}: has no column of nodes, which {_of_nodes(source, view)} needs; name "
+            "it with --node-column, or leave that out"
         )
     together = failures if source.coalesce_s is None else failures.coalesced(source.coalesce_s)
     if view == "uptime":
@@ -275,7 +276,7 @@ def _check_rules(source: LogSource) -> None:
     """Raise `UsageError` for columns and rules that durations don't have."""
     columns = () if source.columns is None else source.columns.mapping().keys() - {"time"}
     rules = () if source.rules is None else {*source.rules.given} - {"failure_when", "time_unit"}
-    for name in [*(f"columns.{each}" for each in sorted(columns)), *sorted(rules)]:
+    for name in [*(["columns"] if columns else []), *sorted(rules)]:
         raise UsageError(
             f"{name} does not go with reader 'intervals', whose durations are fitted as they "
             "are; leave it out"

@@ -96,6 +96,8 @@ class _Rows:
     def choose(self, header: list[str]) -> tuple[Sequence[str], Sequence[str]]:
         """The columns needed and the optional ones of a header."""
         self.found = found = self.columns.needed(header, "time")
+        if found["time"] == "time_s" and "cause" not in found:
+            self.columns.needed(header, "node")
         self.own = found["time"] == "time_s" and self.rules.unit_s is None
         self.clock = LogClock(plain=self.own, unit_s=self.rules.unit_s)
         self.nodes = Places(found["node"]) if "node" in found else None
@@ -186,9 +188,6 @@ class _Rows:
         self, log: FailureLog, notation: str, late: int, flagged: FailingRows | None
     ) -> Iterator[str]:
         """What was taken for what, a sentence each."""
-        doubt = doubtful_mean(log, notation)
-        if doubt:
-            yield doubt
         said = {column: f"{column} {name!r}" for column, name in self.found.items()}
         said["time"] += f" ({notation})"
         named = 0 if self.nodes is None else self.nodes.named
@@ -201,7 +200,10 @@ class _Rows:
             yield f"Columns: {', '.join(said.values())}."
         if flagged is not None and flagged.guessed:
             yield f"Failures are the rows with {flagged.by}; else give --failure-when."
-        yield from self.flags.unread(flagged)
+        yield from self.flags.unread(flagged, self.found.values())
+        doubt = None if self.own else doubtful_mean(log, notation)
+        if doubt is not None:
+            yield doubt
         if late:
             yield f"Sorted by time; rows that stood behind a later one: {late:,}."
 

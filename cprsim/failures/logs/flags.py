@@ -1,7 +1,7 @@
 """Which rows of a table are failures: by a column that says so, named or noticed."""
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,15 +17,27 @@ from cprsim.failures.logs.rules import Cell
 YES: Final = frozenset(("1", "1.0", "true", "yes", "y", "t"))
 NO: Final = frozenset(("0", "0.0", "false", "no", "n", "f", ""))
 #: What may stand before or behind the word in the name of such a column.
-_AROUND: Final = frozenset("is has was node host machine gpu server flag occurred event".split())
+_AROUND: Final = frozenset(
+    (
+        *("is", "has", "was", "node", "host", "machine", "gpu", "server", "flag", "occurred"),
+        *("event",),
+    )
+)
 #: Names of flags that are good or bad by nobody's words but a table's.
-_EVENTS: Final = frozenset("event label target broke died death observed failure_event".split())
+_EVENTS: Final = frozenset(
+    ("event", "label", "target", "broke", "died", "death", "observed", "failure_event")
+)
 #: Names of columns whose words are states.
-_STATES: Final = frozenset("state status health condition event event_type result phase".split())
+_STATES: Final = frozenset(
+    ("state", "status", "health", "condition", "event", "event_type", "result", "phase")
+)
 #: What a node is while it is so; other flags are of a moment.
 _LASTING: Final = frozenset(
-    "down up offline online unhealthy healthy unavailable available unreachable reachable broken "
-    "faulty dead alive degraded ok ready working operational".split()
+    (
+        *("down", "up", "offline", "online", "unhealthy", "healthy", "unavailable", "available"),
+        *("unreachable", "reachable", "broken", "faulty", "dead", "alive", "degraded", "ok"),
+        *("ready", "working", "operational"),
+    )
 )
 _MOST_VALUES = 8
 
@@ -58,6 +70,8 @@ class _Values:
         self.few = code < _MOST_VALUES
         if self.few:
             self._codes.append(code)
+        else:
+            self._codes, self._numbers = array("b"), {}
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -133,18 +147,18 @@ class Flagged:
             return None
         return np.frombuffer(self._said["left_when"][2], np.bool_)
 
-    def unread(self, used: FailingRows | None) -> Iterator[str]:
-        """Yield the columns that no rule reads, a sentence each that asks for attention first."""
+    def unread(self, used: FailingRows | None, others: Container[str]) -> Iterator[str]:
+        """Yield sentences on columns that nothing reads: neither `used` nor among `others`."""
         names = []
         for name, (_, values) in self._guesses.items():
-            if used is not None and used.by.startswith(f"{name}="):
+            if name in others or (used is not None and used.by.startswith(f"{name}=")):
                 continue
             names.append(name)
             kinds = {*values.values}
             if used is None and values.few and kinds <= YES | NO and kinds & YES and kinds & NO:
                 yield (
-                    f"Column {name!r} holds only {' and '.join(sorted(kinds))} and was not used: if "
-                    f"it says which rows are failures, give --failure-when {name}=1."
+                    f"Column {name!r} holds only {' and '.join(sorted(kinds))} and was not used: "
+                    f"if it says which rows are failures, give --failure-when {name}=1."
                 )
         if names:
             yield f"Columns not used: {', '.join(map(repr, names))}."

@@ -78,13 +78,15 @@ def read_intervals(
     Raises
     ------
     LogError
-        If the file can't be read, lacks a column that is named, a duration is negative, infinite or none, or there is none.
+        If the file can't be read, lacks a column that is named, a duration is negative, infinite or
+        none, or there is none.
     """
     durations, observed, missing, read = array("d"), bytearray(), 0, 0
     check_length(path)
     with closing(lines(path)) as text:
         start = list(islice(text, 1))
-        lives = lives_of("".join(start), None if columns is None else columns.time, rules.failing)
+        named = None if columns is None else columns.time
+        lives = lives_of("".join(start), named, rules.failing)
         if lives is None and (columns is not None or rules.failing is not None):
             raise LogError(f"{path}: {_lacks(columns, rules)}; the header is {_header(start)}")
         named_s = None if lives is None else lives.unit_s

@@ -27,11 +27,16 @@ FLAGS: Final = {
 _OF_FAILURES: Final = ("event", "e", "status", "failed", "failure", "fail", "fustat")
 _UNITS: Final = {
     **UNITS_S,
-    **{"sec": 1.0, "secs": 1.0, "seconds": 1.0, "minutes": 60.0, "mins": 60.0},
-    **{"hours": 3600.0, "hrs": 3600.0, "days": 86_400.0, "weeks": 604_800.0},
+    "sec": 1.0,
+    "seconds": 1.0,
+    "minutes": 60.0,
+    "hours": 3600.0,
+    "days": 86_400.0,
+    "weeks": 604_800.0,
 }
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = frozenset(("1", "2"))
+_TOLD: Final = ("1", "true", "yes", "0", "false", "no")
 _PEEKED: Final = 1000
 
 
@@ -87,7 +92,7 @@ class LifeTable(NamedTuple):
             if died is None:
                 raise LogError(
                     f"{path}:{line}: {self.names[self.flag]} is {shown(flag)}; known flags: "
-                    f"{', '.join(said)}"
+                    f"{', '.join(_TOLD if len(said) > len(_CODES) else said)}"
                 )
             yield line, cells[self.duration].strip(), "failed" if died else "censored"
 
@@ -97,9 +102,7 @@ class LifeTable(NamedTuple):
         codes = {cells[place].strip() for _, cells in start if len(cells) > place}
         if codes == _CODES and not self._cut:
             return {"1": False, "2": True}
-        known = [each for each in ("1", "true", "yes", "0", "false", "no")]
-        known += sorted((YES | NO) - {*known, ""})
-        return {each: (each in YES) != self._cut for each in known}
+        return {each: (each in YES) != self._cut for each in (YES | NO) - {""}}
 
     def is_of_lives(self, start: list[Cells]) -> bool:
         """Return whether rows of a table with such a header can be of lives.

@@ -163,33 +163,38 @@ class NodeOutages:
         is_first = np.isin(order, begins)
         firsts = order[is_first][np.cumsum(is_first) - 1].tolist()
         words = [word for word in (self._planned[row] for row in firsts) if word is not None]
-        self.dropped.update(f"rows of planned outages ({word})" for word in words)
+        counts = Counter(f"rows of planned outages ({word})" for word in words)
+        self.dropped = Counter({**counts, **self.dropped})
         return None if rows is None else rows._replace(kept=rows.kept - len(words))
 
 
 def without_repeats(log: FailureLog) -> FailureLog:
     """Return the log without failures of nodes that were down already: what touches an outage.
 
-    An outage ends with the last of its records that has an end.
+    An outage ends with the last of its records that has an end. Without any, nothing is down.
     """
-    known = log.times_s if log.repaired_s is None else np.fmax(log.times_s, log.repaired_s)
-    rows, ends_s = merged(log.machines, log.times_s, known)
-    if len(rows) == len(log):
+    if log.repaired_s is None or not _overlap(log.machines, log.times_s, log.repaired_s):
         return log
+    known = np.fmax(log.times_s, log.repaired_s)
+    rows, ends_s = merged(log.machines, log.times_s, known)
     order = np.argsort(rows, kind="stable")
     rows, ends_s, repeats = rows[order], ends_s[order], len(log) - len(rows)
-    repaired_s = None
-    if log.repaired_s is not None:
-        untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
-        repaired_s = np.where(untold, np.nan, ends_s)
+    untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
     ends_with_one = log.times_s[-1] == log.start_s + log.span_s
     return replace(
         log.only(rows),
         span_s=float(log.times_s[rows[-1]]) - log.start_s if ends_with_one else log.span_s,
-        repaired_s=repaired_s,
+        repaired_s=np.where(untold, np.nan, ends_s),
         dropped={**log.dropped, REPEATED: repeats},
         rows=None if log.rows is None else log.rows._replace(kept=log.rows.kept - repeats),
     )
+
+
+def _overlap(nodes: Integers, starts: Floats, stops: Floats) -> bool:
+    """Return whether an outage of a node touches the one before it."""
+    order = np.lexsort((starts, nodes))
+    late = np.fmax(starts[order[:-1]], stops[order[:-1]]) >= starts[order[1:]]
+    return bool((late & (np.diff(nodes[order]) == 0)).any())
 
 
 def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:

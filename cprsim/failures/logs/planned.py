@@ -15,16 +15,22 @@ PLANNED: Final = (
     *("decommission", "maint", "patch", "planned", "reboot", "scheduled", "update"),
     "upgrade",
 )
-#: What a reason holds that tells of a fault, whatever else it says: words as they begin.
+#: What tells of a fault, whatever else the reason says: beginnings of words, and whole words.
 EVIDENCE: Final = (
     *("unexpected", "unplanned", "unscheduled", "unhealthy", "unresponsive", "unreachable"),
-    r"not[ _-]?respond", r"no[ _-]respon", "s?xid", r"ecc\b", r"fail(?!-?over)", "fault", "error",
-    *("broken", "crash", "corrupt", "defect", "degraded", r"dead(?!line)", "hang", "hung", r"lost\b"),
-    *("fell off", "fallen off", "panic", "overheat", "timed? ?out", r"mce\b", r"bad\b", "stuck"),
-)  # fmt: skip
+    *("not responding", "no response", "xid", "sxid", "fail", "fault", "error", "broken", "crash"),
+    *("corrupt", "defect", "degraded", "hang", "panic", "overheat", "time out", "timed out"),
+    *("fell off", "fallen off", "stuck"),
+)
+EVIDENCE_WORDS: Final = ("ecc", "lost", "dead", "hung", "mce", "bad", "oom")
 _PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)
-# An underscore parts words too.
-_EVIDENCE = re.compile(rf"(?<![a-z0-9])({'|'.join(EVIDENCE)})", re.IGNORECASE)
+# An underscore parts words too; a failover is none.
+_EVIDENCE = re.compile(
+    rf"(?<![a-z0-9])(?!fail-?over)({'|'.join(EVIDENCE)}|({'|'.join(EVIDENCE_WORDS)})(?![a-z0-9]))".replace(
+        " ", "[ _-]?"
+    ),
+    re.IGNORECASE,
+)
 
 
 def planned_word(reason: str, rules: Rules, by_words: bool = True) -> str | None:
@@ -50,11 +56,6 @@ def planned_word(reason: str, rules: Rules, by_words: bool = True) -> str | None
             return named[0].lower() or reason.lower()
     found = _PLANNED.search(reason) if by_words else None
     return found[1].lower() if found and not _EVIDENCE.search(reason) else None
-
-
-def is_evidence(reason: str) -> bool:
-    """Return whether a reason tells of a fault."""
-    return _EVIDENCE.search(reason) is not None
 
 
 def without_planned(log: FailureLog, rules: Rules) -> FailureLog:

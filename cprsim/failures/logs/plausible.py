@@ -11,6 +11,7 @@ from cprsim.failures.logs.window import day_of
 #: Mean times between failures of a system beyond which its unit is in doubt, s.
 SHORTEST_S: Final = 60.0
 LONGEST_S: Final = 3.16e7
+_FEWEST: Final = 10  # gaps of which the mean says anything
 _EARLIEST_S: Final = 788_918_400.0  # 1995: no log is older that counts in numbers since 1970
 
 
@@ -25,7 +26,7 @@ def doubtful_mean(log: FailureLog, notation: str) -> str | None:
         What its times were taken for.
     """
     gaps = np.diff(np.unique(log.times_s))
-    if not len(gaps) or notation.startswith("a date"):
+    if len(gaps) < _FEWEST or notation.startswith("ISO"):
         return None
     mean_s = float(gaps.mean())
     early = log.epoch is not None and log.epoch.unix_s < _EARLIEST_S

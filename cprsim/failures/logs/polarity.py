@@ -6,16 +6,24 @@ from typing import Final
 
 #: Words of what is bad, and of what is good, as they are parted by anything but letters.
 BAD: Final = frozenset(
-    "absent alert alerts bad broken cordoned crash crashed critical dead deadlock degraded down drain "
-    "drained draining error errors fail failed failing failure failures fatal fault faulted faults "
-    "faulty firing hung impaired incident inactive interrupted lost maint maintenance missing "
-    "notready offline outage outages pressure problem reboot rebooted readonly stopped suspect "
-    "unavailable unhealthy unreachable unresponsive unschedulable".split()
+    (
+        *("absent", "alert", "alerts", "bad", "broken", "cordoned", "crash", "crashed"),
+        *("critical", "dead", "deadlock", "degraded", "down", "drain", "drained", "draining"),
+        *("error", "errors", "fail", "failed", "failing", "failure", "failures", "fatal"),
+        *("fault", "faulted", "faults", "faulty", "firing", "hung", "impaired", "incident"),
+        *("inactive", "interrupted", "lost", "maint", "maintenance", "missing", "notready"),
+        *("offline", "outage", "outages", "pressure", "problem", "reboot", "rebooted"),
+        *("readonly", "stopped", "suspect", "unavailable", "unhealthy", "unreachable"),
+        *("unresponsive", "unschedulable"),
+    )
 )
 GOOD: Final = frozenset(
-    "active alive available good healthy idle alloc allocated mixed nominal normal ok okay online "
-    "operational passed passing present reachable ready responding running success up working "
-    "schedulable".split()
+    (
+        *("active", "alive", "available", "good", "healthy", "idle", "alloc", "allocated"),
+        *("mixed", "nominal", "normal", "ok", "okay", "online", "operational", "passed"),
+        *("passing", "present", "reachable", "ready", "responding", "running", "success", "up"),
+        *("working", "schedulable"),
+    )
 )
 #: Labels of a metric whose value says what it counts.
 _STATES: Final = ("state", "phase", "health", "reason")

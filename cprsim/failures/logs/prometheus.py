@@ -114,7 +114,7 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         came_s=np.array([each.times_s[0] for each in series]) - first_s,
         left_s=np.array(ends_s) - first_s + watch.step_s,
     )
-    return replace(log, notes=(*said, *_notes(log, series, gone)))
+    return replace(log, notes=(*said, *_notes(series, gone)))
 
 
 def _down_value(cell: Cell) -> str:
@@ -125,7 +125,7 @@ def _down_value(cell: Cell) -> str:
     return cell.value
 
 
-def _notes(log: FailureLog, series: list["_Series"], gone: int) -> Iterator[str]:
+def _notes(series: list["_Series"], gone: int) -> Iterator[str]:
     """What was taken for what, a sentence each."""
     if any(each.said for each in series):
         told = ", ".join(dict.fromkeys(each.said for each in series if each.said))
@@ -156,7 +156,7 @@ class _Series:
         labels = metric if isinstance(metric, dict) else {}
         named = [label for label in LABELS if labels.get(label)]
         if not named:
-            raise self.fault(f"has no label {' or '.join(LABELS)} in its metric")
+            raise self.fault(f"has no label {LABELS[0]} or {LABELS[-1]} in its metric")
         self.label, self.node = named[0], str(labels[named[0]])
         self.labels = {str(key): str(value) for key, value in labels.items()}
         self.is_good, self.said = is_good(self.labels)

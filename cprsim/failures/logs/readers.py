@@ -102,7 +102,8 @@ def read_log(
 ) -> "FailureLog":
     """Failures of a log in a format of `READERS`; of one `system`, where it holds more than one.
 
-    `rules`: what its owner says of it. Raises `LogError` if the reader is unknown, doesn't take what is given, or can't read the log.
+    `rules`: what its owner says of it. Raises `LogError` if the reader is unknown, doesn't take
+    what is given, or can't read the log.
     """
     if reader == "intervals":
         raise LogError(

@@ -35,7 +35,9 @@ class Cell(NamedTuple):
         return f"{self.column}={self.value}"
 
     def holds(self, text: str) -> bool:
-        """Return whether a cell has the value: the same text, or the same number."""
+        """Return whether a cell has the value: the same text or number, or any if that is `*`."""
+        if self.value == "*":
+            return True
         return text.lower() == self.value.lower() or _as_number(text) == _as_number(self.value, "")
 
 

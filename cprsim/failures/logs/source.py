@@ -90,9 +90,10 @@ class LogSource:
         said = Rules.of(rules or {})
         for_files = (reader not in (None, "csv"), system is not None, columns, said.given)
         if isinstance(log, FailureLog) and any(for_files):
+            what = f"{', '.join(said.given)} go" if said.given else "reader, system and columns are"
             raise UsageError(
-                "reader, system, columns and rules are for files; leave them out for a log in "
-                "memory"
+                f"{what.replace(' go', ' is') if len(said.given) == 1 else what} for files; leave "
+                "them out for a log in memory"
             )
         named = Columns.of(columns) if columns else None
         within_s = None if coalesce is None else units.parse_duration(coalesce)

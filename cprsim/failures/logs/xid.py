@@ -3,8 +3,11 @@
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
+
+import numpy as np
 
 from cprsim.basics.tabular import LogPath, lines, shown
 from cprsim.errors import LogError
@@ -81,7 +84,7 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         If the file can't be read, an Xid has no ISO time, host or code, only some of the times
         have a zone, or no line is a failure.
     """
-    found, left_out, others = list[tuple[str, float, str]](), Counter[str](), False
+    every, left_out, others = NodeOutages(), Counter[str](), False
     until_s, zoned, last, read = -math.inf, None, "", 0
     for number, line in enumerate(lines(path), 1):
         if not _MARK.search(line):
@@ -100,22 +103,22 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         others |= code is None or code[1] == "SXid"
         cause = OFF_THE_BUS if code is None else f"{code[1]} {int(code[2])}"
         if code is None or _is_failure(code[1], int(code[2]), code[3], rules.xids):
-            found.append((head[3], time_s, cause))
+            every.add(head[3], time_s, cause=cause)
         else:
             left_out[f"lines of {cause}"] += 1
     end = _HEAD.match(last)
     if end and bool(end[2]) == zoned:
         until_s = max(until_s, _time_s(end))
-    outages = _outages(found)
-    outages.dropped.update(left_out)
-    return outages.log(
+    every.dropped.update(left_out)
+    log = every.log(
         path,
         "no line has an NVRM: Xid",
         until_s,
         ends=False,
         epoch=Epoch(0.0, bool(zoned)),
-        rows=Rows(f"lines with an Xid{' or SXid, or of a lost GPU' * others}", read, len(outages)),
+        rows=Rows(f"lines with an Xid{' or SXid, or of a lost GPU' * others}", read, len(every)),
     )
+    return _once_a_failure(log)
 
 
 def _is_failure(kind: str, code: int, text: str, extra: tuple[int, ...]) -> bool:
@@ -130,19 +133,22 @@ def _is_failure(kind: str, code: int, text: str, extra: tuple[int, ...]) -> bool
     return bool(_FATAL.search(text)) or (kind == "Xid" and code in FAILURES)
 
 
-def _outages(found: list[tuple[str, float, str]]) -> NodeOutages:
-    """Return the failures of hosts; lines of a host that tell the same failure are one."""
-    outages, down_s = NodeOutages(), dict[str, float]()
-    repeats = 0
-    for host, time_s, cause in sorted(found, key=lambda line: line[1]):
-        if time_s > down_s.get(host, -math.inf) + SAME_FAILURE_S:
-            outages.add(host, time_s, cause=cause)
-        else:
-            repeats += 1
-        down_s[host] = time_s
-    if repeats:
-        outages.dropped[CONTINUED] = repeats
-    return outages
+def _once_a_failure(log: FailureLog) -> FailureLog:
+    """Return the log with one failure for lines of a host that tell the same."""
+    order = np.lexsort((log.times_s, log.nodes))
+    apart_s = np.diff(log.times_s[order], prepend=-np.inf)
+    is_new = (np.diff(log.nodes[order], prepend=-1) != 0) | (apart_s > SAME_FAILURE_S)
+    repeats, rows = int(np.count_nonzero(~is_new)), log.rows
+    if not repeats or rows is None:
+        return log
+    kept = np.sort(order[is_new])
+    last_s = float(log.times_s[kept[-1]])
+    return replace(
+        log.only(kept),
+        span_s=last_s - log.start_s,
+        dropped={**log.dropped, CONTINUED: repeats},
+        rows=rows._replace(kept=rows.kept - repeats),
+    )
 
 
 def _time_s(head: re.Match[str]) -> float:
