@@ -195,7 +195,11 @@ def joined(
     The row as it is where the header has no such column, or several of which any may hold them.
     """
     surplus = len(cells) - len(names)
-    free = [place for place, name in enumerate(names) if name.strip().lower() in free_text]
+    free = [
+        place
+        for place, name in enumerate(names)
+        if name.strip().lower().replace(" ", "_") in free_text
+    ]
     if surplus <= 0 or len(free) != 1:
         return cells
     first, last = free[0], free[0] + surplus + 1

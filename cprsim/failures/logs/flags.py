@@ -31,6 +31,7 @@ _EVENTS: Final = frozenset(
 _STATES: Final = frozenset(
     ("state", "status", "health", "condition", "event", "event_type", "result", "phase")
 )
+_LASTING_COLUMNS: Final = frozenset(("state", "status", "health", "condition", "phase"))
 #: What a node is while it is so; other flags are of a moment.
 _LASTING: Final = frozenset(
     (
@@ -129,14 +130,13 @@ class Flagged:
         """Return which rows are failures; None where no column says it."""
         if "failure_when" in self._said:
             _, cell, found = self._said["failure_when"]
-            lasts = _lasts(cell.column if cell.value.lower() in YES | NO else cell.value)
+            lasts = _lasts(cell.column, (cell.value.lower(),))
             return FailingRows(np.frombuffer(found, np.bool_), str(cell), lasts, guessed=False)
         guesses = {}
         for name, (_, values) in self._guesses.items():
             bad = _bad_values(name, values.values) if values.few else ()
             if bad:
-                is_flag = {*values.values} <= YES | NO
-                lasts = _lasts(name) if is_flag else True
+                lasts = _lasts(name, bad)
                 by = f"{name}={' or '.join(value or 'nothing' for value in bad)}"
                 guesses[name] = FailingRows(values.among(bad), by, lasts, guessed=True)
         return next(iter(guesses.values()), None) if len(guesses) == 1 else None
@@ -173,8 +173,12 @@ def _words(name: str) -> str:
     return "_".join(word for word in plain(name).split("_") if word not in _AROUND) or plain(name)
 
 
-def _lasts(word: str) -> bool:
-    return _words(word) in _LASTING
+def _lasts(column: str, values: Sequence[str]) -> bool:
+    """Whether values of a column are of a state, and not of a moment."""
+    word = _words(column)
+    if {*values} <= YES | NO:
+        return word in _LASTING
+    return word in _LASTING_COLUMNS or {*values} <= _LASTING
 
 
 def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
