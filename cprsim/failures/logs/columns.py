@@ -15,10 +15,12 @@ SYNONYMS: Final = {
     "time": (
         *("time_s", "time", "timestamp", "@timestamp", "datetime", "date_time", "start"),
         *("started", "started_at", "start_time", "failed_at", "failure_time", "event_time", "date"),
+        *("ts", "occurred_at", "restarted_at", "restart_time"),
     ),
     "node": (
         *("node", "host", "hostname", "instance", "server", "machine", "node_name", "host_name"),
-        *("instance_id", "node_id", "nodename"),
+        *("instance_id", "node_id", "nodename", "gpu", "gpu_id", "device", "disk", "disk_id"),
+        *("serial_number", "serial", "vm", "worker"),
     ),
     "end": (
         *("end_s", "end", "ended", "ended_at", "end_time", "stop", "repaired", "repaired_at"),
@@ -30,6 +32,7 @@ SYNONYMS: Final = {
     "cause": (
         *("cause", "reason", "root_cause", "failure_cause", "failure_reason", "failure_type"),
         *("fault_type", "error_type", "category", "description", "message", "comment"),
+        *("why", "exit_reason", "error_message"),
     ),
 }
 #: Columns of free text, which may hold what parts cells.

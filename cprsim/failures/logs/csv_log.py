@@ -26,7 +26,7 @@ from cprsim.failures.logs.log import FailureLog, Rows, forget_early
 from cprsim.failures.logs.outages import without_repeats
 from cprsim.failures.logs.places import Causes, Integers, Places, as_they_come
 from cprsim.failures.logs.planned import without_planned
-from cprsim.failures.logs.plausible import doubtful_mean
+from cprsim.failures.logs.plausible import doubtful_mean, repeats
 from cprsim.failures.logs.polled import failures_among, without_leaving
 from cprsim.failures.logs.rules import Rules
 
@@ -201,9 +201,9 @@ class _Rows:
         if flagged is not None and flagged.guessed:
             yield f"Failures are the rows with {flagged.by}; else give --failure-when."
         yield from self.flags.unread(flagged, self.found.values())
-        doubt = None if self.own else doubtful_mean(log, notation)
-        if doubt is not None:
-            yield doubt
+        if not self.own:
+            yield from repeats(log)
+            yield from doubtful_mean(log, notation)
         if late:
             yield f"Sorted by time; rows that stood behind a later one: {late:,}."
 

@@ -19,7 +19,19 @@ NO: Final = frozenset(("0", "0.0", "false", "no", "n", "f", ""))
 #: What may stand before or behind the word in the name of such a column.
 _AROUND: Final = frozenset(
     (
-        *("is", "has", "was", "node", "host", "machine", "gpu", "server", "flag", "occurred"),
+        *(
+            "is",
+            "has",
+            "was",
+            "node",
+            "host",
+            "machine",
+            "gpu",
+            "server",
+            "flag",
+            "occurred",
+            "had",
+        ),
         *("event",),
     )
 )
@@ -40,7 +52,13 @@ _LASTING: Final = frozenset(
         *("ready", "working", "operational"),
     )
 )
-_MOST_VALUES = 8
+#: By which a node is up again.
+_BACK: Final = frozenset(
+    ("repair", "repaired", "recovered", "resolved", "restored", "fixed", "returned", "cleared")
+)
+#: Words of outages that may have been planned: their owner has to say it.
+_PLANNED: Final = ("maint", "planned", "drain")
+_MOST_VALUES, _FEW_VALUES = 8, 4
 
 Flags = NDArray[np.bool_]
 
@@ -130,16 +148,23 @@ class Flagged:
         """Return which rows are failures; None where no column says it."""
         if "failure_when" in self._said:
             _, cell, found = self._said["failure_when"]
-            lasts = _lasts(cell.column, (cell.value.lower(),))
+            others = self._values_of(cell.column)
+            lasts = _lasts(cell.column, (cell.value.lower(),), others)
             return FailingRows(np.frombuffer(found, np.bool_), str(cell), lasts, guessed=False)
         guesses = {}
         for name, (_, values) in self._guesses.items():
             bad = _bad_values(name, values.values) if values.few else ()
             if bad:
-                lasts = _lasts(name, bad)
+                lasts = _lasts(name, bad, values.values)
                 by = f"{name}={' or '.join(value or 'nothing' for value in bad)}"
                 guesses[name] = FailingRows(values.among(bad), by, lasts, guessed=True)
         return next(iter(guesses.values()), None) if len(guesses) == 1 else None
+
+    def _values_of(self, column: str) -> tuple[str, ...]:
+        for name, (_, values) in self._guesses.items():
+            if plain(name) == plain(column) and values.few:
+                return values.values
+        return ()
 
     def leaving(self) -> Flags | None:
         """Return which rows say that a node has left; None where nobody said how they do."""
@@ -153,15 +178,16 @@ class Flagged:
         for name, (_, values) in self._guesses.items():
             if name in others or (used is not None and used.by.startswith(f"{name}=")):
                 continue
-            names.append(name)
-            kinds = {*values.values}
-            if used is None and values.few and kinds <= YES | NO and kinds & YES and kinds & NO:
+            kinds = sorted(filter(None, values.values)) if values.few else []
+            several = 1 < len(kinds) <= _FEW_VALUES and not {*kinds} <= YES | NO
+            names.append(f"{name!r} ({', '.join(kinds)})" if several else repr(name))
+            if used is None and {*kinds} <= YES | NO and {*kinds} & YES and {*kinds} & NO:
                 yield (
-                    f"Column {name!r} holds only {' and '.join(sorted(kinds))} and was not used: "
+                    f"Column {name!r} holds only {' and '.join(kinds)} and was not used: "
                     f"if it says which rows are failures, give --failure-when {name}=1."
                 )
         if names:
-            yield f"Columns not used: {', '.join(map(repr, names))}."
+            yield f"Columns not used: {', '.join(names)}."
 
 
 def _cell(cells: Sequence[str], place: int) -> str:
@@ -173,9 +199,11 @@ def _words(name: str) -> str:
     return "_".join(word for word in plain(name).split("_") if word not in _AROUND) or plain(name)
 
 
-def _lasts(column: str, values: Sequence[str]) -> bool:
+def _lasts(column: str, values: Sequence[str], every: Sequence[str]) -> bool:
     """Whether values of a column are of a state, and not of a moment."""
     word = _words(column)
+    if {*every} & _BACK:
+        return True
     if {*values} <= YES | NO:
         return word in _LASTING
     return word in _LASTING_COLUMNS or {*values} <= _LASTING
@@ -193,6 +221,7 @@ def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
         return tuple(value for value in values if value in (NO if bad else YES))
     if word in _STATES or plain(name) in _STATES:
         means = {value: meaning(value) for value in values}
-        if {*means.values()} == {True, False}:
+        doubtful = any(word in value for value in values for word in _PLANNED)
+        if {*means.values()} == {True, False} and not doubtful:
             return tuple(value for value in values if means[value] is False)
     return ()

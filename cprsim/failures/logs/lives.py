@@ -34,6 +34,8 @@ _UNITS: Final = {
     "days": 86_400.0,
     "weeks": 604_800.0,
 }
+#: Units that are the name of a column of durations by themselves.
+_NAMED: Final = ("seconds", "minutes", "hours", "days", "weeks")
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = frozenset(("1", "2"))
 _TOLD: Final = ("1", "true", "yes", "0", "false", "no")
@@ -169,4 +171,4 @@ def _duration_of(names: list[str], said: str | None) -> tuple[int, float | None]
                 return place, None
             if word == name and unit in _UNITS and column != "time_s":
                 return place, None if _UNITS[unit] == 1 else _UNITS[unit]
-    return None
+    return next(((names.index(unit), _UNITS[unit]) for unit in _NAMED if unit in names), None)

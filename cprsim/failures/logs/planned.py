@@ -20,7 +20,7 @@ EVIDENCE: Final = (
     *("unexpected", "unplanned", "unscheduled", "unhealthy", "unresponsive", "unreachable"),
     *("not responding", "no response", "xid", "sxid", "fail", "fault", "error", "broken", "crash"),
     *("corrupt", "defect", "degraded", "hang", "panic", "overheat", "time out", "timed out"),
-    *("fell off", "fallen off", "stuck"),
+    *("fell off", "fallen off", "stuck", "impaired", "malfunction", "problem", "not ready"),
 )
 EVIDENCE_WORDS: Final = ("ecc", "lost", "dead", "hung", "mce", "bad", "oom")
 _PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)

@@ -15,8 +15,9 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-#: Share of the times between rows of a node that are alike in a table of regular rows.
-_REGULAR = 0.5
+#: Share of the times between rows of a node that are alike in a table of regular rows, and of rows
+#: that say the same as the one before: a log of changes has none.
+_REGULAR, _SAME = 0.8, 0.5
 
 
 class Watch(NamedTuple):
@@ -44,7 +45,7 @@ def failures_among(every: FailureLog, failing: Flags, flagged: FailingRows) -> F
     """
     if not failing.any():
         raise LogError(f"holds no failure: no row has {flagged.by}")
-    watch = watch_of(every.times_s, every.machines) if every.kinds is None else None
+    watch = watch_of(every, failing) if every.kinds is None and every.of_nodes else None
     rows, repaired_s = np.flatnonzero(failing), every.repaired_s
     out = {f"rows without {flagged.by}": len(failing) - len(rows)}
     unused = dict(every.unused)
@@ -112,8 +113,9 @@ def without_leaving(log: FailureLog, every: FailureLog, leaving: Flags) -> Failu
 
 
 def _watched(log: FailureLog, watch: Watch | None) -> FailureLog:
-    if watch is None:
-        return log
+    if watch is None:  # rows of changes: watched from the first failure to the last
+        first_s, last_s = float(log.times_s[0]), float(log.times_s[-1])
+        return replace(log, start_s=first_s, span_s=last_s - first_s)
     return replace(log, came_s=watch.came_s, left_s=watch.left_s, population=len(watch.came_s))
 
 
@@ -138,23 +140,24 @@ def outages_of_rows(times_s: Floats, nodes: Integers, failing: Flags) -> tuple[I
     return rows[by_time], ends_s[by_time]
 
 
-def watch_of(times_s: Floats, nodes: Integers) -> Watch | None:
+def watch_of(every: FailureLog, failing: Flags) -> Watch | None:
     """Return the watch of nodes that have rows at regular times; None where they have not.
 
     A row stands for the time until the next one is due.
     """
-    order = np.lexsort((times_s, nodes))
-    times, node = times_s[order], nodes[order]
-    steps = np.round(np.diff(times)[np.diff(node) == 0], 3)
-    steps = steps[steps > 0]
-    if not len(steps):
+    order = np.lexsort((every.times_s, every.machines))
+    times, node = every.times_s[order], every.machines[order]
+    of_one = np.diff(node) == 0
+    steps = np.round(np.diff(times)[of_one], 3)
+    if not len(steps) or (np.diff(failing[order]) == 0)[of_one].mean() < _SAME:
         return None
     lengths, counts = np.unique(steps, return_counts=True)
-    if counts.max() < _REGULAR * len(steps):
+    step_s = float(lengths[counts.argmax()])
+    if not step_s or counts.max() < _REGULAR * len(steps):
         return None
-    count = int(nodes.max()) + 1
+    count = int(node.max()) + 1
     came_s, left_s = np.zeros(count), np.zeros(count)
     first = np.diff(node, prepend=-1) != 0
     came_s[node[first]] = times[first]
-    left_s[node[np.roll(first, -1)]] = times[np.roll(first, -1)] + lengths[counts.argmax()]
+    left_s[node[np.roll(first, -1)]] = times[np.roll(first, -1)] + step_s
     return Watch(came_s, left_s)
