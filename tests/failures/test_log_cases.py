@@ -4,6 +4,7 @@ The files imitate what operators' tools write; the drawn ones are of the same ki
 """
 
 import json
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,12 +13,17 @@ import pytest
 
 import cprsim
 from cprsim.cli import command as cli
+from cprsim.errors import LogError
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.repairs import repair_times
 from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.source import LogSource
+from cprsim.failures.model import FailureModel
+from cprsim.failures.spec import Failures
+from cprsim.job.platform import Cluster
+from cprsim.job.workload import Job
 from tests.failures.drawn_cases import KINDS, Drawn, lives
 
 FOLDER = Path(__file__).parent / "log_cases"
@@ -203,14 +209,56 @@ def test_a_column_of_flags_that_nobody_knows_is_named(tmp_path: Path) -> None:
     assert len(log_of(path, rules={"failure_when": "zz=1"})) == 14
 
 
+def test_the_rarer_flag_of_regular_rows_is_a_failure(tmp_path: Path) -> None:
+    text = (FOLDER / "c12_daily_flag.csv").read_text().replace("failure", "zz")
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+
+    assert len(log_of(path)) == 18
+    assert "Failures are the rows with zz=1" in "\n".join(log_of(path).notes)
+
+
+def test_columns_that_disagree_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("date,node,failed,outage\n2025-03-01,a,1,0\n2025-03-02,a,0,1\n")
+
+    with pytest.raises(LogError, match="failed=1 and outage=1 name different rows"):
+        log_of(path)
+
+
+@pytest.mark.parametrize(
+    ("reader", "rules", "error"),
+    [
+        ("xid", {"failure_when": "a=1"}, "goes with reader = 'csv' or 'prometheus'"),
+        ("csv", {"failure_when": "a"}, "write COLUMN=VALUE"),
+        ("csv", {"planned": "("}, "not a regular expression"),
+        ("xid", {"xids": [0]}, "a code is from 1"),
+        ("csv", {"time_unit": "weeks"}, "time_unit"),
+    ],
+)
+def test_rules_of_a_scenario_are_checked(reader: str, rules: dict, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        Failures.model_validate({"trace": "log", "reader": reader, "rules": rules})
+
+
+def test_rules_of_a_scenario_are_read_as_they_are_written() -> None:
+    rules = {"xids": [31, 43]}
+    found = Failures.model_validate({"trace": "log", "reader": "xid", "rules": rules})
+
+    assert found.mapping()["rules"] == rules
+
+
 def test_a_scenario_replays_by_the_same_rules(tmp_path: Path) -> None:
     rows = {"failure_when": "zz=yes"}
     path = tmp_path / "log.csv"
     lines = [f"{3600 * k},{k % 4},{'yes' if k % 3 else 'no'}\n" for k in range(60)]
     path.write_text("time,node,zz\n" + "".join(lines))
-    block = cprsim.fit(path, rules=rows).toml()
+    failures = tomllib.loads(cprsim.fit(path, rules=rows).toml())["failures"]
 
-    assert '[failures.rules]\nfailure_when = "zz=yes"' in block or "failure_when" in block
+    assert failures["rules"] == rows
+    cluster, job = Cluster(parameter_servers=4), Job.model_validate({"useful_time": "100 h"})
+    model = FailureModel(Failures.model_validate(failures), cluster, job)
+    assert model.mtbf_s == pytest.approx(100 * 3600 / 40)
 
 
 # Drawn logs of each kind

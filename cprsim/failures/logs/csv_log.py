@@ -27,7 +27,7 @@ from cprsim.failures.logs.outages import without_repeats
 from cprsim.failures.logs.places import Causes, Integers, Places, as_they_come
 from cprsim.failures.logs.planned import without_planned
 from cprsim.failures.logs.plausible import doubtful_mean, repeats
-from cprsim.failures.logs.polled import failures_among, without_leaving
+from cprsim.failures.logs.polled import failures_among, watch_of, without_leaving
 from cprsim.failures.logs.rules import Rules
 
 _KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
@@ -156,10 +156,18 @@ class _Rows:
             columns=self.found,
             of_nodes=self.nodes is not None,
         )
-        flagged = self.flags.failing()
+        flagged = self.flags.failing() or self._regular(every, order)
         log = without_repeats(self._failures(every, flagged, order))
         notes = self._notes(log, notation, late, flagged)
         return replace(log, notes=tuple(notes))
+
+    def _regular(self, every: FailureLog, order: Integers | None) -> FailingRows | None:
+        """Return the rows with the rarer flag of a table in which nodes have regular rows."""
+        found = self.flags.rarest() if every.of_nodes else None
+        if found is None:
+            return None
+        failing = found.failing if order is None else found.failing[order]
+        return None if watch_of(every, failing) is None else found
 
     def _failures(
         self, every: FailureLog, flagged: FailingRows | None, order: Integers | None

@@ -58,7 +58,7 @@ _BACK: Final = frozenset(
 )
 #: Words of outages that may have been planned: their owner has to say it.
 _PLANNED: Final = ("maint", "planned", "drain")
-_MOST_VALUES, _FEW_VALUES = 8, 4
+_MOST_VALUES, _FEW_VALUES, _HALF = 8, 4, 0.5
 
 Flags = NDArray[np.bool_]
 
@@ -158,7 +158,26 @@ class Flagged:
                 lasts = _lasts(name, bad, values.values)
                 by = f"{name}={' or '.join(value or 'nothing' for value in bad)}"
                 guesses[name] = FailingRows(values.among(bad), by, lasts, guessed=True)
-        return next(iter(guesses.values()), None) if len(guesses) == 1 else None
+        first = next(iter(guesses.values()), None)
+        for each in guesses.values():
+            if first is not None and not np.array_equal(each.failing, first.failing):
+                raise LogError(
+                    f"{first.by} and {each.by} name different rows as failures; choose with "
+                    "--failure-when"
+                )
+        return first
+
+    def rarest(self) -> FailingRows | None:
+        """Return the rows with the rarer value of the one column of flags; None without one."""
+        found = []
+        for name, (_, values) in self._guesses.items():
+            kinds = {*values.values}
+            if values.few and kinds <= YES | NO and kinds & YES and kinds & NO:
+                yes = values.among(tuple(YES))
+                failing, said = (yes, YES) if yes.mean() < _HALF else (~yes, NO)
+                by = f"{name}={min(kinds & said)}"
+                found.append(FailingRows(failing, by, lasting=False, guessed=True))
+        return found[0] if len(found) == 1 else None
 
     def _values_of(self, column: str) -> tuple[str, ...]:
         for name, (_, values) in self._guesses.items():

@@ -38,6 +38,8 @@ _UNITS: Final = {
 _NAMED: Final = ("seconds", "minutes", "hours", "days", "weeks")
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = frozenset(("1", "2"))
+#: Names of the age from which a life was watched, which nothing takes into account.
+_ENTERED: Final = frozenset(("entry", "entry_s", "entry_time", "entered", "truncation"))
 _TOLD: Final = ("1", "true", "yes", "0", "false", "no")
 _PEEKED: Final = 1000
 
@@ -65,10 +67,16 @@ class LifeTable(NamedTuple):
             f"A table of lives, not of failures by time: {duration!r} ({unit}) is how long each "
             "node or part lived"
         )
+        entered = [name for name in self.names if plain(name) in _ENTERED]
+        late = "".join(
+            f" {name!r} isn't read: lives count from 0, which is too long for parts that were "
+            "watched from a later age."
+            for name in entered
+        )
         if self.flag is None:
-            return f"{said}; all of them ended."
+            return f"{said}; all of them ended.{late}"
         flag = self.names[self.flag]
-        return f"{said}, {flag!r} whether it {'was cut short' if self._cut else 'died'}."
+        return f"{said}, {flag!r} whether it {'was cut short' if self._cut else 'died'}.{late}"
 
     @property
     def _cut(self) -> bool:

@@ -22,19 +22,8 @@ GOOD: Final = frozenset(
         *("active", "alive", "available", "good", "healthy", "idle", "alloc", "allocated"),
         *("mixed", "nominal", "normal", "ok", "okay", "online", "operational", "passed"),
         *("passing", "present", "reachable", "ready", "responding", "running", "success", "up"),
-        *(
-            "working",
-            "schedulable",
-            "repair",
-            "repaired",
-            "recovered",
-            "resolved",
-            "restored",
-            "fixed",
-            "returned",
-            "cleared",
-            "back",
-        ),
+        *("working", "schedulable", "repair", "repaired", "recovered", "resolved", "restored"),
+        *("fixed", "returned", "cleared", "back"),
     )
 )
 #: Labels of a metric whose value says what it counts.

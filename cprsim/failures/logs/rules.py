@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, NamedTuple, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cprsim.basics.schema import Section
 from cprsim.basics.tabular import shown
@@ -63,26 +63,44 @@ class Rules(Section):
     planned: Annotated[str | None, Field(examples=["firmware|lab move"])] = None
     not_planned: Annotated[str | None, Field(examples=["nvlink"])] = None
     time_unit: Literal["ns", "us", "ms", "s", "min", "h", "d"] | None = None
-    xids: tuple[int, ...] = ()
+    xids: Annotated[tuple[int, ...], Field(strict=False, examples=[[31]])] | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> Self:
         """Return the rules that a caller gives; raise `UsageError` for one that is not usable."""
-        named = {key: each for key, each in given.items() if each not in (None, ())}
-        for key in ("failure_when", "left_when"):
-            if key in named and not (key == "left_when" and named[key] == NEVER):
-                _cell(key, str(named[key]))
-        for key in ("planned", "not_planned"):
-            if key in named:
-                _pattern(key, str(named[key]))
+        named: dict[str, Any] = {key: each for key, each in given.items() if each not in (None, ())}
+        for key in named:
+            if key not in cls.model_fields:
+                known = ", ".join(cls.model_fields)
+                raise UsageError(f"rules names {shown(key)}; known: {known}")
         unit = named.get("time_unit")
         if unit is not None and unit not in UNITS_S:
             known = ", ".join(UNITS_S)
             raise UsageError(f"time_unit is {shown(str(unit))}; known units: {known}")
-        for code in named.get("xids", ()):  # type: ignore[attr-defined]
+        rules = cls.model_construct(**named)
+        rules._check()
+        return cls.model_validate(named)
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        try:
+            self._check()
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def _check(self) -> None:
+        """Raise `UsageError` for a rule that is not usable."""
+        if self.failure_when is not None:
+            _cell("failure_when", self.failure_when)
+        if self.left_when not in (None, NEVER):
+            _cell("left_when", str(self.left_when))
+        for key in ("planned", "not_planned"):
+            if getattr(self, key) is not None:
+                _check_pattern(key, getattr(self, key))
+        for code in self.xids or ():
             if not 0 < code <= _HIGHEST_XID:
                 raise UsageError(f"xids has {code}; a code is from 1 to {_HIGHEST_XID:,}")
-        return cls.model_validate(named)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -114,8 +132,8 @@ def _cell(key: str, text: str) -> Cell:
     return Cell(column, value)
 
 
-def _pattern(key: str, text: str) -> re.Pattern[str]:
+def _check_pattern(key: str, text: str) -> None:
     try:
-        return re.compile(text, re.IGNORECASE)
+        re.compile(text, re.IGNORECASE)
     except re.error as error:
         raise UsageError(f"{key} is {shown(text)}, not a regular expression: {error}") from None

@@ -102,7 +102,7 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         zoned, until_s = bool(head[2]), max(until_s, time_s)
         others |= code is None or code[1] == "SXid"
         cause = OFF_THE_BUS if code is None else f"{code[1]} {int(code[2])}"
-        if code is None or _is_failure(code[1], int(code[2]), code[3], rules.xids):
+        if code is None or _is_failure(code[1], int(code[2]), code[3], rules.xids or ()):
             every.add(head[3], time_s, cause=cause)
         else:
             left_out[f"lines of {cause}"] += 1
