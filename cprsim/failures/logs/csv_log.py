@@ -25,7 +25,6 @@ from cprsim.failures.logs.flags import FailingRows, Flagged
 from cprsim.failures.logs.log import FailureLog, Rows, forget_early
 from cprsim.failures.logs.outages import without_repeats
 from cprsim.failures.logs.places import Causes, Integers, Places, as_they_come
-from cprsim.failures.logs.planned import without_planned
 from cprsim.failures.logs.plausible import doubtful_mean, repeats
 from cprsim.failures.logs.polled import failures_among, watch_of, without_leaving
 from cprsim.failures.logs.rules import Rules
@@ -81,7 +80,7 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
     for row in table(path, choose=rows.choose, split=_cells):
         rows.add(row)
     try:
-        return without_planned(rows.log(), rules)
+        return rows.log()
     except LogError as error:
         raise LogError(f"{path}: {error}") from None
 

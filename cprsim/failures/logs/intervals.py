@@ -128,11 +128,11 @@ def _plain(text: Iterator[str]) -> Iterator[tuple[int, str, str]]:
 
 def _split(content: str) -> tuple[str, str]:
     """The duration of a line and its flag, which is "0" where there is none."""
+    if CLOCK.fullmatch(content):
+        return content, "0"
     if "," in content:
         duration, _, flag = content.partition(",")
         return duration.strip(), flag.strip() or "0"
-    if CLOCK.fullmatch(content):
-        return content, "0"
     words = content.split()
     # "5 h" is one duration, "5 1" is one with a flag; so is "5 h 1", and "5 h x" has a bad one.
     if len(words) > 2 or (len(words) == 2 and words[1].lower() in _FLAGS):

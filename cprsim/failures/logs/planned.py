@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.rules import Rules
@@ -58,16 +59,27 @@ def planned_word(reason: str, rules: Rules, by_words: bool = True) -> str | None
     return found[1].lower() if found and not _EVIDENCE.search(reason) else None
 
 
-def without_planned(log: FailureLog, rules: Rules) -> FailureLog:
-    """Return the log with the outages that `rules.planned` names apart from the failures."""
-    if rules.planned is None:
-        return log
-    words = [planned_word(cause or "", rules, by_words=False) for cause in log.causes or ()]
+def without_planned(path: LogPath, log: FailureLog, rules: Rules) -> FailureLog:
+    """Return the log with the outages that `rules.planned` names apart from the failures.
+
+    Raises
+    ------
+    LogError
+        If none of its outages is a failure, or it has no causes.
+    """
+    if log.causes is None:
+        raise LogError(
+            f"{path}: tells no causes for planned to go by; name their column with --cause-column, "
+            "or leave it out"
+        )
+    words = [planned_word(cause or "", rules, by_words=False) for cause in log.causes]
     planned = np.array([word is not None for word in words], np.bool_)
     if not planned.any():
         return log
     if planned.all():
-        raise LogError(f"holds no failure: all {len(log):,} outages are planned ({rules.planned})")
+        raise LogError(
+            f"{path}: holds no failure: all {len(log):,} outages are planned ({rules.planned})"
+        )
     counts = dict(log.dropped)
     for word in filter(None, words):
         why = f"rows of planned outages ({word})"
