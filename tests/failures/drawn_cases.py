@@ -229,6 +229,7 @@ TIMES: dict[str, Callable[[int], str]] = {
     "blank": lambda at: iso(at, "%Y-%m-%d %H:%M:%S"),
     "slashes": lambda at: iso(at, "%Y/%m/%d %H:%M:%S"),
     "named": lambda at: iso(at, "%d %b %Y %H:%M:%S"),
+    "points": lambda at: iso(at, "%d.%m.%Y %H:%M:%S"),
     "utc": lambda at: iso(at, "%Y-%m-%d %H:%M:%S UTC"),
     "unix": lambda at: str(UNIX_S + at),
     "unix ms": lambda at: str((UNIX_S + at) * 1000),

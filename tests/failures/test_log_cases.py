@@ -145,6 +145,19 @@ def test_series_that_nothing_tells_apart_say_how_they_differ(tmp_path: Path, cap
     assert "they differ in device" in capsys.readouterr().err
 
 
+def test_series_of_bad_states_say_which_to_ask_for(tmp_path: Path) -> None:
+    answer = json.loads((FOLDER / "c10_three_statuses.json").read_text())
+    result = answer["data"]["result"]
+    answer["data"]["result"] = [each for each in result if each["metric"]["status"] != "true"]
+    path = tmp_path / "up.json"
+    path.write_text(json.dumps(answer))
+
+    with pytest.raises(
+        LogError, match=r'differ in status; ask for one status, e.g. {status="true"}'
+    ):
+        log_of(path)
+
+
 def test_what_was_left_out_is_told_first_where_too_little_is_left(tmp_path: Path, capsys) -> None:
     lines = (FOLDER / "c05_blackwell.log").read_text().replace("Fatal", "Nonfatal").splitlines()
     path = tmp_path / "kern.log"

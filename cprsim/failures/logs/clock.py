@@ -45,10 +45,11 @@ _YEAR_FIRST = re.compile(r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}\b")
 _DASHED = re.compile(r"[0-9]{1,2}-[A-Za-z]{3}-[0-9]{4}")
 _WEEKDAY = re.compile(r"^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+", re.IGNORECASE)
 _DAYS = ("%d %b %Y %H:%M", "%b %d %Y %H:%M", "%d %B %Y %H:%M", "%B %d %Y %H:%M")
-#: With a month that has a name, as no two people read 03/04/2025 alike.
+#: With a month that has a name, or points; no two people read 03/04/2025 alike.
 _FORMS = (
     *(f"{day}{rest}" for day in _DAYS for rest in ("", ":%S", ":%S%z", ":%S %z", ":%S.%f")),
     *("%b %d %H:%M:%S %Y", "%d %b %Y", "%b %d %Y"),
+    *("%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y"),
 )
 _LONGEST_S = 1e9  # that a log which counts from its start lasts: 32 years
 

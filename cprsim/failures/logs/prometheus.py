@@ -28,6 +28,8 @@ LABELS = (
 )
 #: Of several series of a node: which are taken, by label and value.
 CHOSEN = (("condition", "ready"), ("status", "true"), ("job", "node"), ("job", "node-exporter"))
+#: Labels of which each value is a series, and a value that is worth asking for.
+_STATES = {"status": "true", "condition": "Ready", "state": "down", "phase": "Failed"}
 _MOSTLY = 0.5
 _NO_RULES = Rules()
 _LATEST_S = 1e11  # in the year 5138; a time in milliseconds is later
@@ -188,6 +190,16 @@ class _Series:
         return float(time_s), value == "1"
 
 
+def _way_out(series: _Series, keys: list[str]) -> str:
+    """What to ask for where series of a node differ in the labels `keys`."""
+    differ = f", and they differ in {', '.join(keys)}" if keys else ""
+    for key in keys:
+        if key in _STATES:
+            example = _STATES[key]
+            return f'{differ}; ask for one {key}, e.g. {{{key}="{example}"}}'
+    return f"{differ}; ask for one series a node, e.g. min by ({series.label}) (up)"
+
+
 def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
     """Return one series a node, and which they are where nodes have several.
 
@@ -220,11 +232,7 @@ def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
             for key in {*each.labels, *other.labels}
             if each.labels.get(key) != other.labels.get(key)
         )
-        differ = f", and they differ in {', '.join(keys)}" if keys else ""
-        raise each.fault(
-            f"is the second one of {shown(each.node)}{differ}; ask for one series a node, "
-            f"e.g. min by ({each.label}) (up)"
-        )
+        raise each.fault(f"is the second one of {shown(each.node)}{_way_out(each, keys)}")
     return series, said
 
 
