@@ -14,12 +14,16 @@ import pytest
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import LogError
+from cprsim.failures.logs.concentration import without_worst
+from cprsim.failures.logs.histories import histories
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import node_failures
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.repairs import repair_times
 from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.source import LogSource
+from cprsim.failures.logs.views import uptimes
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
 from cprsim.job.platform import Cluster
@@ -273,6 +277,30 @@ def test_a_scenario_replays_by_the_same_rules(tmp_path: Path) -> None:
     cluster, job = Cluster(parameter_servers=4), Job.model_validate({"useful_time": "100 h"})
     model = FailureModel(Failures.model_validate(failures), cluster, job)
     assert model.mtbf_s == pytest.approx(100 * 3600 / 40)
+
+
+def test_nodes_are_watched_from_when_they_came_to_when_they_left() -> None:
+    log = FailureLog(
+        np.array([10.0, 30.0]),
+        np.array([0, 1]),
+        0.0,
+        40.0,
+        population=3,
+        repaired_s=np.array([12.0, 45.0]),
+        came_s=np.array([0.0, 20.0, 0.0]),
+        left_s=np.array([20.0, 40.0, 40.0]),
+    )
+    lives = uptimes(log).sample
+    repairs = repair_times(log).sample
+    seen = histories(log, np.ones(2, np.bool_), 3)
+
+    assert log.node_s(3) == 80
+    assert (lives.durations_s.tolist(), lives.observed.tolist()) == ([8.0], [False])
+    assert (repairs.durations_s.tolist(), repairs.observed.tolist()) == ([2, 10], [True, False])
+    assert (seen.first_s.tolist(), seen.failed.tolist()) == ([10, 10, 40], [True, True, False])
+    assert node_failures(log).node_days == pytest.approx(80 / 86400)
+    assert log.window(0, 0.5).node_s(3) == 20
+    assert without_worst(log, 1).node_s(2) == 60
 
 
 # Drawn logs of each kind
