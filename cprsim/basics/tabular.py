@@ -10,7 +10,7 @@ import lzma
 import math
 import re
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
@@ -169,8 +169,8 @@ def number(text: str) -> float | None:
 
 
 def delimiter_of(header: str) -> str:
-    """What parts the cells of a table: a comma or, where its header has none, `;` or a tab."""
-    return next((mark for mark in ",;\t" if mark in header), ",")
+    """Return what parts cells: a comma or, where the header has none, `;`, a tab or `|`."""
+    return next((mark for mark in ",;\t|" if mark in header), ",")
 
 
 def csv_cells(path: LogPath, text: Iterator[str], delimiter: str = ",") -> Iterator[Cells]:
@@ -185,6 +185,25 @@ def csv_cells(path: LogPath, text: Iterator[str], delimiter: str = ",") -> Itera
             line = reader.line_num + 1
     except csv.Error as error:
         raise LogError(f"{path}:{line}: is not CSV: {error}") from None
+
+
+def joined(
+    names: Sequence[str], cells: list[str], delimiter: str, free_text: Container[str]
+) -> list[str]:
+    """Return the cells of a row, those that its one column of free text has too many made one.
+
+    The row as it is where the header has no such column, or several of which any may hold them.
+    """
+    surplus = len(cells) - len(names)
+    free = [
+        place
+        for place, name in enumerate(names)
+        if name.strip().lower().replace(" ", "_") in free_text
+    ]
+    if surplus <= 0 or len(free) != 1:
+        return cells
+    first, last = free[0], free[0] + surplus + 1
+    return [*cells[:first], delimiter.join(cells[first:last]), *cells[last:]]
 
 
 def table(

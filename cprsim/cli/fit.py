@@ -67,6 +67,37 @@ def fit(
         str | None, typer.Option(help="parameter_server (or ps) or trainer.")
     ] = None,
     rack_column: Annotated[str | None, typer.Option(help="Rack of the node.")] = None,
+    cause_column: Annotated[str | None, typer.Option(help="Why it failed.")] = None,
+    failure_when: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Rows of a table that are failures; of a Prometheus log value=0 or value=1.",
+        ),
+    ] = None,
+    left_when: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Rows of a table by which a node leaves; of a Prometheus log never: a node that "
+            "vanishes has failed.",
+        ),
+    ] = None,
+    planned: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Reasons of planned outages, which are no failures."),
+    ] = None,
+    not_planned: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Reasons of failures, whatever else they say."),
+    ] = None,
+    time_unit: Annotated[
+        str | None,
+        typer.Option(metavar="us|ms|s", help="Unit of times that are numbers; also ns, min, h, d."),
+    ] = None,
+    xid: Annotated[
+        list[int] | None, typer.Option(help="Code of an Xid that is a failure too; repeatable.")
+    ] = None,
     exclude_worst: Annotated[
         int, typer.Option(metavar="K", help="Leave out the K nodes that fail most often.")
     ] = 0,
@@ -101,6 +132,15 @@ def fit(
         "end": end_column,
         "kind": kind_column,
         "rack": rack_column,
+        "cause": cause_column,
+    }
+    rules = {
+        "failure_when": failure_when,
+        "left_when": left_when,
+        "planned": planned,
+        "not_planned": not_planned,
+        "time_unit": time_unit,
+        "xids": tuple(xid or ()),
     }
     taken: dict[str, Any] = {
         "reader": reader,
@@ -110,6 +150,7 @@ def fit(
         "population": population,
         "exclude_worst": exclude_worst,
         "columns": {key: name for key, name in columns.items() if name is not None},
+        "rules": {key: each for key, each in rules.items() if each},
     }
     if for_job is not None:
         taken |= {"view": view, "nodes": nodes, "ties": ties}

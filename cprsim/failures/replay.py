@@ -238,7 +238,14 @@ def replay(spec: Failures, cluster: Cluster, useful_time_s: float) -> TraceRepla
         If there is a log and it can't be read or played to this cluster.
     """
     path, reader = str(spec.trace), spec.reader or "csv"
-    log = _read(LogSource(path, reader, spec.system, spec.window, columns=spec.columns))
+    log = _read(
+        LogSource(path, reader, spec.system, spec.window, columns=spec.columns, rules=spec.rules)
+    )
+    if not log.of_nodes:
+        raise LogError(
+            f"{path}: has no column of nodes, so there is nothing to replay on those of the "
+            "cluster; name it in failures.columns, or use the law that `cprsim fit` finds"
+        )
     if spec.exclude_worst:
         log = without_worst(log, spec.exclude_worst)
     if spec.coalesce_s is not None:

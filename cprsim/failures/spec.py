@@ -13,6 +13,7 @@ from cprsim.failures.bursts import Bursts
 from cprsim.failures.frailty import Frailty, Stays
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.readers import READERS
+from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.window import Dates, parse_window, written
 from cprsim.failures.notice import Notices
 from cprsim.failures.presets import PRESETS
@@ -140,7 +141,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
         "log",
     ),
     "exactly": (),
-    "trace": ("reader", "system", "columns", "window", "coalesce"),
+    "trace": ("reader", "system", "columns", "rules", "window", "coalesce"),
     "preset": (),
 }
 _TIMES = [key for key in SOURCES if key != "preset"]  # which stands for keys of the others
@@ -156,7 +157,8 @@ class Failures(Section):
     failures, uniform over the useful time. `preset`: a known law, with its keys; see
     docs/failures.md. `trace`: in place of a law, the file of a log that is replayed. `reader`:
     format of that log; CSV if not given. `system`: which one of a log with several systems.
-    `columns`: what the columns of a CSV log are called. `window`: the part of the log that is
+    `columns`: what the columns of a CSV log are called. `rules`: which of its records are failures.
+    `window`: the part of the log that is
     replayed. `coalesce`: failures of a log so close in time are one. `hits`: who fails together,
     where a law or a number says when. `bursts`: failures of several nodes of a rack at once.
 
@@ -206,6 +208,7 @@ class Failures(Section):
     reader: ReaderName | None = None
     system: int | None = None
     columns: Annotated[Columns, Field(examples=[{"time": "started"}])] | None = None
+    rules: Annotated[Rules, Field(examples=[{"failure_when": "failure=1"}])] | None = None
     window: Window | None = None
     coalesce_s: PositiveSeconds | None = Field(None, alias="coalesce")
     preset: PresetName | None = None
@@ -263,6 +266,10 @@ class Failures(Section):
             raise ValueError(f"'system' goes with reader = {known}; leave it out")
         if not reader.named and self.columns is not None:
             raise ValueError("'columns' goes with reader = 'csv'; leave it out")
+        for name in () if self.rules is None else self.rules.given:
+            if name not in reader.rules:
+                takers = " or ".join(repr(each) for each, it in READERS.items() if name in it.rules)
+                raise ValueError(f"'rules.{name}' goes with reader = {takers}; leave it out")
 
     def _check_nodes_keys(self) -> None:
         if self.per == "node" and self.distribution is None:

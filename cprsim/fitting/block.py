@@ -49,7 +49,8 @@ def log_keys(fitted: "LogFit") -> dict[str, Any]:
     # A log of the job's nodes is replayed as it stands, so not to a job on some of them, nor
     # without some of them.
     reader = fitted.source.reader
-    of_nodes = bool(fitted.source.path) and reader != "intervals" and READERS[reader].counts_nodes
+    is_file = bool(fitted.source.path) and reader != "intervals"
+    of_nodes = is_file and READERS[reader].counts_nodes and bool(fitted.at_once)
     changed = fitted.look == "job" or fitted.source.exclude_worst > 0
     if of_nodes and not (READERS[reader].of_the_job and changed):
         return _replay(fitted)
@@ -107,6 +108,7 @@ def _replay(fitted: "LogFit") -> dict[str, Any]:
         "reader": source.reader,
         "system": source.system,
         "columns": None if source.columns is None else source.columns.mapping(),
+        "rules": None if source.rules is None else source.rules.mapping(),
         "window": window,
         "coalesce": coalesce,
         "exclude_worst": source.exclude_worst or None,

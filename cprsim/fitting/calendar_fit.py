@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from cprsim.failures.logs.log import FailureLog
 from cprsim.survival.calendar_rates import CalendarRates, Cycle, calendar_rates
 
@@ -27,7 +29,7 @@ class CalendarFit:
         """What patterns are beyond chance, a sentence each."""
         hours, days = self.rates.hours, self.rates.weekdays
         said = []
-        if hours.is_sure:
+        if hours.is_sure and np.count_nonzero(hours.counts) > 1:  # else dates have no hours
             said.append(f"Failures follow the clock: {hours_told(hours)} ({self.zone}).")
         if days.is_sure:
             said.append(f"Failures follow the week: {days_told(days)} ({self.zone}).")

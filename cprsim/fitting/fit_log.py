@@ -8,22 +8,26 @@ from typing import get_args
 
 import numpy as np
 
-from cprsim.errors import UsageError
+from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import coincidence, mean_hit, sizes
 from cprsim.failures.logs.intervals import read_intervals
-from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.node_failures import WITHIN_S, node_failures
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
+from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.calendar_fit import calendar_fit
 from cprsim.fitting.frailty_fit import frailty_fit
-from cprsim.fitting.left_out import COALESCED
+from cprsim.fitting.left_out import COALESCED, too_little
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.repair_causes import planned_outages
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.dependence import dependence
-from cprsim.survival.judge import fit_and_judge
+from cprsim.survival.fitted_laws import Fit, check_failures, check_spread
+from cprsim.survival.fitted_laws import fit as fit_law
+from cprsim.survival.judge import Verdict, fit_and_judge
+from cprsim.survival.sample import Sample
 from cprsim.survival.trend import trend
 
 
@@ -39,6 +43,7 @@ def fit(
     population: int | None = None,
     columns: Mapping[str, str] | None = None,
     exclude_worst: int = 0,
+    rules: Mapping[str, object] | None = None,
 ) -> LogFit:
     """Fit failure laws to a log and judge the best.
 
@@ -70,10 +75,14 @@ def fit(
         Nodes of the system, where the log doesn't tell.
     columns
         What the columns of a CSV log are called, e.g. `{"time": "fell", "node": "box"}`; also
-        `end`, `kind` and `rack`. Those that are not named are found by their commonest names.
+        `end`, `kind`, `rack` and `cause`. Those that are not named are found by their commonest
+        names.
     exclude_worst
         How many of the nodes that fail most often are left out, as if they had been replaced by
         others like the rest.
+    rules
+        Which records of the file are failures, e.g. `{"failure_when": "failure=1"}`; see
+        `cprsim.failures.logs.rules.Rules`.
 
     Raises
     ------
@@ -84,7 +93,7 @@ def fit(
     """
     check_look(view, ties)
     source = LogSource.from_options(
-        log, reader, system, window, coalesce, population, columns, exclude_worst
+        log, reader, system, window, coalesce, population, columns, exclude_worst, rules
     )
     return fit_source(source, view, nodes, ties)
 
@@ -110,6 +119,11 @@ def fit_source(
         other = "the view 'uptime'" if view == "uptime" else "coalesce"
         raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
     failures = source.failures()
+    if not failures.of_nodes and (view != "gaps" or source.population or source.exclude_worst):
+        raise UsageError(
+            f"{source.path}: has no column of nodes, which {_of_nodes(source, view)} needs; name "
+            "it with --node-column, or leave that out"
+        )
     together = failures if source.coalesce_s is None else failures.coalesced(source.coalesce_s)
     if view == "uptime":
         fitted, system = _of_uptimes(source, failures), views.nodes_of(failures)
@@ -131,6 +145,13 @@ def fit_source(
     )
 
 
+def _of_nodes(source: LogSource, view: Look) -> str:
+    """What a user asked for that is of nodes."""
+    if view != "gaps":
+        return f"view {view!r}"
+    return "population" if source.population else "exclude_worst"
+
+
 def _of_gaps(
     source: LogSource, log: FailureLog, together: FailureLog, nodes: int | None, ties: views.Ties
 ) -> LogFit:
@@ -142,8 +163,8 @@ def _of_gaps(
     if within_s is not None and left_out:
         left_out = {COALESCED: seen.ties}
     look: Look = "gaps" if nodes is None else "job"
-    at_once = sizes(together)
-    fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once, log.notes)
+    at_once = sizes(together) if log.of_nodes else Counter[int]()
+    fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once, log.notes, log.rows)
     return replace(fitted, kinds=_kinds(log))
 
 
@@ -166,7 +187,7 @@ def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:
         alone = None if bursts is None else ~bursts.members
     seen = views.uptimes(log, None if alone is None else ~alone)
     dropped = {**log.dropped, **log.unused, **seen.left_out}
-    fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log), log.notes)
+    fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log), log.notes, log.rows)
     own = np.ones(len(log), np.bool_) if alone is None else alone
     frailty = None if seen.node_time is None else frailty_fit(log, own, seen.sample, seen.node_time)
     return replace(fitted, coincidence=coincidence(log, alone), frailty=frailty)
@@ -178,7 +199,6 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
         "window": source.window,
         "coalesce": source.coalesce_s,
         "population": source.population,
-        "columns": source.columns,
         "exclude_worst": source.exclude_worst or None,
         "nodes": nodes,
         "view": None if view == "gaps" else view,
@@ -189,11 +209,12 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
                 f"{name} does not go with reader 'intervals', whose durations are fitted as they "
                 "are; leave it out"
             )
-    intervals = read_intervals(source.path)
+    _check_rules(source)
+    intervals = read_intervals(source.path, source.columns, source.rules or Rules())
     seen = views.durations(intervals, ties)
     dropped = {**intervals.dropped, **seen.left_out}
     look: Look = "uptime" if intervals.of_nodes else view
-    fitted = _judged(source, look, seen, None, dropped, Counter(), intervals.notes)
+    fitted = _judged(source, look, seen, None, dropped, Counter(), intervals.notes, intervals.rows)
     return replace(fitted, rows=intervals.rows)
 
 
@@ -205,10 +226,11 @@ def _judged(
     dropped: Mapping[str, int],
     at_once: Mapping[int, int],
     told: tuple[str, ...] = (),
+    rows: Rows | None = None,
 ) -> LogFit:
     time = view.node_time
     mean_s = None if time is None else (time.low_s, time.high_s)
-    fits, verdicts = fit_and_judge(view.sample, mean_s)
+    fits, verdicts = _laws(source, view.sample, mean_s, rows, dropped)
     return LogFit(
         source=source,
         look=look,
@@ -221,3 +243,41 @@ def _judged(
         at_once=at_once,
         told=told,
     )
+
+
+def _laws(
+    source: LogSource,
+    sample: Sample,
+    mean_s: tuple[float, float] | None,
+    rows: Rows | None,
+    dropped: Mapping[str, int],
+) -> tuple[list[Fit], dict[str, Verdict]]:
+    """Return the laws, the best first, and verdicts on them.
+
+    Of durations that are all alike the exponential law, which is not adequate.
+
+    Raises
+    ------
+    LogError
+        If durations are too few; with what was left out, since that may be why.
+    """
+    try:
+        check_failures(sample)
+    except LogError as error:
+        raise LogError(too_little(source.path, rows, dropped, str(error))) from None
+    try:
+        check_spread(sample)
+    except LogError as error:
+        return [fit_law(sample, "exponential")], {"exponential": Verdict(False, str(error))}
+    return fit_and_judge(sample, mean_s)
+
+
+def _check_rules(source: LogSource) -> None:
+    """Raise `UsageError` for columns and rules that durations don't have."""
+    columns = () if source.columns is None else source.columns.mapping().keys() - {"time"}
+    rules = () if source.rules is None else {*source.rules.given} - {"failure_when", "time_unit"}
+    for name in [*(["columns"] if columns else []), *sorted(rules)]:
+        raise UsageError(
+            f"{name} does not go with reader 'intervals', whose durations are fitted as they "
+            "are; leave it out"
+        )

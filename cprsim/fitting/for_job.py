@@ -25,7 +25,10 @@ def _nodes_to_fit(source: LogSource, view: Look, scenario: Scenario) -> int | No
         return nodes
     if view != "gaps" or not source.path or source.reader == "intervals":
         return None
-    system = nodes_of(source.failures())
+    failures = source.failures()
+    if not failures.of_nodes:
+        return None
+    system = nodes_of(failures)
     if nodes > _SAME_SIZE * system:
         raise UsageError(
             f"the job has {nodes:,} nodes, and {system:,} fail in the log: gaps of the one tell "
@@ -87,6 +90,7 @@ def fit_named(scenario: Scenario, **taken: Any) -> LogFit:
         "reader": failures.reader,
         "system": failures.system,
         "columns": None if failures.columns is None else failures.columns.mapping(),
+        "rules": None if failures.rules is None else failures.rules.mapping(),
         "window": None if window is None else written(window),
         "coalesce": None if close_s is None else units.format_exact(close_s, units.SECONDS),
         "exclude_worst": failures.exclude_worst,

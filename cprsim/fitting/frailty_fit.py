@@ -151,10 +151,11 @@ def frailty_fit(
         return None
     found = fit_frailty(seen)
     down, span_s = repair_times(log), log.until_s - log.start_s
+    spans_s = span_s if log.came_s is None or log.left_s is None else log.left_s - log.came_s
     outages = None if down is None else KaplanMeier.from_sample(down.sample)
 
     def simulated(law: Distribution, variance: float) -> tuple[NDArray[np.int64], list[Sample]]:
-        return NodeModel(law, variance, seen.nodes, span_s, outages).logs(_LOGS, _SEED)
+        return NodeModel(law, variance, seen.nodes, spans_s, outages).logs(_LOGS, _SEED)
 
     failures, samples = simulated(found.law, found.variance * found.is_sure)
     counts = np.bincount(seen.node[seen.observed], minlength=seen.nodes) + seen.failed

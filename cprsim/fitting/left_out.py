@@ -38,3 +38,12 @@ def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
 
 def _with_option(why: str) -> str:
     return f"{why} ({_OPTIONS[why]})" if why in _OPTIONS else why
+
+
+def too_little(path: str, rows: Rows | None, left_out: Mapping[str, int], why: str) -> str:
+    """Return the fault of a log with too little left: first what was read, kept and left out."""
+    if not path or rows is None:
+        return why
+    every = ", ".join(f"{count:,} {_with_option(each)}" for each, count in left_out.items())
+    gone = f"; left out {every}" if left_out else ""
+    return f"{path}: of {rows.read:,} {rows.what} kept {rows.kept:,}{gone}: {why}"

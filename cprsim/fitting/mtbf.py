@@ -77,6 +77,7 @@ def mtbf_by_nodes(
     nodes: Sequence[int] | None = None,
     columns: Mapping[str, str] | None = None,
     exclude_worst: int = 0,
+    rules: Mapping[str, object] | None = None,
 ) -> MtbfByNodes:
     """Measure the MTBF of jobs on 1, 2, 4, ... nodes and on all, or on each number in `nodes`.
 
@@ -90,11 +91,16 @@ def mtbf_by_nodes(
         If the arguments make no sense.
     """
     source = LogSource.from_options(
-        log, reader, system, window, coalesce, population, columns, exclude_worst
+        log, reader, system, window, coalesce, population, columns, exclude_worst, rules
     )
     if source.reader == "intervals":
         raise UsageError("reader 'intervals' has durations, not failures of nodes")
     failures = source.failures()
+    if not failures.of_nodes:
+        raise UsageError(
+            f"{source.path}: has no column of nodes, of which jobs take some; name it with "
+            "--node-column"
+        )
     if source.coalesce_s is not None:
         failures = failures.coalesced(source.coalesce_s)
     rows = pd.DataFrame(scaling.mtbf_by_nodes(failures, nodes))

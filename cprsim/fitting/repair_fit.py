@@ -33,6 +33,7 @@ class RepairFit:
     fits: list[Fit]
     verdicts: Mapping[str, Verdict]
     by_cause: RepairsByCause | None = None
+    of_nodes: bool = True
 
     @property
     def median_s(self) -> float:
@@ -55,7 +56,8 @@ class RepairFit:
         sample = self.found.sample
         open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
         typical = typically(self.median_s, self.mean_s)
-        said = [f"Repairs: {sample.n:,} outages of nodes{open_ones}; {typical}."]
+        of = " of nodes" if self.of_nodes else ""
+        said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {typical}."]
         if self.fits:
             reason = self.verdicts[self.fits[0].law.distribution].reason
             said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
@@ -117,9 +119,9 @@ def repair_fit(log: FailureLog) -> RepairFit | None:
         return None
     by_cause = repairs_by_cause(found)
     try:
-        return RepairFit(found, *fit_and_judge(found.sample), by_cause)
+        return RepairFit(found, *fit_and_judge(found.sample), by_cause, log.of_nodes)
     except LogError:  # too few, or all alike
-        return RepairFit(found, [], {}, by_cause)
+        return RepairFit(found, [], {}, by_cause, log.of_nodes)
 
 
 def _in_one_piece(value: object) -> str:

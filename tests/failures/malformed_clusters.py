@@ -123,8 +123,9 @@ CLUSTER_CASES = [
     ),
     _slurm(
         "too-many-cells",
-        _SLURM + _DOWN.replace("Not", "disk|Not"),
-        "2: the row has 8 cells, the header has 7",
+        (_SLURM + _DOWN.replace("Not", "disk|Not")).replace("Reason", "Cause"),
+        "1: has no column Reason; the header is "
+        "'Cluster,NodeName,TimeStart,TimeEnd,State,Cause,User'",
     ),
     _slurm(
         "columns-of-spaces",

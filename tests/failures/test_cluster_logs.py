@@ -15,6 +15,7 @@ import cprsim
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.logs import slurm, xid
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.planned import EVIDENCE, EVIDENCE_WORDS, PLANNED
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
@@ -363,7 +364,7 @@ def test_slurm_reasons_tell_planned_outages(reason: str, planned: str | None) ->
     log = written(rows, "slurm")
 
     assert log.dropped == ({f"rows of planned outages ({planned})": 1} if planned else {})
-    assert planned is None or planned in slurm.PLANNED
+    assert planned is None or planned in PLANNED
     assert len(log) == 2 - bool(planned)
 
 
@@ -426,5 +427,5 @@ def test_every_page_has_the_lists_that_readers_go_by() -> None:
     page = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
 
     assert ", ".join(str(code) for code in xid.FAILURES) in page
-    for words in (slurm.FAILED, slurm.PLANNED, slurm.UNPLANNED):
+    for words in (slurm.FAILED, slurm.FAULTS, PLANNED, EVIDENCE, EVIDENCE_WORDS):
         assert ", ".join(f"`{word}`" for word in words) in " ".join(page.split())

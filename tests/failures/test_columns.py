@@ -225,7 +225,7 @@ def test_kinds_and_severities_of_others_are_left_out():
 @pytest.mark.parametrize(
     ("columns", "error"),
     [
-        ({"when": "t"}, "columns names 'when'; known: time, node, end, kind, rack"),
+        ({"when": "t"}, "columns names 'when'; known: time, node, end, kind, rack, cause"),
         ({"time": ""}, "columns: time is ''; it is a column's name"),
         ({"node": 3}, "columns: node is '3'; it is a column's name"),
     ],

@@ -227,5 +227,6 @@ def test_a_table_that_was_made_for_no_tool():
 
     assert log.notes == (
         "Columns: time 'failure_time' (ISO 8601, taken for UTC), node 'node_id', rack 'rack_id'.",
+        "Columns not used: 'model', 'failure', 'app', 'disk_id', 'machine_room_id', 'r_9'.",
     )
     assert len(log) > 10_000

@@ -1,7 +1,9 @@
 """Times as people write them: seconds, epoch seconds and their parts, ISO 8601."""
 
 import math
+import re
 from array import array
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import TableRow, number
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch
+from cprsim.failures.logs.rules import UNITS_S
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -35,6 +38,19 @@ _EPOCHS = (
     _Unit(1e11, 1e3, "epoch milliseconds"),
     _Unit(1e8, 1.0, "epoch seconds"),
 )
+_FIRST_DATE_S, _LAST_DATE_S = 6.3e8, 4.1e9  # 1990 and 2100, in seconds since 1970
+_LATEST_START_S = 1e9  # 2001
+_ZONE = re.compile(r"\s*(UTC|GMT|Z)$")
+_YEAR_FIRST = re.compile(r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}\b")
+_DASHED = re.compile(r"[0-9]{1,2}-[A-Za-z]{3}-[0-9]{4}")
+_WEEKDAY = re.compile(r"^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+", re.IGNORECASE)
+_DAYS = ("%d %b %Y %H:%M", "%b %d %Y %H:%M", "%d %B %Y %H:%M", "%B %d %Y %H:%M")
+#: With a month that has a name, or points; no two people read 03/04/2025 alike.
+_FORMS = (
+    *(f"{day}{rest}" for day in _DAYS for rest in ("", ":%S", ":%S%z", ":%S %z", ":%S.%f")),
+    *("%b %d %H:%M:%S %Y", "%d %b %Y", "%b %d %Y"),
+    *("%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y"),
+)
 _LONGEST_S = 1e9  # that a log which counts from its start lasts: 32 years
 
 
@@ -48,10 +64,12 @@ class LogClock:
     ----------
     plain
         Whether all are seconds, whatever their size, and none is a date.
+    unit_s
+        Seconds in a unit of the times, which are numbers then; None where nobody said it.
     """
 
-    def __init__(self, plain: bool) -> None:
-        self.plain = plain
+    def __init__(self, plain: bool, unit_s: float | None = None) -> None:
+        self.plain, self.unit_s = plain, unit_s
         self._notation: str | None = None
 
     def read(self, row: TableRow, column: str) -> float:
@@ -60,14 +78,15 @@ class LogClock:
         if self.plain or number(text) is not None:
             value, notation = row.seconds(column), _NUMBER
         else:
-            try:
-                date = datetime.fromisoformat(text)
-            except ValueError:
+            date = parsed_date(text)
+            if date is None:
                 raise row.bad(
                     column,
                     ", not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 "
                     "such as 2026-05-03T14:00:00Z",
-                ) from None
+                )
+            if self.unit_s is not None:
+                raise row.bad(column, ", a date; time_unit goes with times that are numbers")
             notation = _LOCAL if date.tzinfo is None else _ZONED
             zoned = date.replace(tzinfo=UTC) if date.tzinfo is None else date
             value = float((zoned - _EPOCH) // _MICROSECOND)
@@ -93,6 +112,8 @@ class LogClock:
         numbers of different units stand side by side.
         """
         when, until = np.asarray(times), np.asarray(ends)
+        if self.unit_s is not None:
+            return self._in_unit(when, until, self.unit_s)
         unit = _SECONDS if self.plain else self._unit(float(when.min()), float(when.max()))
         if unit is _SECONDS:
             return when, until, unit.name, None
@@ -108,16 +129,50 @@ class LogClock:
         told = unit.name if zoned else f"{unit.name}, taken for UTC"
         return when, until, told, Epoch(first / unit.a_second, zoned)
 
+    def _in_unit(
+        self, when: NDArray[np.float64], until: NDArray[np.float64], unit_s: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], str, Epoch | None]:
+        """As `placed`, in a unit that somebody said: since 1970, or a start of the log's own."""
+        first = float(when.min())
+        zero, epoch = (
+            (first, Epoch(first * unit_s, zoned=True)) if _is_date(first * unit_s) else (0.0, None)
+        )
+        told = next(name for name, seconds in UNITS_S.items() if seconds == unit_s)
+        return (when - zero) * unit_s, (until - zero) * unit_s, f"{told}, as you say", epoch
+
     def _unit(self, first: float, last: float) -> _Unit:
         if self._notation != _NUMBER:
             return _ISO
         early, late = _epoch(first), _epoch(last)
         if early is late or (early is None and last <= _LONGEST_S):
             return early or _SECONDS
+        # In which nobody logged failures as dates: more likely they count from a start.
+        is_start = early is None and late is not None and last / late.a_second < _LATEST_START_S
+        way_out = "give their unit with --time-unit" if is_start else "write all alike"
         raise LogError(
             f"mixes units: its times go from {first:.10g} to {last:.10g}, "
-            f"{(early or _SECONDS).name} to {(late or _SECONDS).name}; write all alike"
+            f"{(early or _SECONDS).name} to {(late or _SECONDS).name}; {way_out}"
         )
+
+
+def _is_date(unix_s: float) -> bool:
+    return _FIRST_DATE_S < unix_s < _LAST_DATE_S
+
+
+def parsed_date(text: str) -> datetime | None:
+    """Return the date of a text that leaves no doubt which day it is; None of any other."""
+    plain = _ZONE.sub("+00:00", text.strip())
+    with suppress(ValueError):
+        return datetime.fromisoformat(
+            plain.replace("/", "-") if _YEAR_FIRST.match(plain) else plain
+        )
+    named = (
+        _WEEKDAY.sub("", plain).replace(",", " ").replace("-", " ", 2 * bool(_DASHED.match(plain)))
+    )
+    for form in _FORMS:
+        with suppress(ValueError):
+            return datetime.strptime(" ".join(named.split()), form)
+    return None
 
 
 def _epoch(value: float) -> _Unit | None:

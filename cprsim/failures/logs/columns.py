@@ -15,10 +15,12 @@ SYNONYMS: Final = {
     "time": (
         *("time_s", "time", "timestamp", "@timestamp", "datetime", "date_time", "start"),
         *("started", "started_at", "start_time", "failed_at", "failure_time", "event_time", "date"),
+        *("ts", "occurred_at", "restarted_at", "restart_time"),
     ),
     "node": (
         *("node", "host", "hostname", "instance", "server", "machine", "node_name", "host_name"),
-        *("instance_id", "node_id", "nodename"),
+        *("instance_id", "node_id", "nodename", "gpu", "gpu_id", "device", "disk", "disk_id"),
+        *("serial_number", "serial", "vm", "worker"),
     ),
     "end": (
         *("end_s", "end", "ended", "ended_at", "end_time", "stop", "repaired", "repaired_at"),
@@ -27,7 +29,16 @@ SYNONYMS: Final = {
     "kind": ("kind", "type"),
     "rack": ("rack", "rack_id"),
     "severity": ("severity",),
+    "cause": (
+        *("cause", "reason", "root_cause", "failure_cause", "failure_reason", "failure_type"),
+        *("fault_type", "error_type", "category", "description", "message", "comment"),
+        *("why", "exit_reason", "error_message"),
+    ),
 }
+#: Columns of free text, which may hold what parts cells.
+FREE_TEXT: Final = frozenset(
+    (*SYNONYMS["cause"], "error", "text", "note", "notes", "comments", "details", "summary", "msg")
+)
 _WHAT = {"time": "times", "node": "nodes"}
 _Column = Annotated[str | None, Field(min_length=1, examples=["hostname"])]
 
@@ -37,7 +48,7 @@ class Columns(Section):
 
     `time`: the column that says when a node failed. `node`: that says which node. `end`: that says
     when the outage was over. `kind`: that tells parameter servers from trainers. `rack`: that says
-    where the node stands.
+    where the node stands. `cause`: that says why it failed.
     """
 
     time: _Column = None
@@ -45,6 +56,7 @@ class Columns(Section):
     end: _Column = None
     kind: _Column = None
     rack: _Column = None
+    cause: _Column = None
 
     @classmethod
     def of(cls, names: Mapping[str, object]) -> Self:
@@ -61,26 +73,27 @@ class Columns(Section):
         """The name in the header of each column that is given or, by `SYNONYMS`, known."""
         found = self.mapping()
         free = [name for name in reversed(header) if name not in found.values()]
-        plain = {_plain(name): name for name in free}
+        by_plain = {plain(name): name for name in free}
         for column, names in SYNONYMS.items():
-            known = next((plain[name] for name in names if name in plain), None)
+            known = next((by_plain[name] for name in names if name in by_plain), None)
             if column not in found and known is not None:
                 found[column] = known
         return found
 
-    def both(self, header: Sequence[str]) -> dict[str, str]:
-        """As `found`; raise `LookupError`, which says the way out, if times or nodes aren't."""
+    def needed(self, header: Sequence[str], *columns: str) -> dict[str, str]:
+        """As `found`; raise `LookupError`, which says the way out, if one of `columns` isn't."""
         found = self.found(header)
-        for column, what in _WHAT.items():
+        for column in columns:
             if column not in found:
                 examples = " or ".join(SYNONYMS[column][:3:2])
                 raise LookupError(
-                    f"has no column of {what}, such as {examples}; the header is "
+                    f"has no column of {_WHAT[column]}, such as {examples}; the header is "
                     f"{shown(','.join(header))}; name it with --{column}-column "
                     "(in a scenario: failures.columns)"
                 )
         return found
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a name of a column as it is compared with others."""
     return name.strip().lower().replace(" ", "_").replace("-", "_")

@@ -123,12 +123,17 @@ def without_worst(log: FailureLog, count: int) -> FailureLog:
     # Nodes are numbered by kind: those of one close the gaps that it has.
     before = np.searchsorted(worst, machines) - np.searchsorted(worst, machines - log.nodes)
     population = None if log.population is None else log.population - count
+    came_s, left_s = (
+        None if each is None else np.delete(each, worst) for each in (log.came_s, log.left_s)
+    )
     gone = {OF_WORST: len(log) - len(rows)}
     return replace(
         rest,
         nodes=rest.nodes - before[rows],
         population=population,
         unused={**log.unused, **gone},
+        came_s=came_s,
+        left_s=left_s,
     )
 
 

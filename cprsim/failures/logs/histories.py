@@ -26,10 +26,13 @@ def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     down_s = log.times_s[rows]
     opens, closes = np.diff(node, prepend=-1) > 0, np.diff(node, append=nodes) > 0
 
-    first_s, failed = np.full(nodes, log.until_s - log.start_s), np.zeros(nodes, np.bool_)
-    first_s[node[opens]] = np.maximum(down_s[opens] - log.start_s, 0.0)
+    numbers = np.unique(log.machines)
+    numbers = np.append(numbers, np.setdiff1d(np.arange(nodes), numbers)[: nodes - len(numbers)])
+    came_s, left_s = log.came(numbers), log.left(numbers)
+    first_s, failed = left_s - came_s, np.zeros(nodes, np.bool_)
+    first_s[node[opens]] = np.maximum(down_s[opens] - came_s[node[opens]], 0.0)
     failed[node[opens]] = own[rows[opens]]
-    until_s = np.where(closes, log.until_s, np.roll(down_s, -1))
+    until_s = np.where(closes, left_s[node], np.roll(down_s, -1))
     observed = ~closes & own[np.roll(rows, -1)]
     lasted_s = until_s - up_s
     lived = lasted_s > 0

@@ -1,6 +1,5 @@
 """Durations that somebody else has measured, one a line; some may be right-censored."""
 
-import math
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -10,17 +9,19 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import LogPath, check_length, lines, number, shown
-from cprsim.basics.units import parse_duration
+from cprsim.basics.tabular import LogPath, check_length, lines, shown
 from cprsim.errors import LogError, UnitError
+from cprsim.failures.logs.columns import Columns
+from cprsim.failures.logs.durations import CLOCK, seconds_of
 from cprsim.failures.logs.lives import lives_of
 from cprsim.failures.logs.log import Rows
+from cprsim.failures.logs.rules import Rules
 
 _FLAGS = {
     **dict.fromkeys(("1", "true", "yes", "censored"), True),
     **dict.fromkeys(("0", "false", "no", "failed"), False),
 }
-_LONGEST = 80  # characters that an error shows whole
+_NO_RULES = Rules()
 _HEADERS = (["duration_s"], ["duration_s", "censored"])
 
 
@@ -52,10 +53,13 @@ class Intervals:
     notes: tuple[str, ...] = ()
 
 
-def read_intervals(path: LogPath) -> Intervals:
+def read_intervals(
+    path: LogPath, columns: Columns | None = None, rules: Rules = _NO_RULES
+) -> Intervals:
     """Durations of a file with one a line, such as `24.2 h` or `87120,1`.
 
-    A duration is in seconds, or has a unit. After it, behind a comma or white space, may stand
+    A duration is in seconds or the unit that `rules` gives, or has a unit, or is as Slurm's
+    `1-15:25:01` and pandas' `1 days 15:25:01`. After it, behind a comma or white space, may stand
     whether it is right-censored: 1, true, yes or censored; or 0, false, no or failed, which is
     what it is without. The first line may be a header, `duration_s` or `duration_s,censored`.
     Blank lines and those that begin with `#` are skipped. A line with a flag but no duration is
@@ -66,17 +70,27 @@ def read_intervals(path: LogPath) -> Intervals:
     ----------
     path
         The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
+    columns
+        `time`: which column of a table holds durations.
+    rules
+        `failure_when`: which cells say that a life ended. `time_unit`.
 
     Raises
     ------
     LogError
-        If the file can't be read, a duration is negative, infinite or none, or there is none.
+        If the file can't be read, lacks a column that is named, a duration is negative, infinite or
+        none, or there is none.
     """
     durations, observed, missing, read = array("d"), bytearray(), 0, 0
     check_length(path)
     with closing(lines(path)) as text:
         start = list(islice(text, 1))
-        lives = lives_of("".join(start))
+        named = None if columns is None else columns.time
+        lives = lives_of("".join(start), named, rules.failing)
+        if lives is None and (columns is not None or rules.failing is not None):
+            raise LogError(f"{path}: {_lacks(columns, rules)}; the header is {_header(start)}")
+        named_s = None if lives is None else lives.unit_s
+        unit_s = rules.unit_s or named_s or 1.0
         whole = chain(start, text)
         for line, duration, flag in _plain(whole) if lives is None else lives.rows(path, whole):
             read += 1
@@ -84,7 +98,7 @@ def read_intervals(path: LogPath) -> Intervals:
                 missing += 1
                 continue
             try:
-                durations.append(_seconds(duration))
+                durations.append(seconds_of(duration, unit_s))
                 observed.append(not _censored(flag))
             except UnitError as error:
                 raise LogError(f"{path}:{line}: {error}") from None
@@ -114,6 +128,8 @@ def _plain(text: Iterator[str]) -> Iterator[tuple[int, str, str]]:
 
 def _split(content: str) -> tuple[str, str]:
     """The duration of a line and its flag, which is "0" where there is none."""
+    if CLOCK.fullmatch(content):
+        return content, "0"
     if "," in content:
         duration, _, flag = content.partition(",")
         return duration.strip(), flag.strip() or "0"
@@ -124,15 +140,14 @@ def _split(content: str) -> tuple[str, str]:
     return content, "0"
 
 
-def _seconds(text: str) -> float:
-    value = number(text)
-    if value is None and len(text) > _LONGEST:
-        raise UnitError(f"duration is {shown(text)}, not a duration")
-    if value is None:
-        value = parse_duration(text)
-    if not 0 <= value < math.inf:
-        raise UnitError(f"duration is {shown(text)}; durations are finite and 0 s or longer")
-    return value
+def _lacks(columns: Columns | None, rules: Rules) -> str:
+    named = [] if columns is None or columns.time is None else [columns.time]
+    named += [] if rules.failing is None else [rules.failing.column]
+    return f"has no columns {' and '.join(map(repr, named))} of durations and how they ended"
+
+
+def _header(start: list[str]) -> str:
+    return shown("".join(start).strip())
 
 
 def _censored(text: str) -> bool:

@@ -2,84 +2,181 @@
 
 import csv
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
-from cprsim.basics.tabular import LogPath, csv_cells, delimiter_of, shown
+from cprsim.basics.tabular import Cells, LogPath, csv_cells, delimiter_of, shown
 from cprsim.errors import LogError
+from cprsim.failures.logs.columns import SYNONYMS, plain
+from cprsim.failures.logs.flags import NO, YES
+from cprsim.failures.logs.rules import UNITS_S, Cell
 
-#: By what names durations go, the likeliest first. `time_s` isn't one: with it a table is of
-#: failures, in cprsim's own format.
-DURATIONS: Final = ("duration_s", "duration", "lifetime_s", "lifetime", "life", "time")
+#: By what names durations go, the likeliest first; a unit may stand behind: duration_h. `time_s`
+#: isn't one: with it a table is of failures, in cprsim's own format.
+DURATIONS: Final = (
+    *("duration", "lifetime", "life", "survival_time", "survtime", "time_to_event", "tte"),
+    *("futime", "t", "time", "uptime", "lasted"),
+)
 #: By what names the flag goes, and whether it says of a life that it was cut short.
 FLAGS: Final = {
-    "dead": False,
-    "died": False,
-    "event_observed": False,
-    "observed": False,
-    "censored": True,
+    **dict.fromkeys(("dead", "died", "death", "event_observed", "observed", "uncensored"), False),
+    **dict.fromkeys(("censored", "censor", "cens", "right_censored", "is_censored"), True),
+    **dict.fromkeys(("event", "e", "status", "failed", "failure", "fail", "fustat"), False),
 }
-_SAID: Final = {
-    **dict.fromkeys(("1", "true", "yes"), True),
-    **dict.fromkeys(("0", "false", "no"), False),
+#: Those that tables of failures have too: there a node comes again.
+_OF_FAILURES: Final = ("event", "e", "status", "failed", "failure", "fail", "fustat")
+_UNITS: Final = {
+    **UNITS_S,
+    "sec": 1.0,
+    "seconds": 1.0,
+    "minutes": 60.0,
+    "hours": 3600.0,
+    "days": 86_400.0,
+    "weeks": 604_800.0,
 }
+#: Units that are the name of a column of durations by themselves.
+_NAMED: Final = ("seconds", "minutes", "hours", "days", "weeks")
+#: What survival packages in R write: 1 is censored, 2 is dead.
+_CODES: Final = frozenset(("1", "2"))
+#: Names of the age from which a life was watched, which nothing takes into account.
+_ENTERED: Final = frozenset(("entry", "entry_s", "entry_time", "entered", "truncation"))
+_TOLD: Final = ("1", "true", "yes", "0", "false", "no")
+_PEEKED: Final = 1000
 
 
 class LifeTable(NamedTuple):
-    """Where in a table the lives stand; `names` are all its columns, as its header has them."""
+    """Where in a table the lives stand; `names` are all its columns, as its header has them.
+
+    `unit_s`: seconds in a unit of its durations. `dies`: which cell says that a life ended; None
+    where the flag does.
+    """
 
     names: list[str]
     delimiter: str
     duration: int
-    flag: int
+    flag: int | None
+    unit_s: float | None = None
+    dies: Cell | None = None
 
     @property
     def told(self) -> str:
         """What the table was taken for, a sentence."""
-        duration, flag = self.names[self.duration], self.names[self.flag]
-        return (
-            f"A table of lives, not of failures by time: {duration!r} (seconds) is how long each "
-            f"node or part lived, {flag!r} whether it {'was cut short' if self._cut else 'died'}."
+        duration = self.names[self.duration]
+        unit = "seconds" if self.unit_s is None else f"units of {self.unit_s:g} s"
+        said = (
+            f"A table of lives, not of failures by time: {duration!r} ({unit}) is how long each "
+            "node or part lived"
         )
+        entered = [name for name in self.names if plain(name) in _ENTERED]
+        late = "".join(
+            f" {name!r} isn't read: lives count from 0, which is too long for parts that were "
+            "watched from a later age."
+            for name in entered
+        )
+        if self.flag is None:
+            return f"{said}; all of them ended.{late}"
+        flag = self.names[self.flag]
+        return f"{said}, {flag!r} whether it {'was cut short' if self._cut else 'died'}.{late}"
 
     @property
     def _cut(self) -> bool:
-        return FLAGS[self.names[self.flag].lower()]
+        return self.dies is None and FLAGS.get(plain(self.names[self.flag or 0]), False)
 
     def rows(self, path: LogPath, text: Iterator[str]) -> Iterator[tuple[int, str, str]]:
         """Line, duration and flag, `"censored"` or `"failed"`, of each row."""
         rows = csv_cells(path, text, self.delimiter)
         next(rows)
-        for line, cells in rows:
-            if len(cells) <= max(self.duration, self.flag):
+        start = list(islice(rows, _PEEKED))
+        said = self._said(start)
+        for line, cells in chain(start, rows):
+            if len(cells) <= max(self.duration, self.flag or 0):
                 raise LogError(
                     f"{path}:{line}: the row has {len(cells)} cells, the header has "
                     f"{len(self.names)}"
                 )
+            if self.flag is None:
+                yield line, cells[self.duration].strip(), "failed"
+                continue
             flag = cells[self.flag].strip()
-            said = _SAID.get(flag.lower())
-            if said is None:
+            died = self.dies.holds(flag) if self.dies is not None else said.get(flag.lower())
+            if died is None:
                 raise LogError(
                     f"{path}:{line}: {self.names[self.flag]} is {shown(flag)}; known flags: "
-                    f"{', '.join(_SAID)}"
+                    f"{', '.join(_TOLD if len(said) > len(_CODES) else said)}"
                 )
-            yield line, cells[self.duration].strip(), "censored" if said is self._cut else "failed"
+            yield line, cells[self.duration].strip(), "failed" if died else "censored"
+
+    def _said(self, start: list[Cells]) -> dict[str, bool]:
+        """Whether a life ended, by the flag in small letters."""
+        place = self.flag or 0
+        codes = {cells[place].strip() for _, cells in start if len(cells) > place}
+        if codes == _CODES and not self._cut:
+            return {"1": False, "2": True}
+        return {each: (each in YES) != self._cut for each in (YES | NO) - {""}}
+
+    def is_of_lives(self, start: list[Cells]) -> bool:
+        """Return whether rows of a table with such a header can be of lives.
+
+        Where the header would do for failures too, each node has but one row.
+        """
+        if self.flag is None or plain(self.names[self.flag]) not in _OF_FAILURES:
+            return True
+        places = [place for place, name in enumerate(self.names) if plain(name) in SYNONYMS["node"]]
+        nodes = [cells[places[0]] for _, cells in start] if places else []
+        return len({*nodes}) == len(nodes)
 
 
-def lives_of(header: str) -> LifeTable | None:
+def lives_of(
+    header: str, duration: str | None = None, dies: Cell | None = None
+) -> LifeTable | None:
     """The lives of a table with this first line; None where it names none.
 
     A table of lives has a column of durations and a flag of `FLAGS`; a table of failures has times
     and no such flag.
+
+    Parameters
+    ----------
+    header
+        The line.
+    duration
+        What the column of durations is called, where somebody says it.
+    dies
+        Which cell says that a life ended, likewise.
     """
     mark = delimiter_of(header)
     try:
         names = [name.strip() for name in next(csv.reader([header], delimiter=mark), [])]
     except csv.Error:  # a line of a megabyte that is no header
         return None
-    plain = [name.lower() for name in names]
-    duration = next((plain.index(name) for name in DURATIONS if name in plain), None)
-    flag = next((plain.index(name) for name in FLAGS if name in plain), None)
-    plain_pair = plain == ["duration_s", "censored"]  # as lines of their own, with units
-    if duration is None or flag is None or plain_pair or "time_s" in plain:
+    plain_names = [plain(name) for name in names]
+    found = _duration_of(plain_names, duration)
+    flag = next((plain_names.index(name) for name in FLAGS if name in plain_names), None)
+    if dies is not None:
+        flag = _place(plain_names, dies.column)
+        if flag is None:
+            return None
+    plain_pair = plain_names == ["duration_s", "censored"]  # as lines of their own, with units
+    said = duration is not None or dies is not None
+    if found is None or plain_pair or "time_s" in plain_names or (flag is None and not said):
         return None
-    return LifeTable(names, mark, duration, flag)
+    place, unit_s = found
+    return LifeTable(names, mark, place, flag, unit_s, dies)
+
+
+def _place(names: list[str], name: str) -> int | None:
+    return names.index(plain(name)) if plain(name) in names else None
+
+
+def _duration_of(names: list[str], said: str | None) -> tuple[int, float | None] | None:
+    """Where durations stand, and the unit that their name has; None where no column is of them."""
+    if said is not None:
+        place = _place(names, said)
+        return None if place is None else (place, _UNITS.get(plain(said).rpartition("_")[2]))
+    for name in DURATIONS:
+        for place, column in enumerate(names):
+            word, _, unit = column.rpartition("_")
+            if column == name:
+                return place, None
+            if word == name and unit in _UNITS and column != "time_s":
+                return place, None if _UNITS[unit] == 1 else _UNITS[unit]
+    return next(((names.index(unit), _UNITS[unit]) for unit in _NAMED if unit in names), None)

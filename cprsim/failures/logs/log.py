@@ -93,6 +93,11 @@ class FailureLog:
         Of how many rows of the file it is made; None for a log that never was one.
     columns
         What the columns of its table are called, by what they hold; empty for other formats.
+    of_nodes
+        Whether it tells which node failed. Else it is of one job, and all of `nodes` are 0.
+    came_s, left_s
+        When each machine came and when it left, on the clock of `times_s`, by its number in
+        `machines`, shape (machines,); None where all were there from the start to the end.
 
     Notes
     -----
@@ -117,6 +122,9 @@ class FailureLog:
     rows: Rows | None = None
     unused: Mapping[str, int] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    of_nodes: bool = True
+    came_s: NDArray[np.float64] | None = None
+    left_s: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         arrays = {
@@ -169,6 +177,25 @@ class FailureLog:
         trainer = np.array([kind == "trainer" for kind in self.kinds])
         servers = int(np.max(self.nodes[~trainer], initial=-1)) + 1
         return np.where(trainer, self.nodes + servers, self.nodes)
+
+    def came(self, machines: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return when each of these machines came, on the clock of `times_s`."""
+        if self.came_s is None:
+            return np.full(len(machines), self.start_s)
+        return self.came_s[machines]
+
+    def left(self, machines: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return when each of these machines left, or the watch of it ended."""
+        if self.left_s is None:
+            return np.full(len(machines), self.until_s)
+        return self.left_s[machines]
+
+    def node_s(self, nodes: int) -> float:
+        """Return the time watched of all its nodes together, seconds, if there are so many."""
+        if self.came_s is None or self.left_s is None:
+            return nodes * self.watched_s
+        others = max(nodes - len(self.came_s), 0)
+        return float(np.sum(self.left_s - self.came_s)) + others * self.watched_s
 
     def window(self, first_share: float, last_share: float) -> "FailureLog":
         """Part of the log, on a clock that starts at 0 where the window does.
@@ -263,6 +290,8 @@ class FailureLog:
             span_s=end - start,
             repaired_s=None if part.repaired_s is None else part.repaired_s - start,
             until_s=until - start,
+            came_s=None if self.came_s is None else np.clip(self.came_s, start, until) - start,
+            left_s=None if self.left_s is None else np.clip(self.left_s, start, until) - start,
             planned=None if planned is None else planned._cut(start, end, until, whole),
             epoch=None if epoch is None else epoch._replace(unix_s=epoch.unix_s + start),
             unused={**self.unused, OUTSIDE: outside} if outside else self.unused,

@@ -15,6 +15,7 @@ from cprsim.failures.logs.log import FailureLog
 WITHIN_S: Final = 600.0
 _DAY_S = 86_400.0
 _NEGLIGIBLE = 1e-12
+_MANY = 100.0
 
 
 class JointFailures(NamedTuple):
@@ -34,8 +35,8 @@ class NodeFailures:
         Failures of each node.
     is_counted
         Whether the log tells the nodes.
-    per_1000_node_days
-        Failures in 1,000 days of a node, over the time that the log was watched.
+    node_days
+        Days that nodes were watched, each from when it came to when it left.
     bursts, by_chance
         How often two nodes or more failed within `within_s`, each so long after the one before at
         most; and how often they would if the same nodes failed as often, at random instants.
@@ -45,7 +46,7 @@ class NodeFailures:
 
     spread: Concentration
     is_counted: bool
-    per_1000_node_days: float
+    node_days: float
     bursts: JointFailures
     by_chance: JointFailures
     within_s: float
@@ -54,6 +55,11 @@ class NodeFailures:
     def nodes(self) -> int:
         """How many there are."""
         return len(self.spread.counts)
+
+    @property
+    def per_1000_node_days(self) -> float:
+        """Failures in 1,000 days of a node."""
+        return 1000 * int(self.spread.counts.sum()) / self.node_days
 
     @property
     def worst_tenth(self) -> float:
@@ -68,7 +74,9 @@ class NodeFailures:
             unseen = self.spread.unseen
             never = f"{unseen:,} of them are estimated to have never failed; " * (unseen > 0)
             which = f" ({never}--population says how many there are)"
-        rate = f"{self.per_1000_node_days:.3g} failures per 1,000 node-days"
+        often = self.per_1000_node_days
+        rate = f"{often:,.0f}" if often >= _MANY else f"{often:.3g}"
+        rate += " failures per 1,000 node-days"
         return f"{rate} of {self.nodes:,} nodes{which}."
 
     @property
@@ -95,6 +103,7 @@ class NodeFailures:
             "nodes": self.nodes,
             "nodes_counted": self.is_counted,
             "never_seen": self.spread.unseen,
+            "node_days": self.node_days,
             "per_1000_node_days": self.per_1000_node_days,
             "worst_tenth": self.worst_tenth,
             "bursts": {
@@ -109,14 +118,14 @@ class NodeFailures:
 
 def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures | None:
     """Those of a log; None where all strike at one instant, so that there is no rate."""
-    if not log.watched_s > 0:
+    if not log.watched_s > 0 or not log.of_nodes:
         return None
     spread = concentration(log)
     counts = spread.counts
     return NodeFailures(
         spread=spread,
         is_counted=log.population is not None,
-        per_1000_node_days=1000 * len(log) / (len(counts) * log.watched_s / _DAY_S),
+        node_days=log.node_s(len(counts)) / _DAY_S,
         bursts=_bursts(log, within_s),
         by_chance=_by_chance(counts, log.watched_s, within_s),
         within_s=within_s,

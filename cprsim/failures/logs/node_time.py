@@ -68,7 +68,11 @@ def _by_node(log: FailureLog, own: NDArray[np.bool_]) -> tuple[Floats, NDArray[n
     nodes = failing if log.population is None else max(log.population, failing)
     down_s = np.bincount(node, up_s - log.times_s[rows], nodes).astype(np.float64)
     failures = np.bincount(node[own[rows]], minlength=nodes)
-    return log.until_s - log.start_s - down_s, failures
+    numbers = np.unique(log.machines)  # of those that fail; the others behind them
+    if log.population is not None:
+        rest = np.setdiff1d(np.arange(nodes), numbers)
+        numbers = np.append(numbers, rest[: nodes - len(numbers)])
+    return log.left(numbers) - log.came(numbers) - down_s, failures
 
 
 def _interval(times_s: Floats, failures: NDArray[np.generic]) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 import math
 from array import array
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +16,8 @@ from cprsim.failures.logs.names import Names
 
 #: Why an outage is none of a log's failures: nobody saw it start.
 UNSEEN = "outages under way when the record of their node begins"
+#: Or its node had failed already.
+REPEATED = "failures of nodes that were down already"
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,24 +33,29 @@ class NodeOutages:
         self.names, self.dropped, self.unused = Names(), Counter[str](), Counter[str]()
         self._nodes, self._starts, self._ends = array("q"), array("d"), array("d")
         self._causes, self._texts = list[str | None](), dict[str, str]()
+        self._planned = list[str | None]()
 
     def __len__(self) -> int:
         return len(self._starts)
 
     def add(
-        self, node: str, start_s: float, end_s: float = math.nan, cause: str | None = None
+        self,
+        node: str,
+        start_s: float,
+        end_s: float = math.nan,
+        cause: str | None = None,
+        planned: str | None = None,
     ) -> None:
-        """One more; without an end, as long as nothing else is said of it."""
+        """One more; without an end, as long as nothing else is said of it.
+
+        `planned`: the words by which it was planned; None of a failure.
+        """
         self._nodes.append(self.names.number(node))
         self._starts.append(start_s)
         self._ends.append(end_s)
         # A text that comes again is kept once.
         self._causes.append(None if cause is None else self._texts.setdefault(cause, cause))
-
-    @property
-    def first_s(self) -> float:
-        """When the first one began."""
-        return min(self._starts)
+        self._planned.append(planned)
 
     def end(self, outage: int, end_s: float) -> None:
         """That an outage is over, by its number in the order of `add`."""
@@ -65,7 +73,7 @@ class NodeOutages:
         epoch: Epoch | None = None,
         rows: Rows | None = None,
     ) -> FailureLog:
-        """The log of all that was added.
+        """The log of all that was added; planned outages apart from the failures.
 
         Parameters
         ----------
@@ -81,11 +89,12 @@ class NodeOutages:
         ends
             Whether the file tells when outages end.
         touching_are_one
-            Whether outages of a node that touch or overlap are one, with the cause of the first.
+            Whether outages of a node that touch or overlap are one, with the cause of the first,
+            and planned if that was.
         epoch
             What second 0 of the outages' clock is, if the file tells.
         rows
-            Of how many rows of the file the log is made.
+            Of how many rows of the file the log is made, those of planned outages among them.
 
         Raises
         ------
@@ -93,23 +102,26 @@ class NodeOutages:
             If nothing was added.
         """
         if not len(self):
-            every = {**self.dropped, **self.unused}
-            left_out = ", ".join(f"{count} {why}" for why, count in every.items())
-            why = f"left out are {left_out}" if left_out else nothing
-            raise LogError(f"{path}: holds no failure: {why}")
+            raise self._no_failure(path, nothing)
         nodes, starts = np.asarray(self._nodes), np.asarray(self._starts)
         stops = np.array(self._ends)
         self.unused.update(forget_early(stops, starts))
         each = np.arange(len(nodes))
         if touching_are_one:
             each, stops = merged(nodes, starts, stops)
+        rows = self._without_planned(each, rows)
         order = np.lexsort((nodes[each], starts[each]))
         each, stops = each[order], stops[order]
+        was_planned = np.array([self._planned[row] is not None for row in each], np.bool_)
+        away, away_stops = each[was_planned], stops[was_planned]
+        each, stops = each[~was_planned], stops[~was_planned]
+        if not len(each):
+            raise self._no_failure(path, nothing)
         first_s, last_s = (
             (starts[each[0]], starts[each[-1]]) if zero_s is None else (zero_s, until_s)
         )
         known = bool(self._texts)
-        return FailureLog(
+        log = FailureLog(
             times_s=starts[each] - first_s,
             nodes=nodes[each],
             start_s=0.0,
@@ -123,6 +135,66 @@ class NodeOutages:
             rows=rows,
             unused=dict(self.unused),
         )
+        if not len(away):
+            return log
+        planned = FailureLog(
+            times_s=starts[away] - first_s,
+            nodes=nodes[away],
+            start_s=0.0,
+            span_s=log.until_s,
+            repaired_s=away_stops - first_s if ends else None,
+            until_s=log.until_s,
+            causes=tuple(self._causes[row] for row in away) if known else None,
+        )
+        return replace(log, planned=planned)
+
+    def _no_failure(self, path: LogPath, nothing: str) -> LogError:
+        every = {**self.dropped, **self.unused}
+        left_out = ", ".join(f"{count} {why}" for why, count in every.items())
+        why = f"left out are {left_out}" if left_out else nothing
+        return LogError(f"{path}: holds no failure: {why}")
+
+    def _without_planned(self, begins: Integers, rows: Rows | None) -> Rows | None:
+        """Count the rows of planned outages, of which `begins` are the first ones each."""
+        if not any(self._planned):
+            return rows
+        nodes, starts = np.asarray(self._nodes), np.asarray(self._starts)
+        order = np.lexsort((starts, nodes))
+        is_first = np.isin(order, begins)
+        firsts = order[is_first][np.cumsum(is_first) - 1].tolist()
+        words = [word for word in (self._planned[row] for row in firsts) if word is not None]
+        counts = Counter(f"rows of planned outages ({word})" for word in words)
+        self.dropped = Counter({**counts, **self.dropped})
+        return None if rows is None else rows._replace(kept=rows.kept - len(words))
+
+
+def without_repeats(log: FailureLog) -> FailureLog:
+    """Return the log without failures of nodes that were down already: what touches an outage.
+
+    An outage ends with the last of its records that has an end. Without any, nothing is down.
+    """
+    if log.repaired_s is None or not _overlap(log.machines, log.times_s, log.repaired_s):
+        return log
+    known = np.fmax(log.times_s, log.repaired_s)
+    rows, ends_s = merged(log.machines, log.times_s, known)
+    order = np.argsort(rows, kind="stable")
+    rows, ends_s, repeats = rows[order], ends_s[order], len(log) - len(rows)
+    untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
+    ends_with_one = log.times_s[-1] == log.start_s + log.span_s
+    return replace(
+        log.only(rows),
+        span_s=float(log.times_s[rows[-1]]) - log.start_s if ends_with_one else log.span_s,
+        repaired_s=np.where(untold, np.nan, ends_s),
+        dropped={**log.dropped, REPEATED: repeats},
+        rows=None if log.rows is None else log.rows._replace(kept=log.rows.kept - repeats),
+    )
+
+
+def _overlap(nodes: Integers, starts: Floats, stops: Floats) -> bool:
+    """Return whether an outage of a node touches the one before it."""
+    order = np.lexsort((starts, nodes))
+    late = np.fmax(starts[order[:-1]], stops[order[:-1]]) >= starts[order[1:]]
+    return bool((late & (np.diff(nodes[order]) == 0)).any())
 
 
 def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:
@@ -161,6 +233,6 @@ def outages_of(log: FailureLog) -> tuple[Integers, Integers, Floats]:
     """
     _, node = np.unique(log.machines, return_inverse=True)
     repaired = log.times_s if log.repaired_s is None else log.repaired_s
-    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.until_s))
+    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.left(log.machines)))
     rows, up_s = merged(node, log.times_s, stops)
     return rows, node[rows], up_s

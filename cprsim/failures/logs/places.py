@@ -57,6 +57,24 @@ class Places:
         return numbers if order is None else as_they_come(numbers)
 
 
+class Causes:
+    """A column of the reasons of failures; one that comes again is kept once."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self._texts, self._known = list[str | None](), dict[str, str]()
+
+    def add(self, row: TableRow) -> None:
+        """Take the cell of a row."""
+        text = row[self.column]
+        self._texts.append(self._known.setdefault(text, text) if text else None)
+
+    def texts(self, order: Integers | None) -> tuple[str | None, ...]:
+        """Return the reason of each row, in an order; None where it is empty."""
+        texts = self._texts
+        return tuple(texts if order is None else (texts[row] for row in order.tolist()))
+
+
 def as_they_come(numbers: Integers) -> Integers:
     """Numbers from 0 in the order in which the given ones first come, shape (n,)."""
     _, first, which = np.unique(numbers, return_index=True, return_inverse=True)

@@ -2,46 +2,66 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath, shown
+from cprsim.basics.units import rough_percent
 from cprsim.errors import LogError
 from cprsim.failures.logs.json_log import parsed, told
 from cprsim.failures.logs.json_stream import Each
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows, unix
 from cprsim.failures.logs.outages import UNSEEN, NodeOutages
+from cprsim.failures.logs.polarity import is_good
+from cprsim.failures.logs.rules import NEVER, Cell, Rules
 
 #: A node that lacks more samples in a row than this is down.
 MISSING_STEPS = 3
 #: Labels that name a node, the first that a series has: metrics of Kubernetes have their exporter's
 #: address in `instance`.
-LABELS = ("node", "instance")
+LABELS = (
+    *("node", "exported_node", "kubernetes_node", "node_name", "nodename", "hostname", "host"),
+    *("Hostname", "machine", "server", "exported_instance", "instance"),
+)
+#: Of several series of a node: which are taken, by label and value.
+CHOSEN = (("condition", "ready"), ("status", "true"), ("job", "node"), ("job", "node-exporter"))
+#: Labels of which each value is a series, and a value that is worth asking for.
+_STATES = {"status": "true", "condition": "Ready", "state": "down", "phase": "Failed"}
+_MOSTLY = 0.5
+_NO_RULES = Rules()
 _LATEST_S = 1e11  # in the year 5138; a time in milliseconds is later
 
 Floats = NDArray[np.float64]
 
 
-def read_prometheus(path: LogPath) -> FailureLog:
+def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     """Failures of nodes by a range query for `up`, or for nodes that are ready.
 
     The JSON that `/api/v1/query_range` answers: `data.result` is a list of series, one a node, each
     with `metric`, its labels, and `values`, pairs of a time (UNIX seconds) and `"1"` or `"0"`.
+    Which of these is up, the labels say (`polarity.is_good`); 1 if they don't. Where a node has a
+    series for each value of `condition` or `status`, those of `Ready` and `true` are taken.
 
     Parameters
     ----------
     path
         The answer; plain, or compressed with a name that ends in `.gz` or `.xz`.
+    rules
+        `failure_when`: `value=1` or `value=0`, which value is down. `left_when`: `never`, a node
+        whose series ends before the others has failed, and has not left.
 
     Returns
     -------
     FailureLog
-        A failure for each run of 0, from its first sample to the next 1. Where a series lacks more
-        than `MISSING_STEPS` samples in a row, its node is down from the first one missed; but not
-        where none of several series has any, since Prometheus itself was down then: such gaps are
-        counted. The step is the commonest time between samples. A node that is down at its first
+        A failure for each run of samples that are down, from its first one to the next that is up.
+        Where a series lacks more than `MISSING_STEPS` samples in a row, its node is down from the
+        first one missed; but not where none of several series has any, since Prometheus itself was
+        down then: such gaps are counted. The step is the commonest time between samples, and a
+        sample stands for one. A node comes with its first sample; one whose samples end before
+        those of others and never come back has left with its last. A node that is down at its first
         sample has not failed; that is counted, too. The population is the number of series,
         numbered as they stand. Time 0 is the first sample of all; the observation lasts until the
         last.
@@ -49,49 +69,88 @@ def read_prometheus(path: LogPath) -> FailureLog:
     Raises
     ------
     LogError
-        If the file can't be read, is no such answer, has two series of one node, or no node fails.
+        If the file can't be read, is no such answer, has several series of one node that nothing
+        tells apart, or no node fails.
 
     References
     ----------
     https://prometheus.io/docs/prometheus/latest/querying/api, "Range queries".
     """
+    down = None if rules.failing is None else _down_value(rules.failing)
 
     def one(number: int, value: object) -> _Series:
-        return value if isinstance(value, _Series) else _Series(path, number, value)
+        return value if isinstance(value, _Series) else _Series(path, number, value, down)
 
-    series = [one(number, each) for number, each in enumerate(_result(path, one))]
+    every = [one(number, each) for number, each in enumerate(_result(path, one))]
+    series, said = _one_a_node(every)
     outages = NodeOutages()
-    for number, each in enumerate(series):
-        if outages.names.number(each.node) < number:
-            raise each.fault(
-                f"is the second one of {shown(each.node)}; ask for one series a node, "
-                f"e.g. min by ({each.label}) (up)"
-            )
-    watch = _Watch(path, series)
+    for each in series:
+        outages.names.number(each.node)
+    watch, gone = _Watch(path, series), 0
     for each in series:
         if not each.up[0]:
             outages.unused[UNSEEN] += 1
-        for start_s, end_s in watch.outages(each):
+        left = rules.left_when != NEVER
+        gone += left and watch.ends_early(each)
+        for start_s, end_s in watch.outages(each, left):
             outages.add(each.node, start_s, end_s)
     if watch.gaps:
         outages.unused["gaps that all series share"] = watch.gaps
     first_s, last_s = float(watch.instants[0]), float(watch.instants[-1])
     samples = sum(len(each.times_s) for each in series)
-    return outages.log(
+    if len(series) < len(every):
+        outages.dropped["samples of other series"] = sum(len(e.times_s) for e in every) - samples
+    log = outages.log(
         path,
         "no node goes down",
         last_s,
         first_s,
         len(series),
         epoch=unix(first_s) and Epoch(0.0, zoned=True),
-        rows=Rows("samples", samples, samples),
+        rows=Rows("samples", samples + outages.dropped.total(), samples),
     )
+    # A node that vanishes without having left is watched until the end: it may come back.
+    ends_s = [each.times_s[-1] if watch.ends_early(each) and left else last_s for each in series]
+    log = replace(
+        log,
+        came_s=np.array([each.times_s[0] for each in series]) - first_s,
+        left_s=np.array(ends_s) - first_s + watch.step_s,
+    )
+    return replace(log, notes=(*said, *_notes(series, gone)))
+
+
+def _down_value(cell: Cell) -> str:
+    if cell.column != "value" or cell.value not in ("0", "1"):
+        raise LogError(
+            f"failure_when is {shown(str(cell))}; of a Prometheus log it is value=0 or value=1"
+        )
+    return cell.value
+
+
+def _notes(series: list["_Series"], gone: int) -> Iterator[str]:
+    """What was taken for what, a sentence each."""
+    if any(each.said for each in series):
+        told = ", ".join(dict.fromkeys(each.said for each in series if each.said))
+        yield f"1 means down, by {told}; else give --failure-when value=0."
+    if gone:
+        what = "1 node" if gone == 1 else f"{gone:,} nodes"
+        yield (
+            f"{what} left before the end of the log: its samples end and never come back. If that "
+            "is a failure, give --left-when never."
+        ).replace("its samples", "its samples" if gone == 1 else "their samples")
+    down_s = sum(float(np.count_nonzero(~each.up)) / len(each.up) for each in series) / len(series)
+    if down_s > _MOSTLY:
+        value = "1" if series[0].is_good else "0"
+        yield (
+            f"Nodes are down {rough_percent(down_s)} of the time: if value {value} means down, "
+            f"give --failure-when value={value}."
+        )
 
 
 class _Series:
     """The samples of a node."""
 
-    def __init__(self, path: LogPath, number: int, series: Any) -> None:
+    def __init__(self, path: LogPath, number: int, series: Any, down: str | None) -> None:
         self._place = f"{path}: series {number}"
         if not isinstance(series, dict):
             raise self.fault(f"is {told(series)}; it needs metric and values")
@@ -99,14 +158,18 @@ class _Series:
         labels = metric if isinstance(metric, dict) else {}
         named = [label for label in LABELS if labels.get(label)]
         if not named:
-            raise self.fault(f"has no label {' or '.join(LABELS)} in its metric")
+            raise self.fault(f"has no label {LABELS[0]} or {LABELS[-1]} in its metric")
         self.label, self.node = named[0], str(labels[named[0]])
+        self.labels = {str(key): str(value) for key, value in labels.items()}
+        self.is_good, self.said = is_good(self.labels)
+        if down is not None:
+            self.is_good, self.said = down == "0", ""
         values = series.get("values")
         if not isinstance(values, list) or not values:
             raise self.fault("has no values, the list of its samples")
         samples = [self._sample(row, each) for row, each in enumerate(values)]
         self.times_s = np.array([time_s for time_s, _ in samples])
-        self.up = np.array([up for _, up in samples])
+        self.up = np.array([value for _, value in samples]) == self.is_good
         back = np.flatnonzero(np.diff(self.times_s) <= 0)
         if len(back):
             raise self.fault(f"sample {back[0] + 1} is no later than the one before")
@@ -125,6 +188,52 @@ class _Series:
         if value not in ("0", "1"):
             raise self.fault(f'sample {number} has the value {told(value)}; it needs "0" or "1"')
         return float(time_s), value == "1"
+
+
+def _way_out(series: _Series, keys: list[str]) -> str:
+    """What to ask for where series of a node differ in the labels `keys`."""
+    differ = f", and they differ in {', '.join(keys)}" if keys else ""
+    for key in keys:
+        if key in _STATES:
+            example = _STATES[key]
+            return f'{differ}; ask for one {key}, e.g. {{{key}="{example}"}}'
+    return f"{differ}; ask for one series a node, e.g. min by ({series.label}) (up)"
+
+
+def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
+    """Return one series a node, and which they are where nodes have several.
+
+    Raises
+    ------
+    LogError
+        If nothing tells which of a node's series to take.
+    """
+    series, said = every, list[str]()
+    for label, wanted in CHOSEN:
+        nodes = {each.node for each in series}
+        if len(nodes) == len(series):
+            break
+        values = {each.labels.get(label, "") for each in series}
+        chosen = [each for each in series if each.labels.get(label, "").lower() == wanted]
+        if len(values) > 1 and {each.node for each in chosen} == nodes:
+            others = ", ".join(sorted(values - {chosen[0].labels[label]}))
+            said.append(
+                f'Of each node the series with {label}="{chosen[0].labels[label]}"; left out: '
+                f"{others}."
+            )
+            series = chosen
+    first = dict[str, _Series]()
+    for each in series:
+        other = first.setdefault(each.node, each)
+        if other is each:
+            continue
+        keys = sorted(
+            key
+            for key in {*each.labels, *other.labels}
+            if each.labels.get(key) != other.labels.get(key)
+        )
+        raise each.fault(f"is the second one of {shown(each.node)}{_way_out(each, keys)}")
+    return series, said
 
 
 def _result(path: LogPath, each: Each) -> list[Any]:
@@ -169,11 +278,19 @@ class _Watch:
         self._due_s = self.instants[:-1] + waits
         self._seen_s = self.instants - np.append(0.0, np.cumsum(waits - self.step_s))
 
-    def outages(self, series: _Series) -> Iterator[tuple[float, float]]:
+    def ends_early(self, series: _Series) -> bool:
+        """Return whether a series ends before the others and never comes back."""
+        place = int(np.searchsorted(self.instants, series.times_s[-1]))
+        seen_s = float(self._seen_s[-1] + self.step_s - self._seen_s[place])
+        return seen_s > self.limit_s
+
+    def outages(self, series: _Series, may_leave: bool) -> Iterator[tuple[float, float]]:
         """When a node went down, and when it was up again or nan."""
         places = np.searchsorted(self.instants, series.times_s)
         seen_s = np.append(self._seen_s[places], self._seen_s[-1] + self.step_s)
         missed = np.flatnonzero(np.diff(seen_s) > self.limit_s)  # after these samples, too many are
+        if may_leave:
+            missed = missed[missed < len(series.times_s) - 1]
         times_s = np.insert(series.times_s, missed + 1, self._due_s[places[missed]])
         edges = np.diff(np.insert(series.up, missed + 1, False).astype(np.int8))
         falls, rises = np.flatnonzero(edges < 0) + 1, np.flatnonzero(edges > 0) + 1

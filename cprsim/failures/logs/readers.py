@@ -13,6 +13,11 @@ from cprsim.errors import LogError
 if TYPE_CHECKING:
     from cprsim.failures.logs.columns import Columns
     from cprsim.failures.logs.log import FailureLog
+    from cprsim.failures.logs.rules import Rules
+
+
+#: The rules that go by the causes of failures.
+PLANS: Final = ("planned", "not_planned")
 
 
 class Reader(NamedTuple):
@@ -25,7 +30,8 @@ class Reader(NamedTuple):
     found in the beginning of every such file and in no other's (a regular expression; a dot is any
     character, and no white space comes first), so that it is recognised; a table is by its columns.
     `counts_nodes`: it tells how many nodes the system has, without which a log of a whole system
-    isn't replayed.
+    isn't replayed. `rules`: which of `rules.Rules` it takes. `reads_rules`: whether its function is
+    given them; those of planned outages go by the causes of what was read.
     """
 
     read: str
@@ -36,6 +42,8 @@ class Reader(NamedTuple):
     named: bool = False
     looks: str = ""
     counts_nodes: bool = True
+    rules: tuple[str, ...] = ()
+    reads_rules: bool = False
 
 
 READERS: Final = {
@@ -44,12 +52,15 @@ READERS: Final = {
         "a table with a column of times and one of nodes",
         of_the_job=True,
         named=True,
+        rules=("failure_when", "left_when", *PLANS, "time_unit"),
+        reads_rules=True,
     ),
     "lanl": Reader(
         "lanl:read_lanl",
         "raw LANL data",
         "the LANL system number, e.g. 20",
         needs_system=True,
+        rules=PLANS,
         looks=r"\A([^\n]*\n){0,5}[^\n]*\bnodenumz\b[^\n]*\bProb Started\b",
     ),
     "fta": Reader(
@@ -66,33 +77,45 @@ READERS: Final = {
         "JSON of faults, as StepFun's trace",
         counts_nodes=False,
         looks=r'\A\[.*"fault_(start|end)"',
+        rules=PLANS,
     ),
     "slurm": Reader(
         "slurm:read_slurm",
         "sacctmgr -P list event",
         counts_nodes=False,
         looks=r"\A([^\n]*\bNodeName\b[^\n]*\||[^|\n]*\|[^|\n]*\|\d{4}-\d\d-\d\dT[^|\n]*\|)",
+        rules=PLANS,
+        reads_rules=True,
     ),
     "prometheus": Reader(
         "prometheus:read_prometheus",
         "JSON of query_range, 1 where a node is up",
+        rules=("failure_when", "left_when"),
+        reads_rules=True,
         looks=r'\A\{.*"resultType"\s*:\s*"matrix"',
     ),
     "xid": Reader(
         "xid:read_xid",
         "kernel logs with NVIDIA Xids",
         counts_nodes=False,
-        looks=r"NVRM: Xid \(",
+        looks=r"NVRM: Xid \(|\bSXid \(PCI|NVRM:[^\n]*\bf(allen|ell) off the bus",
+        rules=("xids", *PLANS),
+        reads_rules=True,
     ),
 }
 
 
 def read_log(
-    path: LogPath, reader: str, system: int | None = None, columns: "Columns | None" = None
+    path: LogPath,
+    reader: str,
+    system: int | None = None,
+    columns: "Columns | None" = None,
+    rules: "Rules | None" = None,
 ) -> "FailureLog":
     """Failures of a log in a format of `READERS`; of one `system`, where it holds more than one.
 
-    Raises `LogError` if the reader is unknown, doesn't take what is given, or can't read the log.
+    `rules`: what its owner says of it. Raises `LogError` if the reader is unknown, doesn't take
+    what is given, or can't read the log.
     """
     if reader == "intervals":
         raise LogError(
@@ -109,6 +132,15 @@ def read_log(
     if not known.named and columns is not None:
         raise LogError(f"reader '{reader}' knows its columns; leave out their names")
     read = resolve_name(f"{__package__}.{known.read}")
+    for name in () if rules is None else rules.given:
+        if name not in known.rules:
+            takers = " or ".join(repr(each) for each, it in READERS.items() if name in it.rules)
+            raise LogError(f"{name} goes with reader {takers}, not with {reader!r}; leave it out")
     given = (system,) if known.system else (columns,) if known.named else ()
-    found: FailureLog = read(path, *given)
-    return found
+    said = {"rules": rules} if rules is not None and known.reads_rules else {}
+    found: FailureLog = read(path, *given, **said)
+    if rules is None or rules.planned is None:
+        return found
+    from cprsim.failures.logs.planned import without_planned  # noqa: PLC0415  (NumPy is slow)
+
+    return without_planned(path, found, rules)

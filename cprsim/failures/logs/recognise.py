@@ -5,7 +5,7 @@ import re
 from itertools import islice
 from pathlib import Path
 
-from cprsim.basics.tabular import LogPath, delimiter_of, opened
+from cprsim.basics.tabular import LogPath, csv_cells, delimiter_of, opened
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.lives import lives_of
@@ -13,9 +13,10 @@ from cprsim.failures.logs.readers import READERS
 
 _HEAD = 2**18  # bytes that are looked at
 _DURATIONS = 50  # lines that are looked at, without a header
-_LIFE = re.compile(r"[0-9.]+(e[+-]?[0-9]+)?\s*(ms|s|min|h|d)?", re.IGNORECASE)  # and no date
+_CLOCK = r"([0-9]+(-|\s*days?,?\s+))?[0-9]+:[0-5][0-9]:[0-5][0-9](\.[0-9]+)?"
+_LIFE = re.compile(rf"[0-9.]+(e[+-]?[0-9]+)?\s*(ms|s|min|h|d|days?)?|{_CLOCK}", re.IGNORECASE)
 _DURATION = re.compile(
-    r"[0-9][0-9.e+-]*\s*(ms|s|min|h|d)?([,\s]\s*(1|0|true|false|yes|no|censored|failed))?",
+    rf"([0-9][0-9.e+-]*\s*(ms|s|min|h|d|days?)?|{_CLOCK})([,\s]\s*(1|0|true|false|yes|no|censored|failed))?",
     re.IGNORECASE,
 )
 
@@ -81,11 +82,14 @@ def _are_lives(head: str) -> bool:
     lives = lives_of(header)
     if lives is None:
         return False
+    first_lines = [header, *islice(rest.splitlines(), _DURATIONS)]
     try:
-        _, first, _ = next(lives.rows("", iter([header, rest.partition("\n")[0]])))
-    except (LogError, StopIteration):
+        found = list(lives.rows("", iter(first_lines)))
+        start = list(csv_cells("", iter(first_lines), lives.delimiter))[1:]
+    except LogError:
         return False
-    return not first or _LIFE.fullmatch(first) is not None
+    lasted = [duration for _, duration, _ in found if duration]
+    return bool(found) and all(map(_LIFE.fullmatch, lasted)) and lives.is_of_lives(start)
 
 
 def _are_durations(head: str) -> bool:

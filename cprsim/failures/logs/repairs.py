@@ -29,8 +29,8 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
     """Outages of a log; None where it has no repairs, or none that took any time."""
     if log.repaired_s is None:
         return None
-    until_s = log.until_s
     rows, ends_s = merged(log.machines, log.times_s, log.repaired_s)
+    until_s = log.left(log.machines[rows])
     began_s, untold = log.times_s[rows], np.isnan(ends_s)
     # Of a log that lacks ends in its midst those at its end are no more known.
     is_last = np.diff(log.machines[rows], append=-1) != 0
@@ -38,7 +38,8 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
     at_once = ends_s <= began_s
     # Where an end is not told, the outage is going on still.
     kept = (until_s > began_s) & ~at_once & (is_complete | ~untold)
-    lasted_s, observed = np.fmin(ends_s, until_s)[kept] - began_s[kept], ends_s[kept] <= until_s
+    lasted_s = np.fmin(ends_s, until_s)[kept] - began_s[kept]
+    observed = ends_s[kept] <= until_s[kept]
     if not observed.any():
         return None
     return RepairTimes(

@@ -63,9 +63,10 @@ def mtbf_by_nodes(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
         if not 1 <= size <= system:
             raise UsageError(f"nodes is {size}; the system has {system}, so take 1 to {system}")
     failures = np.unique(np.stack([log.machines, log.times_s]), axis=1).shape[1]
-    node_s = log.watched_s * system / failures
+    all_s = log.node_s(system)
+    node_s = all_s / failures
     hours = np.unique(np.stack([log.machines, log.times_s // STEP_S]), axis=1).shape[1]
-    chance = min(hours * STEP_S / (log.watched_s * system), 1.0)
+    chance = min(hours * STEP_S / all_s, 1.0)
     return [
         JobMtbf(
             size,

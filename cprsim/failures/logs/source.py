@@ -16,6 +16,7 @@ from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.recognise import recognised
+from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.window import Dates, Window, parse_window, shown
 
 _MOST_NODES = 10_000_000
@@ -43,6 +44,8 @@ class LogSource:
         What the columns of a CSV log are called, where they aren't found by themselves.
     exclude_worst
         How many of the nodes that fail most often are left out.
+    rules
+        Which of its records are failures, as its owner says it.
     guessed
         Whether `reader` is what the log looks like, and not what somebody said.
     """
@@ -55,6 +58,7 @@ class LogSource:
     population: int | None = None
     columns: Columns | None = None
     exclude_worst: int = 0
+    rules: Rules | None = None
     guessed: bool = False
 
     @classmethod
@@ -68,8 +72,11 @@ class LogSource:
         population: int | None = None,
         columns: Mapping[str, str] | None = None,
         exclude_worst: int = 0,
+        rules: Mapping[str, object] | None = None,
     ) -> Self:
         """From what a user writes: `window` as `parse_window` takes it, `coalesce` as a duration.
+
+        `rules`: values of `Rules`, by their names.
 
         Without a `reader` the log's first lines say its format; where columns are named it is CSV.
 
@@ -80,10 +87,13 @@ class LogSource:
         UsageError
             If a value makes no sense, or a log in memory is given a reader or a system.
         """
-        for_files = (reader not in (None, "csv"), system is not None, columns)
+        said = Rules.of(rules or {})
+        for_files = (reader not in (None, "csv"), system is not None, columns, said.given)
         if isinstance(log, FailureLog) and any(for_files):
+            what = f"{', '.join(said.given)} go" if said.given else "reader, system and columns are"
             raise UsageError(
-                "reader, system and columns are for files; leave them out for a log in memory"
+                f"{what.replace(' go', ' is') if len(said.given) == 1 else what} for files; leave "
+                "them out for a log in memory"
             )
         named = Columns.of(columns) if columns else None
         within_s = None if coalesce is None else units.parse_duration(coalesce)
@@ -96,7 +106,18 @@ class LogSource:
         part = None if window is None else parse_window(window)
         guessed = reader is None and named is None and not isinstance(log, FailureLog)
         known = recognised(log) if guessed else reader or "csv"  # type: ignore[arg-type]
-        return cls(log, known, system, part, within_s, population, named, exclude_worst, guessed)
+        return cls(
+            log,
+            known,
+            system,
+            part,
+            within_s,
+            population,
+            named,
+            exclude_worst,
+            said if said.given else None,
+            guessed,
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -137,7 +158,7 @@ class LogSource:
         """The log, whatever its window, read once."""
         log = self.log
         if not isinstance(log, FailureLog):
-            log = read_log(log, self.reader, self.system, self.columns)
+            log = read_log(log, self.reader, self.system, self.columns, self.rules)
         if self.population is None:
             return log
         return replace(log, population=_enough(self.population, log))

@@ -158,14 +158,14 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
         that the uptime counts as cut short there; shape (n,).
     """
     repaired = (log.times_s if log.repaired_s is None else log.repaired_s).tolist()
-    watch = _WatchedNode(log.until_s)
+    watch = _WatchedNode()
     other = np.zeros(len(log), np.bool_) if elsewise is None else elsewise
-    times, machines = log.times_s.tolist(), log.machines
+    times, machines, left_s = log.times_s.tolist(), log.machines, log.left(log.machines).tolist()
     machine = None
     for row in np.lexsort((log.times_s, machines)).tolist():
         if machines[row] != machine:
             watch.end()
-            machine = machines[row]
+            machine, watch.until_s = machines[row], left_s[row]
         else:
             watch.fail(times[row], bool(other[row]))
         watch.repair(repaired[row])
@@ -185,8 +185,8 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
 class _WatchedNode:
     """The uptimes of one node after the other; `up_s` is nan while the node's state is unknown."""
 
-    def __init__(self, until_s: float) -> None:
-        self.until_s, self.up_s = until_s, math.nan
+    def __init__(self) -> None:
+        self.until_s = self.up_s = math.nan
         self.lasted_s, self.observed = list[float](), list[bool]()
         self.ties = self.unknown = 0
 

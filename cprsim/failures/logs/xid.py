@@ -2,13 +2,18 @@
 
 import math
 import re
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
+
+import numpy as np
 
 from cprsim.basics.tabular import LogPath, lines, shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.outages import NodeOutages
+from cprsim.failures.logs.rules import Rules
 
 #: Codes after which a GPU has to be reset or replaced, or its host restarted. Of NVIDIA, "XID
 #: Errors", the Xid catalogue; https://docs.nvidia.com/deploy/xid-errors.
@@ -27,36 +32,51 @@ FAILURES: Final = {
     140: "unrecovered ECC error",
     143: "GPU initialization failure",
 }
-_MARK = "NVRM: Xid"
+#: The cause of a GPU that is lost without an Xid.
+OFF_THE_BUS: Final = "off the bus"
+#: A host is down for a minute at least: what its log has of its GPUs until then tells the same.
+SAME_FAILURE_S: Final = 60.0
+CONTINUED: Final = "lines that continue a failure of their host"
 _TELL = "write the log with journalctl -k -o short-iso"
 _HEAD = re.compile(
     r"(?:<[0-9]+>(?:[0-9] )?)?"  # priority and version, as sent over the network
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:[.,][0-9]{1,9})?(Z|[+-][0-9]{2}:?[0-9]{2})?)"
-    r"\s+(?!NVRM:)(\S+)\s"
+    r"\s+(?!NVRM:|kernel:|nvidia-nvswitch)(\S+)\s"
 )
 _NO_YEAR = re.compile(r"[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}")
-_CODE = re.compile(rf"{_MARK} \([^)]*\): ([0-9]{{1,4}})\b")
+_MARK = re.compile(r"\bS?Xid \(|NVRM:.*\b(?:fallen|fell) off the bus|NVRM:.*GPU is lost")
+_CODE = re.compile(r"\b(S?Xid) \([^)]*\): ([0-9]{1,5})\b(.*)")
+# What a line says of itself wins over its code.
+_HARMLESS = re.compile(r"\bnon[- ]?fatal\b", re.IGNORECASE)
+_FATAL = re.compile(r"\bfatal\b", re.IGNORECASE)
+_ACTION = re.compile(r"recovery action changed from .* to \S+ \(([^)]*)\)", re.IGNORECASE)
+_NO_RULES = Rules()
 
 
-def read_xid(path: LogPath) -> FailureLog:
+def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     """Failures of hosts by the lines `NVRM: Xid (PCI:0000:3b:00): 79, ...` of their kernel logs.
 
-    Other lines are skipped. In front of the Xid stand an ISO time and the name of the host, as
-    `journalctl -k -o short-iso` and syslog daemons of today write them. Logs of several hosts may
-    follow each other in one file, in any order.
+    And by those of a GPU that falls off the bus without an Xid, and of NVSwitches (SXid). Other
+    lines are skipped. In front stand an ISO time and the name of the host, as `journalctl -k -o
+    short-iso` and syslog daemons of today write them. Logs of several hosts may follow each other
+    in one file, in any order.
 
     Parameters
     ----------
     path
         The log; plain, or compressed with a name that ends in `.gz` or `.xz`.
+    rules
+        Codes of Xids that are failures beside those of `FAILURES`.
 
     Returns
     -------
     FailureLog
-        A failure for each line whose code is in `FAILURES`; one incident often makes several. The
-        others are left out and counted by their code. The cause is the code. Time 0 is the first
-        failure; hosts are watched until the last line with an Xid, or the last of the file. Times
-        without a zone count as they stand. When a host is back, such a log doesn't tell.
+        A failure for each line that says "Fatal", names an action by which a GPU has to recover,
+        or whose Xid is in `FAILURES`, unless it says "Nonfatal" or that no action is needed. Lines
+        of a host up to `SAME_FAILURE_S` after one that counts are the same failure. The others are
+        left out and counted by their code. The cause is the code. Time 0 is the first failure;
+        hosts are watched until the last of these lines, or the last of the file. Times without a
+        zone count as they stand. When a host is back, such a log doesn't tell.
 
     Raises
     ------
@@ -64,35 +84,70 @@ def read_xid(path: LogPath) -> FailureLog:
         If the file can't be read, an Xid has no ISO time, host or code, only some of the times
         have a zone, or no line is a failure.
     """
-    outages, until_s, zoned, last, read = NodeOutages(), -math.inf, None, "", 0
+    every, left_out, others = NodeOutages(), Counter[str](), False
+    until_s, zoned, last, read = -math.inf, None, "", 0
     for number, line in enumerate(lines(path), 1):
-        if _MARK not in line:
+        if not _MARK.search(line):
             last = line
             continue
         read += 1
         head, code, last = _HEAD.match(line), _CODE.search(line), ""
         time_s = _time_s(head) if head else math.nan
-        if head is None or code is None or math.isnan(time_s):
+        if head is None or math.isnan(time_s) or (code is None and "Xid (" in line):
             raise LogError(f"{path}:{number}: {_fault(line, head, time_s)}")
         if zoned not in (None, bool(head[2])):
             zone = "with a zone, unlike" if head[2] else "without a zone, unlike"
             told = f"time is {shown(head[1])}, {zone} those before; {_TELL}"
             raise LogError(f"{path}:{number}: {told}")
         zoned, until_s = bool(head[2]), max(until_s, time_s)
-        if int(code[1]) in FAILURES:
-            outages.add(head[3], time_s, cause=f"Xid {int(code[1])}")
+        others |= code is None or code[1] == "SXid"
+        cause = OFF_THE_BUS if code is None else f"{code[1]} {int(code[2])}"
+        if code is None or _is_failure(code[1], int(code[2]), code[3], rules.xids or ()):
+            every.add(head[3], time_s, cause=cause)
         else:
-            outages.dropped[f"lines of Xid {int(code[1])}"] += 1
+            left_out[f"lines of {cause}"] += 1
     end = _HEAD.match(last)
     if end and bool(end[2]) == zoned:
         until_s = max(until_s, _time_s(end))
-    return outages.log(
+    every.dropped.update(left_out)
+    log = every.log(
         path,
-        f"no line has an {_MARK}",
+        "no line has an NVRM: Xid",
         until_s,
         ends=False,
         epoch=Epoch(0.0, bool(zoned)),
-        rows=Rows("lines with an Xid", read, len(outages)),
+        rows=Rows(f"lines with an Xid{' or SXid, or of a lost GPU' * others}", read, len(every)),
+    )
+    return _once_a_failure(log)
+
+
+def _is_failure(kind: str, code: int, text: str, extra: tuple[int, ...]) -> bool:
+    """Return whether a line is of a failure: by what it says itself, else by its code."""
+    if kind == "Xid" and code in extra:
+        return True
+    if _HARMLESS.search(text):
+        return False
+    action = _ACTION.search(text)
+    if action is not None:
+        return action[1].lower() != "none"
+    return bool(_FATAL.search(text)) or (kind == "Xid" and code in FAILURES)
+
+
+def _once_a_failure(log: FailureLog) -> FailureLog:
+    """Return the log with one failure for lines of a host that tell the same."""
+    order = np.lexsort((log.times_s, log.nodes))
+    apart_s = np.diff(log.times_s[order], prepend=-np.inf)
+    is_new = (np.diff(log.nodes[order], prepend=-1) != 0) | (apart_s > SAME_FAILURE_S)
+    repeats, rows = int(np.count_nonzero(~is_new)), log.rows
+    if not repeats or rows is None:
+        return log
+    kept = np.sort(order[is_new])
+    last_s = float(log.times_s[kept[-1]])
+    return replace(
+        log.only(kept),
+        span_s=last_s - log.start_s,
+        dropped={**log.dropped, CONTINUED: repeats},
+        rows=rows._replace(kept=rows.kept - repeats),
     )
 
 
@@ -114,4 +169,4 @@ def _fault(line: str, head: re.Match[str] | None, time_s: float) -> str:
         return f"no ISO time and host in front of the Xid: {shown(line.strip())}; {_TELL}"
     if math.isnan(time_s):
         return f"time is {shown(head[1])}, not a time like 2024-03-01T12:00:00+00:00"
-    return f"no code behind {_MARK}: {shown(line.strip())}"
+    return f"no code behind NVRM: Xid: {shown(line.strip())}"
