@@ -103,6 +103,8 @@ def advise(
     check_whole("seed", seed, 0)
     if isinstance(scenario, str | Path):
         scenario = load_job(scenario)
+    if isinstance(scenario, Fleet) and max_interval != MAX_INTERVAL:
+        raise UsageError("max_interval: is not for a fleet, whose jobs save by rules; leave it out")
     example = scenario.example if isinstance(scenario, Fleet) else scenario
     too_large = model_fault(example.cost_model)
     if too_large is not None:

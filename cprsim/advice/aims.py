@@ -221,7 +221,7 @@ def _longest_s(text: str | float | None) -> float:
     if text is None or text in {"never", "none"}:
         return math.inf
     try:
-        seconds = text if isinstance(text, float) else parse_duration(text)
+        seconds = parse_duration(text) if isinstance(text, str) else float(text)
     except ValueError as error:
         raise UsageError(f'max_interval: {error}; or "never" for no limit') from None
     if not seconds > 0:

@@ -69,7 +69,7 @@ class Asking:
             raise UsageError(_nobody(self._refused))
         self._played = [{} for _ in self._candidates]
         places = range(len(self._candidates))
-        rare = [aim.too_rare(self._plan(i), useful_s) for i in places]
+        rare = [aim.too_rare(self._plan(i), useful_s) or self._overlooks(i) for i in places]
         losing = [
             None if self._trials.loses_nothing(self._policy(i)) else "loses learning"
             for i in places
@@ -83,6 +83,14 @@ class Asking:
         if barred == rare:
             return lossless
         return replace(lossless, allowing=self._certified(aim, rare))
+
+    def _overlooks(self, place: int) -> str | None:
+        """Why a policy that leaves silent faults in the model can't be chosen, if others don't."""
+        overlooks = self._trials.scenario.context.overlooks_faults
+        if not overlooks(self._plan(place)):
+            return None
+        finding = any(not overlooks(self._plan(i)) for i in range(len(self._candidates)))
+        return "ends with silent faults in the model" if finding else None
 
     def _certified(
         self, aim: Aim, barred: list[str | None], bounds: tuple[Bound, ...] | None = None

@@ -31,6 +31,8 @@ _WORTH = 0.05
 #: Of what doesn't matter: what a setting may cost that loses less, or is a rounder number; the
 #: other half is left to chance.
 _EQUAL = 0.5
+#: Settings lose about the same up to this ratio.
+_ABOUT = 1.1
 #: Settings that are as good are looked for outward by this ratio, so often.
 _OUTWARD, _STEPS = 1.5, 12
 #: The round number that takes the place of a setting is no farther from it than by this ratio.
@@ -245,7 +247,10 @@ def _settled(
     loses = least.lost > 0
     if at_s >= setting.most_s and not loses:  # a limit, or no save at all: as round as any
         return best, (min(equal), max(equal))
-    chosen_s = min(near) if loses else at_s
+    chosen_s = at_s
+    if loses:  # the longest of those that lose about the least: saves can't follow faster for ever
+        least_lost = min(scores(equal[s]).lost for s in near)
+        chosen_s = max(s for s in near if scores(equal[s]).lost <= _ABOUT * least_lost)
     for seconds in round_durations(chosen_s if loses else at_s / _NEAR, chosen_s * _NEAR):
         rounder = _at(best, setting, seconds) if seconds <= setting.most_s else None
         if rounder is not None and seconds >= setting.least_s:

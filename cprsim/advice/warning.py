@@ -28,7 +28,7 @@ def warnings(advice: "Advice") -> Iterator[str]:
     best = advice.best
     if best is not None:
         if not advice.of_fleet:
-            yield from _unverified(best, advice.scenario.context)
+            yield from unverified(best, advice.scenario.context)
         yield from _machines(best)
     if not advice.of_fleet:  # whose jobs differ
         yield from of_costs(advice.scenario)
@@ -46,7 +46,8 @@ def warnings(advice: "Advice") -> Iterator[str]:
         yield from _failures(advice)
 
 
-def _unverified(best: Found, context: "Context") -> Iterator[str]:
+def unverified(best: Found, context: "Context") -> Iterator[str]:
+    """Yield how often a policy leaves a silent fault in the model, if it does."""
     if context.overlooks_faults(best.plan):
         yield (
             f"{best.name} does not look for silent faults, of which one strikes per "

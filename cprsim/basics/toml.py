@@ -24,7 +24,9 @@ _LONG_KEY = re.compile(rf"""(?<![\w."'-])(?:{_PART}\.[ \t]*+){{{DEEPEST}}}""")
 #: Python refuses to read more, which take the square of them as well.
 _LONG_NUMBER = re.compile(r"(?<!\d)[\d_]{4300}")
 #: A quantity without quotes, and its key.
-_BARE = re.compile(r"^\s*([\w.-]+)\s*=\s*(\d[\d.]*\s*[A-Za-z%][\w/%]*)\s*(?:#.*)?$", re.MULTILINE)
+_BARE = re.compile(
+    r"^[ \t]*([\w.-]+)[ \t]*=[ \t]*(\d[\d.]*[ \t]*[A-Za-z%][\w/%]*)[ \t]*(?:#.*)?$", re.MULTILINE
+)
 #: A whole number beyond this is none that a computer counts with.
 _MOST = 10**300
 

@@ -116,7 +116,7 @@ def advise(
     if closed_form:
         limits = (
             *(max_pls, max_updates_lost, max_learning_lost, max_learning_lost_p95, max_auc_drop),
-            max_restarts,
+            *(max_restarts, printed),
         )
         _check_alone(out, system, max_spares, max_memory, max_interval, deployable or None, *limits)
         _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
@@ -131,6 +131,7 @@ def advise(
     advice, robust = _advised(
         job,
         as_json,
+        printed is None,
         objective=objective,
         max_pls=share("--max-pls", max_pls),
         max_updates_lost=share("--max-updates-lost", max_updates_lost),
@@ -167,7 +168,7 @@ def advise(
 
 
 def _advised(
-    job: "Scenario | Fleet", as_json: bool, **asked: Any
+    job: "Scenario | Fleet", as_json: bool, elsewhere: bool, **asked: Any
 ) -> "tuple[Advice, Robustness | None]":
     """The advice, and how it holds, with a bar while it is sought; interrupted, what is known."""
     from cprsim.errors import RunError
@@ -185,7 +186,7 @@ def _advised(
 
         try:
             last = advice = sought(job, tell=tell, **asked)
-            return advice, robustness(advice)
+            return advice, robustness(advice) if elsewhere else None
         except KeyboardInterrupt:
             raise RunError(f"interrupted; known so far: {known_so_far(last)}") from None
 

@@ -47,6 +47,10 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""
+    if max_restarts is not None:
+        from cprsim.runs.restarts import check_most
+
+        check_most(max_restarts)
     asked = {
         "policies": policy,
         "replications": replications,
@@ -130,6 +134,8 @@ def with_systems(tables: dict[str, Any], names: Sequence[str] | None) -> dict[st
     from cprsim.policies.registry import systems
 
     policies = tables.get("policies") or {}
+    if not isinstance(policies, dict):
+        return tables  # which is told where tables are read
     missing = {
         name: {"system": name} for name in names or () if name not in policies and name in systems()
     }

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from cprsim.advice.aims import ALLOWED, LOST
+from cprsim.advice.warning import unverified
 from cprsim.basics.units import format_duration, format_percent, percent
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.contract.needs import TRAINER_NEEDS
@@ -45,6 +46,8 @@ def answer_lines(advice: "Advice") -> Iterator[str]:
         needs = f" It needs {TRAINER_NEEDS[best.needs]}." * (best.needs != "any")
         yield f"{best.candidate.system}: {policy.does()}{needs}{_assuming(best)}"
     yield certainty(advice)
+    if not advice.of_fleet:
+        yield from unverified(best, advice.scenario.context)
     yield from _allowing(advice)
 
 
@@ -63,7 +66,10 @@ def headline(advice: "Advice") -> str:
     if overhead >= _ENDLESS:
         return f"No policy finishes this job. The nearest: {do}"
     if overhead >= HOPELESS:
-        return f"This job is hopeless: failures add {format_percent(overhead)} at best. {do}"
+        second = None if advice.allowing is None else advice.allowing.best
+        only = second is not None and second.measures["overhead"].mean < HOPELESS
+        hopeless = "Without losing learning this job" if only else "This job"
+        return f"{hopeless} is hopeless: failures add {format_percent(overhead)} at best. {do}"
     return do
 
 
@@ -71,6 +77,12 @@ def _assuming(found: "Found") -> str:
     """What a policy rests on that no cost can price, as a sentence; empty for nothing."""
     unpriced = type(found.candidate.policy).unpriced
     return f" Assumed: {unpriced}." if unpriced else ""
+
+
+def _unknown(found: "Found") -> str:
+    """Own costs of a policy that nothing tells, as a sentence; empty for none."""
+    keys = [each.key for each in found.plan.own_costs if each.basis == "unknown"]
+    return f" Not known and charged as 0: {', '.join(keys)}." if keys else ""
 
 
 def settings_of(found: "Found", ranges: bool = True) -> str:
@@ -135,7 +147,7 @@ def certainty(advice: "Advice") -> str:
     said = words.standing(advice.certificate, names)
     if not advice.certificate.rivals:
         within = "that loses no learning" if advice.aim.assumed else "within the limits"
-        said = f"it is the only policy {within}"
+        said = f"it is the only one considered {within}"
     return f"Certainty: {said}; wrong inputs matter more."
 
 
@@ -150,10 +162,12 @@ def _allowing(advice: "Advice") -> Iterator[str]:
         if gain <= advice.aim.within:
             yield f"{allowing} would gain nothing."
             return
+        may = "may" if second.verdict == "undecided" else "would"
         does = type(other.candidate.policy).does()
         yield (
-            f"{allowing} would gain {words.POINTS.text(gain)}: {other.label}, "
+            f"{allowing} {may} gain {words.POINTS.text(gain)}: {other.label}, "
             f"{settings_of(other, ranges=False)}, loses {_lost(other)}. {does}{_assuming(other)}"
+            f"{_unknown(other)}"
         )
     elif not best.loses_nothing:
         safe = advice.lossless

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from cprsim.errors import RunError, UsageError
+from cprsim.scenario.mapping import leaves
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
@@ -21,14 +22,27 @@ def configuration(advice: "Advice") -> str:
     if best is None:
         return ""
     policy, origin = best.candidate.policy, best.candidate.origin
-    keys = policy.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    pairs = _pairs({"system": policy.system} | keys)
     if origin is None:
+        keys = policy.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        pairs = _pairs({"system": policy.system} | keys)
         return "\n".join([f"[policies.{policy_name(best, advice)}]", *pairs])
-    own = _pairs(advice.scenario.policies[origin].model_dump(mode="json", by_alias=True))
-    changed = [each for each in pairs if each not in own]
-    heading = f"[policies.{origin}]   # " + ("these keys change" if changed else "as it is")
-    return "\n".join([heading, *changed])
+    own, new = (
+        dict(leaves(each.model_dump(mode="json", by_alias=True)))
+        for each in (advice.scenario.policies[origin], policy)
+    )
+    changed = {path: new.get(path) for path in own | new if new.get(path) != own.get(path)}
+    lines = [_line(path, value) for path, value in changed.items()]
+    heading = f"[policies.{origin}]   # " + ("these keys change" if lines else "as it is")
+    return "\n".join([heading, *lines])
+
+
+def _line(path: tuple[str, ...], value: Any) -> str:
+    key = ".".join(path)
+    return f"# remove {key}" if value is None else f"{key} = {_toml(value)}"
+
+
+def _toml(value: Any) -> str:
+    return tomli_w.dumps({"it": value}).strip().removeprefix("it = ")
 
 
 def interval(advice: "Advice", steps: bool = False) -> str:
@@ -64,7 +78,7 @@ def _pairs(table: Mapping[str, Any]) -> list[str]:
         if isinstance(value, dict):
             found.append(f"{key} = {{ {', '.join(_pairs(value))} }}")
         elif value is not None:
-            found.append(tomli_w.dumps({key: value}).strip())
+            found.append(f"{key} = {_toml(value)}")
     return found
 
 

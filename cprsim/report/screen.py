@@ -1,5 +1,6 @@
 """The answer of `cprsim advise` on one screen."""
 
+import math
 from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -11,7 +12,9 @@ from cprsim.report.answer import answer_lines
 from cprsim.report.candidates import small_table
 from cprsim.report.configuration import configuration
 from cprsim.report.sensitivity import robust_lines
+from cprsim.runs.cautions import not_given
 from cprsim.selection import words
+from cprsim.selection.words import listed
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
@@ -37,7 +40,8 @@ def screen(advice: "Advice", robust: "Robustness | None", width: int = WIDTH) ->
     copied = configuration(advice).splitlines()
     room = LINES - len(above) - len(copied) - 1
     notes = [_lines(each, width) for each in robust_lines(advice, robust)]
-    notes += [_lines(each, width) for each in (*_longest(advice), *_left_out(advice))]
+    lesser = (*_not_given(advice), *_longest(advice), *_left_out(advice))
+    notes += [_lines(each, width) for each in lesser]
     while notes and sum(map(len, notes)) > room - min(_FEWEST, len(advice.found)):
         notes.pop()  # the last are the least
     rows = min(_ROWS, max(room - sum(map(len, notes)), 1))
@@ -47,8 +51,15 @@ def screen(advice: "Advice", robust: "Robustness | None", width: int = WIDTH) ->
 def _longest(advice: "Advice") -> Iterator[str]:
     """Why saves are no rarer, where the limit is what sets their interval."""
     best, longest_s = advice.best, advice.aim.max_interval_s
-    if best is not None and best.slowest_s >= (1 - _NEAR) * longest_s:
+    if best is not None and math.isfinite(longest_s) and best.slowest_s >= (1 - _NEAR) * longest_s:
         yield f"{format_duration(longest_s)} is --max-interval: no model knows {WHY_SAVE}."
+
+
+def _not_given(advice: "Advice") -> Iterator[str]:
+    """Costs of failures that the scenario doesn't give."""
+    missing = [] if advice.of_fleet else not_given(advice.scenario)
+    if missing:
+        yield f"Not given, and free: {listed(missing)}; see --details."
 
 
 def _left_out(advice: "Advice") -> Iterator[str]:

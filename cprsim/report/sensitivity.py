@@ -32,7 +32,7 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
         yield f"If one input is twice as bad, {percent(now)} % becomes {said}."
     unknown = [each.name for each in robust.assumptions if each.basis == "unknown"]
     if unknown:
-        yield f"Not known and charged as 0: {', '.join(unknown)}."
+        yield f"Not known and charged as 0, of {best.candidate.system}: {', '.join(unknown)}."
     held = [(each, *each.range(robust.within)) for each in robust.levers]
     others = [lever.name for lever, *ends in held if _is_all(lever, *ends)]
     parts = [f"for {', '.join(_held(*each) for each in held if not _is_all(*each))}"]

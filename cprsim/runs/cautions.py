@@ -57,6 +57,11 @@ def of_log(scenario: Scenario) -> Iterator[str]:
         )
 
 
+def not_given(scenario: Scenario) -> list[str]:
+    """Return the keys whose costs the scenario does not give, nor as 0: what `of_costs` tells."""
+    return [each.partition(" ")[0] for each in of_costs(scenario)]
+
+
 def of_costs(scenario: Scenario) -> Iterator[str]:
     """Yield a sentence for each cost of failures that the scenario does not give, nor as 0."""
     costs, job, cluster = scenario.costs, scenario.job, scenario.cluster

@@ -6,6 +6,7 @@ knows its least and its greatest value, so that a bin of one value, as all of wh
 below 1 / `WIDTH`, is exact. At a million replications chance moves percentiles by far more.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
@@ -119,6 +120,11 @@ class Bins:
             self._value(ends, min(int(at) + 1, int(ends[-1]) - 1)),
         )
         return low + (high - low) * (at - int(at))
+
+    def least_of(self, share: float) -> float:
+        """The least value that this share of all values doesn't exceed."""
+        ends = np.cumsum(self.count)
+        return self._value(ends, max(math.ceil(share * float(ends[-1])) - 1, 0))
 
     def _value(self, ends: Integers, rank: int) -> float:
         """The value of a rank, from 0; within a bin as if they were evenly spaced."""
@@ -239,8 +245,8 @@ class Digest:
         return 0.0
 
     def quantiles(self, policy: str, measure: str, shares: Sequence[float]) -> list[float]:
-        """Quantiles of a measure, to a share of `WIDTH`."""
-        return [self.bins[policy, measure].quantile(share) for share in shares]
+        """Quantiles of a measure, as of `ReplicationTable`, to a share of `WIDTH`."""
+        return [self.bins[policy, measure].least_of(share) for share in shares]
 
     def count_upto(self, policy: str, measure: str, most: float) -> int:
         """The number of replications in which a measure is `most` at most, of whole numbers."""

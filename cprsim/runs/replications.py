@@ -61,8 +61,9 @@ class ReplicationTable:
         return allowance(self._values(policy, "lost_s") / useful_s, unmet_s / float(useful_s[0]))
 
     def quantiles(self, policy: str, measure: str, shares: Sequence[float]) -> list[float]:
-        """Quantiles of a measure over the replications."""
-        return [float(each) for each in np.quantile(self._values(policy, measure), shares)]
+        """Quantiles of a measure: the least values that these shares of all don't exceed."""
+        values = self._values(policy, measure)
+        return [float(each) for each in np.quantile(values, shares, method="inverted_cdf")]
 
     def count_upto(self, policy: str, measure: str, most: float) -> int:
         """The number of replications in which a measure is `most` at most."""

@@ -32,6 +32,12 @@ class Restarts(NamedTuple):
         }
 
 
+def check_most(most: int) -> None:
+    """Raise `UsageError` for a number of restarts below 0."""
+    if most < 0:
+        raise UsageError(f"max_restarts {most} is out of range: it must be >= 0, e.g. 3")
+
+
 def restarts(result: Result, most: int) -> dict[str, Restarts]:
     """Return the restarts that each policy of a run needs, beside `most`, by its name.
 
@@ -44,8 +50,7 @@ def restarts(result: Result, most: int) -> dict[str, Restarts]:
     """
     from scipy.stats import binomtest  # noqa: PLC0415  (slow to import)
 
-    if most < 0:
-        raise UsageError(f"max_restarts {most} is out of range: it must be >= 0, e.g. 3")
+    check_most(most)
     found = {}
     for name in result.plans:
         p50, p95, p99 = result.kept.quantiles(name, "failures", _SHARES)

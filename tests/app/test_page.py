@@ -254,16 +254,16 @@ def test_typed_values_move_their_sliders_and_wrong_ones_are_told(
     assert tab.evaluate("typed('failures.mean').getAttribute('aria-invalid')") == "true"
     assert tab.evaluate("document.getElementById('least').textContent") == least
 
-    tab.evaluate("put('policies.async.snapshot', '5 parsecs')")
-    tab.wait("!error('policies.async.snapshot').hidden")
-    assert "unknown unit 'parsecs'" in tab.evaluate("error('policies.async.snapshot').textContent")
-    assert tab.evaluate("typed('policies.async.snapshot').checkVisibility()")
+    tab.evaluate("put('policies.async.interval', '5 parsecs')")
+    tab.wait("!error('policies.async.interval').hidden")
+    assert "unknown unit 'parsecs'" in tab.evaluate("error('policies.async.interval').textContent")
+    assert tab.evaluate("typed('policies.async.interval').checkVisibility()")
     tab.evaluate("put('seed', 'x')")
     tab.wait("!error('seed').hidden")
     told = "seed 'x' is not a whole number >= 0"
     assert tab.evaluate("error('seed').textContent") == told
 
-    for name in ("seed", "policies.async.snapshot", "failures.mean"):
+    for name in ("seed", "policies.async.interval", "failures.mean"):
         tab.evaluate(f"box('{name}').querySelector('.reset').click()")
     settled(tab, "")
     assert tab.evaluate("document.querySelectorAll('[aria-invalid]').length") == 0

@@ -77,9 +77,9 @@ class Truth:
 
 def best(trials: Trials, systems: Sequence[str] | None = None) -> list[Policy]:
     """The few that may be best, of all systems and settings, the given ones included."""
-    left = _hopeful(
-        [each for each in _grid(trials, systems) if trials.plan(each) is not None], trials
-    )
+    none_lost = any(bound.most == 0 for bound in trials.aim.bounds)
+    able = [each for each in _grid(trials, systems) if trials.plan(each) is not None]
+    left = _hopeful([each for each in able if trials.loses_nothing(each) or not none_lost], trials)
     start = 0
     for number, (most_s, fewest, most, stay) in enumerate(_STAGES):
         until = start + count(trials, left, most_s, fewest, most)
