@@ -98,3 +98,12 @@ def test_the_way_out_of_a_mistake(
     Path("bare.toml").write_text("[job]\nuseful_time = 4 d\n", encoding="utf-8")
     assert _main(arguments) == 2
     assert " ".join(capsys.readouterr().err.split()) == f"cprsim: {said}"
+
+
+def test_policies_that_are_no_table_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text("policies = 3\n", encoding="utf-8")
+    assert _main(["run", str(path), "--policy", "full"]) == 2
+    assert "policies: 3 is not a table" in capsys.readouterr().err

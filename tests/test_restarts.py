@@ -69,6 +69,8 @@ def test_the_command_says_whether_they_are_enough(
     assert told["within"]["mean"] == 1.0
     assert told["max_restarts"] == 100
 
+    assert _main(["run", str(path), "--max-restarts", "-1"]) == 2
+    assert "max_restarts -1 is out of range" in capsys.readouterr().err
     assert _main(["run", "production-fleet", "--max-restarts", "1"]) == 2
     assert "--max-restarts: asks of one job" in capsys.readouterr().err
 

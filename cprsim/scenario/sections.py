@@ -72,13 +72,16 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
 
 
 def _known(key: str) -> str:
-    """Return the key of a section that is meant by a key of none, or the sections."""
+    """Return the section or the key of one that is meant by a key of none, or the sections."""
+    said = nearest(key, _KEYS)
+    if said.startswith("did you mean"):
+        return said
     for name, (section, _) in SECTIONS.items():
         fields = section.model_fields.items()
         inner = meant(key, [field.alias or each for each, field in fields])
         if inner is not None:
             return f"did you mean '{name}.{inner}'?"
-    return nearest(key, _KEYS)
+    return said
 
 
 def validated(mapping: dict[str, Any]) -> dict[str, Any]:

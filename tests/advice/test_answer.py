@@ -27,6 +27,7 @@ from cprsim.job.workload import Model
 from cprsim.policies.registry import systems
 from cprsim.policies.replication import Replication
 from cprsim.report.answer import answer_lines, certainty
+from cprsim.report.configuration import configuration
 from cprsim.report.decision import decision_lines
 from cprsim.report.screen import screen
 from cprsim.report.sensitivity import robust_lines
@@ -233,7 +234,7 @@ def test_a_mean_allows_for_a_loss_that_no_replication_met() -> None:
 def test_a_choice_holds_elsewhere_surely_or_perhaps(
     loses: tuple[float, float, float], keeps: bool | None, holds: bool | None
 ) -> None:
-    assert World(2.0, "40 h", "a", Mean(*loses), Mean(*loses), keeps).holds(0.001) is holds
+    assert World(2.0, "40 h", "a", Mean(*loses), keeps).holds(0.001) is holds
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -797,3 +798,37 @@ def test_a_system_whose_defaults_are_hopeless_is_searched_from_settings_that_are
     )
     assert found.settings["interval"] != "never"
     assert found.measures["overhead"].mean < 0.1
+
+
+def test_the_configuration_has_keys_that_go_back_to_their_default() -> None:
+    four = measured(four={"system": "replication", "copies": 4, "slowdown": 0, "takeover": "0 s"})
+    advice = cprsim.advise(four, systems=["replication"], max_memory=1.0)
+    best = advice.best
+
+    assert best is not None
+    assert best.settings["copies"] == 2
+    assert "copies = 2" in configuration(advice).splitlines()
+
+
+def test_silent_faults_in_the_model_are_no_learning_that_is_kept() -> None:
+    job = cprsim.load_scenario(SCENARIOS / "silent.toml")
+    advice = cprsim.advise(job, systems=["full"], max_pls=0.01)
+    best = advice.best
+
+    assert best is not None
+    assert not job.context.overlooks_faults(best.plan)
+    (never,) = (each for each in advice.found if each.name == "never")
+    assert never.why == "ends with silent faults in the model"
+
+
+def test_what_is_not_given_is_said_on_the_screen() -> None:
+    tables = {
+        "job": {"useful_time": "4 d"},
+        "cluster": {"parameter_servers": 4},
+        "costs": {"save": "6 min", "load": "6 min"},
+        "failures": {"distribution": "exponential", "mean": "20 h"},
+        "policies": {"full": {"system": "full"}},
+    }
+    advice = cprsim.advise(cprsim.Scenario(**tables), systems=["full"])
+    shown = " ".join(line.strip() for line in screen(advice, None))
+    assert "Not given, and free: costs.reschedule and costs.detect; see --details." in shown
