@@ -31,6 +31,8 @@ _WORTH = 0.05
 #: Of what doesn't matter: what a setting may cost that loses less, or is a rounder number; the
 #: other half is left to chance.
 _EQUAL = 0.5
+#: What is left to a bound at its edge, as a share of it, and how much shorter intervals are tried.
+_EDGE, _SAFER = 0.2, 0.75
 #: Settings lose about the same up to this ratio.
 _ABOUT = 1.1
 #: Settings that are as good are looked for outward by this ratio, so often.
@@ -52,12 +54,14 @@ class Score(NamedTuple):
     """How a setting did.
 
     `over`: by how much it is over a bound, as a ratio, 0 for none. `objective`: of each
-    replication. `lost`: the mean of `LOST`.
+    replication. `lost`: the mean of `LOST`. `slack`: what is left to the nearest bound, as a share
+    of it.
     """
 
     over: float
     objective: NDArray[np.float64]
     lost: float = 0.0
+    slack: float = 1.0
 
 
 class Leading(NamedTuple):
@@ -154,12 +158,14 @@ class _Known:
 
 def scored(played: Trial, aim: Aim) -> Score:
     """Over a bound is what is not surely kept to."""
-    over = 0.0
+    over, slack = 0.0, 1.0
     for values, bound in zip(played.bounded, aim.bounds, strict=True):
         high = float(values.mean() + half_width(values))
+        if bound.most_mean:
+            slack = min(slack, 1 - float(values.mean()) / bound.most_mean)
         if high > bound.most_mean:
             over = max(over, high / bound.most_mean - 1 if bound.most_mean else math.inf)
-    return Score(over, played.objective, float(played.measures[LOST].mean()))
+    return Score(over, played.objective, float(played.measures[LOST].mean()), slack)
 
 
 def _gains(one: Score, other: Score) -> NDArray[np.float64]:
@@ -220,6 +226,7 @@ def _searched(policy: Policy, trials: Trials) -> Search:
             best, ranges[setting.key] = yield from _settled(best, setting, aim.within)
     best = yield from _gentler(best, own, aim.within)
     others = yield from _open(best, settings, aim.within)
+    others |= yield from _safer(best, settings)
     return best, ranges, others
 
 
@@ -341,6 +348,23 @@ def _open(
         for what, each in near.items()
         if _may_be_better(scores(each), scores(best), within)
     }
+
+
+def _safer(
+    best: Policy, settings: Sequence[Setting]
+) -> Generator[list[Policy], Scores, dict[str, Policy]]:
+    """Shorter intervals than those at the edge of a bound, which no certificate may be sure of."""
+    scores = yield [best]
+    if scores(best).slack >= _EDGE:
+        return {}
+    found = {}
+    for setting in settings:
+        if isinstance(setting, DurationSpan):
+            shorter_s = max(_SAFER * _start_s(best, setting), setting.least_s)
+            changed = _at(best, setting, shorter_s)
+            if changed is not None:
+                found[f"{setting.key} {format_duration(shorter_s)}"] = changed
+    return found
 
 
 def _beside(policy: Policy, setting: Choice) -> dict[int, Any]:

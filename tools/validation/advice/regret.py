@@ -1,11 +1,12 @@
 """What `advise` picks beside the best by brute force, and whether its certificate was right.
 
 Run `python -m tools.validation.advice.regret` to ask all the questions and write what came of them
-to `TABLE`; two quiet cores take about an hour. Those that have an answer there aren't asked again:
-remove the table to ask them all.
+to `TABLE`; two quiet cores take over an hour. A number after it asks so many alone, from the first
+on. Those that have an answer there aren't asked again: remove the table to ask them all.
 """
 
 import math
+import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -23,6 +24,7 @@ from cprsim.advice.trials import Trials
 from cprsim.basics.files import write_all
 from cprsim.contract import Policy
 from cprsim.selection.certificate import WITHIN
+from cprsim.selection.intervals import ROUNDING
 from tools.validation.advice.brute import Truth, best, count, played, truth
 from tools.validation.advice.jobs import JOBS, Question, question
 
@@ -139,7 +141,7 @@ def _verdict_of(
     within = WITHIN if advice.verdict == "tied" else 0.0
     for each in its:
         less, error = each.less(picked)
-        if each.keeps(trials) and less > within + SURE * error:
+        if each.keeps(trials) and less > within + SURE * error + ROUNDING:
             return f"{advice.verdict}, but another is better", _told(each, trials)
     return "", ""
 
@@ -183,11 +185,11 @@ def read() -> pd.DataFrame:
     return kept
 
 
-def write(workers: int = 2) -> None:
-    """Ask the questions that the table has no answer to, and add each answer as it comes."""
+def write(count: int = JOBS, workers: int = 2) -> None:
+    """Ask the first questions that the table has no answer to, and add each answer as it comes."""
     kept = [read()] if TABLE.exists() else []
     known = {int(each) for rows in kept for each in rows["number"]}
-    left = [number for number in range(JOBS) if number not in known]
+    left = [number for number in range(count) if number not in known]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         for each in as_completed([pool.submit(ask, number) for number in left]):
             kept.append(table([each.result()]))
@@ -196,4 +198,4 @@ def write(workers: int = 2) -> None:
 
 
 if __name__ == "__main__":
-    write()
+    write(*map(int, sys.argv[1:]))
