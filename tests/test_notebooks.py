@@ -13,7 +13,7 @@ from tools.paths import NOTEBOOKS
 
 #: A folder of somebody's machine: of a home, of temporary files, of an installation.
 ABSOLUTE = re.compile(r"(?<![\w.:/<])/(home|root|tmp|usr|opt|work|var|private|Users)/|\b[A-Z]:\\")
-MOST_BYTES = 320_000
+MOST_BYTES = 360_000
 
 
 def texts(notebook: NotebookNode) -> str:

@@ -442,7 +442,10 @@ def test_what_common_trainers_cannot_do_is_excluded_where_that_is_wanted() -> No
     document = advice.document()
     (refused,) = advice.refused
 
-    assert {each.name: each.needs for each in advice.found} == {"full": "any", "partial": "partial"}
+    assert {each.candidate.system: each.needs for each in advice.found} == {
+        "full": "any",
+        "partial": "partial",
+    }
     assert document["best"]["needs"] in ("any", "partial")
     assert document["limits"]["deployable"]
     assert refused.name == "replication"

@@ -40,7 +40,7 @@ def test_no_policies_are_needed(job: str, capsys: pytest.CaptureFixture[str]) ->
     assert cli._main(["advise", job, *FEW, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
 
-    names = {each["name"] for each in document["candidates"]}
+    names = {each["system"] for each in document["candidates"]}
     assert names == {"full", "partial", "replication"}
     assert document["verdict"] == "best"
     assert set(document["robustness"]) == {"MTBF", "save bandwidth", "parameter servers"}
