@@ -16,6 +16,7 @@ from cprsim.contract.needs import deployment_fault
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Quality, accepted_pls
 from cprsim.job.accuracy import Accuracy
+from cprsim.runs.restarts import check_most
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import RESTARTS, Bound, check_bound
 
@@ -190,7 +191,8 @@ def aim_of(
         check_bound(f"max_{name}", most)
     _check_least("max_memory", max_memory, "0.5 for half of the rows")
     _check_least("max_spares", max_spares, "2")
-    _check_least("max_restarts", max_restarts, "3")
+    if max_restarts is not None:
+        check_most(max_restarts)
     if max_auc_drop is not None and scenario.accuracy is None:
         raise UsageError(
             "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"

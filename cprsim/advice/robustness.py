@@ -192,28 +192,34 @@ class _Elsewhere:
         """The inputs that the choice is sensitive to, and its own costs, each twice as large."""
         best, scenario = self._finalists[0], self._advice.scenario
         choice = self._policies[best.name]
+        own = self._alone(scenario, choice, _MOST)
         for name, factor in _DOUBLED.items():
             changed = _changed(scenario, CIRCUMSTANCES[name], factor)
             if changed is not None:
-                yield Doubled(name, changed[1], "given", self._more(changed[0], choice))
+                yield Doubled(name, changed[1], "given", self._more(changed[0], choice, own))
         for cost in best.plan.own_costs:
             twice, is_time = 2 * cost.value, cost.unit == "s"
             doubled: Any = format_exact(twice, SECONDS) if is_time else twice
             policy = with_value(choice, cost.key, doubled)
-            more = _UNKNOWN if policy is None else self._more(scenario, policy)
+            more = _UNKNOWN if policy is None else self._more(scenario, policy, own)
             text = format_duration(twice) if is_time else format_percent(twice)
             yield Doubled(cost.key, text, cost.basis, more)
 
-    def _more(self, scenario: Scenario, policy: Policy) -> Mean:
-        """What a policy takes more in a scenario than the choice does in the job as it is."""
-        choice = self._policies[self._finalists[0].name]
-        worlds = (self._trials(self._advice.scenario), choice), (self._trials(scenario), policy)
-        if any(not trials.plan(each) or trials.is_hopeless(each) for trials, each in worlds):
+    def _more(self, scenario: Scenario, policy: Policy, own: Values | None) -> Mean:
+        """What a policy takes more in a scenario than the choice does, which takes `own`."""
+        other = None if own is None else self._alone(scenario, policy, len(own))
+        if own is None or other is None:
             return _UNKNOWN
-        count = min(trials.fit([each], _WORLD_S, _MOST) for trials, each in worlds)
-        replications = range(_FIRST, _FIRST + count)
-        own, other = (trials.play([each], replications)[0] for trials, each in worlds)
-        return Mean.of(other.objective - own.objective)
+        return Mean.of(other - own[: len(other)])
+
+    def _alone(self, scenario: Scenario, policy: Policy, most: int) -> Values | None:
+        """What a policy takes by itself, shape (replications,), of `most` at most; or None."""
+        trials = self._trials(scenario)
+        if not trials.plan(policy) or trials.is_hopeless(policy):
+            return None
+        count = trials.fit([policy], _WORLD_S, most)
+        (played,) = trials.play([policy], range(_FIRST, _FIRST + count))
+        return played.objective
 
     def _trials(self, scenario: Scenario) -> Trials:
         return Trials(scenario, self._advice.aim, self._advice.seed)

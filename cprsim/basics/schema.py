@@ -247,13 +247,14 @@ def faults(error: ValidationError, model: type[BaseModel], prefix: str) -> list[
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the known word nearest to `word`, or the list of known words."""
     known = sorted(known)
-    other = meant(word, known)
-    if other is not None and other != word:
-        return f"did you mean {other!r}?"
+    close = closest(word, known)
+    return f"known: {', '.join(known)}" if close is None else f"did you mean {close!r}?"
+
+
+def closest(word: str, known: Collection[str]) -> str | None:
+    """Return the known word that means the same, else one that looks alike; None for none."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(known)}"
+    return meant(word, known) or next(iter(close), None)
 
 
 def meant(word: str, known: Collection[str]) -> str | None:

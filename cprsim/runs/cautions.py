@@ -58,30 +58,33 @@ def of_log(scenario: Scenario) -> Iterator[str]:
 
 
 def not_given(scenario: Scenario) -> list[str]:
-    """Return the keys whose costs the scenario does not give, nor as 0: what `of_costs` tells."""
-    return [each.partition(" ")[0] for each in of_costs(scenario)]
+    """Return the keys of costs of failures that the scenario does not give, nor as 0."""
+    costs, job, cluster = scenario.costs, scenario.job, scenario.cluster
+    fails = math.isfinite(scenario.failure_model.mtbf_s)
+    derived = scenario.model is not None and costs.save_s is None
+    missing = {
+        "costs.reschedule": fails and "reschedule" not in costs.model_fields_set,
+        "costs.detect": fails and "detect_s" not in costs.model_fields_set,
+        "cluster.nic": cluster.nic is None and (derived or job.network is not None),
+    }
+    return [key for key, is_missing in missing.items() if is_missing]
 
 
 def of_costs(scenario: Scenario) -> Iterator[str]:
-    """Yield a sentence for each cost of failures that the scenario does not give, nor as 0."""
-    costs, job, cluster = scenario.costs, scenario.job, scenario.cluster
-    if math.isfinite(scenario.failure_model.mtbf_s):
-        if "reschedule" not in costs.model_fields_set:
-            yield (
-                "costs.reschedule is not given: failed nodes are replaced at once. Set it, e.g. "
-                'reschedule = "12 min".'
-            )
-        if "detect_s" not in costs.model_fields_set:
-            yield (
-                "costs.detect is not given: failures are noticed at once. Set it, e.g. "
-                'detect = "30 s".'
-            )
-    derived = scenario.model is not None and costs.save_s is None
-    if cluster.nic is None and (derived or job.network is not None):
-        yield (
-            "cluster.nic is not given: network cards limit nothing, neither saves and loads nor "
-            'copies between servers. Set it, e.g. nic = "25 Gbit/s".'
-        )
+    """Yield a sentence for each of the keys that are `not_given`."""
+    for key in not_given(scenario):
+        yield f"{key} is not given: {_MEANS[key]}"
+
+
+#: What it means that a cost is not given, and how to give it.
+_MEANS = {
+    "costs.reschedule": ('failed nodes are replaced at once. Set it, e.g. reschedule = "12 min".'),
+    "costs.detect": 'failures are noticed at once. Set it, e.g. detect = "30 s".',
+    "cluster.nic": (
+        "network cards limit nothing, neither saves and loads nor copies between servers. Set it, "
+        'e.g. nic = "25 Gbit/s".'
+    ),
+}
 
 
 def _can_fail(scenario: Scenario) -> bool:

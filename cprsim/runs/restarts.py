@@ -1,5 +1,6 @@
 """Restarts that a job needs, beside the number that its launcher allows."""
 
+import math
 from typing import Any, Final, NamedTuple
 
 from cprsim.errors import UsageError
@@ -33,9 +34,9 @@ class Restarts(NamedTuple):
 
 
 def check_most(most: int) -> None:
-    """Raise `UsageError` for a number of restarts below 0."""
-    if most < 0:
-        raise UsageError(f"max_restarts {most} is out of range: it must be >= 0, e.g. 3")
+    """Raise `UsageError` for a number of restarts that is below 0 or infinite."""
+    if not 0 <= most < math.inf:
+        raise UsageError(f"max_restarts {most:g} is out of range: it must be >= 0, e.g. 3")
 
 
 def restarts(result: Result, most: int) -> dict[str, Restarts]:

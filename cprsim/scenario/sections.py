@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cprsim.basics import units
-from cprsim.basics.schema import OF_SCENARIO, VARIANTS, Section, faults, meant, nearest
+from cprsim.basics.schema import OF_SCENARIO, VARIANTS, Section, closest, faults, meant, nearest
 from cprsim.basics.toml import check_values
 from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
@@ -73,15 +73,13 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
 
 def _known(key: str) -> str:
     """Return the section or the key of one that is meant by a key of none, or the sections."""
-    said = nearest(key, _KEYS)
-    if said.startswith("did you mean"):
-        return said
-    for name, (section, _) in SECTIONS.items():
-        fields = section.model_fields.items()
-        inner = meant(key, [field.alias or each for each, field in fields])
-        if inner is not None:
-            return f"did you mean '{name}.{inner}'?"
-    return said
+    if closest(key, _KEYS) is None:
+        for name, (section, _) in SECTIONS.items():
+            fields = section.model_fields.items()
+            inner = meant(key, [field.alias or each for each, field in fields])
+            if inner is not None:
+                return f"did you mean '{name}.{inner}'?"
+    return nearest(key, _KEYS)
 
 
 def validated(mapping: dict[str, Any]) -> dict[str, Any]:

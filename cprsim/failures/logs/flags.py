@@ -19,20 +19,8 @@ NO: Final = frozenset(("0", "0.0", "false", "no", "n", "f", ""))
 #: What may stand before or behind the word in the name of such a column.
 _AROUND: Final = frozenset(
     (
-        *(
-            "is",
-            "has",
-            "was",
-            "node",
-            "host",
-            "machine",
-            "gpu",
-            "server",
-            "flag",
-            "occurred",
-            "had",
-        ),
-        *("event",),
+        *("is", "has", "had", "was", "node", "host", "machine", "gpu", "server", "flag"),
+        *("occurred", "event"),
     )
 )
 #: Names of flags that are good or bad by nobody's words but a table's.

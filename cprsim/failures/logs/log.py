@@ -310,6 +310,24 @@ class FailureLog:
             racks=None if self.racks is None else self.racks[rows],
         )
 
+    def leaving_out(self, rows: NDArray[np.int64], why: Mapping[str, int]) -> "FailureLog":
+        """Return these of its failures; of the others, how many are left `dropped` for which why.
+
+        Parameters
+        ----------
+        rows
+            As of `only`.
+        why
+            How many rows of the file are left out, by the reason.
+        """
+        dropped = dict(self.dropped)
+        for reason, count in why.items():
+            if count:
+                dropped[reason] = dropped.get(reason, 0) + count
+        read, gone = self.rows, sum(why.values())
+        kept = None if read is None else read._replace(kept=read.kept - gone)
+        return replace(self.only(rows), dropped=dropped, rows=kept)
+
     def coalesced(self, within_s: float) -> "FailureLog":
         """The log with failures close in time made simultaneous: each burst at its first failure.
 

@@ -182,11 +182,9 @@ def without_repeats(log: FailureLog) -> FailureLog:
     untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
     ends_with_one = log.times_s[-1] == log.start_s + log.span_s
     return replace(
-        log.only(rows),
+        log.leaving_out(rows, {REPEATED: repeats}),
         span_s=float(log.times_s[rows[-1]]) - log.start_s if ends_with_one else log.span_s,
         repaired_s=np.where(untold, np.nan, ends_s),
-        dropped={**log.dropped, REPEATED: repeats},
-        rows=None if log.rows is None else log.rows._replace(kept=log.rows.kept - repeats),
     )
 
 

@@ -1,6 +1,7 @@
 """Which outages were planned, by the reasons that a log gives."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Final
 
@@ -80,14 +81,6 @@ def without_planned(path: LogPath, log: FailureLog, rules: Rules) -> FailureLog:
         raise LogError(
             f"{path}: holds no failure: all {len(log):,} outages are planned ({rules.planned})"
         )
-    counts = dict(log.dropped)
-    for word in filter(None, words):
-        why = f"rows of planned outages ({word})"
-        counts[why] = counts.get(why, 0) + 1
-    failures, rows = log.only(np.flatnonzero(~planned)), log.rows
-    return replace(
-        failures,
-        planned=log.only(np.flatnonzero(planned)),
-        dropped=counts,
-        rows=None if rows is None else rows._replace(kept=rows.kept - int(planned.sum())),
-    )
+    why = Counter(f"rows of planned outages ({word})" for word in words if word is not None)
+    failures = log.leaving_out(np.flatnonzero(~planned), why)
+    return replace(failures, planned=log.only(np.flatnonzero(planned)))

@@ -64,17 +64,8 @@ def failures_among(every: FailureLog, failing: Flags, flagged: FailingRows) -> F
             repaired_s[rows] = ends_s
     if not len(rows):
         raise LogError("holds no failure: nodes are down from their first row on")
-    log = replace(every, repaired_s=repaired_s).only(rows)
-    read = 0 if every.rows is None else every.rows.read
-    return _watched(
-        replace(
-            log,
-            dropped={**log.dropped, **{why: n for why, n in out.items() if n}},
-            unused=unused,
-            rows=None if log.rows is None else log.rows._replace(kept=read - sum(out.values())),
-        ),
-        watch,
-    )
+    log = replace(every, repaired_s=repaired_s, unused=unused).leaving_out(rows, out)
+    return _watched(log, watch)
 
 
 def without_leaving(log: FailureLog, every: FailureLog, leaving: Flags) -> FailureLog:
@@ -99,17 +90,9 @@ def without_leaving(log: FailureLog, every: FailureLog, leaving: Flags) -> Failu
     rows = np.flatnonzero(kept)
     if not len(rows):
         raise LogError("holds no failure: all nodes have left before")
-    gone = len(log) - len(rows)
-    return replace(
-        log.only(rows),
-        came_s=came_s,
-        left_s=np.where(seen, left_s, came_s),
-        dropped={
-            **log.dropped,
-            **({"rows of nodes that leave or have left": gone} if gone else {}),
-        },
-        rows=None if log.rows is None else log.rows._replace(kept=log.rows.kept - gone),
-    )
+    why = {"rows of nodes that leave or have left": len(log) - len(rows)}
+    left_s = np.where(seen, left_s, came_s)
+    return replace(log.leaving_out(rows, why), came_s=came_s, left_s=left_s)
 
 
 def _watched(log: FailureLog, watch: Watch | None) -> FailureLog:

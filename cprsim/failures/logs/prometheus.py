@@ -86,13 +86,12 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     outages = NodeOutages()
     for each in series:
         outages.names.number(each.node)
-    watch, gone = _Watch(path, series), 0
+    watch, may_leave = _Watch(path, series), rules.left_when != NEVER
+    leaves = [may_leave and watch.ends_early(each) for each in series]
     for each in series:
         if not each.up[0]:
             outages.unused[UNSEEN] += 1
-        left = rules.left_when != NEVER
-        gone += left and watch.ends_early(each)
-        for start_s, end_s in watch.outages(each, left):
+        for start_s, end_s in watch.outages(each, may_leave):
             outages.add(each.node, start_s, end_s)
     if watch.gaps:
         outages.unused["gaps that all series share"] = watch.gaps
@@ -110,13 +109,15 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         rows=Rows("samples", samples + outages.dropped.total(), samples),
     )
     # A node that vanishes without having left is watched until the end: it may come back.
-    ends_s = [each.times_s[-1] if watch.ends_early(each) and left else last_s for each in series]
+    ends_s = [
+        each.times_s[-1] if left else last_s for each, left in zip(series, leaves, strict=True)
+    ]
     log = replace(
         log,
         came_s=np.array([each.times_s[0] for each in series]) - first_s,
         left_s=np.array(ends_s) - first_s + watch.step_s,
     )
-    return replace(log, notes=(*said, *_notes(series, gone)))
+    return replace(log, notes=(*said, *_notes(series, sum(leaves))))
 
 
 def _down_value(cell: Cell) -> str:
@@ -133,11 +134,11 @@ def _notes(series: list["_Series"], gone: int) -> Iterator[str]:
         told = ", ".join(dict.fromkeys(each.said for each in series if each.said))
         yield f"1 means down, by {told}; else give --failure-when value=0."
     if gone:
-        what = "1 node" if gone == 1 else f"{gone:,} nodes"
+        what, whose = ("1 node", "its") if gone == 1 else (f"{gone:,} nodes", "their")
         yield (
-            f"{what} left before the end of the log: its samples end and never come back. If that "
-            "is a failure, give --left-when never."
-        ).replace("its samples", "its samples" if gone == 1 else "their samples")
+            f"{what} left before the end of the log: {whose} samples end and never come back. If "
+            "that is a failure, give --left-when never."
+        )
     down_s = sum(float(np.count_nonzero(~each.up)) / len(each.up) for each in series) / len(series)
     if down_s > _MOSTLY:
         value = "1" if series[0].is_good else "0"

@@ -138,17 +138,12 @@ def _once_a_failure(log: FailureLog) -> FailureLog:
     order = np.lexsort((log.times_s, log.nodes))
     apart_s = np.diff(log.times_s[order], prepend=-np.inf)
     is_new = (np.diff(log.nodes[order], prepend=-1) != 0) | (apart_s > SAME_FAILURE_S)
-    repeats, rows = int(np.count_nonzero(~is_new)), log.rows
-    if not repeats or rows is None:
+    repeats = int(np.count_nonzero(~is_new))
+    if not repeats:
         return log
     kept = np.sort(order[is_new])
-    last_s = float(log.times_s[kept[-1]])
-    return replace(
-        log.only(kept),
-        span_s=last_s - log.start_s,
-        dropped={**log.dropped, CONTINUED: repeats},
-        rows=rows._replace(kept=rows.kept - repeats),
-    )
+    span_s = float(log.times_s[kept[-1]]) - log.start_s
+    return replace(log.leaving_out(kept, {CONTINUED: repeats}), span_s=span_s)
 
 
 def _time_s(head: re.Match[str]) -> float:
