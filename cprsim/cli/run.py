@@ -135,7 +135,7 @@ def with_systems(tables: dict[str, Any], names: Sequence[str] | None) -> dict[st
 
     policies = tables.get("policies") or {}
     if not isinstance(policies, dict):
-        return tables  # which is told where tables are read
+        return tables  # the schema reports it
     missing = {
         name: {"system": name} for name in names or () if name not in policies and name in systems()
     }

@@ -65,7 +65,7 @@ class LogClock:
     plain
         Whether all are seconds, whatever their size, and none is a date.
     unit_s
-        Seconds in a unit of the times, which are numbers then; None where nobody said it.
+        Seconds in the unit of times that are numbers; None where the user gives no unit.
     """
 
     def __init__(self, plain: bool, unit_s: float | None = None) -> None:
@@ -132,7 +132,7 @@ class LogClock:
     def _in_unit(
         self, when: NDArray[np.float64], until: NDArray[np.float64], unit_s: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], str, Epoch | None]:
-        """As `placed`, in a unit that somebody said: since 1970, or a start of the log's own."""
+        """As `placed`, in the unit that the user gives: since 1970, or since the log's start."""
         first = float(when.min())
         zero, epoch = (
             (first, Epoch(first * unit_s, zoned=True)) if _is_date(first * unit_s) else (0.0, None)
@@ -146,7 +146,7 @@ class LogClock:
         early, late = _epoch(first), _epoch(last)
         if early is late or (early is None and last <= _LONGEST_S):
             return early or _SECONDS
-        # In which nobody logged failures as dates: more likely they count from a start.
+        # No log has dates before 2001: such times more likely count from a start.
         is_start = early is None and late is not None and last / late.a_second < _LATEST_START_S
         way_out = "give their unit with --time-unit" if is_start else "write all alike"
         raise LogError(

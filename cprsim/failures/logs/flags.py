@@ -1,4 +1,4 @@
-"""Which rows of a table are failures: by a column that says so, named or noticed."""
+"""The rows of a table that are failures, by a column that the user names or that is known."""
 
 from array import array
 from collections.abc import Container, Iterator, Sequence
@@ -23,7 +23,7 @@ _AROUND: Final = frozenset(
         *("occurred", "event"),
     )
 )
-#: Names of flags that are good or bad by nobody's words but a table's.
+#: Names of flags whose 1 is a failure, though the words are neither good nor bad.
 _EVENTS: Final = frozenset(
     ("event", "label", "target", "broke", "died", "death", "observed", "failure_event")
 )
@@ -52,9 +52,10 @@ Flags = NDArray[np.bool_]
 
 
 class FailingRows(NamedTuple):
-    """Which rows are failures, shape (n,), by which cells, and whether nodes stay so for a while.
+    """The rows that are failures, shape (n,).
 
-    `by` is how it is said: COLUMN=VALUE. `guessed`: nobody said it.
+    `by`: the cells that they have, as COLUMN=VALUE. `lasting`: whether a node stays so for a while.
+    `guessed`: whether the column is known by its name, and not named by the user.
     """
 
     failing: Flags
