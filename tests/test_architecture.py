@@ -130,7 +130,7 @@ ADDED = {
         ],
         "machine/recovery.py": [
             (
-                "wait_for(job, DETECTING, plan.detect_s)",
+                "wait_for(job, DETECTING, detect_s)",
                 "wait_for(job, DETECTING,"
                 " rules.r99_detect_s(plan.detect_s, plan.detect_again_s, run.failures))",
             )

@@ -11,7 +11,7 @@ from cprsim.scenario import load_scenario
 from tools.pages.accuracy_sources import MOVIELENS
 from tools.pages.reproduction import PAGE, page, shown_cells
 from tools.paths import FIGURES
-from tools.reproduction import airesim
+from tools.reproduction import airesim, goodput
 from tools.reproduction.lines import Line, Measured, agree, difference, parsed, printed
 from tools.reproduction.sections import APART, SECTIONS
 
@@ -26,7 +26,15 @@ def again(name: str) -> list[Line]:
 
 
 #: Sections that take more than a second.
-LONG = ("AIReSim", "Effective training time", "ett-ladder", "interval", "scaling", "tradeoff")
+LONG = (
+    "AIReSim",
+    "Effective training time",
+    "Goodput by cause",
+    "ett-ladder",
+    "interval",
+    "scaling",
+    "tradeoff",
+)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +71,14 @@ def test_the_mean_life_in_airesims_job_is_what_its_rates_and_repairs_bring() -> 
     # Nobody fails in the 20 minutes that each of them takes: 9,867 h.
     hours = 256 * 24 + airesim.failures(0.76) * 20 / 60
     assert hours == pytest.approx(airesim.REPORTS[0].hours, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("published", goodput.PUBLISHED, ids=lambda each: each.name)
+def test_goodput_is_as_near_as_was_said_beforehand(published: goodput.Published) -> None:
+    found = goodput.played(64)[published.name]
+
+    assert abs(found.value - published.goodput) <= published.within + found.half
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
 from cprsim.contract.failure_kinds import FailureKind, kinds
 from cprsim.contract.ledger import overhead_retrained
-from cprsim.failures.hit import SEVERITIES
+from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import mean_start
 
 _CAUSES = (
@@ -100,11 +100,12 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
         drained += kind.share * of_kind
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += (1 - of_kind) * share
+    causes["reschedule"] += _in_vain(plan, context)
     for cause, share in _of_silent_faults(plan, context):
         causes[cause] += share
     for cause, share in _of_notices(plan, context, drained):
         causes[cause] += share
-    detect = (1 - drained) * context.costs.costs.detect_s / context.mtbf_s
+    detect = (1 - drained) * context.detect_s / context.mtbf_s
     own = training_slowdown(plan, context)
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
     wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
@@ -222,10 +223,7 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
     tier = plan.tier(answer.source)
     load_s = costs.seconds(costs.load(tier, answer.loads, servers, share_read(plan, answer)))
     load_s *= mean_attempts(costs.load_fails(tier))
-    delay_s = answer.takeover_s
-    nodes = servers + len(kind.loss.trainers)
-    if nodes > plan.machines_ready(costs.cluster.spares):  # else spares take over at once
-        delay_s += costs.reschedule_mean_s
+    delay_s = _away_s(plan, context, kind, answer.takeover_s)
     if not rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]):
         yield "reschedule", delay_s / mtbf_s
         yield "load", load_s / mtbf_s
@@ -242,6 +240,27 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
     yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
     if answer.rollback == "lost":
         yield "updates", (delay_s + load_s) / mtbf_s * servers / context.servers
+
+
+def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) -> float:
+    """How long nodes are away after their failure was noticed, s."""
+    costs, loss = context.costs, kind.loss
+    if loss.severity in plan.restarts_in_place(costs):
+        return costs.restart_mean_s
+    nodes = len(loss.servers) + len(loss.trainers)
+    # Spares take over at once.
+    ready = nodes <= plan.machines_ready(costs.cluster.spares)
+    return takeover_s + (0.0 if ready else costs.reschedule_mean_s)
+
+
+def _in_vain(plan: Plan, context: Context) -> float:
+    """Time of restarts in place that fail, over useful time."""
+    fails = context.costs.costs.restart_fails
+    if not fails:
+        return 0.0
+    in_place = plan.restarts_in_place(context.costs)
+    share = math.fsum(each.share for each in kinds(context) if each.loss.severity in in_place)
+    return share * fails / (1 - fails) * context.costs.restart_mean_s / context.mtbf_s
 
 
 def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:

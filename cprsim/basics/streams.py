@@ -41,6 +41,9 @@ class Cause(IntEnum):
     START_COMPILE = 22
     START_COMPILE_WARM = 23
     SHUTDOWN = 24
+    DETECT = 25
+    RESTART = 26
+    RESTART_FAILS = 27
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:
@@ -63,17 +66,23 @@ class CohortDraws:
     _LEAST = 8
 
     def __init__(
-        self, sample: Sampler, seed: int, cohort: int, cause: Cause, first: Sampler | None = None
+        self,
+        sample: Sampler,
+        seed: int,
+        cohort: int,
+        cause: Cause,
+        first: Sampler | None = None,
+        entity: int = 0,
     ) -> None:
         self._sample, self._first = sample, first
-        self._key = (seed, cohort, cause)
+        self._key, self._entity = (seed, cohort, cause), entity
         self._rng: np.random.Generator | None = None
         self._drawn = np.empty((COHORT, 0))
 
     def upto(self, columns: int) -> NDArray[np.float64]:
         """At least so many columns, shape (COHORT, >= columns)."""
         while self._drawn.shape[1] < columns:
-            self._rng = self._rng or stream(*self._key)
+            self._rng = self._rng or stream(*self._key, self._entity)
             # Doubling keeps the number of calls small.
             more = self._sample(self._rng, (COHORT, max(self._LEAST, self._drawn.shape[1])))
             if self._first is not None and not self._drawn.size:

@@ -14,11 +14,13 @@ from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.batch.records import dtype
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
-from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.failures.hit import Hit
 from cprsim.failures.silent import faults_s
 from cprsim.failures.timeline import Cohort
-from cprsim.failures.victims import Victims
+from cprsim.failures.victims import CauseVictimRows, Victims
+from cprsim.job.delays import restart_tries
 from cprsim.job.platform import Outages
+from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import StartDraws, starts_vary
 from cprsim.machine import codes
 from cprsim.machine.codes import NONE
@@ -120,7 +122,8 @@ class ScenarioDraws:
             else:
                 gathered.numbers("gaps", "gap_count", cohort.times_s[rows])
                 count = cohort.times_s.shape[1]
-            _victims(gathered, cohort, count, rows)
+            servers = self._scenario.cluster.parameter_servers
+            _victims(gathered, cohort, count, rows, servers)
         elif isinstance(cohort, ReplayCohort):
             _logs(gathered, cohort, rows.tolist(), self._scenario.cluster.parameter_servers)
         else:
@@ -136,6 +139,21 @@ class ScenarioDraws:
             count = sizes[codes.MORE_SEVERITIES]
             severities = cohort.severities.upto(count)[rows, :count]
             gathered.choices("severities", "severity_count", severities)
+            if cohort.severities.detected:
+                detect_s = self._scenario.costs.detect_s
+                detections_s = cohort.severities.detections_s(count, detect_s)[rows]
+                gathered.numbers("detections", "severity_count", detections_s)
+        self._put_restarts(gathered, number, rows)
+
+    def _put_restarts(self, gathered: "Gathered", number: int, rows: _Rows) -> None:
+        """Gather how long restarts in place take, and numbers that decide whether they fail."""
+        costs, count = self._scenario.costs, self._sizes[codes.MORE_RESTARTS]
+        if costs.restart_fails:
+            tries = restart_tries(self._seed, number)
+            gathered.numbers("tries", "restart_count", _columns(tries, rows, count))
+        if isinstance(costs.restart, Distribution):
+            drawn = CohortDraws(costs.restart.sample, self._seed, number, Cause.RESTART)
+            gathered.numbers("restarts", "restart_count", _columns(drawn, rows, count))
 
     def _uniform(self, replications: list[int], cause: Cause, count: int) -> NDArray[np.float64]:
         return np.array([stream(self._seed, n, cause).random(count) for n in replications])
@@ -185,7 +203,7 @@ class ScenarioDraws:
 
 
 _NOTHING = np.zeros((), dtype(DrawsRow))
-for _name in ("kinds", "hits", "bursts", "severities"):
+for _name in ("kinds", "hits", "bursts", "severities", "causes", "detections", "restarts"):
     _NOTHING[_name] = NONE
 _NOTHING["circle_s"] = math.inf
 
@@ -242,9 +260,19 @@ def _columns(drawn: CohortDraws, rows: _Rows, count: int) -> NDArray[np.float64]
 
 
 def _victims(
-    gathered: Gathered, cohort: RenewalCohort | InstantCohort, count: int, rows: _Rows
+    gathered: Gathered,
+    cohort: RenewalCohort | InstantCohort,
+    count: int,
+    rows: _Rows,
+    servers: int,
 ) -> None:
     victims, place = cohort.victims, gathered.place
+    if isinstance(victims, CauseVictimRows):
+        for at, row in enumerate(rows.tolist(), place.start):
+            hits = [_told(victims.hit(row, i), servers) for i in range(count)]
+            gathered.rows["hits"][at] = _in_a_row(gathered, hits)
+        gathered.rows["victim_count"][place] = count
+        return
     victims.upto(count)
     gathered.choices("victims", "victim_count", victims.servers[rows, :count])
     gathered.choices("victim_trainers", None, victims.trainers[rows, :count])

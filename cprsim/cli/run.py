@@ -162,6 +162,9 @@ def _show_run(result: Any, words: "Vocabulary | None") -> None:
     taken = tables.resources_table(result)
     if taken is not None:
         print_table(taken)
+    causes = None if of_fleet else tables.causes_table(result)
+    if causes is not None:
+        print_table(causes)
     for line in tables.fleet_notes(result) if of_fleet else tables.notes(result):
         echo_wrapped(line)
     predicted = None if of_fleet else tables.accuracy_table(result)

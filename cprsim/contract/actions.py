@@ -2,8 +2,8 @@
 
 from typing import Literal, NamedTuple, Protocol
 
-from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.job.costs import Rollback
+from cprsim.job.severity import SEVERITIES, Severity
 from cprsim.job.tiers import REMOTE
 from cprsim.machine import rules
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from cprsim.contract.actions import Loss, Recover
-from cprsim.failures.hit import SEVERITIES, Severity
+from cprsim.job.severity import SEVERITIES, Severity
 
 _ANY = (0, math.inf)
 

@@ -25,7 +25,7 @@ from cprsim.contract.actions import (
 from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
 from cprsim.contract.patterns import Differences, Schedule, every
-from cprsim.failures.hit import SEVERITIES
+from cprsim.job.severity import SEVERITIES
 from cprsim.machine import differences, rules, schedules
 from cprsim.machine.codes import DIFFERENCES, NONE, SAVING
 from cprsim.machine.differences import ASKED, STORED, UNDER_WAY

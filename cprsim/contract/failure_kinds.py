@@ -1,12 +1,14 @@
 """Kinds of failures, as plans are made for them: how often, and what each takes."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cprsim.contract.actions import Loss
-from cprsim.failures.hit import Severity
+from cprsim.failures.hit import MeanHit
+from cprsim.job.costs import CostModel
+from cprsim.job.severity import Severity
 
 if TYPE_CHECKING:
     from cprsim.contract.policy import Context
@@ -25,10 +27,37 @@ class FailureKind(NamedTuple):
     loss: Loss
 
 
+def cured_shares(shares: Mapping[Severity, float], costs: CostModel) -> dict[Severity, float]:
+    """Shares of failures by severity, where a restart in place that fails is one of the node."""
+    found = dict.fromkeys(shares, 0.0)
+    for severity, share in shares.items():
+        for cured, part in _outcomes(severity, costs):
+            found[cured] += part * share
+    return found
+
+
+def cured_causes(
+    causes: Iterable[tuple[float, Severity, MeanHit]], costs: CostModel
+) -> Iterator[tuple[float, Severity, MeanHit]]:
+    """Yield the same of causes."""
+    for share, severity, hit in causes:
+        for cured, part in _outcomes(severity, costs):
+            yield part * share, cured, hit
+
+
+def _outcomes(severity: Severity, costs: CostModel) -> tuple[tuple[Severity, float], ...]:
+    fails = costs.costs.restart_fails
+    if not fails or severity != "process" or severity not in costs.restarts_in_place:
+        return ((severity, 1.0),)
+    return (("process", 1 - fails), ("node", fails))
+
+
 def kinds(context: "Context") -> tuple[FailureKind, ...]:
     """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
         return ()
+    if context.causes:
+        return tuple(_of_causes(context))
     all_servers, servers_hit = context.servers, context.servers_hit
     share, severities = context.server_failure_share, tuple(context.severities.items())
     more = context.trainers_hit, share, severities
@@ -36,6 +65,13 @@ def kinds(context: "Context") -> tuple[FailureKind, ...]:
         return tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
     # Of a server that fails alone, how many there are besides makes no difference.
     return _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
+
+
+def _of_causes(context: "Context") -> Iterator[FailureKind]:
+    for share, severity, hit in context.causes:
+        of_cause = _each_kind(context.servers, *hit, ((severity, 1.0),), context.trainers)
+        for each in of_cause:
+            yield each._replace(share=share * each.share, servers_hit=share * each.servers_hit)
 
 
 @lru_cache(maxsize=2)  # all plans of a scenario ask in turn, and jobs of a fleet often alike

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save
 from cprsim.contract.plan import Plan, Redundancy
-from cprsim.failures.hit import SEVERITIES
+from cprsim.job.severity import SEVERITIES
 from cprsim.job.tiers import REMOTE
 from cprsim.rows.trackers.contract import BY_USE
 

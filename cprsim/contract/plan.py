@@ -12,6 +12,7 @@ from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.patterns import Schedule, Sequence
 from cprsim.job.costs import CostModel
 from cprsim.job.derived import OwnCost
+from cprsim.job.severity import Severity
 from cprsim.job.start import mean_start
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer
@@ -193,6 +194,13 @@ class Plan:
     def machines_ready(self, of_cluster: int) -> int:
         """Spares that stand ready: its own, or those of the cluster."""
         return of_cluster if self.spares is None else self.spares
+
+    def restarts_in_place(self, costs: CostModel) -> tuple[Severity, ...]:
+        """Severities of failures that are cured by a restart on the same nodes.
+
+        None where machines of the plan's own stand ready, which take over.
+        """
+        return () if self.spares else costs.restarts_in_place
 
     def tries_again(self, save: Save) -> bool:
         """Whether a save that turned out void is tried again at once."""

@@ -23,10 +23,11 @@ from cprsim.contract.failure_kinds import kinds
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
 from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.errors import CprsimError, PolicyError, told
-from cprsim.failures.hit import Severity
+from cprsim.failures.hit import MeanHit
 from cprsim.failures.notice import Notices
 from cprsim.job.costs import CostModel
 from cprsim.job.derived import pushed_bytes_per_s
+from cprsim.job.severity import Severity
 from cprsim.job.tiers import REMOTE
 from cprsim.rows.model import RowModel
 
@@ -49,7 +50,9 @@ class Context:
     `server_failure_share`: share of the failures that take down at least one parameter server.
     `samples`: of the whole job, `rows`: those of its model; None where the scenario doesn't tell.
     `silent_mtbf_s`: mean training between silent faults, s. `notices`: how failures are announced.
-    `severities`: shares of the failures by how much memory survives them (see `Loss`).
+    `severities`: shares of the failures by how much memory survives them (see `Loss`). `causes`:
+    share, severity and mean hit of each cause, where the scenario has any. `detect_s`: mean time
+    until a failure is noticed, s.
     `failures_per_recovery`: mean failures in a recovery, its first included, which takes so many
     seconds of waiting and so many of loading after its last one.
     """
@@ -67,6 +70,8 @@ class Context:
     silent_mtbf_s: float = math.inf
     notices: Notices | None = None
     severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
+    causes: tuple[tuple[float, Severity, MeanHit], ...] = ()
+    detect_s: float = 0.0
     failures_per_recovery: Callable[[float, float], float] = field(default=_one, compare=False)
     expectations: dict[object, object] = field(
         default_factory=dict, init=False, repr=False, compare=False

@@ -11,7 +11,7 @@ from cprsim.failures.bursts import Bursts, Shocks
 from cprsim.failures.nodes import Lives, NodeTimeline
 from cprsim.failures.severity import SeverityDraws, SeverityRows, drawn
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
-from cprsim.failures.victims import VictimRows, Victims
+from cprsim.failures.victims import CauseVictimRows, VictimRows, Victims
 from cprsim.job.platform import Cluster
 
 
@@ -20,7 +20,7 @@ class RenewalCohort:
     """Failures of the job as a whole, by the gaps between them."""
 
     gaps: CohortDraws
-    victims: VictimRows
+    victims: VictimRows | CauseVictimRows
     severities: SeverityRows | None
 
     def timeline(self, row: int) -> RenewalTimeline:
@@ -35,7 +35,7 @@ class InstantCohort:
     """As many failures each, at `times_s`, shape (COHORT, failures), in order."""
 
     times_s: NDArray[np.float64]
-    victims: VictimRows
+    victims: VictimRows | CauseVictimRows
     severities: SeverityRows | None
 
     def timeline(self, row: int) -> AbsoluteTimeline:

@@ -2,13 +2,9 @@
 
 import math
 from collections.abc import Collection
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
-#: What a failure leaves of the memory of the nodes that it hits: `process` leaves their hosts'
-#: memory, `node` none of it, and `cluster` hits all nodes and leaves none of it.
-Severity = Literal["process", "node", "cluster"]
-#: From the mildest to the worst.
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+from cprsim.job.severity import Severity
 
 
 class Hit(NamedTuple):

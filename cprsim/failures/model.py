@@ -10,11 +10,15 @@ from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.hit import MeanHit, Severity
+from cprsim.failures.causes import total_share
+from cprsim.failures.hit import MeanHit
+from cprsim.failures.hits import Hits
 from cprsim.failures.processes import FixedCount, JobRenewals, NodeLives, Process
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Timeline
+from cprsim.job.delays import mean_s
 from cprsim.job.platform import Cluster
+from cprsim.job.severity import Severity
 from cprsim.job.workload import Job
 
 #: No job survives as many bursts as that; it bounds what has to be drawn of them.
@@ -42,26 +46,10 @@ class FailureModel:
 
     def check(self) -> None:
         """Raise `ScenarioError` where the failures don't fit the cluster or the log is no good."""
-        counts = self.spec.hits.counts(self.cluster)
-        kinds = ("parameter_servers", "trainers")
-        faults = []
-        for kind, count in zip(kinds, counts, strict=True):
-            has = getattr(self.cluster, kind)
-            if count > has:
-                faults.append(
-                    f"failures.hits.{kind}: {count} is more than cluster.{kind} = {has}; "
-                    f"a failure can hit {has} at most"
-                )
-        weights = self.spec.hits.weights
-        if weights is not None:
-            for kind, count in zip(kinds, counts, strict=True):
-                if getattr(weights, kind) > 0 and count == 0:
-                    faults.append(
-                        f"failures.hits.{kind}: 0 nodes of a kind with weight > 0 are no failure; "
-                        "give it no weight, or hit at least one"
-                    )
-        if counts == (0, 0):
-            faults.append("failures.hits: a failure that hits no node is none; hit at least one")
+        faults = self._hits_faults("failures.hits", self.spec.hits)
+        for cause in self.spec.causes or ():
+            if cause.hits is not None:
+                faults += self._hits_faults(f"failures.causes.{cause.name}.hits", cause.hits)
         faults += self._too_many_bursts() + self._too_many_lives() + self._too_many()
         faults += self._too_many_silent() + self._too_many_alarms()
         if faults:
@@ -70,6 +58,28 @@ class FailureModel:
             self.process  # noqa: B018  (a log is read here, or it can't be)
         except LogError as error:
             raise ScenarioError(f"failures.trace: {error}") from None
+
+    def _hits_faults(self, path: str, hits: Hits) -> list[str]:
+        counts = hits.counts(self.cluster)
+        kinds = ("parameter_servers", "trainers")
+        faults = []
+        for kind, count in zip(kinds, counts, strict=True):
+            has = getattr(self.cluster, kind)
+            if count > has:
+                faults.append(
+                    f"{path}.{kind}: {count} is more than cluster.{kind} = {has}; "
+                    f"a failure can hit {has} at most"
+                )
+        if hits.weights is not None:
+            for kind, count in zip(kinds, counts, strict=True):
+                if getattr(hits.weights, kind) > 0 and count == 0:
+                    faults.append(
+                        f"{path}.{kind}: 0 nodes of a kind with weight > 0 are no failure; "
+                        "give it no weight, or hit at least one"
+                    )
+        if counts == (0, 0):
+            faults.append(f"{path}: a failure that hits no node is none; hit at least one")
+        return faults
 
     def _too_many_bursts(self) -> list[str]:
         bursts = self.spec.bursts
@@ -223,6 +233,21 @@ class FailureModel:
         """Mean training between silent faults, s; infinite for none."""
         silent = self.spec.silent
         return math.inf if silent is None else silent.expected_s
+
+    @property
+    def causes(self) -> tuple[tuple[float, Severity, MeanHit], ...]:
+        """Share, severity and mean hit of each cause; empty without causes."""
+        return self.process.causes if isinstance(self.process, JobRenewals) else ()
+
+    def detect_mean_s(self, otherwise_s: float) -> float:
+        """Return the mean time until a failure is noticed, s; `otherwise_s`: `costs.detect`."""
+        if self.spec.causes is None:
+            return otherwise_s
+        detections = (
+            (each.share or 0.0) * mean_s(otherwise_s if each.detect is None else each.detect)
+            for each in self.spec.causes
+        )
+        return math.fsum(detections) / total_share(self.spec.causes)
 
     @once
     def severity_shares(self) -> dict[Severity, float]:

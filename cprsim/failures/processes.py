@@ -11,13 +11,15 @@ from cprsim.basics.once import once
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort
-from cprsim.failures.hit import MeanHit, Severity
+from cprsim.failures.hit import MeanHit
+from cprsim.failures.hits import Hits
 from cprsim.failures.nodes import Lives
-from cprsim.failures.severity import Severities
+from cprsim.failures.severity import Severities, SeverityRows
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Cohort
-from cprsim.failures.victims import victim_rows
+from cprsim.failures.victims import CauseVictimRows, VictimRows, victim_rows
 from cprsim.job.platform import Cluster
+from cprsim.job.severity import Severity
 
 
 class Process(Protocol):
@@ -48,7 +50,7 @@ class _Drawn:
 
     @once
     def _severities(self) -> Severities:
-        return Severities(self.spec.severity, self.cluster)
+        return Severities.of(self.spec.severity, self.cluster, self.spec.causes)
 
     @property
     def severity_shares(self) -> dict[Severity, float]:
@@ -60,6 +62,18 @@ class _Drawn:
 class JobRenewals(_Drawn):
     """Failures of the job as a whole, which renew at each one; victims are drawn."""
 
+    def _victims(
+        self,
+        severities: SeverityRows | None,
+        seed: int,
+        number: int,
+        shared: SharedDraws | None,
+    ) -> VictimRows | CauseVictimRows:
+        hits = self.spec.hits
+        if severities is not None and any(kind.hits for kind in severities.kinds):
+            return CauseVictimRows(hits, severities, seed, number)
+        return victim_rows(hits, self.cluster, seed, number, shared)
+
     def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> Cohort:
         """Gaps, victims and severities from streams of their own."""
         law, aged = self.spec.law, self.spec.aged
@@ -68,8 +82,8 @@ class JobRenewals(_Drawn):
             gaps = CohortDraws(law.sample, seed, number, Cause.FAILURE_TIME, first)
         else:
             gaps = shared.durations(law, seed, number, Cause.FAILURE_TIME, aged=aged)
-        victims = victim_rows(self.spec.hits, self.cluster, seed, number, shared)
-        return RenewalCohort(gaps, victims, self._severities.rows(seed, number, shared))
+        severities = self._severities.rows(seed, number, shared)
+        return RenewalCohort(gaps, self._victims(severities, seed, number, shared), severities)
 
     @property
     def mtbf_s(self) -> float:
@@ -79,13 +93,34 @@ class JobRenewals(_Drawn):
     @property
     def mean_hit(self) -> MeanHit:
         """By the weights of the kinds and of the severities; exact."""
-        hits = self.spec.hits
+        causes = self.causes
+        if not causes:
+            return self._severities.mean_hit(self._mean_of(self.spec.hits))
+        parts = [[share * each for each in hit] for share, _, hit in causes]
+        return MeanHit(*map(math.fsum, zip(*parts, strict=True)))
+
+    @once
+    def causes(self) -> tuple[tuple[float, Severity, MeanHit], ...]:
+        """Share, severity and mean hit of each cause; empty without causes."""
+        if self.spec.causes is None:
+            return ()
+        everything = MeanHit(self.cluster.parameter_servers, self.cluster.trainers, 1.0)
+        return tuple(
+            (
+                kind.share,
+                kind.severity,
+                everything
+                if kind.severity == "cluster"
+                else self._mean_of(kind.hits or self.spec.hits),
+            )
+            for kind in self._severities.kinds
+        )
+
+    def _mean_of(self, hits: Hits) -> MeanHit:
         servers, trainers = hits.counts(self.cluster)
         share = hits.server_share()
         trainer_share = 1.0 if hits.weights is None else 1 - share
-        return self._severities.mean_hit(
-            MeanHit(servers * share, trainers * trainer_share, share if servers else 0.0)
-        )
+        return MeanHit(servers * share, trainers * trainer_share, share if servers else 0.0)
 
 
 @dataclass(frozen=True)
@@ -106,8 +141,8 @@ class FixedCount(JobRenewals):
         key = "instants", seed, number, size
         drawn = shares() if shared is None else shared.kept(key, shares, size[0] * size[1])
         times = self.useful_time_s * drawn  # which is what a uniform law draws
-        victims = victim_rows(self.spec.hits, self.cluster, seed, number, shared)
-        return InstantCohort(times, victims, self._severities.rows(seed, number, shared))
+        severities = self._severities.rows(seed, number, shared)
+        return InstantCohort(times, self._victims(severities, seed, number, shared), severities)
 
     @property
     def mtbf_s(self) -> float:

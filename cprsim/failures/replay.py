@@ -12,7 +12,7 @@ from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
-from cprsim.failures.hit import Hit, MeanHit, Severity
+from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.log import FailureLog
@@ -29,6 +29,7 @@ from cprsim.failures.severity import (
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.job.platform import Cluster
+from cprsim.job.severity import Severity
 
 
 class TraceReplay:
@@ -57,7 +58,7 @@ class TraceReplay:
                 "failures.severity out, or the column"
             )
         self._log, self._cluster, self._path = log, cluster, path
-        self._severities = Severities(severity, cluster)
+        self._severities = Severities.of(severity, cluster)
         self._times_s, hits = _together(log.times_s.tolist(), self._nodes(), cluster)
         self._hits = hits if log.severities is None else self._as_told(hits, log.severities)
         self._watched_s = max(self._times_s[-1], useful_time_s)
@@ -122,7 +123,7 @@ class TraceReplay:
     @property
     def severity_shares(self) -> dict[Severity, float]:
         """By the weights; without them as the log tells."""
-        drawn = self._severities.weights is not None
+        drawn = bool(self._severities.kinds)
         return self._severities.shares() if drawn else counted(self._hits)
 
 
@@ -147,7 +148,7 @@ class Resampled:
         severity: SeverityWeights | None = None,
     ) -> None:
         self._log, self._cluster = log, cluster
-        self._severities = Severities(severity, cluster)
+        self._severities = Severities.of(severity, cluster)
         self._servers = cluster.parameter_servers
         self._nodes = cluster.parameter_servers + cluster.trainers
         self._system = log.population or 0

@@ -1,23 +1,30 @@
-"""How much of the memory of the nodes hit survives a failure: by weights, or told by a log."""
+"""Kinds of failures: what survives of the memory of the nodes hit, and causes, where drawn."""
 
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import Section
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
-from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
+from cprsim.failures.causes import FailureCause, total_share
+from cprsim.failures.hit import Hit, MeanHit
+from cprsim.failures.hits import Hits
+from cprsim.job.delays import Delay
 from cprsim.job.platform import Cluster
+from cprsim.job.severity import SEVERITIES, Severity
 
 Weight = Annotated[float, Field(ge=0)]
+#: Detections that are drawn at once.
+_BLOCK: Final = 16
 
 
 class SeverityWeights(Section):
@@ -62,29 +69,75 @@ class SeverityWeights(Section):
 _NODE_ALONE = SeverityWeights(node=1.0).shares()
 
 
+class Kind(NamedTuple):
+    """A kind of failure that is drawn: a severity, or a cause.
+
+    `detect`: until it is noticed, s, or a law of it; None for `costs.detect`. `hits`: whom it takes
+    down; None for `failures.hits`.
+    """
+
+    share: float
+    severity: Severity
+    name: str = ""
+    detect: Delay | None = None
+    hits: Hits | None = None
+
+
 class SeverityRows:
-    """The severities of failures, for the replications of a cohort."""
+    """The kinds of failures, for the replications of a cohort."""
 
     def __init__(
         self,
-        weights: SeverityWeights,
+        kinds: Sequence[Kind],
         cluster: Cluster,
         seed: int,
         cohort: int,
         shared: SharedDraws | None = None,
     ) -> None:
-        self._below = np.array(list(itertools.accumulate(weights.shares().values())))
+        self.kinds, self.cluster = kinds, cluster
+        self._key = seed, cohort
+        self._below = np.array(list(itertools.accumulate(each.share for each in kinds)))
+        self._severities = np.array([SEVERITIES.index(each.severity) for each in kinds])
         draws = CohortDraws(_uniform, seed, cohort, Cause.SEVERITY)
         if shared is not None:
             draws = shared.kept(("severities", seed, cohort), lambda: draws, COHORT * 8)
         self._uniform = draws
-        self.cluster = cluster
+        self._detections: dict[int, CohortDraws] = {}
 
-    def upto(self, failures: int) -> NDArray[np.intp]:
-        """Places in `SEVERITIES` of at least so many failures, shape (COHORT, >= failures)."""
+    def causes(self, failures: int) -> NDArray[np.intp]:
+        """Places in `kinds` of at least so many failures, shape (COHORT, >= failures)."""
         # Rounding may leave the last share a little below one.
         at = self._uniform.upto(failures) * self._below[-1]
         return np.asarray(np.searchsorted(self._below, at, side="right"))
+
+    def upto(self, failures: int) -> NDArray[np.intp]:
+        """Places in `SEVERITIES` of at least so many failures, shape (COHORT, >= failures)."""
+        return np.asarray(self._severities[self.causes(failures)])
+
+    @property
+    def detected(self) -> bool:
+        """Whether some of the kinds have a detection of their own."""
+        return any(each.detect is not None for each in self.kinds)
+
+    def detections_s(self, failures: int, otherwise_s: float) -> NDArray[np.float64]:
+        """Return seconds until failures are noticed, shape (COHORT, failures).
+
+        `otherwise_s`: of kinds that have no detection of their own.
+        """
+        causes = self.causes(failures)[:, :failures]
+        found = np.full(causes.shape, otherwise_s)
+        for place, kind in enumerate(self.kinds):
+            if isinstance(kind.detect, Distribution):
+                drawn = self._detections.get(place)
+                if drawn is None:
+                    law = kind.detect.sample
+                    drawn = CohortDraws(law, *self._key, Cause.DETECT, entity=place)
+                    self._detections[place] = drawn
+                own = causes == place
+                found[own] = drawn.upto(failures)[:, :failures][own]
+            elif kind.detect is not None:
+                found[causes == place] = kind.detect
+        return found
 
 
 def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float64]:
@@ -92,17 +145,29 @@ def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.floa
 
 
 class SeverityDraws:
-    """The severity of the nth failure of one replication."""
+    """The kind of the nth failure of one replication."""
 
     def __init__(self, rows: SeverityRows, row: int) -> None:
         self.cluster = rows.cluster
-        self._rows, self._row = rows, row
+        self.rows, self._row = rows, row
         self._drawn: list[int] = []
+        self._detections_s: list[float] = []
+
+    def cause(self, index: int) -> int:
+        """Return the place of its kind."""
+        if index >= len(self._drawn):
+            self._drawn = self.rows.causes(index + 1)[self._row].tolist()
+        return self._drawn[index]
 
     def __getitem__(self, index: int) -> Severity:
-        if index >= len(self._drawn):
-            self._drawn = self._rows.upto(index + 1)[self._row].tolist()
-        return SEVERITIES[self._drawn[index]]
+        return self.rows.kinds[self.cause(index)].severity
+
+    def detection_s(self, index: int, otherwise_s: float) -> float:
+        """Return seconds until it is noticed; see `SeverityRows.detections_s`."""
+        if index >= len(self._detections_s):
+            count = max(_BLOCK, 2 * index)
+            self._detections_s = self.rows.detections_s(count, otherwise_s)[self._row].tolist()
+        return self._detections_s[index]
 
     def grade(self, hit: Hit, index: int) -> Hit:
         """The hit of the `index`-th failure, with its severity."""
@@ -111,27 +176,51 @@ class SeverityDraws:
 
 @dataclass(frozen=True)
 class Severities:
-    """The severities of the failures of one job; all are `node` without weights."""
+    """The kinds of failures of one job; all are `node` without weights and causes."""
 
-    weights: SeverityWeights | None
+    kinds: tuple[Kind, ...]
     cluster: Cluster
+
+    @classmethod
+    def of(
+        cls,
+        weights: SeverityWeights | None,
+        cluster: Cluster,
+        causes: Sequence[FailureCause] | None = None,
+    ) -> "Severities":
+        """Those of a scenario: by its causes, or by the weights of its severities."""
+        if causes is not None:
+            total = total_share(causes)
+            kinds = [
+                Kind((each.share or 0.0) / total, each.severity, each.name, each.detect, each.hits)
+                for each in causes
+            ]
+        else:
+            shares = {} if weights is None else weights.shares()
+            kinds = [Kind(share, severity, severity) for severity, share in shares.items()]
+        return cls(tuple(kinds), cluster)
 
     def rows(
         self, seed: int, cohort: int, shared: SharedDraws | None = None
     ) -> SeverityRows | None:
         """Those of a cohort; None where there is nothing to draw."""
-        if self.weights is None:
+        if not self.kinds:
             return None
-        return SeverityRows(self.weights, self.cluster, seed, cohort, shared)
+        return SeverityRows(self.kinds, self.cluster, seed, cohort, shared)
 
     def shares(self) -> dict[Severity, float]:
         """The share of failures of each severity; they add up to 1."""
-        return dict(_NODE_ALONE) if self.weights is None else self.weights.shares()
+        if not self.kinds:
+            return dict(_NODE_ALONE)
+        return {
+            name: math.fsum(each.share for each in self.kinds if each.severity == name)
+            for name in SEVERITIES
+        }
 
     def mean_hit(self, alone: MeanHit) -> MeanHit:
         """What a failure takes down on average: `alone`, or all that there is; exact."""
         everything = MeanHit(self.cluster.parameter_servers, self.cluster.trainers, 1.0)
-        if self.weights is None:
+        if not self.kinds:
             return MeanHit(*map(min, alone, everything))
         share = self.shares()["cluster"]
         # No rounding may lead beyond all that there is.

@@ -1,16 +1,16 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
-import math
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
-from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
 from cprsim.basics.once import once
-from cprsim.basics.schema import PositiveSeconds, Section
+from cprsim.basics.schema import PositiveSeconds, Section, a_list
 from cprsim.failures.bursts import Bursts
+from cprsim.failures.causes import FailureCause, as_shares, check_causes
 from cprsim.failures.frailty import Frailty, Stays
+from cprsim.failures.hits import Hits
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.rules import Rules
@@ -19,87 +19,6 @@ from cprsim.failures.notice import Notices
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
 from cprsim.failures.silent import SilentLaw
-from cprsim.job.platform import Cluster
-
-
-def _parse_share_or_count(value: object) -> int | float:
-    if isinstance(value, str):
-        return units.parse_share(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f'{value!r} is neither a number of nodes (>= 0) nor a share such as "25%"')
-    return value
-
-
-ShareOrCount = Annotated[
-    int | float,
-    BeforeValidator(_parse_share_or_count),
-    PlainSerializer(lambda v: v if isinstance(v, int) else units.format_share(v)),
-    WithJsonSchema(
-        {
-            "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "%\\s*$"}],
-            "x-unit": "nodes, or percent of them",
-            "examples": [1, "25%"],
-        }
-    ),
-]
-
-
-class Weights(Section):
-    """How often each kind of node is the one that fails; only the ratio counts.
-
-    `parameter_servers`, `trainers`: the weight of that kind.
-    """
-
-    parameter_servers: Annotated[float, Field(ge=0)] = 0.0
-    trainers: Annotated[float, Field(ge=0)] = 0.0
-
-    @model_validator(mode="after")
-    def _some_weight(self) -> Self:
-        if self.parameter_servers + self.trainers == 0:
-            raise ValueError("at least one must be > 0")
-        return self
-
-
-class Hits(Section):
-    """Who fails together in one failure.
-
-    `parameter_servers` and `trainers`: how many, or what share (`"25%"`, rounded, at least one).
-    `weights`: a failure hits one kind, chosen by weight, and takes that kind's number (one, where
-    none is given); without weights both kinds fail in every failure.
-    """
-
-    parameter_servers: ShareOrCount | None = None
-    trainers: ShareOrCount | None = None
-    weights: (
-        Annotated[Weights, Field(examples=[{"parameter_servers": 3, "trainers": 1}])] | None
-    ) = None
-
-    def counts(self, cluster: Cluster) -> tuple[int, int]:
-        """Numbers of parameter servers and of trainers that fail together."""
-        if self.weights is not None:
-            default = (int(self.weights.parameter_servers > 0), int(self.weights.trainers > 0))
-        else:
-            default = (1 if self.trainers is None else 0, 0)
-        return (
-            _count(self.parameter_servers, cluster.parameter_servers, default[0]),
-            _count(self.trainers, cluster.trainers, default[1]),
-        )
-
-    def server_share(self) -> float:
-        """Share of failures that hit parameter servers, where weights decide."""
-        if self.weights is None:
-            return 1.0
-        total = self.weights.parameter_servers + self.weights.trainers
-        return self.weights.parameter_servers / total
-
-
-def _count(value: int | float | None, nodes: int, default: int) -> int:
-    if value is None:
-        return default
-    if isinstance(value, int):
-        return value
-    return max(1, math.floor(value * nodes + 0.5)) if value > 0 else 0
-
 
 Window = Annotated[
     tuple[float, float] | Dates,
@@ -172,7 +91,9 @@ class Failures(Section):
     log of a whole system. `log`: which log the law was fitted to, for `cprsim fit --for`; the keys
     that go with a trace say what was taken of it. Nothing is played of it. `severity`: how often
     what is in the memory of the nodes hit survives, by weights; every failure is `node` without
-    them. `silent`: faults that nobody is told of. `notice`: how failures are announced.
+    them. `causes`: in its place causes of failures, each with its share (or with a `mean` of its
+    own, in place of a law), severity, detection and nodes hit. `silent`: faults that nobody is told
+    of. `notice`: how failures are announced.
     `during_recovery`: whether a failure can strike while loading. `while_waiting`: whether a
     failure can strike also while the job holds nodes that are up and waits for others. See
     docs/semantics.md.
@@ -198,6 +119,14 @@ class Failures(Section):
     severity: Annotated[SeverityWeights, Field(examples=[{"process": 0.6, "node": 0.4}])] | None = (
         None
     )
+    causes: (
+        Annotated[
+            tuple[FailureCause, ...],
+            a_list("give each cause as [[failures.causes]] with name and share, or mean"),
+            Field(examples=[[{"name": "hang", "share": 1.0, "detect": "30 min"}]]),
+        ]
+        | None
+    ) = None
     silent: Annotated[SilentLaw, Field(examples=[{"mean": "10 d"}])] | None = None
     notice: Annotated[Notices, Field(examples=[{"lead": "120 s", "recall": 0.9}])] | None = None
     during_recovery: bool = True
@@ -212,6 +141,12 @@ class Failures(Section):
     window: Window | None = None
     coalesce_s: PositiveSeconds | None = Field(None, alias="coalesce")
     preset: PresetName | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_shares(cls, keys: object) -> object:
+        """Make a law and shares of causes that have means."""
+        return as_shares(keys) if isinstance(keys, dict) else keys
 
     @model_validator(mode="before")
     @classmethod
@@ -245,6 +180,8 @@ class Failures(Section):
         self._check_trace_keys()
         self._check_nodes_keys()
         self._check_frailty_keys()
+        if self.causes is not None:
+            self._check_causes()
         return self
 
     def _has(self, key: str) -> bool:
@@ -270,6 +207,23 @@ class Failures(Section):
             if name not in reader.rules:
                 takers = " or ".join(repr(each) for each, it in READERS.items() if name in it.rules)
                 raise ValueError(f"'rules.{name}' goes with reader = {takers}; leave it out")
+
+    def _check_causes(self) -> None:
+        assert self.causes is not None
+        check_causes(self.causes)
+        if self.severity is not None:
+            raise ValueError(
+                "'severity' does not go with causes, which have severities of their own"
+            )
+        if self.trace is not None:
+            raise ValueError(
+                "'causes' does not go with trace; fit a law to the log (cprsim fit --toml), and "
+                "give the causes beside it"
+            )
+        if self.per == "node" and any(each.hits is not None for each in self.causes):
+            raise ValueError(
+                "'causes.hits' does not go with per = 'node', which says itself which nodes fail"
+            )
 
     def _check_nodes_keys(self) -> None:
         if self.per == "node" and self.distribution is None:
@@ -303,6 +257,15 @@ class Failures(Section):
                 "'exclude_worst' goes with frailty_of = 'place': of machines, replacements are as "
                 "bad as those that were left out; leave one of them out"
             )
+
+    @property
+    def severities_drawn(self) -> set[str]:
+        """Severities that failures may have, where no log tells them."""
+        if self.causes is not None:
+            return {each.severity for each in self.causes}
+        if self.severity is None:
+            return {"node"}
+        return {name for name, share in self.severity.shares().items() if share}
 
     @once
     def frail(self) -> Frailty | None:

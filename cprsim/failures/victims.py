@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.hit import Hit
-from cprsim.failures.spec import Hits
+from cprsim.failures.hits import Hits
+from cprsim.failures.severity import SeverityRows
 from cprsim.job.platform import Cluster
 
 
@@ -34,11 +35,13 @@ class VictimRows:
 
     FIRST = 8
 
-    def __init__(self, hits: Hits, cluster: Cluster, seed: int, cohort: int) -> None:
+    def __init__(
+        self, hits: Hits, cluster: Cluster, seed: int, cohort: int, entity: int = 0
+    ) -> None:
         self._nodes = (cluster.parameter_servers, cluster.trainers)
         self.counts = hits.counts(cluster)
         self._server_share = hits.server_share()
-        self._key = (seed, cohort)
+        self._key, self._entity = (seed, cohort), entity
         self._rng: np.random.Generator | None = None
         self.of_servers: NDArray[np.bool_] | None = None
         if hits.weights is not None:
@@ -49,7 +52,7 @@ class VictimRows:
         """Draw for at least so many failures of each replication."""
         while self.servers.shape[1] < failures:
             if self._rng is None:
-                self._rng = stream(*self._key, Cause.VICTIM)
+                self._rng = stream(*self._key, Cause.VICTIM, self._entity)
             more = max(self.FIRST, self.servers.shape[1])
             if self.of_servers is not None:
                 kinds = self._rng.random((COHORT, more)) < self._server_share
@@ -61,22 +64,41 @@ class VictimRows:
             self.servers = np.concatenate([self.servers, servers], axis=1)
             self.trainers = np.concatenate([self.trainers, trainers], axis=1)
 
+    def hit(self, row: int, index: int) -> Hit:
+        """What the `index`-th failure of a replication takes down."""
+        self.upto(index + 1)
+        servers, trainers = self.servers[row, index], self.trainers[row, index]
+        if self.of_servers is None:
+            return Hit(tuple(servers.tolist()), tuple(trainers.tolist()))
+        if self.of_servers[row, index]:
+            return Hit(tuple(servers.tolist()), ())
+        return Hit((), tuple(trainers.tolist()))
+
+
+class CauseVictimRows:
+    """The nodes that each failure hits, where some causes say whom they take down."""
+
+    def __init__(self, hits: Hits, severities: SeverityRows, seed: int, cohort: int) -> None:
+        self._causes = severities.causes
+        self._rows = [
+            VictimRows(kind.hits or hits, severities.cluster, seed, cohort, 1 + place)
+            for place, kind in enumerate(severities.kinds)
+        ]
+
+    def hit(self, row: int, index: int) -> Hit:
+        """What the `index`-th failure of a replication takes down."""
+        cause = int(self._causes(index + 1)[row, index])
+        return self._rows[cause].hit(row, index)
+
 
 class Victims:
     """The nodes that the nth failure of one replication hits."""
 
-    def __init__(self, rows: VictimRows, row: int) -> None:
+    def __init__(self, rows: VictimRows | CauseVictimRows, row: int) -> None:
         self._rows, self._row = rows, row
 
     def __getitem__(self, index: int) -> Hit:
-        rows = self._rows
-        rows.upto(index + 1)
-        servers, trainers = rows.servers[self._row, index], rows.trainers[self._row, index]
-        if rows.of_servers is None:
-            return Hit(tuple(servers.tolist()), tuple(trainers.tolist()))
-        if rows.of_servers[self._row, index]:
-            return Hit(tuple(servers.tolist()), ())
-        return Hit((), tuple(trainers.tolist()))
+        return self._rows.hit(self._row, index)
 
 
 def _chosen(

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from cprsim.failures.logs.concentration import Concentration
 from cprsim.figures.parts.by_clock import by_hour, by_weekday
 from cprsim.figures.parts.by_node import by_node
-from cprsim.figures.parts.causes import FailureCause, by_cause
+from cprsim.figures.parts.causes import CauseCount, by_cause
 from cprsim.figures.parts.findings import Finding, pairs
 from cprsim.figures.parts.repairs import repairs as repairs_of
 from cprsim.figures.survival import survival
@@ -22,7 +22,7 @@ def log_page(
     title: str = "",
     *,
     repairs: tuple[Sample, Sequence[Fit], bool] | None = None,
-    causes: Sequence[FailureCause] = (),
+    causes: Sequence[CauseCount] = (),
     nodes: Concentration | None = None,
     calendar: CalendarRates | None = None,
     zone: str = "UTC",

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cprsim.figures.log_page import log_page
-from cprsim.figures.parts.causes import FailureCause
+from cprsim.figures.parts.causes import CauseCount
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.repair_causes import MOST_CAUSES, NO_CAUSE, OTHERS
 
@@ -30,16 +30,14 @@ def log_figure(fitted: LogFit) -> "Figure":
     )
 
 
-def _causes(fitted: LogFit) -> list[FailureCause]:
+def _causes(fitted: LogFit) -> list[CauseCount]:
     """The commonest causes of failures, and how long their repairs take."""
     by_cause = None if fitted.repairs is None else fitted.repairs.by_cause
     medians = {} if by_cause is None else {each.cause: each.median_s for each in by_cause.causes}
     ordered = Counter({each or NO_CAUSE: n for each, n in fitted.causes.items()}).most_common()
-    shown = [
-        FailureCause(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]
-    ]
+    shown = [CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]]
     rest = sum(n for _, n in ordered[MOST_CAUSES:])
     # The others are the same ones where the causes of outages are as common.
     same = {each.name for each in shown} == medians.keys() - {OTHERS}
-    others = FailureCause(OTHERS, rest, medians.get(OTHERS, math.nan) if same else math.nan)
+    others = CauseCount(OTHERS, rest, medians.get(OTHERS, math.nan) if same else math.nan)
     return [*shown, others] if rest else shown

@@ -12,11 +12,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.once import once
 from cprsim.basics.schema import Seconds, Section
 from cprsim.errors import ScenarioError
-from cprsim.job.delays import Delay
+from cprsim.job.delays import Delay, mean_s
 from cprsim.job.platform import (
     SERVER_IN,
     SERVER_OUT,
@@ -28,6 +27,7 @@ from cprsim.job.platform import (
     Storage,
     capacities,
 )
+from cprsim.job.severity import Severity
 from cprsim.job.start import Start
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer, uncontended_rate, uncontended_s
@@ -50,6 +50,9 @@ class Costs(Section):
     `load_full`: a load of everything, where that differs. `load_partial`: a load of the lost
     shards, where that differs. `reschedule`: from the detection of a failure until all replacements
     are there, a duration or a distribution of it. `detect`: from a failure until it is noticed.
+    `restart`: in its place, where only processes have failed (`failures.severity`), until they are
+    up again on the same nodes, a duration or a distribution of it; without it they wait for other
+    nodes. `restart_fails`: probability that this fails, and the nodes are replaced after all.
     `verify`: to look whether what was trained is sound (`verify_every` of policies). `checksum`:
     what checking a save to the store adds to it (`checksum` of policies). `drain`: to move a node
     that is to fail to a spare machine (`on_notice` of policies); else what a server's rows take
@@ -69,6 +72,8 @@ class Costs(Section):
     load_partial_s: Seconds | None = Field(None, alias="load_partial")
     reschedule: Delay = 0.0
     detect_s: Seconds = Field(0.0, alias="detect")
+    restart: Annotated[Delay | None, Field(examples=["2 min"])] = None
+    restart_fails: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] | None = None
     verify_s: Seconds = Field(0.0, alias="verify")
     checksum_s: Seconds = Field(0.0, alias="checksum")
     drain_s: Seconds | None = Field(None, alias="drain")
@@ -265,8 +270,19 @@ class CostModel:
     @property
     def reschedule_mean_s(self) -> float:
         """Mean rescheduling delay, s."""
-        delay = self.costs.reschedule
-        return delay.expected_s if isinstance(delay, Distribution) else delay
+        return mean_s(self.costs.reschedule)
+
+    @property
+    def restart_mean_s(self) -> float:
+        """Mean duration of a restart in place, s."""
+        return mean_s(self.costs.restart or 0.0)
+
+    @property
+    def restarts_in_place(self) -> tuple[Severity, ...]:
+        """Severities of failures after which nodes keep their places."""
+        if self.costs.restart is None:
+            return ()
+        return self.cluster.restarts_in_place or ("process",)
 
     def missing(self) -> list[str]:
         """Faults: the costs that are neither measured nor derivable."""

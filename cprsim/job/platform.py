@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from cprsim.basics.schema import Part, PositiveBytes, PositiveSeconds, Rate, Section, a_list
 from cprsim.job.delays import Delay
+from cprsim.job.severity import Severity
 
 #: A positive number for each parameter server, of which only the ratio counts.
 ByServer = Annotated[
@@ -31,6 +32,8 @@ class Cluster(Section):
     node, each way, B/s; without it the network is no limit.
     `spares`: nodes held ready; a failed node is replaced by one without waiting, as long as there
     are any. A spare that was used is made good when its own rescheduling delay is over.
+    `restarts_in_place`: severities of failures that are cured by starting the processes again on
+    the same nodes, where `costs.restart` says how long that takes; `process` if not given.
     `holds_nodes`: a restart of the whole job keeps the nodes that are up, where it gives them back
     to the scheduler otherwise (see `failures.while_waiting`). `updates`:
     how updates of embedding rows spread over the parameter servers, a number for each of which only
@@ -48,6 +51,14 @@ class Cluster(Section):
     nic: Rate | None = None
     spares: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     holds_nodes: bool = False
+    restarts_in_place: (
+        Annotated[
+            tuple[Severity, ...],
+            a_list('give severities, e.g. ["process"]'),
+            Field(examples=[["process"]]),
+        ]
+        | None
+    ) = None
     updates: Annotated[ByServer, Field(examples=[[3, 1, 1, 1]])] | None = None
     memory: PositiveBytes | None = None
     trainer_memory: PositiveBytes | None = None

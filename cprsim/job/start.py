@@ -12,7 +12,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import Seconds, Section
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.basics.units import format_duration
-from cprsim.job.delays import Delay
+from cprsim.job.delays import Delay, mean_s
 
 if TYPE_CHECKING:
     from cprsim.job.costs import Costs
@@ -129,9 +129,7 @@ class Starts:
 
 def mean_start(costs: "Costs") -> StartCosts:
     """Expected seconds of each part."""
-    schedule, initialise, cold, warm, end = (
-        delay.expected_s if isinstance(delay, Distribution) else delay for delay, _ in _parts(costs)
-    )
+    schedule, initialise, cold, warm, end = (mean_s(delay) for delay, _ in _parts(costs))
     slow_s = 0.0 if costs.start is None else costs.start.slow_s
     return StartCosts(schedule, initialise + cold + slow_s, initialise + warm + slow_s, end)
 

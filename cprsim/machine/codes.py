@@ -42,6 +42,6 @@ DONE: Final = 0
 #: The run has used all numbers drawn of a kind: it starts over with more.
 MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS, MORE_DELAYS = range(1, 7)
 MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_SILENT = range(7, 11)
-MORE_STARTS, MORE_NOTICES, MORE_ALARMS = range(11, 14)
+MORE_STARTS, MORE_NOTICES, MORE_ALARMS, MORE_RESTARTS = range(11, 15)
 #: A table is full, and the run starts over with a longer one; the run is given up.
-MORE_ROOM, GIVEN_UP = range(14, 16)
+MORE_ROOM, GIVEN_UP = range(15, 17)

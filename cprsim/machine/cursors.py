@@ -6,7 +6,7 @@ earlier of two. An end or a replacement costs the logarithm of the number of nod
 
 import math
 
-from cprsim.failures.hit import SEVERITIES
+from cprsim.job.severity import SEVERITIES
 from cprsim.machine import node_lists
 from cprsim.machine.codes import (
     ABSOLUTE,
@@ -68,7 +68,7 @@ def look_ahead(job: Running) -> None:
 def strike(job: Running) -> None:
     """List the nodes hit by the failure at `next_s` in `STRUCK`; none strikes before `resume`."""
     run, source = job.run, job.plan.source
-    at_s = run.next_s
+    at_s, run.last_struck = run.next_s, run.struck
     run.next_s = math.inf
     node_lists.clear(job.lists, STRUCK)
     job.lists[STRUCK][SEVERITY] = _NODE
@@ -179,6 +179,9 @@ def _take_chosen(job: Running) -> None:
     if job.plan.source == ABSOLUTE:
         index %= max(draws.gap_count, 1)
     if draws.hits != NONE:
+        if draws.victim_count and index >= draws.victim_count:
+            job.run.status = MORE_VICTIMS
+            return
         first = job.choices[draws.hits + index]
         lists[STRUCK][SEVERITY] = job.choices[first + 1]
         for i in range(job.choices[first]):

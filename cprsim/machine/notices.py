@@ -5,7 +5,7 @@ Rule 38 of docs/semantics.md.
 
 import math
 
-from cprsim.failures.hit import SEVERITIES
+from cprsim.job.severity import SEVERITIES
 from cprsim.machine import attempts, cursors, node_lists, rules, save, schedules
 from cprsim.machine.codes import DRAINED_IN_VAIN, MORE_ALARMS, MORE_NOTICES, NONE, NOTICING
 from cprsim.machine.fabric import close_flow, open_flow

@@ -8,6 +8,7 @@ from cprsim.machine import (
     cursors,
     marks,
     node_lists,
+    restarts,
     rules,
     schedules,
     starts,
@@ -81,9 +82,10 @@ def _fail(job: Running) -> None:
     answer = job.answers[number]
     _note(job, number)
     set_back(job, number)
-    delay_s = attempts.replacement_s(job, lists[LOST][COUNT]) + answer.takeover_s
+    delay_s = restarts.wait_s(job, lists[LOST][COUNT], answer.takeover_s)
+    detect_s = restarts.detection_s(job)
     if answer.depth == rules.ALL and rebuilding(job):
-        delay_s = max(delay_s, join_rebuilding(job) - plan.detect_s)
+        delay_s = max(delay_s, join_rebuilding(job) - detect_s)
     if rules.r12_goes_as_deep(answer.depth, run.depth):
         run.deepest, run.depth = number, answer.depth
     run.trains_on = rules.r13_trains_on(answer.keep, run.depth)
@@ -95,7 +97,7 @@ def _fail(job: Running) -> None:
         cursors.resume(job)
     waiting.set_out(job, HIT, LOST, delay_s)
     if not run.status:
-        waiting.wait_for(job, DETECTING, plan.detect_s)
+        waiting.wait_for(job, DETECTING, detect_s)
 
 
 def detected(job: Running) -> None:

@@ -201,6 +201,12 @@ class PlanRow(Row):
     delay_s: float = 0.0
     reschedule_s: float = 0.0
 
+    # Restarts in place: severities that are cured so, one bit each; seconds of a restart, and the
+    # probability that it fails.
+    restarts: int = 0
+    restart_s: float = 0.0
+    restart_fails: float = 0.0
+
     # Share of all updates that a shard makes in a useful second. Places in `real` of the shares of
     # each shard: of all updates, and of the updates that saves leave.
     per_shard: float = 0.0
@@ -309,9 +315,16 @@ class DrawsRow(Row):
     per_trainers: int = 0
     hits: int = 0
 
-    # Severity of each failure.
+    # Severity and cause of each failure, and seconds until it is noticed.
     severities: int = 0
     severity_count: int = 0
+    causes: int = 0
+    detections: int = 0
+
+    # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each.
+    tries: int = 0
+    restarts: int = 0
+    restart_count: int = 0
 
     # Lives of nodes, s, by generation of the node.
     lives: int = 0
@@ -459,8 +472,11 @@ class RunRow(Row):
     training: int = 0
     knows_degraded: bool = False
 
-    # Failures and bursts passed; whether failures strike; rest of a paused gap, s.
+    # Failures and bursts passed; the failure that struck last, by number, and whether its nodes
+    # restart in place; whether failures strike; rest of a paused gap, s.
     struck: int = 0
+    last_struck: int = 0
+    restart: int = 0
     bursts: int = 0
     running: bool = False
     paused_s: float = 0.0

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from cprsim.closed_form import intervals
-from cprsim.failures.hit import SEVERITIES
 from cprsim.job.costs import Rollback
+from cprsim.job.severity import SEVERITIES
 
 _Number = TypeVar("_Number", int, float)  # steps, or useful seconds
 #: Share of a time below which any difference is the rounding of a sum.

@@ -1,6 +1,6 @@
 """Replacement machines on their way, and failures of other nodes meanwhile (rule 11)."""
 
-from cprsim.machine import cursors, node_lists
+from cprsim.machine import cursors, node_lists, restarts
 from cprsim.machine.codes import MORE_ROOM, NONE
 from cprsim.machine.node_lists import AWAY, COUNT, NEW, SPARE, STRUCK, WITHDRAWN
 from cprsim.machine.phases import DETECTING
@@ -14,6 +14,7 @@ def strike(job: Running) -> bool:
     Failures of withdrawn servers are not the job's: they are masked (rule 39).
     """
     cursors.strike(job)
+    restarts.decide(job)
     lists = job.lists
     if not lists[WITHDRAWN][COUNT]:
         return True

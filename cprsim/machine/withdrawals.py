@@ -3,7 +3,7 @@
 Rule 39 of docs/semantics.md.
 """
 
-from cprsim.failures.hit import SEVERITIES
+from cprsim.job.severity import SEVERITIES
 from cprsim.machine import node_lists, rules, starts
 from cprsim.machine.answers import by_rule, load
 from cprsim.machine.codes import NEARING, NONE, RETURNING

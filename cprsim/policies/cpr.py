@@ -125,7 +125,7 @@ def _recovery_s(context: Context) -> tuple[float, float]:
     together = max(1, round(context.servers_hit / context.server_failure_share))
     loading_s = costs.seconds(costs.load(REMOTE, "lost", together))
     attempts = mean_attempts(costs.load_fails(REMOTE))
-    return costs.costs.detect_s + waiting_s, loading_s * attempts
+    return context.detect_s + waiting_s, loading_s * attempts
 
 
 class CprVanilla(Cpr):

@@ -6,6 +6,7 @@ here recommends one.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from cprsim.basics.units import format_bytes, format_percent
 from cprsim.report.answer import HOPELESS
@@ -68,8 +69,23 @@ def conclusion(result: Result) -> str:
 
 def findings(result: Result) -> list[str]:
     """What else to know of the policies: a sentence each."""
-    more = _silent(result), _accuracy(result), _retrained(result), _resources(result)
-    return [*filter(None, more), *_cheapest(result)]
+    what = _dearest, _silent, _accuracy, _retrained, _resources
+    return [*filter(None, (each(result) for each in what)), *_cheapest(result)]
+
+
+def _dearest(result: Result) -> str:
+    """The cause of failures that costs the most under each policy, and its detection."""
+    if result.scenario.failures.causes is None:
+        return ""
+    said = []
+    for policy, rows in result.causes.groupby("policy", sort=False):
+        worst: Any = rows.iloc[0]
+        detection = format_percent(worst["detect"])
+        said.append(
+            f"{policy} {worst['cause']} ({format_percent(worst['overhead'])} of the useful time, "
+            f"{detection} of it until it is noticed)"
+        )
+    return f"The cause of failures that costs the most: {'; '.join(said)}."
 
 
 def _silent(result: Result) -> str:

@@ -14,7 +14,13 @@ from cprsim.report import html
 from cprsim.report.basis import inputs, repeat
 from cprsim.report.conclusion import certified, conclusion, findings
 from cprsim.report.source import ScenarioSource
-from cprsim.report.tables import RunTable, WallTable, accuracy_table, resources_table
+from cprsim.report.tables import (
+    RunTable,
+    WallTable,
+    accuracy_table,
+    causes_table,
+    resources_table,
+)
 from cprsim.runs.result import Result
 from cprsim.selection.words import interval
 
@@ -84,8 +90,8 @@ def _tables(result: Result, words: Vocabulary | None) -> list[str]:
     _, _, caption = str(table.title).partition("\n")
     parts = [html.terminal_table(caption, table)]
     wall = None if words is None else WallTable(result, words).wide()
-    more = filter(None, (wall, resources_table(result), accuracy_table(result)))
-    return parts + [html.terminal_table(str(each.title), each) for each in more]
+    more = wall, causes_table(result), resources_table(result), accuracy_table(result)
+    return parts + [html.terminal_table(str(each.title), each) for each in more if each is not None]
 
 
 def _breakdown(result: Result, svg: bytes) -> str:

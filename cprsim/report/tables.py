@@ -20,6 +20,7 @@ from cprsim.basics.units import (
 from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
+from cprsim.runs import by_cause
 from cprsim.runs.cautions import of_run
 from cprsim.runs.restarts import restarts
 from cprsim.selection.intervals import ROUNDING
@@ -135,6 +136,14 @@ def given_up_line(result: "FleetResult") -> str | None:
     return f"Left out under all policies: jobs that do not finish, {each}."
 
 
+#: Headings of what a failure costs.
+_PARTS = {
+    "detect": "detec-\ntion",
+    "reschedule": "waiting",
+    "start": "start",
+    "load": "load",
+    "lost": "lost",
+}
 #: Amounts from which on cents are no longer told, unless the interval is as narrow.
 _LARGE = 1e3
 #: Letters of a line of a heading that is a term of another vocabulary.
@@ -214,6 +223,27 @@ def restarts_table(result: "Result", most: int) -> Table:
         of_runs = (f"{count:.0f}" for count in (each.p50, each.p95, each.p99))
         within = percent(each.within), f"{percent(each.low)} to {percent(each.high)}"
         table.add_row(name, *of_runs, *within)
+    return table
+
+
+def causes_table(result: "Result") -> Table | None:
+    """A row a policy and cause of failures: what its failures cost; None without causes."""
+    if result.scenario.failures.causes is None:
+        return None
+    count = min(result.count, by_cause.MOST)
+    table = plain_table(f"Failures by cause, % of the useful time; {counted(count, 'replication')}")
+    table.collapse_padding = True
+    table.add_column("policy")
+    table.add_column("cause")
+    told = [part for part in by_cause.PARTS if result.causes[part].any()]
+    for heading in ("in a\njob", "all", *(_PARTS[part] for part in told), "updates\nlost %"):
+        table.add_column(heading, justify="right")
+    policy = ""
+    for row in result.causes.to_dict("records"):
+        shown = "" if row["policy"] == policy else row["policy"]
+        policy = row["policy"]
+        shares = (percent(row[each]) for each in ("overhead", *told, "updates_lost"))
+        table.add_row(shown, row["cause"], f"{row['failures']:.3g}", *shares)
     return table
 
 

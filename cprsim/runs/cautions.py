@@ -64,7 +64,8 @@ def not_given(scenario: Scenario) -> list[str]:
     derived = scenario.model is not None and costs.save_s is None
     missing = {
         "costs.reschedule": fails and "reschedule" not in costs.model_fields_set,
-        "costs.detect": fails and "detect_s" not in costs.model_fields_set,
+        "costs.detect": fails and not _is_detected(scenario),
+        "costs.restart": costs.restart is None and _processes(scenario) > 0,
         "cluster.nic": cluster.nic is None and (derived or job.network is not None),
     }
     return [key for key, is_missing in missing.items() if is_missing]
@@ -79,12 +80,28 @@ def of_costs(scenario: Scenario) -> Iterator[str]:
 #: What it means that a cost is not given, and how to give it.
 _MEANS = {
     "costs.reschedule": ('failed nodes are replaced at once. Set it, e.g. reschedule = "12 min".'),
+    "costs.restart": (
+        "failures of processes (failures.severity) wait for other nodes, as all others do. Set "
+        'it where they restart in place, e.g. restart = "2 min".'
+    ),
     "costs.detect": 'failures are noticed at once. Set it, e.g. detect = "30 s".',
     "cluster.nic": (
         "network cards limit nothing, neither saves and loads nor copies between servers. Set it, "
         'e.g. nic = "25 Gbit/s".'
     ),
 }
+
+
+def _is_detected(scenario: Scenario) -> bool:
+    """Return whether the scenario says how soon failures are noticed."""
+    causes = scenario.failures.causes
+    of_causes = causes is not None and all(each.detect is not None for each in causes)
+    return of_causes or "detect_s" in scenario.costs.model_fields_set
+
+
+def _processes(scenario: Scenario) -> float:
+    """Return the share of failures that leave the nodes."""
+    return scenario.failure_model.severity_shares.get("process", 0.0)
 
 
 def _can_fail(scenario: Scenario) -> bool:

@@ -17,6 +17,7 @@ from cprsim.contract.vocabulary import Vocabulary
 from cprsim.errors import UsageError
 from cprsim.job.accuracy import Drop
 from cprsim.metrics import Reading, Readings
+from cprsim.runs.by_cause import by_cause
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
@@ -203,6 +204,14 @@ class Result:
         """What was run, as a scenario file."""
         return self.scenario.to_toml()
 
+    @cached_property
+    def causes(self) -> pd.DataFrame:
+        """What failures of each cause cost, see `cprsim.runs.by_cause.by_cause`.
+
+        Raises `UsageError` where the scenario has no causes.
+        """
+        return by_cause(self)
+
     def wall_shares(self, words: Vocabulary) -> dict[str, dict[str, float]]:
         """Of the wall clock of all replications together, by policy, a term each."""
         summary: Any = self.summary.to_dict("index")
@@ -252,6 +261,9 @@ class Result:
         """What one run says of a policy, and a fleet doesn't."""
         costs = self.plans[name].costs_document()
         more: dict[str, Any] = {"engine": self.engines[name], "costs": costs}
+        if self.scenario.failures.causes is not None:
+            own = self.causes[self.causes["policy"] == name].drop(columns="policy")
+            more["causes"] = own.set_index("cause").to_dict("index")
         if self.plans[name].note is not None:
             more["note"] = self.plans[name].note
         if self.auc_drops:

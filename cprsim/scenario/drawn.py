@@ -23,7 +23,8 @@ from cprsim.errors import UnitError
 KeyPath = tuple[str, ...]
 #: Keys that take a law, which then stands for no single value.
 _LAWS = (
-    *(("costs", "reschedule"), ("costs", "shutdown"), ("storage", "outages", "lasts")),
+    *(("costs", "reschedule"), ("costs", "restart"), ("costs", "shutdown")),
+    *(("storage", "outages", "lasts"), ("failures", "causes", "detect")),
     *(("costs", "start", key) for key in ("schedule", "initialise", "compile", "compile_warm")),
 )
 #: Laws that take no `min` and `max` to cut them.
@@ -228,8 +229,9 @@ def tables(mapping: Any, path: KeyPath = ()) -> list[tuple[KeyPath, dict[str, An
     """Tables of a scenario's mapping that stand for a value, with the keys that lead to them.
 
     `[failures]` and `[failures.silent]` are laws themselves, and a delay in `costs.reschedule` is
-    drawn at each failure, one in `storage.outages.lasts` at each outage, those of `costs.start` and
-    `costs.shutdown` at each start and end, unless it says `per = "job"`.
+    drawn at each failure, as one in `costs.restart` or until a cause is detected, one in
+    `storage.outages.lasts` at each outage, those of `costs.start` and `costs.shutdown` at each
+    start and end, unless it says `per = "job"`.
     """
     if isinstance(mapping, dict):
         if "distribution" in mapping and _stands_for_a_value(mapping, path):
@@ -251,4 +253,5 @@ _NESTED = (dict, list, tuple)
 def _stands_for_a_value(table: dict[str, Any], path: KeyPath) -> bool:
     if path in ((), ("failures",), ("failures", "silent")):
         return False
-    return path not in _LAWS or table.get("per") == "job"
+    keys = tuple(key for key in path if not key.isdecimal())
+    return keys not in _LAWS or table.get("per") == "job"

@@ -60,6 +60,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
         + _spare_faults(parts["cluster"])
     )
     found += _outage_faults(parts["job"], parts["storage"])
+    found += _restart_faults(parts["costs"], parts["cluster"], parts["failures"])
     found += _withdrawal_faults(parts["job"], parts["cluster"])
     found += _table_faults(parts["model"], parts["cluster"])
     if mapping.get("model") is None:  # else its faults are told
@@ -269,6 +270,43 @@ def _outage_faults(job: Job | None, storage: Storage | None) -> list[str]:
         f"storage.outages.every: that makes {outages:.2g} of them in the job; give one that makes "
         f"at most {_MOST_OUTAGES:,}"
     ]
+
+
+def _restart_faults(
+    costs: Costs | None, cluster: Cluster | None, failures: Failures | None
+) -> list[str]:
+    """Restarts in place that nothing leads to, or that lives of nodes have no way to play."""
+    if costs is None or cluster is None or failures is None:
+        return []
+    if costs.restart is None:
+        given = {
+            "costs.restart_fails": costs.restart_fails,
+            "cluster.restarts_in_place": cluster.restarts_in_place,
+        }
+        return [
+            f"{key}: goes with costs.restart; give that, or leave this out"
+            for key, value in given.items()
+            if value is not None
+        ]
+    in_place = cluster.restarts_in_place or ("process",)
+    if failures.trace is None and not failures.severities_drawn.intersection(in_place):
+        which = " or ".join(in_place)
+        return [
+            f"costs.restart: no failure is of severity {which}; give failures.severity, e.g. "
+            "{ process = 0.6, node = 0.4 }, or causes with a severity, or leave it out"
+        ]
+    if failures.per == "node" and failures.distribution != "exponential":
+        return [
+            f"costs.restart: a node that restarts keeps its age, which lives of distribution = "
+            f"{failures.distribution!r} with per = 'node' do not play; take 'exponential', or "
+            "per = 'job'"
+        ]
+    if failures.frailty_of == "machine":
+        return [
+            "costs.restart: a node that restarts keeps its pace, which frailty_of = 'machine' "
+            "draws anew; take 'place'"
+        ]
+    return []
 
 
 def _memory_faults(cluster: Cluster | None) -> list[str]:

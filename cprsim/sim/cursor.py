@@ -3,8 +3,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor, Timeline
+from cprsim.job.severity import SEVERITIES
 from cprsim.machine import cursors
 from cprsim.machine.codes import OTHER
 from cprsim.machine.node_lists import COUNT, FIRST, FIXED, SEVERITY, SPARE, STRUCK

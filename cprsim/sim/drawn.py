@@ -11,12 +11,15 @@ from typing import Any, Final
 import numpy as np
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, stream
-from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws, stream
+from cprsim.failures.hit import Hit
 from cprsim.failures.nodes import NodeTimeline
 from cprsim.failures.notice import Notices
+from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
+from cprsim.job.delays import restart_tries
 from cprsim.job.platform import Outages
+from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import Starts, has_starts
 from cprsim.machine.codes import ABSOLUTE, LIVES, NONE, OTHER, RENEWAL, SHARED
 from cprsim.machine.rows import DrawsRow
@@ -70,8 +73,10 @@ class FailureDraws:
 
     def __init__(self, timeline: Any, servers: int) -> None:
         self._servers = servers
+        self.severities: SeverityDraws | None = None
         self.row, self.numbers, self.choices = DrawsRow(), Numbers(), Numbers()
-        self.row.kinds = self.row.hits = self.row.bursts = self.row.severities = NONE
+        for name in ("kinds", "hits", "bursts", "severities", "causes", "detections", "restarts"):
+            setattr(self.row, name, NONE)
         self.row.circle_s = np.inf
         self.source = OTHER
         if isinstance(timeline, RenewalTimeline):
@@ -87,10 +92,16 @@ class FailureDraws:
             self._lives(timeline)
         else:
             return
-        severities = timeline.severities
+        severities = self.severities = timeline.severities
         if severities is not None:
             graded = lambda i: SEVERITIES.index(severities[i])  # noqa: E731
             self.row.severities, self.row.severity_count = self.choices.add(graded), MANY
+
+    def cause(self, failure: int) -> str:
+        """Return the name of the cause of a failure; empty where none is drawn."""
+        if self.severities is None:
+            return ""
+        return self.severities.rows.kinds[self.severities.cause(failure)].name
 
     def _gaps(self, gaps: Callable[[int], float], count: int) -> None:
         self.row.gaps, self.row.gap_count = self.numbers.add(gaps), count
@@ -137,6 +148,7 @@ class RunDraws(FailureDraws):
         self._plan_costs, self._key = plan_costs, (seed, replication)
         self._of_store()
         self._of_silent_faults()
+        self._of_cures()
         if plan_costs.notices is not None:
             self._of_notices(plan_costs.notices)
 
@@ -164,6 +176,20 @@ class RunDraws(FailureDraws):
         if storage.outages is not None:
             row.outages = self.numbers.add(InBlocks(partial(_Away(storage.outages, *self._key))))
             row.outage_count = MANY
+
+    def _of_cures(self) -> None:
+        """Add detections of causes, and restarts in place."""
+        row, costs, severities = self.row, self._plan_costs.costs.costs, self.severities
+        if severities is not None and severities.rows.detected:
+            detection_s = lambda i: severities.detection_s(i, costs.detect_s)  # noqa: E731
+            row.detections = self.numbers.add(detection_s)
+        seed, (number, place) = self._key[0], divmod(self._key[1], COHORT)
+        row.restart_count = MANY
+        if costs.restart_fails:
+            row.tries = self.numbers.add(Draws(restart_tries(seed, number), place).__getitem__)
+        if isinstance(costs.restart, Distribution):
+            drawn = CohortDraws(costs.restart.sample, seed, number, Cause.RESTART)
+            row.restarts = self.numbers.add(Draws(drawn, place).__getitem__)
 
     def _of_silent_faults(self) -> None:
         law = self._plan_costs.scenario.failures.silent

@@ -31,6 +31,12 @@ class Observer:
     def failure(self, at_s: float, hit: Hit) -> None:
         """A failure struck at `at_s`."""
 
+    def struck(self, cause: str, updates_lost: float) -> None:
+        """The failure just reported is of `cause`, where the scenario has causes.
+
+        `updates_lost`: share of all updates lost for good before it.
+        """
+
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:
         """The last failure, or a silent fault, was answered; training now counts as given.
 

@@ -20,8 +20,9 @@ from cprsim.contract import (
 )
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import NowhereError, RunError
-from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Timeline
+from cprsim.job.severity import SEVERITIES
 from cprsim.machine import attempts, codes, phases, save, turn
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, STRUCK
 from cprsim.machine.work import wait
@@ -85,6 +86,8 @@ class Outside:
         """Report a failure at this instant."""
         if self.observer is not None:
             self.observer.failure(self.job.run.now, self._hit(STRUCK))
+            cause = self.draws.cause(self.job.run.last_struck)
+            self.observer.struck(cause, self.job.run.updates_lost)
 
     def answered(self, answer: int) -> None:
         """Report the answer to the last failure, or to a silent fault."""

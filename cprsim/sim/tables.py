@@ -13,8 +13,8 @@ from cprsim.contract.notice import emergency_of
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
 from cprsim.contract.withdrawal import windows
 from cprsim.errors import ScenarioError
-from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
+from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import has_starts, mean_start
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine.codes import NONE
@@ -124,6 +124,7 @@ class PlanRows(PatternRows):
             "detect_s": scenario.costs.detect_s,
             "per_shard": 1.0 / rules.r23_all(useful_s, plan_costs.servers),
             "delay_s": _constant(plan_costs.costs.costs.reschedule),
+            **self._restarts(),
             "step_s": 0.0 if mirror is None else mirror.step_s,
             "behind": 0.0 if mirror is None else mirror.behind,
             "last_mirrored": mirror is not None and plan.last_save.tier == mirror.tier,
@@ -173,6 +174,17 @@ class PlanRows(PatternRows):
             "recall": plan_costs.notices.recall,
             "reschedule_s": plan_costs.costs.reschedule_mean_s,
             **self.notice_columns(self._plan.on_notice),
+        }
+
+    def _restarts(self) -> dict[str, Any]:
+        """Return the columns on restarts in place, unless machines of the plan's own take over."""
+        costs = self._plan_costs.costs
+        if not self._plan.restarts_in_place(costs):
+            return {}
+        return {
+            "restarts": sum(1 << SEVERITIES.index(each) for each in set(costs.restarts_in_place)),
+            "restart_s": _constant(costs.costs.restart or 0.0),
+            "restart_fails": costs.costs.restart_fails or 0.0,
         }
 
     def _starts(self) -> dict[str, Any]:

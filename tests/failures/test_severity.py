@@ -12,15 +12,22 @@ import pytest
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
+from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives, NodeTimeline
-from cprsim.failures.severity import Severities, SeverityDraws, SeverityRows, SeverityWeights
+from cprsim.failures.severity import (
+    Kind,
+    Severities,
+    SeverityDraws,
+    SeverityRows,
+    SeverityWeights,
+)
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor
 from cprsim.job.platform import Cluster
+from cprsim.job.severity import SEVERITIES, Severity
 from cprsim.job.workload import Job
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.cursor import cursor_of
@@ -91,15 +98,19 @@ def played(cursor: Cursor, downtime_s: float, most: int = 30) -> list[tuple[floa
     return seen
 
 
+def kinds_of(weights: SeverityWeights) -> tuple[Kind, ...]:
+    return Severities.of(weights, CLUSTER).kinds
+
+
 def draws(weights: SeverityWeights) -> SeverityDraws:
-    return SeverityDraws(SeverityRows(weights, CLUSTER, 0, 0), 0)
+    return SeverityDraws(SeverityRows(kinds_of(weights), CLUSTER, 0, 0), 0)
 
 
 class Told(SeverityDraws):
     """Severities that are told, not drawn; `node` after the last of them."""
 
     def __init__(self, *told: Severity, cluster: Cluster = CLUSTER) -> None:
-        super().__init__(SeverityRows(SeverityWeights(node=1.0), cluster, 0, 0), 0)
+        super().__init__(SeverityRows(kinds_of(SeverityWeights(node=1.0)), cluster, 0, 0), 0)
         self._told = told
 
     def __getitem__(self, index: int) -> Severity:
@@ -190,7 +201,7 @@ def test_a_severity_without_weight_never_comes() -> None:
 
 def test_severities_have_a_stream_of_their_own_and_do_not_depend_on_the_order() -> None:
     weights = SeverityWeights.model_validate(MIXED)
-    backward = SeverityDraws(SeverityRows(weights, CLUSTER, seed=3, cohort=2), row=7)
+    backward = SeverityDraws(SeverityRows(kinds_of(weights), CLUSTER, seed=3, cohort=2), row=7)
     last = backward[40]
     rng = stream(3, 2, Cause.SEVERITY)
     blocks = [rng.random((COHORT, columns))[7] for columns in (8, 8, 16, 32)]
@@ -392,8 +403,8 @@ def test_means_of_every_source_count_failures_of_the_cluster(of, source: str) ->
 def test_no_rounding_takes_down_more_than_there_is() -> None:
     cluster = Cluster(parameter_servers=7, trainers=3)
     for n in range(1, 400):
-        always = Severities(SeverityWeights(cluster=1.0), cluster)
-        often = Severities(SeverityWeights(process=n, cluster=7.0), cluster)
+        always = Severities.of(SeverityWeights(cluster=1.0), cluster)
+        often = Severities.of(SeverityWeights(process=n, cluster=7.0), cluster)
 
         assert always.mean_hit(MeanHit(7 * n / 400, 3 * n / 400, n / 400)) == (7, 3, 1)
         assert often.mean_hit(MeanHit(7.0, 3.0, 1.0)) == (7, 3, 1)

@@ -10,9 +10,10 @@ import pytest
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws, Draws
 from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hits
 from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives, NodeTimeline
-from cprsim.failures.spec import Failures, Hits
+from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.failures.victims import VictimRows, Victims
 from cprsim.job.platform import Cluster

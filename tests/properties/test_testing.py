@@ -16,7 +16,8 @@ import cprsim
 from cprsim.basics.distributions import Distribution, Name
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.bursts import Bursts
-from cprsim.failures.spec import SOURCES, Failures, Hits, Weights
+from cprsim.failures.hits import Hits, Weights
+from cprsim.failures.spec import SOURCES, Failures
 from cprsim.job.costs import Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.workload import Job, Model, Table

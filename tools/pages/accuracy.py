@@ -23,6 +23,7 @@ from tools.pages import accuracy_tables as tables
 from tools.pages.accuracy_compared import Study, section
 from tools.pages.accuracy_sources import MOVIELENS, PLANTED, SOURCES, Source
 from tools.paths import FIGURES
+from tools.validation.learning import section as learning
 
 #: What stands behind this in a scenario is made by this program.
 MARK = "# What the study found; `cprsim run` takes it from here.\n"
@@ -113,12 +114,8 @@ Intervals are by bootstrap over the seeds, and a measure is called best only whe
 every other in 97.5 % of the samples. They say how sure the seeds are, not what another set of
 policies would give: four are few.
 
-These runs save every quarter of the job, and `learning_lost` is newer than they are. It was
-measured with 54 other runs of the same trainer (150,000 planted samples; partial recovery of one of
-4 servers; 6 seeds): saves every T/40, every T/4 and never, with 1 to 40 failures. Over single runs
-one line through the origin explains 0.97 of the variance of the drop by `learning_lost`, 0.82 by
-PLS and 0.76 by `updates_lost`. A unit of `learning_lost` costs .014 to .020 in all nine conditions;
-a unit of PLS .014 to .019 where the job saves, and .025 to .032 where it never does.
+These runs save every quarter of the job, and `learning_lost` is newer than they are: the next
+section has it beside these.
 
 """,
     "In `cprsim run`": """\
@@ -185,8 +182,11 @@ def _sections(
         "Several servers at once": f"{seeds.get('differences by servers hit')}"
         f"{tables.differences(shares)}",
         "What foretells the drop": f"{source.caveat}\n\n{tables.contests(findings.contests(runs))}",
+        "What lost learning is worth": learning.section(),
         "In `cprsim run`": f"```toml\n{block}```",
     }
+    if source != PLANTED:
+        del found["What lost learning is worth"]
     if not shares:
         del found["Several servers at once"]
     return found

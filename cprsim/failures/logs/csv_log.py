@@ -18,7 +18,6 @@ from cprsim.basics.tabular import (
     table,
 )
 from cprsim.errors import LogError
-from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.failures.logs.clock import LogClock
 from cprsim.failures.logs.columns import FREE_TEXT, Columns
 from cprsim.failures.logs.flags import FailingRows, Flagged
@@ -28,6 +27,7 @@ from cprsim.failures.logs.places import Causes, Integers, Places, as_they_come
 from cprsim.failures.logs.plausible import doubtful_mean, repeats
 from cprsim.failures.logs.polled import failures_among, watch_of, without_leaving
 from cprsim.failures.logs.rules import Rules
+from cprsim.job.severity import SEVERITIES, Severity
 
 _KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
 _SEVERITIES: dict[str, Severity] = {severity: severity for severity in SEVERITIES}

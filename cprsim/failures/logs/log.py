@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures.hit import Severity
 from cprsim.failures.logs.window import Dates, Window, day_of
+from cprsim.job.severity import Severity
 
 _Text = TypeVar("_Text", bound=str | None)
 _EARLIEST_S = 1e8  # in 1973; three years, in a log that counts from a start of its own

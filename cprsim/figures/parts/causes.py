@@ -16,7 +16,7 @@ _BAR: Final = 0.68  # of a row
 _BESIDE_PT: Final = 4.0
 
 
-class FailureCause(NamedTuple):
+class CauseCount(NamedTuple):
     """A cause, how many failures it has, and the median of its repairs, seconds; nan if unknown."""
 
     name: str
@@ -24,7 +24,7 @@ class FailureCause(NamedTuple):
     median_s: float = math.nan
 
 
-def by_cause(causes: Sequence[FailureCause]) -> Finding:
+def by_cause(causes: Sequence[CauseCount]) -> Finding:
     """A bar a cause, the commonest first, with its median repair behind it."""
     total = sum(each.failures for each in causes)
     first = causes[0]
@@ -56,7 +56,7 @@ def by_cause(causes: Sequence[FailureCause]) -> Finding:
     return Finding(says, measure, draw, _NAMES)
 
 
-def _text(cause: FailureCause) -> str:
+def _text(cause: CauseCount) -> str:
     median = "" if math.isnan(cause.median_s) else f", {ticks.duration(cause.median_s)}"
     return f"{cause.failures:,}{median}"
 

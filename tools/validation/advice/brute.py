@@ -82,6 +82,8 @@ def best(trials: Trials, systems: Sequence[str] | None = None) -> list[Policy]:
     left = _hopeful([each for each in able if trials.loses_nothing(each) or not none_lost], trials)
     start = 0
     for number, (most_s, fewest, most, stay) in enumerate(_STAGES):
+        if not left:  # all of them surely break a bound
+            break
         until = start + count(trials, left, most_s, fewest, most)
         found = played(trials, left, range(start, until))
         left = _ranked(found, trials)[:stay] if number else _first_cut(found, trials, stay)

@@ -192,6 +192,8 @@ def write(count: int = JOBS, workers: int = 2) -> None:
     left = [number for number in range(count) if number not in known]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         for each in as_completed([pool.submit(ask, number) for number in left]):
+            if each.exception() is not None:
+                pool.shutdown(cancel_futures=True)  # else all others would be asked in vain
             kept.append(table([each.result()]))
             text = pd.concat(kept).sort_values("number").to_csv(index=False, **_AS_TEXT)
             write_all(TABLE.parent, {TABLE.name: text.encode()})

@@ -1,0 +1,91 @@
+"""Causes of failures: how often each strikes, how soon it is noticed, and what it takes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from cprsim.basics.schema import PositiveSeconds, Section
+from cprsim.basics.units import SECONDS, format_exact, format_share, parse_duration
+from cprsim.failures.hits import Hits
+from cprsim.job.delays import Delay
+from cprsim.job.severity import Severity
+
+#: Shares of all causes add up to 1 within so much: files have them in a few digits.
+_ROUNDING: Final = 1e-3
+
+
+class FailureCause(Section):
+    """A cause of failures, one of `[[failures.causes]]`.
+
+    `name`: what tables call it. `share`: of all failures; shares add up to 1. `mean`: in place of
+    the shares and of a law, the mean time between failures of this cause, which come at random
+    (exponential). `detect`: from a failure until it is noticed, a duration or a distribution of it;
+    `costs.detect` if not given. `severity`: what survives of the memory of the nodes hit. `hits`:
+    whom it takes down; as `failures.hits` if not given.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=40, examples=["hang"])]
+    share: Annotated[float, Field(gt=0, le=1, examples=[0.2])] | None = None
+    mean_s: PositiveSeconds | None = Field(None, alias="mean", examples=["40 h"])
+    detect: Annotated[Delay | None, Field(examples=["30 min"])] = None
+    severity: Severity = "node"
+    hits: Annotated[Hits | None, Field(examples=[{"trainers": 1}])] = None
+
+
+def as_shares(keys: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return keys of `[failures]` whose causes have shares, where they have means.
+
+    Failures of independent causes at constant rates come at the sum of the rates, and each is of a
+    cause with its share of that sum. So the keys get an exponential law of that mean.
+    """
+    causes = keys.get("causes")
+    if not isinstance(causes, list | tuple) or not all(isinstance(e, Mapping) for e in causes):
+        return keys
+    given = [each.get("mean") for each in causes]
+    if all(mean is None for mean in given):
+        return keys
+    if None in given or any("share" in each for each in causes):
+        raise ValueError("causes have either a mean each, or a share each; give one of the two")
+    for key in ("distribution", "exactly", "trace", "preset", "mean"):
+        if key in keys:
+            raise ValueError(
+                f"{key!r} does not go with causes that have a mean each; leave it out, or give "
+                "each cause a share"
+            )
+    try:
+        means_s = [parse_duration(mean) for mean in given if isinstance(mean, str)]
+        rates = [1 / mean_s for mean_s in means_s]
+    except (ValueError, ZeroDivisionError):
+        rates = []
+    if len(rates) != len(causes):  # the fault is told for the cause itself
+        return {"distribution": "exponential", "mean": "1 d", **keys}
+    total = math.fsum(rates)
+    shared = [
+        {**{key: value for key, value in each.items() if key != "mean"}, "share": rate / total}
+        for each, rate in zip(causes, rates, strict=True)
+    ]
+    mean = format_exact(1 / total, SECONDS)
+    return {**keys, "distribution": "exponential", "mean": mean, "causes": shared}
+
+
+def total_share(causes: Sequence[FailureCause]) -> float:
+    """Return the sum of the shares of causes: 1, but for rounding."""
+    return math.fsum(each.share or 0.0 for each in causes)
+
+
+def check_causes(causes: Sequence[FailureCause]) -> None:
+    """Raise `ValueError` where names repeat, or shares do not add up to 1."""
+    names = [each.name for each in causes]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"causes: two are called {name!r}; give each a name of its own")
+    for each in causes:
+        if each.share is None:
+            raise ValueError(f"causes: {each.name!r} has neither share nor mean; give one of them")
+    total = total_share(causes)
+    if abs(total - 1) > _ROUNDING:
+        raise ValueError(
+            f"causes: the shares add up to {format_share(total)}; they must add up to 100 %"
+        )

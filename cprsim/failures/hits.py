@@ -1,0 +1,89 @@
+"""Whom a failure takes down: numbers or shares of each kind of node."""
+
+import math
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+
+from cprsim.basics import units
+from cprsim.basics.schema import Section
+from cprsim.job.platform import Cluster
+
+
+def _parse_share_or_count(value: object) -> int | float:
+    if isinstance(value, str):
+        return units.parse_share(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f'{value!r} is neither a number of nodes (>= 0) nor a share such as "25%"')
+    return value
+
+
+ShareOrCount = Annotated[
+    int | float,
+    BeforeValidator(_parse_share_or_count),
+    PlainSerializer(lambda v: v if isinstance(v, int) else units.format_share(v)),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "%\\s*$"}],
+            "x-unit": "nodes, or percent of them",
+            "examples": [1, "25%"],
+        }
+    ),
+]
+
+
+class Weights(Section):
+    """How often each kind of node is the one that fails; only the ratio counts.
+
+    `parameter_servers`, `trainers`: the weight of that kind.
+    """
+
+    parameter_servers: Annotated[float, Field(ge=0)] = 0.0
+    trainers: Annotated[float, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> Self:
+        if self.parameter_servers + self.trainers == 0:
+            raise ValueError("at least one must be > 0")
+        return self
+
+
+class Hits(Section):
+    """Who fails together in one failure.
+
+    `parameter_servers` and `trainers`: how many, or what share (`"25%"`, rounded, at least one).
+    `weights`: a failure hits one kind, chosen by weight, and takes that kind's number (one, where
+    none is given); without weights both kinds fail in every failure.
+    """
+
+    parameter_servers: ShareOrCount | None = None
+    trainers: ShareOrCount | None = None
+    weights: (
+        Annotated[Weights, Field(examples=[{"parameter_servers": 3, "trainers": 1}])] | None
+    ) = None
+
+    def counts(self, cluster: Cluster) -> tuple[int, int]:
+        """Numbers of parameter servers and of trainers that fail together."""
+        if self.weights is not None:
+            default = (int(self.weights.parameter_servers > 0), int(self.weights.trainers > 0))
+        else:
+            default = (1 if self.trainers is None else 0, 0)
+        return (
+            _count(self.parameter_servers, cluster.parameter_servers, default[0]),
+            _count(self.trainers, cluster.trainers, default[1]),
+        )
+
+    def server_share(self) -> float:
+        """Share of failures that hit parameter servers, where weights decide."""
+        if self.weights is None:
+            return 1.0
+        total = self.weights.parameter_servers + self.weights.trainers
+        return self.weights.parameter_servers / total
+
+
+def _count(value: int | float | None, nodes: int, default: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, int):
+        return value
+    return max(1, math.floor(value * nodes + 0.5)) if value > 0 else 0

@@ -1,0 +1,304 @@
+"""Causes of failures, and restarts in place: docs/semantics.md, rules 30 and 40."""
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
+
+import cprsim
+from cprsim.analytic.expected import expected
+from cprsim.batch import engine as batch
+from cprsim.errors import ScenarioError
+from cprsim.runs.by_cause import PARTS
+from cprsim.sim import engine as sim
+from cprsim.sim.engine import COLUMNS
+from cprsim.testing import scenarios
+from tests.batch.compare import Seen, assert_often, compare
+
+Tables = dict[str, Any]
+HANG = {"name": "hang", "share": 0.25, "detect": "30 min", "severity": "process"}
+CRASH = {"name": "crash", "share": 0.5, "detect": "1 min", "severity": "process"}
+LOST = {"name": "lost node", "share": 0.25, "detect": "2 min"}
+#: No other failure in a recovery, so that each costs what it says.
+ALONE = {"during_recovery": False, "while_waiting": False}
+
+
+def job(
+    causes: list[Tables] | None = None,
+    policy: Tables | None = None,
+    failures: Tables | None = None,
+    cluster: Tables | None = None,
+    **costs: Any,
+) -> cprsim.Scenario:
+    of_failures = {"distribution": "exponential", "mean": "10 h", **ALONE}
+    if causes is not None:
+        of_failures["causes"] = causes
+    return cprsim.Scenario(
+        job={"useful_time": "200 h"},
+        cluster={"parameter_servers": 4, "trainers": 2, **(cluster or {})},
+        costs={"save": "2 min", "load": "3 min", "reschedule": "20 min", **costs},
+        failures=of_failures | (failures or {}),
+        policies={"it": policy or {"system": "full", "interval": "1 h"}},
+    )
+
+
+def played(scenario: cprsim.Scenario, count: int = 64) -> dict[str, np.ndarray]:
+    values = batch.simulate(scenario, ["it"], range(count), 0)[:, 0]
+    return dict(zip(COLUMNS, values.T, strict=True))
+
+
+def accounts(scenario: cprsim.Scenario, count: int = 64) -> tuple[dict[str, Tables], Any]:
+    result = cprsim.run(scenario, replications=count)
+    return result.causes.set_index("cause").to_dict("index"), result
+
+
+def test_each_cause_is_noticed_after_its_own_time() -> None:
+    found, result = accounts(job([HANG, CRASH, LOST]))
+
+    useful_s = 200 * 3600.0
+    for cause, detect_s in (("hang", 1800.0), ("crash", 60.0), ("lost node", 120.0)):
+        shares = found[cause]
+        assert shares["detect"] * useful_s == pytest.approx(shares["failures"] * detect_s)
+    in_all = math.fsum(each["failures"] for each in found.values())
+    assert in_all == pytest.approx(result.replications["failures"].mean())
+
+
+def test_what_causes_cost_adds_up_to_the_ledger() -> None:
+    found, result = accounts(job([HANG, CRASH, LOST], failures={"during_recovery": True}))
+
+    for part in PARTS:
+        of_causes = math.fsum(each[part] for each in found.values())
+        assert of_causes == pytest.approx(result.summary[part]["it"], abs=1e-12)
+
+
+def test_shares_of_causes_are_those_asked_for() -> None:
+    found, result = accounts(job([HANG, CRASH, LOST]), 256)
+
+    failures = result.replications["failures"].sum()
+    for cause in (HANG, CRASH, LOST):
+        share = found[cause["name"]]["failures"] * 256 / failures
+        spread = math.sqrt(cause["share"] * (1 - cause["share"]) / failures)
+        assert abs(share - cause["share"]) < 4 * spread
+
+
+def test_lost_updates_are_of_the_cause_that_takes_servers() -> None:
+    on_trainers = {**HANG, "hits": {"trainers": 1}}
+    partial = {"system": "cpr-vanilla", "interval": "4 h"}
+    found, result = accounts(job([on_trainers, {**LOST, "share": 0.75}], partial))
+
+    assert found["hang"]["updates_lost"] == 0.0 < found["lost node"]["updates_lost"]
+    lost = result.summary["updates_lost"]["it"]
+    assert found["lost node"]["updates_lost"] == pytest.approx(lost)
+    # A failure of a trainer adds no portion of lost samples.
+    servers_hit = result.scenario.context.servers_hit
+    assert servers_hit == pytest.approx(0.75)
+
+
+def test_causes_with_means_are_shares_of_their_rates() -> None:
+    means = [
+        {"name": "a", "mean": "20 h", "severity": "process"},
+        {"name": "b", "mean": "60 h", "detect": "5 min"},
+    ]
+    shares = [
+        {"name": "a", "share": 0.75, "severity": "process"},
+        {"name": "b", "share": 0.25, "detect": "5 min"},
+    ]
+    by_means = cprsim.Scenario(
+        **{
+            **job(shares).mapping(),
+            "failures": {"causes": means, **ALONE},
+        }
+    )
+    by_shares = job(shares, failures={"mean": "15 h"})
+
+    assert by_means.failures.mean_s == pytest.approx(15 * 3600)
+    one, other = played(by_means), played(by_shares)
+    assert all(np.allclose(one[name], other[name], rtol=1e-9) for name in COLUMNS)
+
+
+def test_processes_restart_on_their_nodes() -> None:
+    """No spare is taken, nothing is rescheduled."""
+    found = played(job([{**CRASH, "share": 1.0}], restart="2 min", cluster={"spares": 1}))
+
+    assert found["reschedule"] == pytest.approx(found["failures"] * 120.0)
+    assert found["load"] == pytest.approx(found["failures"] * 180.0)
+
+
+def test_other_failures_wait_for_other_nodes() -> None:
+    found, _ = accounts(job([CRASH, {**LOST, "share": 0.5}], restart="2 min"))
+
+    useful_s = 200 * 3600.0
+    for cause, wait_s in (("crash", 120.0), ("lost node", 1200.0)):
+        waited_s = found[cause]["reschedule"] * useful_s
+        assert waited_s == pytest.approx(found[cause]["failures"] * wait_s)
+
+
+def test_a_restart_that_fails_is_a_failure_of_the_node() -> None:
+    """It costs the restart and the replacement; its share is the one asked for."""
+    scenario = job([{**CRASH, "share": 1.0}], restart="2 min", restart_fails=0.3)
+    found = played(scenario, 256)
+
+    failures = found["failures"].sum()
+    failed = (found["reschedule"] - 120.0 * found["failures"]).sum() / 1200.0
+    assert failed == pytest.approx(round(failed), abs=1e-6)
+    assert abs(failed / failures - 0.3) < 4 * math.sqrt(0.3 * 0.7 / failures)
+    assert scenario.context.severities["node"] == pytest.approx(0.3)
+
+
+def test_a_restart_in_place_loads_what_hosts_hold() -> None:
+    """From host memory after a process died, from the store after a node was lost."""
+    policy = {
+        "system": "tiered",
+        "local": {"interval": "10 min", "save": "1 s", "load": "5 s"},
+        "remote": {"interval": "2 h"},
+    }
+    found, _ = accounts(job([CRASH, {**LOST, "share": 0.5}], policy, restart="1 min"))
+
+    loads_s = {cause: each["load"] * 200 * 3600 / each["failures"] for cause, each in found.items()}
+    assert loads_s == pytest.approx({"crash": 5.0, "lost node": 180.0})
+
+
+def test_a_law_of_restarts_has_its_mean() -> None:
+    law = {"distribution": "gamma", "mean": "4 min", "shape": 4}
+    found = played(job([{**CRASH, "share": 1.0}], restart=law), 256)
+
+    waits_s = found["reschedule"].sum() / found["failures"].sum()
+    spread_s = 240.0 / 2 / math.sqrt(found["failures"].sum())
+    assert abs(waits_s - 240.0) < 4 * spread_s
+
+
+def test_machines_of_the_policy_take_over_from_processes_too() -> None:
+    swap = {"system": "hot-swap", "iteration": "1 s", "takeover": "40 s", "snapshot": "1 GB"}
+    found = played(job([{**CRASH, "share": 1.0}], swap, restart="2 min"))
+
+    # With two spares, each away for 20 min, hardly any failure waits longer.
+    assert np.median(found["reschedule"] / found["failures"]) == pytest.approx(40.0)
+
+
+def test_the_formula_knows_causes_and_restarts() -> None:
+    """First order leaves out failures in recoveries, of which there are none here."""
+    scenario = job([HANG, CRASH, LOST], restart="2 min", restart_fails=0.2)
+    found, formula = played(scenario, 1024), expected(scenario.plan("it"), scenario.context)
+
+    useful_s = 200 * 3600.0
+    for part in ("detect", "reschedule", "load"):
+        mean = found[part].mean() / useful_s
+        half = 4 * found[part].std() / math.sqrt(1024) / useful_s
+        # Failures come at one per MTBF of running time, which saves and reloads make longer.
+        running = (found["wall"] - found["detect"] - found["reschedule"] - found["load"]).mean()
+        assert abs(mean - getattr(formula, part) * running / useful_s) < half
+
+
+GIVEN = [
+    ({"costs": {"restart_fails": 0.1}}, "costs.restart_fails: goes with costs.restart"),
+    ({"cluster": {"restarts_in_place": ["process"]}}, "cluster.restarts_in_place: goes with"),
+    ({"costs": {"restart": "1 min"}}, "costs.restart: no failure is of severity process"),
+    (
+        {
+            "costs": {"restart": "1 min"},
+            "failures": {
+                "distribution": "weibull",
+                "shape": 0.7,
+                "per": "node",
+                "severity": {"process": 1},
+            },
+        },
+        "costs.restart: a node that restarts keeps its age",
+    ),
+    (
+        {"failures": {"causes": [HANG, CRASH]}},
+        "failures: causes: the shares add up to 75%; they must add up to 100 %",
+    ),
+    ({"failures": {"causes": [HANG] * 4}}, "failures: causes: two are called 'hang'"),
+    (
+        {"failures": {"causes": [{"name": "a", "mean": "1 h"}]}},
+        "failures: 'distribution' does not go with causes that have a mean each",
+    ),
+    (
+        {"failures": {"causes": [{**HANG, "share": 1.0}], "severity": {"node": 1}}},
+        "failures: 'severity' does not go with causes",
+    ),
+    (
+        {"failures": {"causes": [{**HANG, "share": 1.0, "hits": {"trainers": 9}}]}},
+        "failures.causes.hang.hits.trainers: 9 is more than cluster.trainers = 2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changed", "told"), GIVEN, ids=[told[:40] for _, told in GIVEN])
+def test_what_makes_no_sense_is_said(changed: Tables, told: str) -> None:
+    tables = job().mapping()
+    for table, keys in changed.items():
+        tables[table] = tables[table] | keys
+    with pytest.raises(ScenarioError) as error:
+        cprsim.Scenario(**tables)
+    assert any(fault.startswith(told) for fault in error.value.args), error.value.args
+
+
+def test_a_file_gives_the_scenario_back() -> None:
+    scenario = job([HANG, CRASH, LOST], restart="2 min", restart_fails=0.2)
+    again = cprsim.Scenario(**scenario.mapping())
+
+    assert again.failures == scenario.failures
+    assert again.costs == scenario.costs
+
+
+@st.composite
+def cured(draw: st.DrawFn) -> Tables:
+    """Random scenarios with causes and restarts in place."""
+    tables: Tables = draw(scenarios())
+    failures = tables["failures"]
+    failures.pop("severity", None)
+    mtbf_s = 1000.0 + 9000.0 * draw(st.floats(0, 1))
+    weights = draw(st.lists(st.floats(0.1, 1.0), min_size=1, max_size=3))
+    severities = st.sampled_from(["process", "process", "node", "cluster"])
+    delays = st.one_of(
+        st.none(),
+        st.integers(0, 20).map(lambda share: f"{share * mtbf_s / 1000!r} s"),
+        st.just({"distribution": "exponential", "mean": f"{mtbf_s / 100!r} s"}),
+    )
+    causes = []
+    for number, weight in enumerate(weights):
+        cause: Tables = {"name": f"c{number}", "share": weight / math.fsum(weights)}
+        cause["severity"] = "process" if number == 0 else draw(severities)
+        detect = draw(delays)
+        if detect is not None:
+            cause["detect"] = detect
+        if failures.get("per") != "node" and draw(st.booleans()):
+            cause["hits"] = {"parameter_servers": 1}
+        causes.append(cause)
+    failures["causes"] = causes
+    exponential = failures.get("distribution", "exponential") == "exponential"
+    if failures.get("per") != "node" or (exponential and "frailty_of" not in failures):
+        costs = tables.setdefault("costs", {})
+        costs["restart"] = draw(delays) or "1 s"
+        if draw(st.booleans()):
+            costs["restart_fails"] = draw(st.integers(0, 5)) / 10
+    return tables
+
+
+def test_both_engines_play_causes_alike() -> None:
+    seen: Seen = Counter()
+
+    @seed(49)
+    @settings(max_examples=120)
+    @given(cured())
+    def alike(tables: Tables) -> None:
+        compare(tables, seen, [0, 1, 256])
+
+    alike()
+    assert_often(seen, runs=200, failures=500)
+
+
+def test_causes_move_no_other_draw() -> None:
+    """A cause that is like all failures were changes no bit."""
+    alone = job(failures={"severity": {"node": 1}})
+    caused = job([{"name": "any", "share": 1.0}])
+
+    assert (
+        sim.simulate(alone, ["it"], range(8), 3) == sim.simulate(caused, ["it"], range(8), 3)
+    ).all()

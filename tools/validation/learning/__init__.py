@@ -1,0 +1,1 @@
+"""What lost learning is worth, measured on the lab's own model."""

@@ -1,0 +1,233 @@
+"""Train the lab's model in one process, with parameter servers that lose rows at given steps.
+
+The parts are those of `cprsim train`: samples, placement, rows, MLPs. Without losses and under
+Adagrad the predictions are the same, bit for bit (tests/validation/test_learning.py). Here SGD can
+be used as well, and a run takes a second.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cprsim.machine.rules import r24_learning_lost
+from cprsim.trainer.data import Data
+from cprsim.trainer.members.dlrm import Dlrm
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.shard import Shard
+from cprsim.trainer.members.uses import Uses
+from cprsim.trainer.scores import auc
+from cprsim.trainer.training import SPREAD, member_seed
+
+Rule = Literal["adagrad", "sgd"]
+SERVERS: Final = 4
+#: Learning rates of Adagrad: those of `[trainer]`. Of SGD, of the MLPs and the rows, at which the
+#: model without failures has about the best AUC on planted samples (seed 100).
+RATES: Final[dict[Rule, tuple[float, float]]] = {"adagrad": (0.05, 0.05), "sgd": (0.3, 40.0)}
+_HIDDEN: Final = 64
+#: Of priority saving: so many saves of an equal share of the rows each, in place of a whole one.
+_PORTIONS: Final = 8
+
+
+class Loss(NamedTuple):
+    """A server loses all that its rows learned since they were saved."""
+
+    step: int
+    server: int
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What a run lost, and how well its model ranks.
+
+    `pls`: of CPR's equation (E4). `updates_lost`: share of the updates of rows. `change_lost`:
+    share of the way that all rows go (the sum of the lengths of their steps). `learning_lost`: mean
+    over servers of -ln(1 - u), u being the share of a server's updates that it lost.
+    `learning_lost_by_row`: the same of rows, weighted by their updates; a row lost but for its
+    first values is taken to have kept one update.
+    """
+
+    auc: float
+    pls: float
+    updates_lost: float
+    change_lost: float
+    learning_lost: float
+    learning_lost_by_row: float
+
+
+class SgdRows(Shard):
+    """Rows that learn by plain SGD at a constant rate."""
+
+    def update(self, ids: Tensor, gradients: Tensor) -> None:
+        """Take one step; `gradients` has shape (ids, dim)."""
+        self.weights.index_add_(0, ids, gradients * -self._rate)
+
+
+class SgdDlrm(Dlrm):
+    """MLPs that learn by plain SGD at a constant rate."""
+
+    def step(self, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:
+        """Take one step on a batch; return the gradient of its mean loss by `rows`."""
+        of_weights, of_rows = self.gradients(dense, rows, labels)
+        self.parameters.weights -= self._rate * of_weights
+        return of_rows
+
+
+class _Counts:
+    """Updates and ways of one server's rows: made, live in the model, and stored."""
+
+    def __init__(self, rows: int) -> None:
+        self.made = np.zeros(rows)
+        self.lost = np.zeros(rows)
+        self.live = np.zeros((2, rows))  # updates, and the way of the row
+        self.stored = np.zeros((2, rows))
+        self.way_made = self.way_lost = 0.0
+
+    def add(
+        self, ids: NDArray[np.int64], times: NDArray[np.int32], ways: NDArray[np.floating]
+    ) -> None:
+        self.made[ids] += times
+        self.live[0][ids] += times
+        self.live[1][ids] += ways
+        self.way_made += float(ways.sum())
+
+    @property
+    def unsaved(self) -> NDArray[np.float64]:
+        """Updates of each row since it was saved, shape (rows,)."""
+        unsaved: NDArray[np.float64] = self.live[0] - self.stored[0]
+        return unsaved
+
+    def save(self, rows: NDArray[np.int64] | slice) -> None:
+        self.stored[:, rows] = self.live[:, rows]
+
+    def lose(self) -> None:
+        self.lost += self.unsaved
+        self.way_lost += float((self.live[1] - self.stored[1]).sum())
+        self.live[:] = self.stored
+
+
+class _Server:
+    """A shard, what was saved of it, and what it lost."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard, self.counts = shard, _Counts(len(shard))
+        self._saved = shard.arrays()
+
+    def update(self, ids: NDArray[np.int64], times: NDArray[np.int32], gradients: Tensor) -> None:
+        at = torch.from_numpy(ids)
+        before = self.shard.lookup(at)
+        self.shard.update(at, gradients)
+        ways = (self.shard.lookup(at) - before).norm(dim=1).numpy()
+        self.counts.add(ids, times, ways)
+
+    def save(self, rows: NDArray[np.int64] | slice = slice(None)) -> None:
+        for stored, live in zip(self._saved, self.shard.arrays(), strict=True):
+            stored[rows] = live[rows]
+        self.counts.save(rows)
+
+    def save_most_used(self) -> None:
+        """Save an equal portion of the rows, those with most updates since they were saved."""
+        count = -(-len(self.shard) // _PORTIONS)
+        self.save(np.argpartition(-self.counts.unsaved, count - 1)[:count])
+
+    def lose(self) -> None:
+        self.shard.restore(self._saved)
+        self.counts.lose()
+
+
+def trained(
+    data: Data,
+    rule: Rule,
+    seed: int,
+    losses: Sequence[Loss] = (),
+    every: int | None = None,
+    priority: bool = False,
+) -> Lost:
+    """Train one pass over the samples.
+
+    Parameters
+    ----------
+    losses
+        What is lost, after so many steps.
+    every
+        Steps from save to save; None: only the first values are saved.
+    priority
+        Whether saves are of portions of the most used rows, eight times as often (MFU).
+    """
+    placement = Placement(tuple(each.rows for each in data.tables), SERVERS)
+    of_dense, of_rows = RATES[rule]
+    dim, rows_kind, dense_kind = data.tables[0].dim, Shard, Dlrm
+    if rule == "sgd":
+        rows_kind, dense_kind = SgdRows, SgdDlrm
+    servers = [
+        _Server(rows_kind(placement.rows_of(i), dim, member_seed(seed, i), SPREAD, of_rows))
+        for i in range(SERVERS)
+    ]
+    model = dense_kind(
+        data.dense, len(data.tables), dim, _HIDDEN, member_seed(seed, SERVERS), of_dense
+    )
+    pls, saved_at = 0.0, 0
+    for step in range(data.steps):
+        dense, sparse, labels = data.batch(step)
+        uses = Uses(placement, sparse)
+        looked = uses.spread(_rows(servers, uses, dim)).view(-1, sparse.shape[1], dim)
+        gradient = model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
+        collected = uses.collect(gradient.reshape(-1, dim))
+        for server, part in zip(servers, uses.parts, strict=True):
+            server.update(uses.ids[part], uses.times[part], collected[part])
+        done = step + 1
+        if every is not None and done % every == 0:
+            saved_at = done
+        if every is not None and not priority and done % every == 0:
+            for server in servers:
+                server.save()
+        elif every is not None and priority and done % max(every // _PORTIONS, 1) == 0:
+            for server in servers:
+                server.save_most_used()
+        for loss in losses:
+            if loss.step == done:
+                servers[loss.server].lose()
+                pls += (done - saved_at) / data.steps / SERVERS
+    return _lost(servers, pls, _auc(data, model, servers, placement))
+
+
+def _rows(servers: Sequence[_Server], uses: Uses, dim: int) -> Tensor:
+    rows = torch.zeros((len(uses.ids), dim))
+    for server, part in zip(servers, uses.parts, strict=True):
+        rows[part] = server.shard.lookup(torch.from_numpy(uses.ids[part]))
+    return rows
+
+
+def _auc(data: Data, model: Dlrm, servers: Sequence[_Server], placement: Placement) -> float:
+    predicted, clicks = [], []
+    for step in range(data.steps, data.steps + data.test_steps):
+        dense, sparse, labels = data.batch(step)
+        uses = Uses(placement, sparse)
+        dim = servers[0].shard.weights.shape[1]
+        looked = uses.spread(_rows(servers, uses, dim)).view(-1, sparse.shape[1], dim)
+        predicted.append(model.predict(torch.from_numpy(dense), looked).numpy())
+        clicks.append(labels)
+    return auc(np.concatenate(predicted), np.concatenate(clicks))
+
+
+def _lost(servers: Sequence[_Server], pls: float, found: float) -> Lost:
+    counts = [each.counts for each in servers]
+    made = np.array([each.made.sum() for each in counts])
+    lost = np.array([each.lost.sum() for each in counts])
+    rows_made = np.concatenate([each.made for each in counts])
+    kept = rows_made - np.concatenate([each.lost for each in counts])
+    used = rows_made > 0
+    by_row = -np.log(np.maximum(kept[used], 1.0) / rows_made[used])
+    return Lost(
+        found,
+        pls,
+        float(lost.sum() / made.sum()),
+        math.fsum(e.way_lost for e in counts) / math.fsum(e.way_made for e in counts),
+        math.fsum(map(r24_learning_lost, (lost / made).tolist())) / SERVERS,
+        float((by_row * rows_made[used]).sum() / rows_made.sum()),
+    )
