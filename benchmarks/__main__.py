@@ -17,7 +17,7 @@ import simpy
 from numpy.typing import NDArray
 
 import cprsim
-from benchmarks import page, rows, trackers
+from benchmarks import derived, page, rows, trackers
 from benchmarks.minimal_simpy import replicate
 from cprsim.failures.logs.log import FailureLog
 from cprsim.sim.cursor import cursor_of
@@ -31,6 +31,7 @@ def main() -> None:
     for row in _ROWS:
         print(row())
     rows.main()
+    derived.main()
     trainer()
     print(page.measured())
 

@@ -75,7 +75,7 @@ def test_the_mean_life_in_airesims_job_is_what_its_rates_and_repairs_bring() -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("published", goodput.PUBLISHED, ids=lambda each: each.name)
-def test_goodput_is_as_near_as_was_said_beforehand(published: goodput.Published) -> None:
+def test_goodput_is_as_near_as_the_page_says(published: goodput.Published) -> None:
     found = goodput.played(64)[published.name]
 
     assert abs(found.value - published.goodput) <= published.within + found.half

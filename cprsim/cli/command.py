@@ -16,6 +16,7 @@ from cprsim.cli import (
     figure,
     fit,
     policies,
+    replay,
     rows,
     run,
     scenarios,
@@ -76,6 +77,7 @@ def _cprsim(
 app.command()(run.run)
 app.command()(advise.advise)
 app.command()(fit.fit)
+app.command()(replay.replay)
 app.command()(scenarios.scenarios)
 app.command()(policies.policies)
 app.command()(schema.schema)

@@ -106,6 +106,8 @@ def applied_again(costs: CostModel, given: float | None, times: float, key: str)
     Charged in full, as if servers had no idle time. Where nothing says how many bytes are pushed,
     `times` the share that ECRec measured. From the bytes of ECRec's job (8,900 rows of 512 B and as
     much optimizer state in 221 batches a second, 5 servers) 2.7 % follow, where 2.6 % was measured.
+    The lab's own servers, which update random rows by torch's index operations, take some 13 times
+    as long (`python -m benchmarks.derived`): where yours do, give what was measured.
     """
     if given is not None:
         return OwnCost(key, given, "share", "given")

@@ -28,6 +28,7 @@ from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
     from cprsim.estimates.row_loss import AccessLog, RowLosses
+    from cprsim.fitting.job_events import JobEvents
     from cprsim.fitting.log_fit import LogFit
     from cprsim.fitting.mtbf import MtbfByNodes
     from cprsim.fleets.result import FleetResult
@@ -136,6 +137,16 @@ def given_up_line(result: "FleetResult") -> str | None:
     return f"Left out under all policies: jobs that do not finish, {each}."
 
 
+#: Parts of the wall clock of a logged job.
+_EVENTS = {
+    "train": "training",
+    "retrained": "training done again",
+    "start": "from starts to loads",
+    "warm_up": "warming up after loads",
+    "save": "saving",
+    "unsaved": "from the last save to the next start",
+    "no_save": "attempts without a save",
+}
 #: Headings of what a failure costs.
 _PARTS = {
     "detect": "detec-\ntion",
@@ -210,6 +221,26 @@ def format_amount(mean: float, half: float) -> str:
     digits = 0 if abs(mean) >= _LARGE and not 0 < half < 1 else 2
     shown = f"{mean:,.{digits}f}"
     return shown if math.isnan(half) else f"{shown} ±{half:,.{digits}f}"
+
+
+def event_lines(events: "JobEvents") -> Iterator[str]:
+    """What the event log of a job says of it, and of its wall clock."""
+    starts = sum(each.starts for each in events.attempts)
+    yield (
+        f"{events.path}: {format_duration(events.wall_s)} on {counted(events.nodes, 'node')}, "
+        f"{counted(len(events.attempts), 'attempt')} with {starts:,} starts, of which "
+        f"{events.without_a_save:,} never got to a save."
+    )
+    split = {
+        _EVENTS[name]: seconds / events.wall_s
+        for name, seconds in events.split().items()
+        if name != "train"
+    }
+    parts = ", ".join(f"{format_percent(share)} {name}" for name, share in split.items() if share)
+    yield (
+        f"Goodput as logged: {format_percent(events.goodput)} ({events.steps:,.0f} steps of "
+        f"{format_duration(events.step_s)}). The rest: {parts}."
+    )
 
 
 def restarts_table(result: "Result", most: int) -> Table:

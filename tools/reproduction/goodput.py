@@ -18,7 +18,7 @@ _OF_NODES: Final = ("off the bus", "GPU memory", "link", "host", "hang")
 
 
 class Published(NamedTuple):
-    """A scenario of its: goodput in percent of the wall clock, and ours may be so far off, points.
+    """A scenario of its: goodput in percent of the wall clock, and how far off ours may be, points.
 
     Its goodput is of 20 runs, so known to some 0.5 points; its nodes are hit while the job is down
     as well, where ours are not, and all its machines are ready at first. That matters where the job
@@ -90,7 +90,7 @@ def lines(found: dict[str, Any]) -> list[Line]:
             "prediction",
             found[each.name],
             "%",
-            f"expected within {each.within:g} points",
+            f"bound: {each.within:g} points",
         )
         for each in PUBLISHED
     ]

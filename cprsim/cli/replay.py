@@ -1,0 +1,157 @@
+"""`cprsim replay`: the interruptions of a log under other policies."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cprsim.cli.common import (
+    Json,
+    Overrides,
+    Policies,
+    ProgressBar,
+    echo_wrapped,
+    print_json,
+    print_table,
+    scenario_file,
+    there,
+)
+from cprsim.cli.output import Force, OutputFolder, output
+
+if TYPE_CHECKING:
+    from cprsim.fitting.job_events import JobEvents
+    from cprsim.scenario import Scenario
+
+
+def replay(
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG",
+            help="The event log of a job (JSON lines: starts, loads, saves), or with --for any "
+            "log of failures that cprsim fit reads.",
+            callback=there,
+        ),
+    ],
+    policy: Policies = None,
+    for_job: Annotated[
+        Path | None,
+        typer.Option(
+            "--for",
+            metavar="SCENARIO",
+            help="The job and its costs; what an event log tells, if not given.",
+            callback=scenario_file,
+        ),
+    ] = None,
+    reader: Annotated[
+        str | None, typer.Option(help="Format of a log of failures; see cprsim fit.")
+    ] = None,
+    step_time: Annotated[
+        str | None,
+        typer.Option(help="What a step takes, e.g. 8s; from save to save if not given."),
+    ] = None,
+    replications: Annotated[
+        int, typer.Option(help="Runs: of the same interruptions, with other draws of waits.")
+    ] = 64,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None, output(help="Folder for scenario.toml and interruptions.csv.")
+    ] = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Replay a log: the same interruptions under other policies."""
+    from cprsim.errors import UsageError
+    from cprsim.fitting.job_events import is_events, read_events
+
+    if overrides and for_job is None:
+        raise UsageError("--set: sets values of the scenario of --for; give that")
+    with ProgressBar("reading", silent=as_json) as progress, ExitStack() as folders:
+        given, events = _given(for_job, overrides or [], policy), None
+        if reader is None and is_events(log):
+            from cprsim.basics.owned import owned_folder
+            from cprsim.fitting.job_replay import LOG
+
+            events = read_events(log, _step_s(step_time))
+            interruptions = folders.enter_context(owned_folder()) / LOG
+            scenario = _of_events(events, given, interruptions, step_time is not None)
+            if out is not None:
+                told = scenario.to_toml().replace(str(interruptions), LOG)
+                files = {"scenario.toml": told.encode(), LOG: interruptions.read_bytes()}
+                OutputFolder(out, tuple(files), force=force).write(files, silent=as_json)
+        elif for_job is None:
+            raise UsageError(
+                f"{log}: is no event log of a job; give the job and its costs, --for SCENARIO"
+            )
+        elif out is not None:
+            raise UsageError("--out: is for event logs; leave it out")
+        else:
+            scenario = _of_failures(log, reader or "csv", given)
+        from cprsim.runs import runner
+
+        progress.begin("simulating")
+        result = runner.run(scenario, policy, replications, seed)
+    if as_json:
+        print_json(result.document() | ({} if events is None else {"logged": events.document()}))
+        return
+    from cprsim.report.tables import RunTable, event_lines, notes
+
+    if events is not None:
+        for line in event_lines(events):
+            echo_wrapped(line)
+    print_table(RunTable(result))
+    for line in notes(result):
+        if events is None or not line.startswith("The log is replayed"):
+            echo_wrapped(line)
+
+
+def _given(path: Path | None, overrides: list[str], policies: list[str] | None) -> dict[str, Any]:
+    """The tables of the scenario of `--for`, with a policy for each system that is asked for."""
+    from cprsim.cli.run import with_systems
+    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
+
+    given: dict[str, Any] = {}
+    if path is not None:
+        given = dict(scenario_tables(mapping_of(scenario_text(path), path, overrides)))
+    return with_systems(given, policies)
+
+
+def _step_s(text: str | None) -> float | None:
+    from cprsim.basics.units import parse_duration
+    from cprsim.errors import UsageError
+
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--step-time: {error}") from None
+
+
+def _of_failures(log: Path, reader: str, given: dict[str, Any]) -> "Scenario":
+    """The job of `--for`, in which the failures of a log strike."""
+    from cprsim.scenario import Scenario
+
+    kept = {k: v for k, v in given.get("failures", {}).items() if k == "while_waiting"}
+    return Scenario(**given | {"failures": {"trace": str(log), "reader": reader, **kept}})
+
+
+def _of_events(
+    events: "JobEvents", given: dict[str, Any], interruptions: Path, knows_step: bool
+) -> "Scenario":
+    """The job of an event log; its interruptions are written into a file."""
+    from cprsim.errors import ScenarioError, UsageError
+    from cprsim.fitting.job_replay import tables_of, write_log
+    from cprsim.scenario import Scenario
+
+    tables = tables_of(events, interruptions, given)
+    write_log(events, interruptions, tables["cluster"].get("parameter_servers", 1))
+    try:
+        return Scenario(**tables)
+    except ScenarioError as error:
+        if knows_step or "takes no time" not in str(error):
+            raise
+        raise UsageError(
+            f"{error}; in this log saves take no time, since a step is taken to last as long as "
+            "from save to save: give --step-time, or costs.save in --for"
+        ) from None

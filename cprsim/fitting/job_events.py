@@ -1,0 +1,281 @@
+"""Event logs of jobs: starts, loads and saves, and where the time between them went.
+
+A line of JSON an event, as goodput libraries write them: `event_type` (or `event`), `timestamp`
+(or `time`; a date or seconds) and, of loads and saves, `step`; others are named by what they hold:
+start, load or restore, save, fail or crash, end or terminate.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from cprsim.basics.tabular import LogPath, lines
+from cprsim.errors import LogError
+
+#: Words of events, in the order in which they are looked for.
+_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "failed": ("fail", "crash", "interrupt", "error"),
+    "loaded": ("load", "restor", "resume"),
+    "saved": ("save", "checkpoint"),
+    "ended": ("terminat", "end", "finish", "complete"),
+    "started": ("start", "launch", "begin"),
+}
+_KINDS: Final = ("event_type", "event", "type", "name")
+_TIMES: Final = ("timestamp", "time", "time_s", "ts")
+
+
+class Event(NamedTuple):
+    """An event: its kind (a key of `_WORDS`), when, the step of a load or a save, and the node."""
+
+    at_s: float
+    kind: str
+    step: float
+    node: str
+
+
+class Progress(NamedTuple):
+    """A step that was reached at an instant, s."""
+
+    at_s: float
+    step: float
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """From one start of the job to the next, or to its end.
+
+    `starts`: how often processes were started, by the node that was most often. `loaded`: the first
+    load, None without one. `saves`: in order. `stopped_s`: the first event of a failure, or of the
+    end, after which nothing was reached; None where there is none. `until_s`: the next start.
+    """
+
+    started_s: float
+    starts: int
+    loaded: Progress | None
+    saves: tuple[Progress, ...]
+    stopped_s: float | None
+    until_s: float
+
+    @property
+    def last_s(self) -> float:
+        """When it last reached anything, s."""
+        if self.saves:
+            return self.saves[-1].at_s
+        return self.started_s if self.loaded is None else self.loaded.at_s
+
+    @property
+    def points(self) -> list[Progress]:
+        """What it reached: its load, and its saves."""
+        return [*([] if self.loaded is None else [self.loaded]), *self.saves]
+
+
+@dataclass(frozen=True)
+class JobEvents:
+    """The history of one job.
+
+    `nodes`: how many have an event of their own, 1 where no event names a node. `step_s`: what a
+    step takes, from save to save in the median, or as given.
+    """
+
+    path: str
+    nodes: int
+    attempts: tuple[Attempt, ...]
+    wall_s: float
+    step_s: float
+
+    @property
+    def steps(self) -> float:
+        """Steps that were trained and kept."""
+        reached = [each.step for attempt in self.attempts for each in attempt.points]
+        return max(reached) - (reached[0] if self.attempts[0].loaded else 0.0)
+
+    @property
+    def useful_s(self) -> float:
+        """Seconds of training that were kept."""
+        return self.steps * self.step_s
+
+    @property
+    def goodput(self) -> float:
+        """Share of the wall clock that trained and was kept."""
+        return self.useful_s / self.wall_s
+
+    @property
+    def recoveries(self) -> int:
+        """Attempts that got to a save."""
+        return sum(bool(each.saves) for each in self.attempts)
+
+    @property
+    def without_a_save(self) -> int:
+        """Attempts that never got to a save."""
+        return len(self.attempts) - self.recoveries
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object."""
+        return {
+            "nodes": self.nodes,
+            "attempts": len(self.attempts),
+            "starts": sum(each.starts for each in self.attempts),
+            "recoveries": self.recoveries,
+            "without_a_save": self.without_a_save,
+            "wall_s": self.wall_s,
+            "step_s": self.step_s,
+            "steps": self.steps,
+            "useful_s": self.useful_s,
+            "goodput": self.goodput,
+            "seconds": self.split(),
+        }
+
+    def split(self) -> dict[str, float]:
+        """Seconds of the wall clock by what they went to; they add up to it.
+
+        `train`: kept. `retrained`: saved, and trained again after a load of an older step. `start`:
+        from a start to its load. `warm_up`: from a load to the first save, beyond the training of
+        its steps. `save`: from save to save, beyond that. `unsaved`: from what was reached last to
+        the next start, which is lost training, detection and waiting together. `no_save`: the whole
+        of attempts that never got to a save.
+        """
+        found = dict.fromkeys(("start", "warm_up", "save", "unsaved", "no_save"), 0.0)
+        trained_s = 0.0
+        for each in self.attempts:
+            if not each.saves:
+                found["no_save"] += each.until_s - each.started_s
+                continue
+            found["unsaved"] += each.until_s - each.last_s
+            first = each.loaded or Progress(each.started_s, _step_before(each))
+            found["start"] += first.at_s - each.started_s
+            for place, (before, after) in enumerate(pairwise([first, *each.saves])):
+                steps_s = (after.step - before.step) * self.step_s
+                trained_s += steps_s
+                key = "save" if place else "warm_up"
+                found[key] += after.at_s - before.at_s - steps_s
+        kept_s = self.useful_s
+        return {"train": kept_s, "retrained": trained_s - kept_s, **found}
+
+
+def read_events(path: LogPath, step_s: float | None = None) -> JobEvents:
+    """Read the event log of one job.
+
+    Parameters
+    ----------
+    path
+        Lines of JSON; gzipped or xz too.
+    step_s
+        What a step takes, s; the median from save to save if not given.
+
+    Raises
+    ------
+    LogError
+        For a log that is no such, or that holds fewer than two saves.
+    """
+    name = os.fspath(path)
+    events = sorted(_events(name), key=lambda each: each.at_s)
+    if not events or not any(each.kind == "started" for each in events):
+        raise LogError(f"{name}: has no event of a start (event_type = job_started)")
+    first_s = events[0].at_s
+    nodes = len({each.node for each in events if each.node})
+    attempts = tuple(_attempts([e._replace(at_s=e.at_s - first_s) for e in events]))
+    paces = [
+        (after.at_s - before.at_s) / (after.step - before.step)
+        for each in attempts
+        for before, after in pairwise(each.saves)
+        if after.step > before.step
+    ]
+    if not paces:
+        raise LogError(f"{name}: has no two saves in a row, so what a step takes is not known")
+    pace_s = median(paces) if step_s is None else step_s
+    return JobEvents(name, max(nodes, 1), attempts, events[-1].at_s - first_s, pace_s)
+
+
+def is_events(path: LogPath) -> bool:
+    """Return whether a log looks like an event log of a job: its first line of text is an event."""
+    for line in lines(path):
+        if line.strip():
+            found = _parsed(line)
+            return found is not None and _named(found, _KINDS) is not None
+    return False
+
+
+def _events(path: str) -> Iterator[Event]:
+    for number, line in enumerate(lines(path), 1):
+        if not line.strip():
+            continue
+        found = _parsed(line)
+        if found is None:
+            raise LogError(f"{path}, line {number}: is no event in JSON")
+        kind, at = _named(found, _KINDS), _named(found, _TIMES)
+        if kind is None or at is None:
+            raise LogError(f"{path}, line {number}: has no event_type, or no timestamp")
+        known = next(
+            (name for name, words in _WORDS.items() if any(w in str(kind).lower() for w in words)),
+            None,
+        )
+        if known is not None:
+            node = found.get("node_rank", found.get("node", ""))
+            yield Event(_seconds(at, path, number), known, _step(found), str(node))
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _named(found: dict[str, Any], names: Sequence[str]) -> Any:
+    return next((found[name] for name in names if name in found), None)
+
+
+def _step(found: dict[str, Any]) -> float:
+    step = found.get("step", math.nan)
+    return float(step) if isinstance(step, int | float) else math.nan
+
+
+def _seconds(at: Any, path: str, number: int) -> float:
+    if isinstance(at, int | float) and not isinstance(at, bool):
+        return float(at)
+    try:
+        return datetime.fromisoformat(str(at)).timestamp()
+    except ValueError:
+        raise LogError(f"{path}, line {number}: {at!r} is no date and no number") from None
+
+
+def _attempts(events: Sequence[Event]) -> Iterator[Attempt]:
+    """Split events where processes start after anything else than starts."""
+    places = [
+        place
+        for place, each in enumerate(events)
+        if each.kind == "started" and (place == 0 or events[place - 1].kind != "started")
+    ]
+    for place, after in pairwise([*places, len(events)]):
+        own = events[place:after]
+        until_s = events[after].at_s if after < len(events) else events[-1].at_s
+        starts: dict[str, int] = {}
+        for each in own:
+            if each.kind == "started":
+                starts[each.node] = starts.get(each.node, 0) + 1
+        saves = [Progress(e.at_s, e.step) for e in own if e.kind == "saved" and e.step >= 0]
+        loads = [Progress(e.at_s, e.step) for e in own if e.kind == "loaded" and e.step >= 0]
+        reached_s = max([own[0].at_s, *(e.at_s for e in (*saves, *loads))])
+        stops = [e.at_s for e in own if e.kind in ("failed", "ended") and e.at_s >= reached_s]
+        yield Attempt(
+            own[0].at_s,
+            max(starts.values()),
+            loads[0] if loads else None,
+            tuple(saves),
+            min(stops, default=None),
+            until_s,
+        )
+
+
+def _step_before(each: Attempt) -> float:
+    """The step at which an attempt without a load began, if its saves are alike."""
+    if len(each.saves) < 2:
+        return each.saves[0].step
+    return max(2 * each.saves[0].step - each.saves[1].step, 0.0)
