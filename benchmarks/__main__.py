@@ -31,7 +31,6 @@ def main() -> None:
     for row in _ROWS:
         print(row())
     rows.main()
-    derived.main()
     trainer()
     print(page.measured())
 
@@ -151,6 +150,7 @@ def trainer() -> None:
         return
     from benchmarks import torch_trackers, trainer_speed  # noqa: PLC0415
 
+    derived.main()
     torch_trackers.main()
     trainer_speed.main()
 

@@ -3,95 +3,19 @@
 import base64
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files as resources
 from string import Template
-from typing import Final
 
 from rich.table import Table
 
-#: Nothing is fetched, nothing runs: the browser itself is told to refuse.
-_PAGE: Final = Template("""\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" \
-content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>$title</title>
-<style>
-$style</style>
-</head>
-<body>
-<main>
-$body</main>
-</body>
-</html>
-""")
-_STYLE: Final = """\
-:root { color-scheme: light dark;
-  --ground: #fff; --raised: #f5f5f5; --ink: #1a1a1a; --faint: #595959; --rule: #d9d9d9;
-  --mark: #0072b2; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ground: #15181b; --raised: #1f2428; --ink: #e8e8e8; --faint: #a9b0b6;
-    --rule: #3a4147; --mark: #56b4e9; }
-}
-body { margin: 0; background: var(--ground); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1rem 1rem 3rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: .5rem 0; overflow-wrap: anywhere; }
-h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; border-bottom: 1px solid var(--rule); }
-p, ul { max-width: 44rem; overflow-wrap: anywhere; }
-.short { border-left: .25rem solid var(--mark); padding-left: .8rem; font-size: 1.15rem; }
-.scroll { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--faint); padding-bottom: .3rem; }
-caption span { display: block; position: sticky; left: 0;
-  max-width: min(44rem, calc(100vw - 2rem)); }
-th, td { padding: .25rem .7rem .25rem 0; text-align: right; vertical-align: top; }
-td { white-space: nowrap; }
-thead th { border-bottom: 1px solid var(--faint); vertical-align: bottom; }
-tbody tr { border-bottom: 1px solid var(--rule); }
-tbody th { white-space: pre-line; }
-th:first-child, .words td { text-align: left; }
-.words th { text-align: left; }
-.words { min-width: 46rem; }
-.words td { white-space: normal; overflow-wrap: break-word; }
-figure { margin: 1rem 0; }
-figure img { display: block; width: 100%; min-width: 44rem; max-width: 56rem; height: auto; }
-figcaption { color: var(--faint); font-size: .9rem; max-width: 44rem; }
-pre { overflow-x: auto; background: var(--raised); padding: .7rem;
-  font-size: .8rem; line-height: 1.4; }
-details { border: 1px solid var(--rule); border-radius: .3rem; padding: 0 .8rem; margin: .8rem 0; }
-summary { cursor: pointer; padding: .5rem 0; font-weight: 600; overflow-wrap: anywhere; }
-blockquote { margin: .8rem 0 .8rem 1rem; }
-@media screen and (max-width: 40rem) {
-  .words { min-width: 0; }
-  .words thead, .words td:empty { display: none; }
-  .words tr, .words th, .words td:last-child { display: block; padding: 0; }
-  .words tr { padding: .35rem 0; }
-  .words td { padding: 0; margin-right: 1rem; }
-  .words td:not(:last-child) { display: inline-block; }
-  .words td:nth-child(3), .words td:last-child { color: var(--faint); }
-}
-@media print {
-  body { font-size: 10pt; }
-  main { max-width: none; padding: 0; }
-  .scroll, pre { overflow: visible; }
-  details::details-content { content-visibility: visible; height: auto; }
-  pre { white-space: pre-wrap; }
-  .words { min-width: 0; }
-  td { white-space: normal; }
-  figure img { min-width: 0; }
-  figure, tr { break-inside: avoid; }
-  h2 { break-after: avoid; }
-}
-"""
-
 
 def page(title: str, parts: Iterable[str]) -> str:
-    """A whole document."""
-    return _PAGE.substitute(title=escape(title), style=_STYLE, body="".join(parts))
+    """A whole document, which fetches nothing and runs nothing: the browser is told to refuse."""
+    files = resources("cprsim.report") / "page"
+    frame, style = (
+        (files / name).read_text(encoding="utf-8") for name in ("report.html", "report.css")
+    )
+    return Template(frame).substitute(title=escape(title), style=style, body="".join(parts))
 
 
 def section(heading: str, parts: Iterable[str]) -> str:
