@@ -1,0 +1,1 @@
+"""Policies in training loops of your own: decisions, without any training library."""

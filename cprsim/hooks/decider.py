@@ -1,0 +1,305 @@
+"""A policy's decisions alone, for any training loop: when to save, and what a failure takes back.
+
+Importing it loads neither torch nor simpy; what plans is loaded when the first decision is asked.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cprsim.errors import UsageError
+
+if TYPE_CHECKING:
+    from cprsim.contract import Clock, Controller, Loss, Recover, Save
+    from cprsim.scenario import Scenario
+
+#: Steps that are timed before the first save, where nothing says what a step takes.
+_TIMED: Final = 20
+#: A learned cost or MTBF moves the interval once it differs by this share.
+_MOVES: Final = 0.1
+#: Failures that the MTBF taken for granted counts as.
+_WEIGHT: Final = 1.0
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a decider has measured: to keep in a checkpoint, and to give to the next process.
+
+    `step_s`, `save_s`: what a step and a save take, s; 0 if not known. `away_s`: from a failure
+    until training goes on, s. `running_s`: time under way. `failures`: losses, and starts after
+    one.
+    """
+
+    step_s: float = 0.0
+    save_s: float = 0.0
+    away_s: float = 0.0
+    running_s: float = 0.0
+    failures: int = 0
+
+    def mtbf_s(self, taken_s: float) -> float:
+        """Return the MTBF, s: `taken_s`, as seen once, and the failures since."""
+        return (_WEIGHT * taken_s + self.running_s) / (_WEIGHT + self.failures)
+
+
+class Decider:
+    """Says when to save, and what is to be done about a failure, as a policy has it.
+
+    In a loop::
+
+        decider = Decider("full", steps=100_000)
+        for step in range(start, 100_000):
+            train(step)
+            save = decider.due(step + 1)
+            if save is not None:
+                began = time.monotonic()
+                write_checkpoint(step + 1)
+                decider.saved(step + 1, save, time.monotonic() - began)
+
+    Parameters
+    ----------
+    policy
+        The name of one of the scenario's policies, or of a system.
+    steps
+        Of the whole job.
+    scenario
+        What the policy plans with: a scenario, its file, or the name of a shipped one; a step is
+        `job.useful_time / steps` of progress then. Without it what a step, a save and a failure
+        take is measured while the job runs, and the interval follows.
+    keys
+        Keys of the policy, where there is no scenario: `{"target_pls": 0.1}`.
+    mtbf
+        Mean time between failures that is taken for granted until failures are seen, where there is
+        no scenario.
+    servers
+        Parts that fail one by one, where there is no scenario.
+    learned
+        What a decider of the same job had measured, in the process before this one, which failed.
+    clock
+        Tells the time, s.
+
+    Raises
+    ------
+    UsageError
+        If steps or another value makes no sense.
+    ScenarioError
+        If the scenario or the policy is wrong, when the first decision is asked.
+
+    Examples
+    --------
+    >>> decider = Decider("full", steps=1000, scenario="quickstart")
+    >>> next(step for step in range(1, 1000) if decider.due(step))
+    20
+    """
+
+    def __init__(
+        self,
+        policy: str = "full",
+        *,
+        steps: int,
+        scenario: "Scenario | str | Path | None" = None,
+        keys: Mapping[str, Any] | None = None,
+        mtbf: str = "1 d",
+        servers: int = 1,
+        learned: Learned | Mapping[str, Any] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if steps < 1 or servers < 1:
+            raise UsageError(f"steps {steps}, servers {servers}: each must be at least 1")
+        if keys is not None and scenario is not None:
+            raise UsageError("keys: the scenario has the policy's keys; leave them out")
+        self._policy, self._steps, self._given = policy, steps, scenario
+        self._keys, self._mtbf, self._servers = dict(keys or {}), mtbf, servers
+        self._clock, self._began_s = clock, clock()
+        known = learned if isinstance(learned, Learned) else Learned(**(learned or {}))
+        self._before = known
+        self._save_s, self._away_s = known.save_s, known.away_s
+        self._failures = known.failures + (learned is not None)
+        self._controller: Controller | None = None
+        self._planned: tuple[float, ...] = ()
+        self._origin = self._step = 0
+        self._step_s, self._apart_s = 0.0, 0.0
+        self._first: tuple[int, float] | None = None
+        self._wanted: Save | None = None
+        self._lost_s: float | None = None
+
+    # --- What a loop calls ------------------------------------------------------------------------
+
+    def due(self, step: int) -> "Save | None":
+        """Return the save that is due after so many steps, or None.
+
+        The same one until `saved` is called.
+        """
+        self._step = step
+        self._time(step)
+        if self._wanted is not None:
+            return self._wanted
+        controller = self._ready()
+        if controller is None:
+            return None
+        from cprsim.contract import Save  # noqa: PLC0415  (loads what plans)
+
+        action = controller.ask(self._now(step))
+        self._wanted = action if isinstance(action, Save) else None
+        return self._wanted
+
+    def saved(self, step: int, save: "Save", seconds: float) -> None:
+        """Note that a save is stored, which has held training up for so long, s."""
+        from cprsim.contract import Saved  # noqa: PLC0415
+
+        if not seconds >= 0:
+            raise UsageError(f"seconds {seconds}: a save takes 0 s or more")
+        self._wanted = None
+        self._apart_s += seconds
+        count = 1.0 if self._save_s else 0.0  # the mean of the last few
+        self._save_s = (self._save_s * count + seconds) / (count + 1.0)
+        assert self._controller is not None
+        self._controller.tell(Saved(self._now(step), save, stored=True))
+        if self._given is None and self._has_moved():
+            self._plan(step)
+
+    def lost(self, loss: "Loss | None" = None) -> "Recover":
+        """Return what is to be done about a failure: who returns to which checkpoint.
+
+        `loss`: what is down; a server if not given.
+        """
+        from cprsim.contract import Failed, Loss, Recover  # noqa: PLC0415
+
+        self._failures += 1
+        self._lost_s, self._wanted = self._clock(), None
+        controller = self._ready()
+        if controller is None:
+            self._plan(self._step)
+            controller = self._controller
+        assert controller is not None
+        gone = Loss(frozenset([0]), frozenset()) if loss is None else loss
+        controller.tell(Failed(self._now(self._step), gone))
+        answer = controller.ask(self._now(self._step))
+        assert isinstance(answer, Recover)
+        return answer
+
+    def resumed(self, step: int) -> None:
+        """Note that training goes on from a step: after `lost`, or in a new process."""
+        from cprsim.contract import Resumed  # noqa: PLC0415
+
+        self._step, self._first = step, None
+        if self._lost_s is None or self._controller is None:
+            self._origin, self._controller, self._wanted = step, None, None
+            return
+        away_s = self._clock() - self._lost_s
+        self._apart_s += away_s
+        self._away_s, self._lost_s = away_s, None
+        self._controller.tell(Resumed(self._now(step), ()))
+
+    # --- What it has learned ----------------------------------------------------------------------
+
+    @property
+    def learned(self) -> Learned:
+        """What was measured so far; `asdict` of it fits into a checkpoint."""
+        running_s = self._before.running_s + self._clock() - self._began_s
+        return Learned(self._pace_s, self._save_s, self._away_s, running_s, self._failures)
+
+    @property
+    def interval_s(self) -> float:
+        """Training from save to save, s; infinite where none is planned, or nothing is yet."""
+        return self._planned[0] if self._planned else math.inf
+
+    def __repr__(self) -> str:
+        known = ", ".join(f"{name} {value:.3g}" for name, value in asdict(self.learned).items())
+        return f"<Decider {self._policy}: a save every {self.interval_s:.3g} s; learned {known}>"
+
+    # --- Plans ------------------------------------------------------------------------------------
+
+    def _time(self, step: int) -> None:
+        """Measure what a step takes, of training alone."""
+        now_s = self._clock() - self._apart_s
+        if self._first is None:
+            self._first = step, now_s
+        elif step > self._first[0]:
+            self._step_s = (now_s - self._first[1]) / (step - self._first[0])
+
+    @property
+    def _pace_s(self) -> float:
+        return self._step_s or self._before.step_s
+
+    def _ready(self) -> "Controller | None":
+        """The controller; None as long as too little is known to plan."""
+        if self._controller is None:
+            timed = self._first is not None and self._step - self._first[0] >= _TIMED
+            if self._given is None and not (timed or self._before.step_s):
+                return None
+            self._plan(self._step)
+        return self._controller
+
+    def _has_moved(self) -> bool:
+        """Return whether the interval would be another one."""
+        now_s = self._costs()
+        return any(
+            abs(new - old) > _MOVES * old for new, old in zip(now_s, self._costs_s, strict=True)
+        )
+
+    def _costs(self) -> tuple[float, float]:
+        from cprsim.basics.units import parse_duration  # noqa: PLC0415
+
+        return self._save_s, self.learned.mtbf_s(parse_duration(self._mtbf))
+
+    def _plan(self, step: int) -> None:
+        """Plan anew, from this step on where costs are measured."""
+        from cprsim.scenario import scenario_of  # noqa: PLC0415
+
+        if self._given is None:
+            scenario, self._origin = self._measured(), step
+        else:
+            scenario = scenario_of(self._given)
+            scenario = _with_system(scenario, self._policy)
+        plan = scenario.plan(self._policy)
+        self._useful_s = scenario.job.useful_time_s
+        self._planned = (plan.interval_s,)
+        self._controller = plan.start()
+
+    def _measured(self) -> "Scenario":
+        """The job as it was measured; until a save was, it takes as long as a step."""
+        from cprsim.scenario import Scenario  # noqa: PLC0415
+
+        step_s = max(self._pace_s, 1e-6)
+        save_s, mtbf_s = self._costs_s = self._costs()
+        left = max(self._steps - self._step, 1)
+        return Scenario(
+            job={"useful_time": _time(left * step_s)},
+            cluster={"parameter_servers": self._servers},
+            costs={
+                "save": _time(save_s or step_s),
+                "load": _time(save_s or step_s),
+                "reschedule": _time(self._away_s),
+                "detect": "0 s",
+            },
+            failures={"distribution": "exponential", "mean": _time(mtbf_s)},
+            policies={self._policy: {"system": self._policy, **self._keys}},
+        )
+
+    def _now(self, step: int) -> "Clock":
+        from cprsim.contract import Clock  # noqa: PLC0415
+
+        steps = self._steps if self._given is not None else max(self._steps - self._origin, 1)
+        done = step if self._given is not None and not self._origin else step - self._origin
+        progress_s = max(done, 0) * self._useful_s / steps
+        return Clock(self._clock() - self._began_s, progress_s)
+
+
+def _with_system(scenario: "Scenario", policy: str) -> "Scenario":
+    """The scenario, with a default policy of a system's name where it has none of that name."""
+    if policy in scenario.policies:
+        return scenario
+    from cprsim.policies.registry import policy_class, systems  # noqa: PLC0415
+
+    kind = policy_class(policy) if policy in systems() else None
+    if kind is None:
+        (policy,) = scenario.select([policy])  # which says what there is
+        return scenario
+    return scenario.with_policies({policy: kind.model_validate({"system": policy})})
+
+
+def _time(seconds: float) -> str:
+    return f"{max(seconds, 0.0)!r} s"
