@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _TIMED: Final = 20
 #: A learned cost or MTBF moves the interval once it differs by this share.
 _MOVES: Final = 0.1
+#: Share of a progress below which lies only rounding.
+_ROUNDING: Final = 1e-9
 #: Failures that the MTBF taken for granted counts as.
 _WEIGHT: Final = 1.0
 
@@ -121,6 +123,7 @@ class Decider:
         self._planned: tuple[float, ...] = ()
         self._origin = self._step = 0
         self._step_s, self._apart_s = 0.0, 0.0
+        self._until_s = 0.0  # progress to which nothing is due
         self._first: tuple[int, float] | None = None
         self._wanted: Save | None = None
         self._lost_s: float | None = None
@@ -139,9 +142,13 @@ class Decider:
         controller = self._ready()
         if controller is None:
             return None
-        from cprsim.contract import Save  # noqa: PLC0415  (loads what plans)
+        from cprsim.contract import Save, Train  # noqa: PLC0415  (loads what plans)
 
-        action = controller.ask(self._now(step))
+        now = self._now(step)
+        if now.progress_s < self._until_s * (1 - _ROUNDING):
+            return None
+        action = controller.ask(now)
+        self._until_s = action.until_s if isinstance(action, Train) else 0.0
         self._wanted = action if isinstance(action, Save) else None
         return self._wanted
 
@@ -157,6 +164,7 @@ class Decider:
         self._save_s = (self._save_s * count + seconds) / (count + 1.0)
         assert self._controller is not None
         self._controller.tell(Saved(self._now(step), save, stored=True))
+        self._until_s = 0.0
         if self._given is None and self._has_moved():
             self._plan(step)
 
@@ -168,7 +176,7 @@ class Decider:
         from cprsim.contract import Failed, Loss, Recover  # noqa: PLC0415
 
         self._failures += 1
-        self._lost_s, self._wanted = self._clock(), None
+        self._lost_s, self._wanted, self._until_s = self._clock(), None, 0.0
         controller = self._ready()
         if controller is None:
             self._plan(self._step)
@@ -257,7 +265,7 @@ class Decider:
         plan = scenario.plan(self._policy)
         self._useful_s = scenario.job.useful_time_s
         self._planned = (plan.interval_s,)
-        self._controller = plan.start()
+        self._controller, self._until_s = plan.start(), 0.0
 
     def _measured(self) -> "Scenario":
         """The job as it was measured; until a save was, it takes as long as a step."""
