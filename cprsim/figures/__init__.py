@@ -18,6 +18,7 @@ from cprsim.basics.files import check_writable
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
 from cprsim.figures.breakdown import breakdown
+from cprsim.figures.by_cause import failures_by_cause
 from cprsim.figures.fleet_breakdown import fleet_breakdown
 from cprsim.figures.parts.dark import with_dark
 from cprsim.figures.parts.style import styled
@@ -25,6 +26,7 @@ from cprsim.figures.parts.style import styled
 #: What draws each picture, by its name: called with its table and a title.
 FIGURES: Final[dict[str, Callable[[pd.DataFrame, str], Figure]]] = {
     "breakdown": breakdown,
+    "causes": failures_by_cause,
     "fleet-breakdown": fleet_breakdown,
 }
 #: Formats that `save_bytes` writes, each with its metadata: who made the file, and no date.
@@ -42,9 +44,11 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
     ----------
     name
         `"breakdown"`: where the time goes under each policy, and what learning is lost.
+        `"causes"`: what failures of each cause cost.
         `"fleet-breakdown"`: what the jobs at some percentiles lose.
     table
-        `cprsim.runs.result.Result.summary`, or `cprsim.fleets.result.FleetResult.percentiles`.
+        `cprsim.runs.result.Result.summary`, `Result.causes`, or
+        `cprsim.fleets.result.FleetResult.percentiles`.
     title
         What it is of: stands below what is found, wrapped.
 

@@ -31,6 +31,7 @@ PICTURES: Final[dict[str, Picture]] = {
         fleet_fits.PICTURE,
         runs.BREAKDOWN,
         runs.PRODUCTION,
+        runs.CAUSES,
         ladder.PICTURE,
         answer.ANSWER,
         answer.PARETO,

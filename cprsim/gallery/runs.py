@@ -78,6 +78,14 @@ BREAKDOWN = Picture(
     breakdown,
     Result.figure,
 )
+CAUSES = Picture(
+    "failure-causes",
+    "what failures of each cause cost: until they are noticed, in waiting, loads and lost training",
+    "run",
+    "causes.toml",
+    breakdown,
+    lambda result: result.figure("causes"),
+)
 PRODUCTION = Picture(
     "production",
     "full recovery against CPR, by cause",

@@ -81,8 +81,9 @@ def _dearest(result: Result) -> str:
     for policy, rows in result.causes.groupby("policy", sort=False):
         worst: Any = rows.iloc[0]
         detection = format_percent(worst["detect"])
+        under = f"under {policy} " * (len(result.plans) > 1)
         said.append(
-            f"{policy} {worst['cause']} ({format_percent(worst['overhead'])} of the useful time, "
+            f"{under}{worst['cause']} ({format_percent(worst['overhead'])} of the useful time, "
             f"{detection} of it until it is noticed)"
         )
     return f"The cause of failures that costs the most: {'; '.join(said)}."

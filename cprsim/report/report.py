@@ -52,6 +52,7 @@ def report(
         html.heading(title),
         html.section("Conclusion", _conclusion(result)),
         html.section("Where the time goes", [_breakdown(result, breakdown)]),
+        *_causes(result),
         html.section("Results", _tables(result, words)),
         html.section("Differences", _paired(result)),
         html.section("Example run", _timelines(result)),
@@ -99,6 +100,22 @@ def _breakdown(result: Result, svg: bytes) -> str:
     described = "; ".join(f"{name} {share:.2%}" for name, share in overheads.items())
     caption = "Mean overhead by cause. Grey: with lost updates trained again. Right: updates lost."
     return html.picture(svg, f"Bars of overhead by cause: {described}.", caption)
+
+
+def _causes(result: Result) -> list[str]:
+    """What failures of each cause cost, under the first policy; nothing without causes."""
+    if result.scenario.failures.causes is None:
+        return []
+    costs = zip(result.causes["cause"], result.causes["overhead"], strict=True)
+    described = "; ".join(f"{cause} {share:.2%}" for cause, share in costs)
+    caption = "What failures of each cause cost, in the mean of a job. All policies: Results."
+    drawn = page_bytes(result.figure("causes"))
+    return [
+        html.section(
+            "Causes of failures",
+            [html.picture(drawn, f"Bars of overhead by cause of failure: {described}.", caption)],
+        )
+    ]
 
 
 def _timelines(result: Result) -> list[str]:

@@ -155,12 +155,16 @@ class Result:
         return float(more.mean()), float(half_width(more))
 
     def figure(self, name: str = "breakdown") -> "Figure":
-        """A picture of the result; `"breakdown"`: where the time goes under each policy."""
+        """A picture of the result.
+
+        `"breakdown"`: where the time goes under each policy. `"causes"`: what failures of each
+        cause cost under the first policy.
+        """
         from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
 
         count = counted(self.count, "replication")
         about = "; ".join(filter(None, (self.scenario.title, count)))
-        return draw(name, self.summary, title=about)
+        return draw(name, self.causes if name == "causes" else self.summary, title=about)
 
     def to_xarray(self) -> "xarray.Dataset":
         """The replications as labelled arrays, policy by replication, a variable a column.

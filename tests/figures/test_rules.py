@@ -18,6 +18,7 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.figures import save_bytes
 from cprsim.figures.answer import answer
 from cprsim.figures.breakdown import breakdown, finding
+from cprsim.figures.by_cause import failures_by_cause
 from cprsim.figures.fleet_breakdown import fleet_breakdown
 from cprsim.figures.parts.breaks import broken_at
 from cprsim.figures.parts.layout import text_width_in, wrap
@@ -68,6 +69,18 @@ OUTLIER = test_breakdown.table(
 )
 
 
+CAUSES = pd.DataFrame(
+    [
+        {"policy": "full", "cause": "hang", "failures": 3.2, "overhead": 0.021}
+        | {"detect": 0.012, "reschedule": 0.0, "start": 0.0, "load": 0.004, "lost": 0.005},
+        {"policy": "full", "cause": "lost node", "failures": 1.1, "overhead": 0.009}
+        | {"detect": 0.001, "reschedule": 0.003, "start": 0.0, "load": 0.002, "lost": 0.003},
+        {"policy": "full", "cause": "never", "failures": 0.0, "overhead": 0.0}
+        | {"detect": 0.0, "reschedule": 0.0, "start": 0.0, "load": 0.0, "lost": 0.0},
+    ]
+)
+
+
 def shown(name: str) -> Figure:
     """A picture of the gallery of what is shipped, which is quick for a table."""
     return picture(name).figure()
@@ -80,6 +93,7 @@ DRAWN: dict[str, Callable[[], Figure]] = {
     "fleet-breakdown": lambda: fleet_breakdown(FLEET, "A fleet"),
     "fleet-ranges": partial(shown, "fleet-ranges"),
     "policy-breakdown": partial(test_breakdown.drawn, "three"),
+    "failure-causes": partial(failures_by_cause, CAUSES, "A job"),
     "production": lambda: breakdown(OUTLIER, "A job with an outlier"),
     "ett-ladder": partial(test_ladder.drawn, "three"),
     "answer": lambda: answer(ANSWERS["all"][0], "overhead", ANSWERS["all"][1], "USD", "A job"),
