@@ -227,6 +227,7 @@ def _searched(policy: Policy, trials: Trials) -> Search:
     best = yield from _gentler(best, own, aim.within)
     others = yield from _open(best, settings, aim.within)
     others |= yield from _safer(best, settings)
+    others |= yield from _lossless(best, settings, trials, worth)
     return best, ranges, others
 
 
@@ -417,6 +418,29 @@ def _better(
     apart = [each.objective.mean() - own.objective.mean() for each in told.values()]
     is_flat = not any(each.over for each in told.values()) and max(apart, default=0.0) < worth
     return at, best, is_flat
+
+
+def _lossless(
+    best: Policy, settings: Sequence[Setting], trials: Trials, worth: float
+) -> Generator[list[Policy], Scores, dict[str, Policy]]:
+    """A choice that loses nothing, with intervals of its own, where the best of all loses.
+
+    Of questions that may be answered by what loses nothing: a loss of 0 has no neighbours that lose
+    less, by which a search could come to it.
+    """
+    asked = trials.aim.assumed or any(bound.most == 0 for bound in trials.aim.bounds)
+    if not asked or trials.loses_nothing(best):
+        return {}
+    for setting in settings:
+        for value in setting.values if isinstance(setting, Choice) else ():
+            found = with_value(best, setting.key, value)
+            if found is not None and is_able(found, trials) and trials.loses_nothing(found):
+                for each in settings:
+                    if isinstance(each, DurationSpan):
+                        found = yield from _span(found, each, worth, _WIDE)
+                        found, _ = yield from _settled(found, each, trials.aim.within)
+                return {f"{setting.key} {value}": found}
+    return {}
 
 
 def _around(at_s: float, ratio: float, setting: DurationSpan) -> Iterator[float]:
