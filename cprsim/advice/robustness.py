@@ -309,18 +309,32 @@ def _rescheduling(scenario: Scenario, factor: float) -> tuple[Scenario, str] | N
     delay = scenario.costs.reschedule
     if not scenario.cost_model.reschedule_mean_s:
         return None
-    changed = delay * factor if isinstance(delay, float) else delay.scaled(factor)
+    changed = _times(delay, factor)
     costs = scenario.costs.model_copy(update={"reschedule": changed})
     found = scenario.model_copy(update={"costs": costs})
     return found, format_duration(found.cost_model.reschedule_mean_s)
 
 
+def _times(delay: Any, factor: float) -> Any:
+    """A delay, which may be a law, or None, so many times as long."""
+    if delay is None or isinstance(delay, float):
+        return None if delay is None else delay * factor
+    return delay.scaled(factor)
+
+
 def _detection(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
-    detect_s = scenario.costs.detect_s
-    if not detect_s:
+    if not scenario.context.detect_s:
         return None
-    costs = scenario.costs.model_copy(update={"detect_s": detect_s * factor})
-    return scenario.model_copy(update={"costs": costs}), format_duration(detect_s * factor)
+    costs, failures = scenario.costs, scenario.failures
+    costs = costs.model_copy(update={"detect_s": costs.detect_s * factor})
+    if failures.causes is not None:
+        causes = tuple(
+            each.model_copy(update={"detect": _times(each.detect, factor)})
+            for each in failures.causes
+        )
+        failures = failures.model_copy(update={"causes": causes})
+    found = scenario.model_copy(update={"costs": costs, "failures": failures})
+    return found, format_duration(found.context.detect_s)
 
 
 def _servers(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:

@@ -16,6 +16,7 @@ from cprsim.basics.futures import Threads
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
 from cprsim.contract import Plan, Policy
+from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError
 from cprsim.runs.engines import Engine, attempt, chosen, prepare
@@ -125,7 +126,7 @@ class Trials:
         """How many useful times it takes, at least, about."""
         context = self.scenario.context
         found = expected(plan, context)
-        waits_s = context.costs.reschedule_mean_s if found.reschedule > 0 else 0.0
+        waits_s = mean_delay_s(context) if found.reschedule > 0 else 0.0
         again = context.failures_per_recovery(waits_s, 0.0)
         lost = math.expm1(min(2 * found.lost, 50.0)) / 2
         return min(1.0 + (found.overhead - found.lost + lost) * again, NOWHERE)

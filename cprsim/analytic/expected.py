@@ -100,7 +100,6 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
         drained += kind.share * of_kind
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += (1 - of_kind) * share
-    causes["reschedule"] += _in_vain(plan, context)
     for cause, share in _of_silent_faults(plan, context):
         causes[cause] += share
     for cause, share in _of_notices(plan, context, drained):
@@ -244,23 +243,14 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
 
 def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) -> float:
     """How long nodes are away after their failure was noticed, s."""
-    costs, loss = context.costs, kind.loss
-    if loss.severity in plan.restarts_in_place(costs):
+    costs, in_place = context.costs, bool(plan.restarts_in_place(context.costs))
+    if in_place and kind.restart == "in place":
         return costs.restart_mean_s
-    nodes = len(loss.servers) + len(loss.trainers)
+    tried_s = costs.restart_mean_s if in_place and kind.restart == "in vain" else 0.0
+    nodes = len(kind.loss.servers) + len(kind.loss.trainers)
     # Spares take over at once.
     ready = nodes <= plan.machines_ready(costs.cluster.spares)
-    return takeover_s + (0.0 if ready else costs.reschedule_mean_s)
-
-
-def _in_vain(plan: Plan, context: Context) -> float:
-    """Time of restarts in place that fail, over useful time."""
-    fails = context.costs.costs.restart_fails
-    if not fails:
-        return 0.0
-    in_place = plan.restarts_in_place(context.costs)
-    share = math.fsum(each.share for each in kinds(context) if each.loss.severity in in_place)
-    return share * fails / (1 - fails) * context.costs.restart_mean_s / context.mtbf_s
+    return tried_s + takeover_s + (0.0 if ready else costs.reschedule_mean_s)
 
 
 def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:

@@ -203,7 +203,7 @@ class ScenarioDraws:
 
 
 _NOTHING = np.zeros((), dtype(DrawsRow))
-for _name in ("kinds", "hits", "bursts", "severities", "causes", "detections", "restarts"):
+for _name in ("kinds", "hits", "bursts", "severities", "detections", "restarts"):
     _NOTHING[_name] = NONE
 _NOTHING["circle_s"] = math.inf
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from cprsim.scenario import Scenario
 
 
+#: Of `[failures]` of the scenario of `--for`: what a log of failures doesn't tell.
+_KEPT = ("severity", "during_recovery", "while_waiting", "silent", "notice")
+
+
 def replay(
     log: Annotated[
         Path,
@@ -123,16 +127,27 @@ def _step_s(text: str | None) -> float | None:
     from cprsim.errors import UsageError
 
     try:
-        return None if text is None else parse_duration(text)
+        step_s = None if text is None else parse_duration(text)
     except ValueError as error:
         raise UsageError(f"--step-time: {error}") from None
+    if step_s is not None and not step_s > 0:
+        raise UsageError(f"--step-time {text}: a step takes more than 0 s, e.g. 8s")
+    return step_s
 
 
 def _of_failures(log: Path, reader: str, given: dict[str, Any]) -> "Scenario":
     """The job of `--for`, in which the failures of a log strike."""
+    from cprsim.errors import UsageError
     from cprsim.scenario import Scenario
 
-    kept = {k: v for k, v in given.get("failures", {}).items() if k == "while_waiting"}
+    failures = given.get("failures")
+    told = failures if isinstance(failures, dict) else {}
+    if "causes" in told:
+        raise UsageError(
+            "--for: the scenario has [[failures.causes]], which a log of failures does not tell; "
+            "leave them out, and give failures.severity if costs.restart is given"
+        )
+    kept = {key: told[key] for key in _KEPT if key in told}
     return Scenario(**given | {"failures": {"trace": str(log), "reader": reader, **kept}})
 
 
@@ -145,13 +160,17 @@ def _of_events(
     from cprsim.scenario import Scenario
 
     tables = tables_of(events, interruptions, given)
-    write_log(events, interruptions, tables["cluster"].get("parameter_servers", 1))
+    write_log(events, interruptions, _servers(tables["cluster"]))
     try:
         return Scenario(**tables)
     except ScenarioError as error:
-        if knows_step or "takes no time" not in str(error):
+        if knows_step or "save" not in str(error):
             raise
         raise UsageError(
             f"{error}; in this log saves take no time, since a step is taken to last as long as "
             "from save to save: give --step-time, or costs.save in --for"
         ) from None
+
+
+def _servers(cluster: object) -> object:
+    return cluster.get("parameter_servers") if isinstance(cluster, dict) else None

@@ -1,63 +1,81 @@
 """Kinds of failures, as plans are made for them: how often, and what each takes."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cprsim.contract.actions import Loss
-from cprsim.failures.hit import MeanHit
 from cprsim.job.costs import CostModel
 from cprsim.job.severity import Severity
 
 if TYPE_CHECKING:
     from cprsim.contract.policy import Context
 
+#: What becomes of the nodes of a failure.
+Restart = Literal["none", "in place", "in vain"]
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
 
 
 class FailureKind(NamedTuple):
     """A kind of failure: its share of all failures, and what it takes down.
 
-    `servers_hit`: mean servers that it takes down, over all failures.
+    `servers_hit`: mean servers that it takes down, over all failures. `restart`: whether its nodes
+    are replaced, restart in place, or do so in vain and are replaced after all.
     """
 
     share: float
     servers_hit: float
     loss: Loss
-
-
-def cured_shares(shares: Mapping[Severity, float], costs: CostModel) -> dict[Severity, float]:
-    """Shares of failures by severity, where a restart in place that fails is one of the node."""
-    found = dict.fromkeys(shares, 0.0)
-    for severity, share in shares.items():
-        for cured, part in _outcomes(severity, costs):
-            found[cured] += part * share
-    return found
-
-
-def cured_causes(
-    causes: Iterable[tuple[float, Severity, MeanHit]], costs: CostModel
-) -> Iterator[tuple[float, Severity, MeanHit]]:
-    """Yield the same of causes."""
-    for share, severity, hit in causes:
-        for cured, part in _outcomes(severity, costs):
-            yield part * share, cured, hit
-
-
-def _outcomes(severity: Severity, costs: CostModel) -> tuple[tuple[Severity, float], ...]:
-    fails = costs.costs.restart_fails
-    if not fails or severity != "process" or severity not in costs.restarts_in_place:
-        return ((severity, 1.0),)
-    return (("process", 1 - fails), ("node", fails))
+    restart: Restart = "none"
 
 
 def kinds(context: "Context") -> tuple[FailureKind, ...]:
     """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
         return ()
-    if context.causes:
-        return tuple(_of_causes(context))
+    struck = tuple(_of_causes(context)) if context.causes else _of_severities(context)
+    if not context.costs.restarts_in_place:
+        return struck
+    return tuple(each for kind in struck for each in _outcomes(kind, context.costs))
+
+
+def mean_delay_s(context: "Context") -> float:
+    """Mean time for which the nodes hit are away after their failure was noticed, s.
+
+    Without spares, which are ready at once.
+    """
+    costs = context.costs
+    if not costs.restarts_in_place:
+        return costs.reschedule_mean_s
+    delays = {
+        "none": costs.reschedule_mean_s,
+        "in place": costs.restart_mean_s,
+        "in vain": costs.restart_mean_s + costs.reschedule_mean_s,
+    }
+    return math.fsum(each.share * delays[each.restart] for each in kinds(context))
+
+
+def _outcomes(kind: FailureKind, costs: CostModel) -> Iterator[FailureKind]:
+    if kind.loss.severity not in costs.restarts_in_place:
+        yield kind
+        return
+    fails = costs.costs.restart_fails or 0.0
+    kept = 1 - fails
+    yield kind._replace(
+        share=kept * kind.share, servers_hit=kept * kind.servers_hit, restart="in place"
+    )
+    if fails:
+        severity: Severity = "cluster" if kind.loss.severity == "cluster" else "node"
+        yield FailureKind(
+            fails * kind.share,
+            fails * kind.servers_hit,
+            kind.loss._replace(severity=severity),
+            "in vain",
+        )
+
+
+def _of_severities(context: "Context") -> tuple[FailureKind, ...]:
     all_servers, servers_hit = context.servers, context.servers_hit
     share, severities = context.server_failure_share, tuple(context.severities.items())
     more = context.trainers_hit, share, severities

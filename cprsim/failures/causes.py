@@ -20,10 +20,11 @@ class FailureCause(Section):
     """A cause of failures, one of `[[failures.causes]]`.
 
     `name`: what tables call it. `share`: of all failures; shares add up to 1. `mean`: in place of
-    the shares and of a law, the mean time between failures of this cause, which come at random
-    (exponential). `detect`: from a failure until it is noticed, a duration or a distribution of it;
-    `costs.detect` if not given. `severity`: what survives of the memory of the nodes hit. `hits`:
-    whom it takes down; as `failures.hits` if not given.
+    the shares and of a law, the mean time between failures of this cause, of the job or with
+    `per = "node"` of each node; they come at random (exponential). `detect`: from a failure until
+    it is noticed, a duration or a distribution of it; `costs.detect` if not given. `severity`: what
+    survives of the memory of the nodes hit. `hits`: whom it takes down; as `failures.hits` if not
+    given.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=40, examples=["hang"])]
@@ -38,36 +39,51 @@ def as_shares(keys: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return keys of `[failures]` whose causes have shares, where they have means.
 
     Failures of independent causes at constant rates come at the sum of the rates, and each is of a
-    cause with its share of that sum. So the keys get an exponential law of that mean.
+    cause with its share of that sum. So the keys get an exponential law of that mean; a `mean`
+    beside the causes is that of all of them, in the proportions of theirs.
     """
-    causes = keys.get("causes")
-    if not isinstance(causes, list | tuple) or not all(isinstance(e, Mapping) for e in causes):
+    given = keys.get("causes")
+    if not isinstance(given, list | tuple):
         return keys
-    given = [each.get("mean") for each in causes]
-    if all(mean is None for mean in given):
+    causes = [each.mapping() if isinstance(each, FailureCause) else each for each in given]
+    if not all(isinstance(each, Mapping) for each in causes):
         return keys
-    if None in given or any("share" in each for each in causes):
+    means = [each.get("mean") for each in causes]
+    if all(mean is None for mean in means):
+        return keys
+    if None in means or any("share" in each for each in causes):
         raise ValueError("causes have either a mean each, or a share each; give one of the two")
-    for key in ("distribution", "exactly", "trace", "preset", "mean"):
+    for key in ("exactly", "trace", "preset"):
         if key in keys:
-            raise ValueError(
-                f"{key!r} does not go with causes that have a mean each; leave it out, or give "
-                "each cause a share"
-            )
-    try:
-        means_s = [parse_duration(mean) for mean in given if isinstance(mean, str)]
-        rates = [1 / mean_s for mean_s in means_s]
-    except (ValueError, ZeroDivisionError):
-        rates = []
-    if len(rates) != len(causes):  # the fault is told for the cause itself
-        return {"distribution": "exponential", "mean": "1 d", **keys}
-    total = math.fsum(rates)
+            raise ValueError(f"{key!r} does not go with causes that have a mean each; leave it out")
+    if keys.get("distribution", "exponential") != "exponential":
+        raise ValueError(
+            "causes that have a mean each come at random; leave distribution out, or give each "
+            "cause a share"
+        )
+    rates = [_rate(mean) for mean in means]
+    if None in rates:  # the fault is told for the cause itself
+        causes = [{**each, "share": 1 / len(causes)} for each in causes]
+        return {"distribution": "exponential", "mean": "1 d", **keys, "causes": causes}
+    total = math.fsum(rate or 0.0 for rate in rates)
     shared = [
         {**{key: value for key, value in each.items() if key != "mean"}, "share": rate / total}
         for each, rate in zip(causes, rates, strict=True)
+        if rate is not None
     ]
-    mean = format_exact(1 / total, SECONDS)
+    mean = keys.get("mean", format_exact(1 / total, SECONDS))
     return {**keys, "distribution": "exponential", "mean": mean, "causes": shared}
+
+
+def _rate(mean: object) -> float | None:
+    """Return failures a second of a mean time between them; None for what is none."""
+    if not isinstance(mean, str):
+        return None
+    try:
+        mean_s = parse_duration(mean)
+    except ValueError:
+        return None
+    return 1 / mean_s if 0 < mean_s < math.inf else None
 
 
 def total_share(causes: Sequence[FailureCause]) -> float:
@@ -84,6 +100,11 @@ def check_causes(causes: Sequence[FailureCause]) -> None:
     for each in causes:
         if each.share is None:
             raise ValueError(f"causes: {each.name!r} has neither share nor mean; give one of them")
+        if each.severity == "cluster" and each.hits is not None:
+            raise ValueError(
+                f"causes: {each.name!r} is of severity cluster and hits all nodes; leave its hits "
+                "out"
+            )
     total = total_share(causes)
     if abs(total - 1) > _ROUNDING:
         raise ValueError(

@@ -258,15 +258,6 @@ class Failures(Section):
                 "bad as those that were left out; leave one of them out"
             )
 
-    @property
-    def severities_drawn(self) -> set[str]:
-        """Severities that failures may have, where no log tells them."""
-        if self.causes is not None:
-            return {each.severity for each in self.causes}
-        if self.severity is None:
-            return {"node"}
-        return {name for name, share in self.severity.shares().items() if share}
-
     @once
     def frail(self) -> Frailty | None:
         """How nodes differ; None where all are alike."""

@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from cprsim.basics.tabular import LogPath, lines
+from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
 
 #: Words of events, in the order in which they are looked for.
@@ -26,6 +27,8 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "ended": ("terminat", "end", "finish", "complete"),
     "started": ("start", "launch", "begin"),
 }
+#: A step takes no longer than so many times what it does from save to save.
+_SLOWER: Final = 1.1
 _KINDS: Final = ("event_type", "event", "type", "name")
 _TIMES: Final = ("timestamp", "time", "time_s", "ts")
 
@@ -93,7 +96,8 @@ class JobEvents:
     def steps(self) -> float:
         """Steps that were trained and kept."""
         reached = [each.step for attempt in self.attempts for each in attempt.points]
-        return max(reached) - (reached[0] if self.attempts[0].loaded else 0.0)
+        first = next(each for each in self.attempts if each.points)
+        return max(reached) - (_step_before(first) if first.loaded is None else reached[0])
 
     @property
     def useful_s(self) -> float:
@@ -189,6 +193,11 @@ def read_events(path: LogPath, step_s: float | None = None) -> JobEvents:
     if not paces:
         raise LogError(f"{name}: has no two saves in a row, so what a step takes is not known")
     pace_s = median(paces) if step_s is None else step_s
+    if not 0 < pace_s <= _SLOWER * median(paces):
+        raise LogError(
+            f"{name}: a step of {format_duration(pace_s)} does not fit the log, in which one takes "
+            f"{format_duration(median(paces))} from save to save"
+        )
     return JobEvents(name, max(nodes, 1), attempts, events[-1].at_s - first_s, pace_s)
 
 
@@ -223,7 +232,7 @@ def _events(path: str) -> Iterator[Event]:
 def _parsed(line: str) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
@@ -233,12 +242,14 @@ def _named(found: dict[str, Any], names: Sequence[str]) -> Any:
 
 
 def _step(found: dict[str, Any]) -> float:
-    step = found.get("step", math.nan)
-    return float(step) if isinstance(step, int | float) else math.nan
+    try:
+        return float(found.get("step", math.nan))
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _seconds(at: Any, path: str, number: int) -> float:
-    if isinstance(at, int | float) and not isinstance(at, bool):
+    if isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at):
         return float(at)
     try:
         return datetime.fromisoformat(str(at)).timestamp()

@@ -71,11 +71,7 @@ def tables_of(events: JobEvents, log: Path, given: Mapping[str, Any]) -> dict[st
     logged = {"system": "full", "interval": _time(interval_s)}
     return {
         "title": given.get("title") or f"The job of {Path(events.path).name}",
-        **{
-            name: given[name]
-            for name in ("model", "storage", "prices", "accuracy")
-            if name in given
-        },
+        **{name: given[name] for name in _BESIDE if name in given},
         "job": {**given.get("job", {}), "useful_time": _time(events.useful_s)},
         "cluster": cluster,
         "costs": {**costs, **given.get("costs", {})},
@@ -84,8 +80,12 @@ def tables_of(events: JobEvents, log: Path, given: Mapping[str, Any]) -> dict[st
     }
 
 
-def write_log(events: JobEvents, log: Path, nodes: int) -> None:
-    """Write the interruptions as a CSV log; no event says which node failed: all do in turn."""
+def write_log(events: JobEvents, log: Path, servers: object) -> None:
+    """Write the interruptions as a CSV log; no event says which node failed: all do in turn.
+
+    `servers`: how many there are, as a scenario file says it; what is no number is its own fault.
+    """
+    nodes = servers if isinstance(servers, int) and servers > 0 else 1
     rows = [f"{each.at_s:.3f},{place % nodes}" for place, each in enumerate(interruptions(events))]
     log.write_text("\n".join(["time_s,node", *rows, ""]), encoding="utf-8")
 

@@ -16,7 +16,7 @@ from cprsim.scenario.mapping import set_value
 #: What the CPR paper compares: full recovery, partial recovery at its interval, and CPR.
 CPR_SYSTEMS = ("full", "partial", "cpr-vanilla")
 #: Of `[failures]`: what says who fails and meanwhile, and not when.
-_KEPT = ("hits", "severity", "during_recovery", "while_waiting")
+_KEPT = ("hits", "severity", "causes", "during_recovery", "while_waiting")
 _MEASURES = ("overhead", "pls", "updates_lost")
 #: Columns of a row that `measured` takes over from a summary.
 _COLUMNS = [

@@ -315,10 +315,9 @@ class DrawsRow(Row):
     per_trainers: int = 0
     hits: int = 0
 
-    # Severity and cause of each failure, and seconds until it is noticed.
+    # Severity of each failure, and seconds until it is noticed.
     severities: int = 0
     severity_count: int = 0
-    causes: int = 0
     detections: int = 0
 
     # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each.
@@ -472,8 +471,8 @@ class RunRow(Row):
     training: int = 0
     knows_degraded: bool = False
 
-    # Failures and bursts passed; the failure that struck last, by number, and whether its nodes
-    # restart in place; whether failures strike; rest of a paused gap, s.
+    # Failures and bursts passed; the failure that struck last, by number, and how its nodes
+    # are cured (`restarts.py`); whether failures strike; rest of a paused gap, s.
     struck: int = 0
     last_struck: int = 0
     restart: int = 0

@@ -13,6 +13,7 @@ from cprsim.closed_form.intervals import pls_interval_s
 from cprsim.closed_form.pls import least_pls, mean_pls, mean_pls_interval_s
 from cprsim.closed_form.redundancy import share_waited
 from cprsim.contract import REMOTE, Context, Interval, Plan, Policy
+from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 
@@ -118,7 +119,7 @@ class Cpr(Policy):
 
 def _recovery_s(context: Context) -> tuple[float, float]:
     """Means of what a failure is waited for, and of what is loaded then, s."""
-    costs, delay_s = context.costs, context.costs.reschedule_mean_s
+    costs, delay_s = context.costs, mean_delay_s(context)
     taken = context.servers_hit + context.trainers_hit
     away = taken * delay_s / context.mtbf_s
     waiting_s = delay_s * share_waited(costs.cluster.spares - taken + 1, away)

@@ -261,7 +261,7 @@ def causes_table(result: "Result") -> Table | None:
     """A row a policy and cause of failures: what its failures cost; None without causes."""
     if result.scenario.failures.causes is None:
         return None
-    count = min(result.count, by_cause.MOST)
+    count = by_cause.watched(result)
     table = plain_table(f"Failures by cause, % of the useful time; {counted(count, 'replication')}")
     table.collapse_padding = True
     table.add_column("policy")

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 #: Parts of what a failure costs, by the ledger's causes; columns of the table.
 PARTS: Final = ("detect", "reschedule", "start", "load", "lost")
-#: Replications that are watched: each takes as long as one under the simulator.
-MOST: Final = 256
+#: Replications that are watched, of all policies together and of each at least: one takes as long
+#: as under the simulator.
+MOST: Final = 64
+_FEWEST: Final = 8
 
 
 class CauseAccounts(Observer):
@@ -67,13 +69,18 @@ class CauseAccounts(Observer):
         self._lost_before = updates_lost
 
 
+def watched(result: "Result", most: int = MOST) -> int:
+    """Return the number of replications of each policy that are played again, watched."""
+    return min(result.count, max(most // len(result.plans), _FEWEST))
+
+
 def by_cause(result: "Result", most: int = MOST) -> pd.DataFrame:
     """Return what failures of each cause cost under each policy, of the first replications.
 
     Parameters
     ----------
     most
-        Replications that are played again, watched: fewer where the result has fewer.
+        Replications that are played again, watched, of all policies together.
 
     Returns
     -------
@@ -81,7 +88,8 @@ def by_cause(result: "Result", most: int = MOST) -> pd.DataFrame:
         A row a policy and cause, the dearest first: `policy`, `cause`, `failures` in a job; of the
         useful time `detect`, `reschedule`, `start`, `load`, `lost` and their sum `overhead`;
         `updates_lost`, a share of all updates; `machine_hours` in a job, of all nodes. Sums over
-        causes lack what no failure is charged with: saves, and slowdown beside training.
+        causes lack what no failure is charged with: saves, slowdown beside training, starts and
+        loads of allocations, drains, and silent faults.
 
     Raises
     ------
@@ -91,7 +99,7 @@ def by_cause(result: "Result", most: int = MOST) -> pd.DataFrame:
     scenario = result.scenario
     if scenario.failures.causes is None:
         raise UsageError("the scenario has no causes of failures: give [[failures.causes]]")
-    count, useful_s = min(result.count, most), scenario.job.useful_time_s
+    count, useful_s = watched(result, most), scenario.job.useful_time_s
     rows = []
     for policy in result.plans:
         accounts = CauseAccounts()

@@ -75,14 +75,37 @@ def set_value(mapping: dict[str, Any], parts: Sequence[str], value: object, what
         raise ScenarioError(f"{what}: is a key of {len(parts):,} parts, {DEEPEST} are the most")
     check_values({".".join(parts): value})
     table = mapping
-    for part in parts[:-1]:
+    for place, part in enumerate(parts[:-1]):
         inner = table.setdefault(part, {})
+        if isinstance(inner, list):  # of tables, one of which a name or a number chooses
+            chosen = _chosen(inner, parts[place + 1], what)
+            if place + 2 < len(parts):
+                set_value(chosen, parts[place + 2 :], value, what)
+                return
+            raise ScenarioError(f"{what}: {parts[-1]!r} is a table; give one of its keys")
         if not isinstance(inner, dict):
             raise ScenarioError(f"{what}: {part!r} is a value, not a table")
         table = inner
     table[parts[-1]] = value
     if list(parts[:-1]) == ["failures"]:
         _drop_replaced(table, parts[-1], value)
+
+
+def _chosen(tables: list[Any], part: str, what: str) -> dict[str, Any]:
+    """The table of a list that has that `name`, or that number from 0."""
+    named = {
+        each["name"]: each
+        for each in tables
+        if isinstance(each, dict) and isinstance(each.get("name"), str)
+    }
+    if part in named:
+        return named[part]
+    if part.isdecimal() and int(part) < len(tables) and isinstance(tables[int(part)], dict):
+        found: dict[str, Any] = tables[int(part)]
+        return found
+    numbers = f"numbers 0 to {len(tables) - 1}"
+    known = f"{', '.join(named)}, or {numbers}" if named else numbers
+    raise ScenarioError(f"{what}: {part!r} is none of {known}")
 
 
 def leaves(

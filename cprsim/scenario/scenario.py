@@ -15,7 +15,6 @@ from cprsim.basics import units
 from cprsim.basics.once import once
 from cprsim.basics.schema import Section, nearest
 from cprsim.contract import Context, Plan, Policy, rules
-from cprsim.contract.failure_kinds import cured_causes, cured_shares
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
@@ -108,8 +107,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             rows=None if self.model is None else self.model.rows,
             silent_mtbf_s=failures.silent_mtbf_s,
             notices=self.failures.notice,
-            severities=cured_shares(failures.severity_shares, self.cost_model),
-            causes=tuple(cured_causes(failures.causes, self.cost_model)),
+            severities=failures.severity_shares,
+            causes=failures.causes,
             detect_s=failures.detect_mean_s(self.costs.detect_s),
             failures_per_recovery=failures.per_recovery,
         )

@@ -60,13 +60,12 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
         + _spare_faults(parts["cluster"])
     )
     found += _outage_faults(parts["job"], parts["storage"])
-    found += _restart_faults(parts["costs"], parts["cluster"], parts["failures"])
     found += _withdrawal_faults(parts["job"], parts["cluster"])
     found += _table_faults(parts["model"], parts["cluster"])
     if mapping.get("model") is None:  # else its faults are told
         found += _price_faults(parts["prices"]) + _memory_faults(parts["cluster"])
     parts["failure_model"], new = _failure_model(parts)
-    found += new
+    found += new + _restart_faults(parts["costs"], parts["cluster"], parts["failure_model"])
     if found:
         raise ScenarioError(*found)
     return parts
@@ -273,11 +272,12 @@ def _outage_faults(job: Job | None, storage: Storage | None) -> list[str]:
 
 
 def _restart_faults(
-    costs: Costs | None, cluster: Cluster | None, failures: Failures | None
+    costs: Costs | None, cluster: Cluster | None, model: FailureModel | None
 ) -> list[str]:
     """Restarts in place that nothing leads to, or that lives of nodes have no way to play."""
-    if costs is None or cluster is None or failures is None:
+    if costs is None or cluster is None or model is None:
         return []
+    failures = model.spec
     if costs.restart is None:
         given = {
             "costs.restart_fails": costs.restart_fails,
@@ -289,7 +289,7 @@ def _restart_faults(
             if value is not None
         ]
     in_place = cluster.restarts_in_place or ("process",)
-    if failures.trace is None and not failures.severities_drawn.intersection(in_place):
+    if not any(model.severity_shares.get(each) for each in in_place):
         which = " or ".join(in_place)
         return [
             f"costs.restart: no failure is of severity {which}; give failures.severity, e.g. "

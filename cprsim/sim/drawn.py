@@ -75,7 +75,7 @@ class FailureDraws:
         self._servers = servers
         self.severities: SeverityDraws | None = None
         self.row, self.numbers, self.choices = DrawsRow(), Numbers(), Numbers()
-        for name in ("kinds", "hits", "bursts", "severities", "causes", "detections", "restarts"):
+        for name in ("kinds", "hits", "bursts", "severities", "detections", "restarts"):
             setattr(self.row, name, NONE)
         self.row.circle_s = np.inf
         self.source = OTHER

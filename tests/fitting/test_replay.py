@@ -139,6 +139,8 @@ def test_starts_that_reach_nothing_prolong_the_wait(tmp_path: Path) -> None:
         ('{"event_type": "job_started", "timestamp": 1}', "has no two saves in a row"),
         ('{"event_type": "job_started"}', "line 1: has no event_type, or no timestamp"),
         ('{"event_type": "job_started", "timestamp": "soon"}', "line 1: 'soon' is no date"),
+        ('{"event_type": "job_started", "timestamp": NaN}', "line 1: nan is no date"),
+        ("[" * 100_000, "line 1: is no event in JSON"),
         ('{"event_type": "job_started", "timestamp": 1}\nnothing', "line 2: is no event in JSON"),
     ],
 )
@@ -147,6 +149,19 @@ def test_what_is_no_event_log_is_said(text: str, told: str, tmp_path: Path) -> N
     path.write_text(text)
     with pytest.raises(LogError, match=told):
         read_events(path)
+
+
+def test_a_log_that_begins_in_midst_of_a_job_counts_from_there(tmp_path: Path) -> None:
+    written = Written([(3, 10.0, 40.0), (2, 10.0, 0.0)])
+    for each in written.events:
+        if "step" in each:
+            each["step"] += 50_000
+    without_load = [e for i, e in enumerate(written.events) if i != 1]
+    for events in (written.events, without_load):
+        written.events = events
+        found = read_events(written.write(tmp_path / "e.log"), STEP_S)
+        assert found.steps == 5 * EVERY
+        assert 0 < found.goodput < 1
 
 
 def said(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -195,7 +210,25 @@ def test_a_log_of_failures_needs_the_job(
     assert code == 0
     assert json.loads(printed)["policies"]["full"]["failures"]["mean"] == 2
     assert said(log, "--set", "costs.save=1 s", capsys=capsys)[0] == 2
-    assert said(log, "--step-time", "8", capsys=capsys)[0] == 2
+    for text, told in (("8", "8"), ("0s", "more than 0 s"), ("100s", "does not fit the log")):
+        code, _, err = said(log, "--step-time", text, capsys=capsys)
+        assert code == 2
+        assert told in err
+
+
+def test_what_a_log_does_not_tell_comes_from_the_job(
+    log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failures = tmp_path / "f.csv"
+    failures.write_text("time_s,node\n3600,0\n90000,3\n")
+    asked = (str(failures), "--policy", "full", "--json", "--for")
+    code, _, err = said(*asked, "causes", capsys=capsys)
+    assert code == 2
+    assert "has [[failures.causes]], which a log of failures does not tell" in err
+    assert said(*asked, "tiered", capsys=capsys)[0] == 0
+    code, _, err = said(log, "--for", "production-fleet", "--step-time", "2s", capsys=capsys)
+    assert code == 2
+    assert "drawn for each job of a fleet" in err
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the shared data is not here")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import cprsim
 from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
+from cprsim.contract.failure_kinds import kinds
 from cprsim.errors import ScenarioError
 from cprsim.runs.by_cause import PARTS
 from cprsim.sim import engine as sim
@@ -76,11 +77,11 @@ def test_what_causes_cost_adds_up_to_the_ledger() -> None:
 
 
 def test_shares_of_causes_are_those_asked_for() -> None:
-    found, result = accounts(job([HANG, CRASH, LOST]), 256)
+    found, result = accounts(job([HANG, CRASH, LOST]))
 
     failures = result.replications["failures"].sum()
     for cause in (HANG, CRASH, LOST):
-        share = found[cause["name"]]["failures"] * 256 / failures
+        share = found[cause["name"]]["failures"] * result.count / failures
         spread = math.sqrt(cause["share"] * (1 - cause["share"]) / failures)
         assert abs(share - cause["share"]) < 4 * spread
 
@@ -146,7 +147,8 @@ def test_a_restart_that_fails_is_a_failure_of_the_node() -> None:
     failed = (found["reschedule"] - 120.0 * found["failures"]).sum() / 1200.0
     assert failed == pytest.approx(round(failed), abs=1e-6)
     assert abs(failed / failures - 0.3) < 4 * math.sqrt(0.3 * 0.7 / failures)
-    assert scenario.context.severities["node"] == pytest.approx(0.3)
+    in_vain = [each.share for each in kinds(scenario.context) if each.restart == "in vain"]
+    assert in_vain == [pytest.approx(0.3)]
 
 
 def test_a_restart_in_place_loads_what_hosts_hold() -> None:
@@ -179,9 +181,11 @@ def test_machines_of_the_policy_take_over_from_processes_too() -> None:
     assert np.median(found["reschedule"] / found["failures"]) == pytest.approx(40.0)
 
 
-def test_the_formula_knows_causes_and_restarts() -> None:
+@pytest.mark.parametrize("in_place", [None, ["node"], ["process", "node"]])
+def test_the_formula_knows_causes_and_restarts(in_place: list[str] | None) -> None:
     """First order leaves out failures in recoveries, of which there are none here."""
-    scenario = job([HANG, CRASH, LOST], restart="2 min", restart_fails=0.2)
+    cluster = None if in_place is None else {"restarts_in_place": in_place}
+    scenario = job([HANG, CRASH, LOST], cluster=cluster, restart="2 min", restart_fails=0.2)
     found, formula = played(scenario, 1024), expected(scenario.plan("it"), scenario.context)
 
     useful_s = 200 * 3600.0
@@ -191,6 +195,46 @@ def test_the_formula_knows_causes_and_restarts() -> None:
         # Failures come at one per MTBF of running time, which saves and reloads make longer.
         running = (found["wall"] - found["detect"] - found["reschedule"] - found["load"]).mean()
         assert abs(mean - getattr(formula, part) * running / useful_s) < half
+
+
+def test_policies_that_train_on_wait_for_no_restart() -> None:
+    """What a restart takes in vain holds nobody up who trains on meanwhile."""
+    policy = {"system": "accepted-loss", "interval": "1 h", "snapshot": "0 s"}
+    given: Tables = {"restart": "20 min", "restart_fails": 0.5}
+    scenario = job([{**CRASH, "share": 1.0}], policy, **given)
+
+    assert played(scenario)["reschedule"].sum() == 0.0
+    assert expected(scenario.plan("it"), scenario.context).reschedule == 0.0
+
+
+def test_cpr_plans_with_the_time_that_nodes_are_away() -> None:
+    """Fewer failures come in shorter recoveries, so that it saves more rarely for its target."""
+    policy = {"system": "cpr-vanilla", "target_pls": 0.1}
+    always: Tables = {"during_recovery": True, "while_waiting": True}
+    processes = [{**CRASH, "share": 1.0}]
+    waits, restarts = (
+        job(processes, policy, always, reschedule="10 h", **costs).plan("it").interval_s
+        for costs in ({}, {"restart": "1 min"})
+    )
+    assert restarts != waits
+
+
+def test_a_mean_beside_causes_with_means_is_that_of_all() -> None:
+    causes = [{"name": "a", "mean": "20 h"}, {"name": "b", "mean": "60 h"}]
+    failures = {"causes": causes, "mean": "5 h"}
+    found = cprsim.Scenario(**{**job().mapping(), "failures": failures}).failures
+
+    assert found.mean_s == 5 * 3600
+    assert [each.share for each in found.causes or ()] == pytest.approx([0.75, 0.25])
+
+
+def test_values_of_a_cause_are_set_by_its_name() -> None:
+    for key in ("hang", "0"):
+        changed = job([HANG, CRASH, LOST]).with_values({f"failures.causes.{key}.detect": "5 min"})
+        causes = changed.failures.causes or ()
+        assert [each.detect for each in causes] == [300.0, 60.0, 120.0]
+    with pytest.raises(ScenarioError, match="'nobody' is none of hang, crash, lost node, or"):
+        job([HANG, CRASH, LOST]).with_values({"failures.causes.nobody.detect": "5 min"})
 
 
 GIVEN = [
@@ -215,8 +259,27 @@ GIVEN = [
     ),
     ({"failures": {"causes": [HANG] * 4}}, "failures: causes: two are called 'hang'"),
     (
-        {"failures": {"causes": [{"name": "a", "mean": "1 h"}]}},
-        "failures: 'distribution' does not go with causes that have a mean each",
+        {"failures": {"causes": [{"name": "a", "mean": "1 h"}], "distribution": "gamma"}},
+        "failures: causes that have a mean each come at random; leave distribution out",
+    ),
+    (
+        {"failures": {"causes": [{"name": "a", "mean": "1 h"}, {"name": "b", "share": 1}]}},
+        "failures: causes have either a mean each, or a share each; give one of the two",
+    ),
+    (
+        {"failures": {"causes": [{"name": "a", "mean": "-5 h"}, {"name": "b", "mean": "5 h"}]}},
+        "failures.causes.0.mean: '-5 h'",
+    ),
+    ({"failures": {"causes": [{"name": "a"}]}}, "failures: causes: 'a' has neither share nor mean"),
+    (
+        {
+            "failures": {
+                "causes": [
+                    {"name": "a", "share": 1, "severity": "cluster", "hits": {"trainers": 1}}
+                ]
+            }
+        },
+        "failures: causes: 'a' is of severity cluster and hits all nodes",
     ),
     (
         {"failures": {"causes": [{**HANG, "share": 1.0}], "severity": {"node": 1}}},
@@ -268,7 +331,8 @@ def cured(draw: st.DrawFn) -> Tables:
         detect = draw(delays)
         if detect is not None:
             cause["detect"] = detect
-        if failures.get("per") != "node" and draw(st.booleans()):
+        takes_all = failures.get("per") == "node" or cause["severity"] == "cluster"
+        if not takes_all and draw(st.booleans()):
             cause["hits"] = {"parameter_servers": 1}
         causes.append(cause)
     failures["causes"] = causes
