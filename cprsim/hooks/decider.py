@@ -27,7 +27,7 @@ _WEIGHT: Final = 1.0
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedCosts:
     """What a decider has measured: to keep in a checkpoint, and to give to the next process.
 
     `step_s`, `save_s`: what a step and a save take, s; 0 if not known. `away_s`: from a failure
@@ -105,7 +105,7 @@ class Decider:
         keys: Mapping[str, Any] | None = None,
         mtbf: str = "1 d",
         servers: int = 1,
-        learned: Learned | Mapping[str, Any] | None = None,
+        learned: LearnedCosts | Mapping[str, Any] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if steps < 1 or servers < 1:
@@ -115,7 +115,7 @@ class Decider:
         self._policy, self._steps, self._given = policy, steps, scenario
         self._keys, self._mtbf, self._servers = dict(keys or {}), mtbf, servers
         self._clock, self._began_s = clock, clock()
-        known = learned if isinstance(learned, Learned) else Learned(**(learned or {}))
+        known = learned if isinstance(learned, LearnedCosts) else LearnedCosts(**(learned or {}))
         self._before = known
         self._save_s, self._away_s = known.save_s, known.away_s
         self._failures = known.failures + (learned is not None)
@@ -204,10 +204,10 @@ class Decider:
     # --- What it has learned ----------------------------------------------------------------------
 
     @property
-    def learned(self) -> Learned:
+    def learned(self) -> LearnedCosts:
         """What was measured so far; `asdict` of it fits into a checkpoint."""
         running_s = self._before.running_s + self._clock() - self._began_s
-        return Learned(self._pace_s, self._save_s, self._away_s, running_s, self._failures)
+        return LearnedCosts(self._pace_s, self._save_s, self._away_s, running_s, self._failures)
 
     @property
     def interval_s(self) -> float:

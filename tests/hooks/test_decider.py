@@ -13,7 +13,7 @@ import pytest
 import cprsim
 from cprsim.contract import Loss
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.hooks.decider import Decider, Learned
+from cprsim.hooks.decider import Decider, LearnedCosts
 from tools.paths import DOCS
 
 
@@ -190,7 +190,7 @@ def test_what_it_says_of_itself() -> None:
     assert "a save every inf s" in repr(loop.decider)
     loop.run(2_000)
     assert repr(loop.decider).startswith("<Decider full: a save every 3.")
-    assert Learned().mtbf_s(100.0) == 100.0
+    assert LearnedCosts().mtbf_s(100.0) == 100.0
 
 
 def test_the_page_runs(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_the_page_runs(tmp_path: Path) -> None:
     loop = {
         "train": lambda step: None,
         "write_checkpoint": lambda step, learned: None,
-        "checkpoint": {"step": 100, "learned": asdict(Learned(step_s=1.0, save_s=5.0))},
+        "checkpoint": {"step": 100, "learned": asdict(LearnedCosts(step_s=1.0, save_s=5.0))},
     }
     job_file = tmp_path / "job.toml"
     job_file.write_text(job(**{"cpr-vanilla": {"system": "cpr-vanilla"}}).to_toml())
