@@ -417,13 +417,13 @@ KEYS = [
         "unknown-key-unlike-any",
         {CLUSTER: CLUSTER + "flavour = 8\n"},
         "cluster.flavour: unknown key; known: holds_nodes, memory, memory_bandwidth, nic, "
-        "parameter_servers, spares, trainer_memory, trainers, updates",
+        "parameter_servers, restarts_in_place, spares, trainer_memory, trainers, updates",
     ),
     case(
         "keys-that-others-call-so",
         {
             CLUSTER: "workers = 4\nservers = 4\n",
-            COSTS: '[model]\nsize = "1 GB"\n[costs]\nrestart = "1 min"\n',
+            COSTS: '[model]\nsize = "1 GB"\n[costs]\nreplacement = "1 min"\n',
             'mean = "5 h"': 'mtbf = "5 h"',
             '"full"': '"cpr"',
         },
@@ -431,7 +431,7 @@ KEYS = [
         "cluster.parameter_servers: is missing",
         "cluster.workers: unknown key; did you mean 'trainers'?",
         "cluster.servers: unknown key; did you mean 'parameter_servers'?",
-        "costs.restart: unknown key; did you mean 'reschedule'?",
+        "costs.replacement: unknown key; did you mean 'reschedule'?",
         "failures.mtbf: unknown key; did you mean 'mean'?",
         "policies.full.system: unknown system 'cpr'; did you mean 'cpr-vanilla'?",
     ),

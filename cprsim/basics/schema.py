@@ -277,7 +277,7 @@ _MEANT = {
     **dict.fromkeys(("time", "duration", "length", "train_time"), ("useful_time",)),
     **dict.fromkeys(("checkpoint", "o_save", "save_time"), ("save",)),
     **dict.fromkeys(("restore", "recovery", "o_load", "load_time"), ("load",)),
-    **dict.fromkeys(("restart", "rescheduling", "o_res", "replacement"), ("reschedule",)),
+    **dict.fromkeys(("rescheduling", "o_res", "replacement"), ("reschedule",)),
     **dict.fromkeys(("checkpoint_interval", "period", "frequency"), ("interval",)),
     **dict.fromkeys(("pls", "target"), ("target_pls",)),
     **dict.fromkeys(("policy", "strategy"), ("policies", "system")),
