@@ -67,12 +67,15 @@ def differences(compared: Collection[str]) -> Iterator[str]:
     """Yield a line for each ledger, watched run and document that isn't as it was."""
     texts, ledgers = json.loads(TEXTS.read_text(encoding="utf-8")), np.load(LEDGERS)
     if "documents" in compared:
-        yield from (command for command in commands() if document(command) != texts[command])
+        known = (command for command in commands() if command in texts)  # not of newer scenarios
+        yield from (command for command in known if document(command) != texts[command])
     engines = {name: each for name, each in _ENGINES.items() if name in compared}
     if not engines and "watched" not in compared:
         return
     for name, scenario, policy in _played():
         key = f"{name}/{policy}"
+        if key not in texts:  # of a scenario that is newer
+            continue
         frozen = _joined(ledgers[key]) if key in ledgers else texts[key]
         for engine, simulate in engines.items():
             count = REPLICATIONS if engine == "batch" else _LONG.get(name, REPLICATIONS)
