@@ -4,14 +4,28 @@ from types import SimpleNamespace
 
 import pandas as pd
 
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from tools.pages import predicted
-from tools.pages.predicted import PAGE, TABLE, leanings
+from tools.pages.predicted import ALL, PAGE, TABLE, leanings
 from tools.paths import DOCS, SCENARIOS
 
 
 def test_the_page_tells_what_predictions_lean_to():
     page = (DOCS / PAGE).read_text(encoding="utf-8")
     assert leanings(pd.read_csv(SCENARIOS / TABLE)) in page
+
+
+def test_the_page_counts_what_the_table_beside_it_has():
+    page = (DOCS / PAGE).read_text(encoding="utf-8")
+    told = pd.read_csv(DOCS / ALL)
+
+    causes = told[told.what.isin(OVERHEAD_CAUSES)].within
+    sums = told[told.what == "overhead"].within
+    assert f"{causes.sum()} of {len(causes)} causes are within bounds, and {sums.sum()} of" in page
+    out = told[~told.within]
+    assert len(out) > 0
+    for each in out.itertuples():
+        assert f"| {each.configuration} | {each.policy} | {each.what} |" in page
 
 
 def test_distances_are_means_over_what_took_long_enough():

@@ -17,7 +17,7 @@ from cprsim.trainer.validation.modelled import (
 )
 from cprsim.trainer.validation.predicted import Predicted, Prediction
 from cprsim.trainer.validation.validated import Validated
-from tools.pages.predicted import CONFIG, CONFIGURATIONS, agreeing, rows_of, table
+from tools.pages.predicted import CONFIG, CONFIGURATIONS, agreeing, beyond, everything, rows_of
 
 #: Steps of 0.01 s; what failures hit comes from the log.
 
@@ -190,9 +190,21 @@ def test_the_page_tells_what_is_within_bounds():
     assert found["load"].measured == pytest.approx(0.09)  # the median of three
     assert "lost" not in found
     assert "train" not in found
-    lines = table(rows).splitlines()
-    assert "| here | full | load | 100 ms | 90 ms | 9,000 ms | +10 ms (+11.1 %) | yes |" in lines
-    assert "| here | full | failures | 4 | 4 | 0 | 0 | yes |" in lines
+    told = everything(rows).set_index("what")
+    took = told.loc["load", ["predicted", "measured", "noise"]]
+    assert took.tolist() == pytest.approx([0.1, 0.09, 9.0])
+    assert told.loc["failures", ["predicted", "measured", "noise"]].tolist() == [4, 4, 0]
+    assert told.within.all()
+
+
+def test_the_page_shows_what_is_out_of_bounds():
+    each = compared(run_of(*USUAL), load=0.19)
+    rows = rows_of("here", Validated(None, [each], QUIET, []))
+
+    head, _, *lines = beyond(rows).splitlines()
+    assert head.count("|") == lines[0].count("|")
+    assert [line.split(" | ")[2] for line in lines] == ["load", "overhead"]
+    assert "| here | full | load | 190 ms | 60 ms | 0 ms | +130 ms (+216.7 %) |" in lines
 
 
 @pytest.mark.slow

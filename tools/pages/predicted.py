@@ -36,6 +36,8 @@ from cprsim.trainer.validation.validated import Validated, Validation
 from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
 
 PAGE = "predicted.md"
+#: Every quantity that was compared, beside the page.
+ALL = "predicted.csv"
 PICTURE = "predicted-measured.svg"
 CONFIG = SCENARIOS / "train-quick.toml"
 #: What the picture is drawn of.
@@ -234,11 +236,14 @@ What came out of the first comparisons, and is in the simulator since:
   lists evict at random: what one run loses is a matter of chance. [counted.md](counted.md) has by
   how much, without processes and seconds.
 
+What is out of bounds; [predicted.csv](predicted.csv) has all that was compared, times in seconds:
+
+{beyond}
 What predictions lean to, the mean distance of each cause that took 50 ms or more:
 
 {leanings}
 """
-_HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance", "within")
+_HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance")
 
 
 class Found(NamedTuple):
@@ -257,6 +262,11 @@ def rows_of(name: str, found: Validated) -> list[Found]:
         for row in (*each.seconds(), *each.counts())
         if row.what != "train" and (row.predicted or row.measured)
     ]
+
+
+def all_rows(found: Mapping[str, Validated]) -> list[Found]:
+    """What is compared of all configurations."""
+    return [row for name, each in found.items() for row in rows_of(name, each)]
 
 
 def seconds(found: Mapping[str, Validated]) -> pd.DataFrame:
@@ -290,10 +300,10 @@ def leanings(shown: pd.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(rows: Sequence[Found]) -> str:
-    """All rows."""
+def beyond(rows: Sequence[Found]) -> str:
+    """What is not within its bounds, as a table."""
     lines = [f"| {' | '.join(_HEADS)} |", f"|{' --- |' * len(_HEADS)}"]
-    return "\n".join([*lines, *map(_line, rows)]) + "\n"
+    return "\n".join([*lines, *(_line(each) for each in rows if not each.row.within)]) + "\n"
 
 
 def _line(found: Found) -> str:
@@ -306,14 +316,23 @@ def _line(found: Found) -> str:
         values.append(f"{row.off:+.2g}" if row.off else "0")
     if row.measured and row.off:
         values[-1] += f" ({row.percent(1)} %)"
-    verdict = "yes" if row.within else "**no**"
-    told = (found.configuration, found.policy, row.what, *values, verdict)
-    return f"| {' | '.join(told)} |"
+    return f"| {' | '.join((found.configuration, found.policy, row.what, *values))} |"
+
+
+def everything(rows: Sequence[Found]) -> pd.DataFrame:
+    """All that was compared: times in seconds, everything else as it is counted."""
+    return pd.DataFrame(
+        [
+            (name, policy, row.what, row.predicted, row.measured, row.noise, row.within)
+            for name, policy, row in rows
+        ],
+        columns=[*_HEADS[:-1], "within"],
+    )
 
 
 def page(found: Mapping[str, Validated]) -> str:
     """The whole page."""
-    rows = [row for name, each in found.items() for row in rows_of(name, each)]
+    rows = all_rows(found)
 
     def met(whats: Sequence[str]) -> tuple[int, int]:
         chosen = [each.row for each in rows if each.row.what in whats]
@@ -348,6 +367,7 @@ def page(found: Mapping[str, Validated]) -> str:
         base=", ".join(f"`{override}`" for override in BASE),
         agreeing=agreeing(compared)[0],
         pairs=agreeing(compared)[1],
+        beyond=beyond(rows),
         leanings=leanings(seconds(found)),
         slowest=max(each.pace for each in compared),
         quickest=min(each.pace for each in compared),
@@ -358,7 +378,7 @@ def page(found: Mapping[str, Validated]) -> str:
             if row.what == OVERHEAD
         ),
     )
-    return f"{text}{_hashes(found)}\n## All of it\n\n{table(rows)}"
+    return text + _hashes(found)
 
 
 def _within(rows: Sequence[Found], *, chooses: bool) -> str:
@@ -437,7 +457,8 @@ def main() -> None:
     scenarios, figures, docs = (asked.into or each for each in (SCENARIOS, FIGURES, DOCS))
     write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})
     write_all(figures, {PICTURE: save_bytes(GALLERY.figure(scenarios / TABLE), "svg")})
-    write_all(docs, {PAGE: page(found).encode()})
+    compared = everything(all_rows(found)).to_csv(index=False, float_format="%.6g")
+    write_all(docs, {PAGE: page(found).encode(), ALL: compared.encode()})
 
 
 if __name__ == "__main__":
