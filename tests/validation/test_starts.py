@@ -3,14 +3,12 @@
 import math
 import re
 
+import pandas as pd
 import pytest
 
 from tools.pages.validation import PAGE
 from tools.validation.replayed import AGES, LENGTHS, MEASURES
-from tools.validation.starts_section import HEADING
-
-#: Of the table: how far above the log, of each measure, by ages; z stands behind each.
-COLUMNS = {"new": (2, 6, 10), "stationary": (4, 8, 12)}
+from tools.validation.starts_section import HEADING, TABLE
 
 
 def committed() -> str:
@@ -24,18 +22,17 @@ def committed() -> str:
 def test_the_summary_is_that_of_the_rows(gaps, ages):
     """By chance alone the root mean square is about 1, but policies of a log share their luck, and
     a short log its own in every replay."""
-    lines = [line for line in committed().splitlines() if f" | {gaps} | " in line]
-    cells = [line.removesuffix(" |").split(" | ") for line in lines]
-    above = [float(row[column]) for row in cells for column in COLUMNS[ages]]
-    z = [float(row[column + 1]) for row in cells for column in COLUMNS[ages]]
-    rms = math.sqrt(sum(each**2 for each in z) / len(z))
+    table = pd.read_csv(TABLE).query("gaps == @gaps")
+    above = table.filter(regex=f", {ages}, % above the log$").to_numpy().ravel()
+    z = table.filter(regex=f", {ages}, z$").to_numpy().ravel()
+    rms = math.sqrt((z**2).mean())
     told = re.search(
         rf"^\| {gaps} \| `{ages}` \| (.*) to (.*) \| (.*) \|$", committed(), re.MULTILINE
     )
 
     assert len(z) >= 12 * len(MEASURES)
     assert [float(each) for each in told.groups()] == pytest.approx(
-        [min(above), max(above), rms],
+        [above.min(), above.max(), rms],
         abs=0.1,  # all are rounded to 0.1
     )
     assert rms > 3 if (ages == "new" and gaps < 60) else rms < 1.5

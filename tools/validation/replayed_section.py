@@ -1,12 +1,12 @@
 """The section of docs/validation.md that holds replayed logs against their fitted laws."""
 
 import math
-import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.validation import starts_section
+from tools.paths import DOCS
+from tools.validation import beside, starts_section
 from tools.validation.replayed import (
     GAPS,
     LENGTHS,
@@ -20,6 +20,8 @@ from tools.validation.replayed import (
 )
 
 HEADING = "## Replayed logs against their fitted laws"
+#: Every row, beside the page.
+TABLE = DOCS / "replayed-logs.csv"
 #: Standard errors from which on a difference is beyond chance.
 BEYOND = 3.0
 
@@ -34,10 +36,11 @@ the log is its beginning; jobs of each length add up to {GAPS:,} gaps, but are 1
 Alibaba's). A log that counts no nodes is taken for one of those that fail. Titan's GPUs are lives
 and no failures by time: they are drawn from, not replayed.
 
-Overheads are in percent of the useful time, the portion of lost samples (PLS) is that of partial
-recovery, in percent; with their standard errors. Those of a log are of as many jobs as there are in
-it, as `cprsim fit --for` counts them: to play the same failures again tells no more of the cluster
-that had them. z is the difference in standard errors.
+[replayed-logs.csv](replayed-logs.csv) has a row for each log and length: overheads in percent of
+the useful time, and the portion of lost samples (PLS) of partial recovery in percent, each with its
+standard error. Those of a log are of as many jobs as there are in it, as `cprsim fit --for` counts
+them: to play the same failures again tells no more of the cluster that had them. z is the
+difference in standard errors.
 
 `fit` *says*, before anything is played: whether a law is adequate; *a guess*, where more than 5 %
 of its mean is what it says of durations that nobody saw; *clusters*, where short gaps follow short
@@ -52,23 +55,26 @@ short where most GPUs still work, so laws that follow them have means from 55,00
 """
 _NAMES = ("full recovery", "partial recovery", "PLS")
 _HEAD = (
-    "| log | best law | `cprsim fit` says | gaps a job "
-    + "".join(f"| {name}, log | law | z " for name in _NAMES)
-    + "|\n|"
-    + " --- |" * (4 + 3 * len(_NAMES))
-    + "\n"
+    *("log", "law", "fit says", "gaps"),
+    *(
+        f"{name}, {of}"
+        for name in _NAMES
+        for of in ("log", "error of the log", "law", "error of the law", "z")
+    ),
 )
 
 
 def sections(committed: str) -> tuple[str, str]:
-    """The section and the one on starts, anew where all logs are at hand, else as they stand."""
+    """The section and the one on starts, and their tables written, if all logs are at hand.
+
+    Else both sections as they stand.
+    """
     if not all(log.there for log in LOGS):
         return as_it_stands(committed, HEADING), as_it_stands(committed, starts_section.HEADING)
     with tempfile.TemporaryDirectory() as folder:
         found = {log: compare(log, Path(folder)) for log in LOGS}
-    lines = "".join(rows(log, each) for log, each in found.items())
-    text = f"{_TEXT}{summary(found)}\n{_repeated(found)}\n{_HEAD}{lines}"
-    return text, starts_section.section(found)
+    beside.write(TABLE, _HEAD, (row for log, each in found.items() for row in rows(log, each)))
+    return f"{_TEXT}{summary(found)}\n{_repeated(found)}", starts_section.section(found)
 
 
 def as_it_stands(committed: str, heading: str) -> str:
@@ -78,19 +84,20 @@ def as_it_stands(committed: str, heading: str) -> str:
     return committed[start : end if end >= 0 else None]
 
 
-def rows(log: Log, found: Compared) -> str:
-    """The lines of one log, one for each length."""
-    return "".join(
-        f"| {log.name} | {found.law} | {found.said} | {gaps} | "
-        + " | ".join(_cells(found.jobs[gaps], measure) for measure in MEASURES)
-        + " |\n"
+def rows(log: Log, found: Compared) -> list[Sequence[str]]:
+    """The cells of one log, a row for each length."""
+    return [
+        (
+            *(log.name, found.law, found.said, str(gaps)),
+            *(cell for measure in MEASURES for cell in _cells(found.jobs[gaps], measure)),
+        )
         for gaps in LENGTHS
-    )
+    ]
 
 
-def _cells(jobs: Played, measure: str) -> str:
-    z = jobs.z(measure)
-    return f"{percent(jobs.log(measure))} | {percent(jobs.law[measure])} | {z:+.1f}"
+def _cells(jobs: Played, measure: str) -> tuple[str, ...]:
+    told = *percent(jobs.log(measure)), *percent(jobs.law[measure])
+    return *told, f"{jobs.z(measure):+.1f}"
 
 
 def summary(found: dict[Log, Compared]) -> str:
@@ -128,13 +135,7 @@ def _of_replays(jobs: Played) -> Iterator[tuple[str, float, float]]:
         yield name, jobs.excess("stationary", measure), jobs.z_of_replays("stationary", measure)
 
 
-def row_heads(text: str) -> list[tuple[str, int]]:
-    """Names of the logs in a section, in order, and lengths."""
-    heads = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| (\d+) \| [^|]+ ± ", text, re.MULTILINE)
-    return [(name, int(gaps)) for name, gaps in heads]
-
-
-def percent(mean: Mean) -> str:
-    """A mean with its standard error in percent, both to the second digit of the latter."""
+def percent(mean: Mean) -> tuple[str, str]:
+    """A mean and its standard error in percent, both to the second digit of the latter."""
     decimals = max(0, 1 - math.floor(math.log10(100 * mean.error)))
-    return f"{100 * mean.share:.{decimals}f} ± {100 * mean.error:.{decimals}f}"
+    return f"{100 * mean.share:.{decimals}f}", f"{100 * mean.error:.{decimals}f}"

@@ -1,8 +1,23 @@
 """The section of docs/validation.md that asks where in a gap a job starts."""
 
-from tools.validation.replayed import AGES, LENGTHS, MEASURES, Compared, Log
+from collections.abc import Iterator, Sequence
+
+from tools.paths import DOCS
+from tools.validation import beside
+from tools.validation.replayed import AGES, LENGTHS, MEASURES, Compared, Log, Played
 
 HEADING = "## Where in a gap a job starts"
+#: Every row, beside the page.
+TABLE = DOCS / "starts.csv"
+_HEAD = (
+    *("log", "gaps"),
+    *(
+        f"{measure}, {ages}, {of}"
+        for measure in MEASURES
+        for ages in AGES
+        for of in ("% above the log", "z")
+    ),
+)
 
 _TEXT = f"""\
 {HEADING}
@@ -11,6 +26,7 @@ With `ages = "new"` a gap begins with the job, with `"stationary"` one is under 
 ([semantics.md](semantics.md), rule 16). Which of them is like a log? The logs of the section before
 that have an adequate law of jobs that is not exponential, in the same jobs. 2 gaps are the regime
 of the CPR paper, 56 h at an MTBF of 28 h. z is of the replays alone: each is a start of its own.
+[starts.csv](starts.csv) has a row for each log and length.
 
 """
 
@@ -36,36 +52,25 @@ failures in a job, however short: those of a stationary clock.
 
 
 def section(found: dict[Log, Compared]) -> str:
-    """The section, of logs that were played."""
+    """The section, of logs that were played, and their rows written into `TABLE`."""
     clocks = {log: each for log, each in found.items() if each.has_clock}
-    return _TEXT + summary(list(clocks.values())) + "\n" + _ARGUED + _HEAD + _rows(clocks)
+    beside.write(TABLE, _HEAD, (row for log, each in clocks.items() for row in rows(log, each)))
+    return _TEXT + summary(list(clocks.values())) + "\n" + _ARGUED
 
 
-_HEAD = (
-    "| log | gaps a job | "
-    + " | ".join(f"{each}, {ages}, above the log, % | z" for each in MEASURES for ages in AGES)
-    + " |\n|"
-    + " --- |" * (2 + 2 * len(AGES) * len(MEASURES))
-    + "\n"
-)
-
-
-def _rows(found: dict[Log, Compared]) -> str:
-    return "".join(rows(log, each) for log, each in found.items())
-
-
-def rows(log: Log, found: Compared) -> str:
-    """The lines of one log, one for each length."""
-    return "".join(
-        f"| {log.name} | {gaps} | "
-        + " | ".join(
-            f"{100 * jobs.excess(ages, measure):+.1f} | {jobs.z_of_replays(ages, measure):+.1f}"
-            for measure in MEASURES
-            for ages in AGES
-        )
-        + " |\n"
+def rows(log: Log, found: Compared) -> list[Sequence[str]]:
+    """The cells of one log, a row for each length."""
+    return [
+        (log.name, str(gaps), *(cell for told in _cells(jobs) for cell in told))
         for gaps, jobs in found.jobs.items()
-    )
+    ]
+
+
+def _cells(jobs: Played) -> Iterator[tuple[str, str]]:
+    for measure in MEASURES:
+        for ages in AGES:
+            above, z = jobs.excess(ages, measure), jobs.z_of_replays(ages, measure)
+            yield f"{100 * above:+.1f}", f"{z:+.1f}"
 
 
 def summary(found: list[Compared]) -> str:

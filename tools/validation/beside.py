@@ -1,0 +1,18 @@
+"""Tables that are too long for a page stand beside it, as CSV with the digits that are told."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+
+def write(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table of cells."""
+    path.write_text("".join(f"{line(each)}\n" for each in (head, *rows)), encoding="utf-8")
+
+
+def line(cells: Iterable[str]) -> str:
+    """Cells as a line of the file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()
