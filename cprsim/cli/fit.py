@@ -17,7 +17,12 @@ from cprsim.cli.common import (
 from cprsim.cli.output import Force, OutputPicture, output
 from cprsim.failures.logs.readers import READERS
 
-_FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
+_FORMATS = {name: each.tells for name, each in READERS.items()} | {
+    "intervals": "a duration a line",
+    "jobs": "a row a job with its nodes, its time and how it ended, as sacct --parsable2",
+}
+#: Of a table of jobs, what else is not asked.
+_NOT_OF_JOBS = ("system", "window", "coalesce", "population", "exclude_worst", "columns")
 _BY_ITSELF = (("view", "gaps"), ("ties", "drop"))  # options that nobody gave
 _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "."
 
@@ -72,7 +77,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="COLUMN=VALUE",
-            help="Rows of a table that are failures; of a Prometheus log value=0 or value=1.",
+            help="Rows of a table that are failures, of a table of jobs those interrupted; of a "
+            "Prometheus log value=0 or value=1.",
         ),
     ] = None,
     left_when: Annotated[
@@ -152,6 +158,12 @@ def fit(
         "columns": {key: name for key, name in columns.items() if name is not None},
         "rules": {key: each for key, each in rules.items() if each},
     }
+    if log is not None and reader is None and not taken["columns"]:
+        reader = recognised(log)
+    if log is not None and reader == "jobs":
+        other = {"view": view != "gaps", "nodes": nodes, "for": for_job, "plot": plot}
+        _jobs(log, taken, other | {"ties": ties != "drop"}, toml, as_json)
+        return
     if for_job is not None:
         taken |= {"view": view, "nodes": nodes, "ties": ties}
         if log is None:
@@ -163,8 +175,6 @@ def fit(
         raise UsageError("which log? name one: cprsim fit LOG")
     if view == "job" and nodes is None and ties != "drop":
         raise UsageError("--ties goes with gaps that are fitted; leave it out, or give --nodes")
-    if reader is None and not taken["columns"]:
-        recognised(log)
     with ProgressBar("fitting", silent=as_json):
         found, table = _fitted(log, taken, view, nodes, ties)
     block = found.toml() if toml else None
@@ -174,6 +184,30 @@ def fit(
         echo(block)
     else:
         show(found, table, as_json)
+
+
+def _jobs(
+    log: Path, taken: dict[str, Any], other: dict[str, Any], toml: bool, as_json: bool
+) -> None:
+    """Interruptions of jobs by their size, from a table of jobs."""
+    from cprsim.errors import UsageError
+    from cprsim.failures.logs.job_table import read_jobs
+    from cprsim.report.job_records import jobs_table
+
+    rules = dict(taken["rules"])
+    failure_when = rules.pop("failure_when", None)
+    given = other | {key: taken[key] for key in _NOT_OF_JOBS} | rules
+    for name in (name for name, value in given.items() if value):
+        option = f"--{name.replace('_', '-')}"
+        raise UsageError(
+            f"{option}: {log} is a table of jobs, of which --failure-when, --toml and --json can "
+            f"be asked; leave out {option}, or name another --reader"
+        )
+    found = read_jobs(log, failure_when)
+    if toml:
+        echo(found.toml())
+    else:
+        show(found, jobs_table, as_json)
 
 
 def _fitted(

@@ -93,8 +93,8 @@ def poisson_band(counts: NDArray[np.int64], level: float = 0.95) -> tuple[Floats
     from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
 
     miss = (1 - level) / 2
-    few, many = gammaincinv(counts, miss), gammaincinv(counts + 1, 1 - miss)
-    return np.asarray(few, dtype=np.float64), np.asarray(many, dtype=np.float64)
+    few = np.where(counts > 0, gammaincinv(np.maximum(counts, 1), miss), 0.0)
+    return few, np.asarray(gammaincinv(counts + 1, 1 - miss), dtype=np.float64)
 
 
 def _edges(failed: Floats, bins: int, last_s: float) -> Floats:

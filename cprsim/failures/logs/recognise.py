@@ -8,6 +8,7 @@ from pathlib import Path
 from cprsim.basics.tabular import LogPath, csv_cells, delimiter_of, opened
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
+from cprsim.failures.logs.job_columns import are_jobs
 from cprsim.failures.logs.lives import lives_of
 from cprsim.failures.logs.readers import READERS
 
@@ -22,11 +23,12 @@ _DURATION = re.compile(
 
 
 def recognised(path: LogPath) -> str:
-    """The reader of a log: a key of `READERS`, or `"intervals"`.
+    """The reader of a log: a key of `READERS`, `"intervals"` or `"jobs"`.
 
-    A table of lives, with a column that says which were cut short, is `"intervals"`. One whose
-    header has times and nodes under known names is CSV, whatever its cells hold; then count the
-    looks of `READERS`; then a header with either.
+    A table of jobs, with their nodes and how they ended, is `"jobs"`. One of lives, with a column
+    that says which were cut short, is `"intervals"`. One whose header has times and nodes under
+    known names is CSV, whatever its cells hold; then count the looks of `READERS`; then a header
+    with either.
 
     Raises
     ------
@@ -41,8 +43,9 @@ def recognised(path: LogPath) -> str:
         return "csv"  # cut short; where, its reader says
     if not head:
         raise LogError(f"{path}: holds no failure")
-    if _are_lives(head):
-        return "intervals"
+    of_jobs = are_jobs(head.partition("\n")[0])
+    if of_jobs or _are_lives(head):
+        return "jobs" if of_jobs else "intervals"
     columns = _columns(head)
     if len(columns) == 2:
         return "csv"

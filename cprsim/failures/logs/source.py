@@ -106,6 +106,11 @@ class LogSource:
         part = None if window is None else parse_window(window)
         guessed = reader is None and named is None and not isinstance(log, FailureLog)
         known = recognised(log) if guessed else reader or "csv"  # type: ignore[arg-type]
+        if known == "jobs":
+            raise UsageError(
+                f"{log}: is a table of jobs, not of failures; cprsim fit tells how often nodes "
+                "interrupt them (in Python cprsim.failures.logs.job_table.read_jobs)"
+            )
         return cls(
             log,
             known,

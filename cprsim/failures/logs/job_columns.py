@@ -1,0 +1,49 @@
+"""What the columns of a table of jobs are called, and how one is known."""
+
+import csv
+from typing import Final
+
+from cprsim.basics.tabular import delimiter_of
+from cprsim.failures.logs.columns import plain
+
+#: By what names columns go; small and capital letters are alike, and so are blanks, `-` and `_`.
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "job": ("jobid", "job_id", "jobidraw", "job", "slurm_job_id"),
+    "state": ("state", "job_state", "status", "exit_state", "final_state"),
+    "nodes": (
+        *("nnodes", "num_nodes", "n_nodes", "node_num", "nodes", "node_count", "allocnodes"),
+        *("alloc_nodes", "nodes_alloc"),
+    ),
+    "elapsed": (
+        *("elapsedraw", "elapsed", "elapsed_s", "duration", "duration_s", "runtime", "run_time"),
+        *("run_time_s", "wall_time"),
+    ),
+    "start": ("start", "start_time", "started", "started_at"),
+    "end": ("end", "end_time", "ended", "ended_at", "finished_at"),
+}
+
+
+def are_jobs(header: str) -> bool:
+    """Return whether the header of a table is that of a table of jobs."""
+    found = columns_of(names_of(header))
+    return {"job", "state", "nodes"} <= found.keys() and (
+        "elapsed" in found or {"start", "end"} <= found.keys()
+    )
+
+
+def names_of(header: str) -> list[str]:
+    """The cells of the first line; none of a line that is no header."""
+    try:
+        return [each.strip() for each in next(csv.reader([header], delimiter=delimiter_of(header)))]
+    except (csv.Error, StopIteration):
+        return []
+
+
+def columns_of(names: list[str]) -> dict[str, str]:
+    """The name in the header of each column that is known."""
+    by_plain = {plain(name): name for name in names}
+    return {
+        column: next(by_plain[name] for name in known if name in by_plain)
+        for column, known in COLUMNS.items()
+        if any(name in by_plain for name in known)
+    }
