@@ -22,7 +22,7 @@ from cprsim.basics.files import write_all
 from cprsim.basics.manifest import read_manifest, with_manifest, written_files
 from cprsim.basics.replacing import check_file, check_folder
 from cprsim.cli import command as cli
-from cprsim.cli import output, train, validate
+from cprsim.cli import output, replay, train, validate
 from cprsim.errors import UsageError
 from cprsim.report import answer_page
 from cprsim.report import outputs as run_outputs
@@ -38,6 +38,7 @@ FOLDERS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "train": (["train", "train-quick"], train._NAMES),
     "validate": (["validate", "train-quick"], validate._FILES),
     "study": (["study", "study.toml"], study_outputs.NAMES),
+    "replay": (["replay", "events.log"], replay.NAMES),
 }
 #: Commands that write a file: the option, names for it, and what to call its format.
 PICTURES = {"x.png": "PNG picture", "x.svg": "SVG picture", "x.PDF": "PDF picture"}
@@ -66,6 +67,16 @@ FILES: dict[str, tuple[list[str], dict[str, str]]] = {
 }  # fmt: skip
 EACH_FILE = [(command, name) for command, (_, names) in FILES.items() for name in names]
 MINE = b"# my own\n"
+#: Of a job: two starts, each with saves.
+EVENTS = [
+    {"event_type": kind, "timestamp": 1_700_000_000 + at_s, "step": step}
+    for at_s, kind, step in (
+        *((0, "job_started", 0), (60, "checkpoint_loaded", 0), (160, "checkpoint_saved", 50)),
+        *((260, "checkpoint_saved", 100), (300, "job_failed", 100), (400, "job_started", 100)),
+        *((460, "checkpoint_loaded", 100), (560, "checkpoint_saved", 150)),
+        *((660, "checkpoint_saved", 200), (670, "job_ended", 200)),
+    )
+]
 #: Options that name a file or a folder to write.
 WRITTEN = ("--out", "--plot", "--map", "--copy")
 
@@ -94,6 +105,7 @@ def place(folder: Path, stores: Path, capsys: pytest.CaptureFixture[str]) -> Pat
     shutil.copytree(stores, folder, dirs_exist_ok=True)
     Path("study.toml").write_text(SMALL)
     Path("log.csv").write_text("time_s,node\n" + "".join(f"{3600 * n * n},1\n" for n in range(40)))
+    Path("events.log").write_text("\n".join(json.dumps(each) for each in EVENTS))
     capsys.readouterr()
     return folder
 
@@ -583,6 +595,7 @@ def test_an_empty_path_is_an_error(refused, nothing_runs, command, option) -> No
         "timeline": ["job.toml", "--policy", "full"], "export": ["sweep", "--format", "csv"],
         "scenarios": ["quickstart"], "figure": ["scaling"], "fit": ["log.csv"],
         "train": ["train-quick"], "validate": ["train-quick"], "study": ["study.toml"],
+        "replay": ["events.log"],
     }  # fmt: skip
     for given in ([option, ""], [f"{option}="]):
         assert refused(command, *needed.get(command, ["job.toml"]), *given) == (

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cprsim.scenario import Scenario
 
 
+NAMES = ("scenario.toml", "interruptions.csv", "manifest.json")
 #: Of `[failures]` of the scenario of `--for`: what a log of failures doesn't tell.
 _KEPT = ("severity", "during_recovery", "while_waiting", "silent", "notice")
 
@@ -60,9 +61,7 @@ def replay(
     ] = 64,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     overrides: Overrides = None,
-    out: Annotated[
-        Path | None, output(help="Folder for scenario.toml and interruptions.csv.")
-    ] = None,
+    out: Annotated[Path | None, output(help=f"Folder for {', '.join(NAMES)}.")] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -72,6 +71,7 @@ def replay(
 
     if overrides and for_job is None:
         raise UsageError("--set: sets values of the scenario of --for; give that")
+    folder = None if out is None else OutputFolder(out, NAMES, force=force)
     with ProgressBar("reading", silent=as_json) as progress, ExitStack() as folders:
         given, events = _given(for_job, overrides or [], policy), None
         if reader is None and is_events(log):
@@ -81,15 +81,18 @@ def replay(
             events = read_events(log, _step_s(step_time))
             interruptions = folders.enter_context(owned_folder()) / LOG
             scenario = _of_events(events, given, interruptions, step_time is not None)
-            if out is not None:
+            if folder is not None:
+                from cprsim.basics.manifest import with_manifest
+                from cprsim.report.outputs import versions
+
                 told = scenario.to_toml().replace(str(interruptions), LOG)
                 files = {"scenario.toml": told.encode(), LOG: interruptions.read_bytes()}
-                OutputFolder(out, tuple(files), force=force).write(files, silent=as_json)
+                folder.write(with_manifest(files, versions()), silent=as_json)
         elif for_job is None:
             raise UsageError(
                 f"{log}: is no event log of a job; give the job and its costs, --for SCENARIO"
             )
-        elif out is not None:
+        elif folder is not None:
             raise UsageError("--out: is for event logs; leave it out")
         else:
             scenario = _of_failures(log, reader or "csv", given)

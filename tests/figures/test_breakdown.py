@@ -318,7 +318,10 @@ def test_same_summary_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("brakedown", "did you mean 'breakdown'?"), ("pie", "known: breakdown, fleet-breakdown")],
+    [
+        ("brakedown", "did you mean 'breakdown'?"),
+        ("pie", "known: breakdown, causes, fleet-breakdown"),
+    ],
 )
 def test_unknown_figure(name: str, hint: str) -> None:
     with pytest.raises(UsageError) as error:
