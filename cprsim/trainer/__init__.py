@@ -20,6 +20,7 @@ from cprsim.errors import UsageError
 
 if TYPE_CHECKING:
     from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, TwinAdapter, split_rows
+    from cprsim.trainer.hooks.event_log import EventLog
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
     from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
     from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 # Names and the modules they come from: imported when first asked for, since they need torch.
 _HOMES = {
+    "EventLog": "cprsim.trainer.hooks.event_log",
     "HooksObserver": "cprsim.trainer.hooks.observer",
     "HooksWarning": "cprsim.trainer.hooks.warned",
     "ProcessGroup": "cprsim.trainer.hooks.ranks",
@@ -40,6 +42,7 @@ _HOMES = {
     "split_rows": "cprsim.trainer.hooks.adapter",
 }
 __all__ = [
+    "EventLog",
     "HooksObserver",
     "HooksWarning",
     "ProcessGroup",
