@@ -195,15 +195,15 @@ def _jobs(
     from cprsim.report.job_records import jobs_table
 
     rules = dict(taken["rules"])
-    failure_when = rules.pop("failure_when", None)
+    asked = {key: rules.pop(key) for key in ("failure_when", "time_unit") if key in rules}
     given = other | {key: taken[key] for key in _NOT_OF_JOBS} | rules
     for name in (name for name, value in given.items() if value):
         option = f"--{name.replace('_', '-')}"
         raise UsageError(
-            f"{option}: {log} is a table of jobs, of which --failure-when, --toml and --json can "
-            f"be asked; leave out {option}, or name another --reader"
+            f"{option}: {log} is a table of jobs, of which --failure-when, --time-unit, --toml and "
+            f"--json can be asked; leave out {option}, or name another --reader"
         )
-    found = read_jobs(log, failure_when)
+    found = read_jobs(log, **asked)
     if toml:
         echo(found.toml())
     else:

@@ -87,6 +87,23 @@ def test_without_elapsed_a_job_ran_from_its_start_to_its_end(tmp_path):
     assert found.interruptions == 2
 
 
+@pytest.mark.parametrize(
+    ("head", "row", "unit"),
+    [
+        ("job_id,state,node_num,duration", "7.2026.1,NODE_FAIL,4,2", "h"),
+        ("job_id;state;node_num;start;end", "7;NODE_FAIL;4;1772323200000;1772330400000", "ms"),
+        ("job_id,status,nodes,start,end", "7,node_fail,4,2026-03-01 00:00,2026-03-01 02:00", "s"),
+        ("JobID|State|NNodes|Elapsed|", "7_1|NODE_FAIL|4|02:00:00|", "s"),
+    ],
+)
+def test_tables_are_read_as_they_come(tmp_path, head, row, unit):
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"{head}\n{row}\n")
+
+    found = read_jobs(path, time_unit=unit)
+    assert (found.node_hours, found.interruptions, found.dropped) == (8, 1, {})
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_known_rate_is_found_from_jobs_most_of_which_end_before_a_failure(tmp_path, seed):
     """Within 3.5 standard errors, 1 / sqrt(interruptions) of the rate: 5 seeds, 1 in 400."""

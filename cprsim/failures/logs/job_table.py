@@ -17,14 +17,17 @@ from cprsim.errors import LogError, UnitError, UsageError
 from cprsim.failures.logs.durations import seconds_of
 from cprsim.failures.logs.job_columns import COLUMNS, columns_of, names_of
 from cprsim.failures.logs.job_records import JobRecords
-from cprsim.failures.logs.rules import Cell
+from cprsim.failures.logs.rules import UNITS_S, Cell
 
 #: What Slurm calls a job that lost a node.
 NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0
+#: What Slurm calls a step of a job, of an array or of several parts too.
+_STEP: Final = r"[0-9]+(?:[_+][0-9]+)?\.(?:batch|extern|interactive|[0-9]+)"
+_UNKNOWN: Final = ("", "unknown", "invalid", "none", "nan", "n/a")
 
 
-def read_jobs(path: LogPath, failure_when: str | None = None) -> JobRecords:
+def read_jobs(path: LogPath, failure_when: str | None = None, time_unit: str = "s") -> JobRecords:
     """Read a table of jobs.
 
     Parameters
@@ -34,6 +37,8 @@ def read_jobs(path: LogPath, failure_when: str | None = None) -> JobRecords:
     failure_when
         COLUMN=VALUE, the jobs that were interrupted; the state `NODE_FAIL` if not given. Of a cell
         of several words the first counts, too.
+    time_unit
+        Of times that are numbers: a key of `cprsim.failures.logs.rules.UNITS_S`.
 
     Raises
     ------
@@ -67,9 +72,9 @@ def read_jobs(path: LogPath, failure_when: str | None = None) -> JobRecords:
         table = table[wanted]
 
     if "job" in of:
-        keep(~table[of["job"]].str.contains(".", regex=False), "of steps of a job")
+        keep(~table[of["job"]].str.fullmatch(_STEP), "of steps of a job")
     table = table.assign(_nodes=pd.to_numeric(table[of["nodes"]], errors="coerce").fillna(0))
-    table = table.assign(_s=_elapsed_s(path, table, of))
+    table = table.assign(_s=_elapsed_s(path, table, of, UNITS_S[time_unit]))
     keep(table["_nodes"] > 0, "of jobs without nodes")
     keep(table["_s"] > 0, "of jobs that never ran, or whose end is unknown")
     if table.empty:
@@ -103,24 +108,28 @@ def _table(path: LogPath, text: Iterator[str], names: list[str], delimiter: str)
     return pd.DataFrame(rows, columns=names, dtype=str)
 
 
-def _elapsed_s(path: LogPath, table: pd.DataFrame, of: Mapping[str, str]) -> "pd.Series[float]":
+def _elapsed_s(
+    path: LogPath, table: pd.DataFrame, of: Mapping[str, str], unit_s: float
+) -> "pd.Series[float]":
     """How long each job ran, s; NaN where that is unknown."""
-    if "elapsed" in of:
-        try:
-            told = {
-                text: seconds_of(text) if text else math.nan for text in set(table[of["elapsed"]])
-            }
-        except UnitError as error:
-            raise LogError(f"{path}: in {of['elapsed']}, {error}") from None
-        return table[of["elapsed"]].map(told)
-    start, end = (_instants(table[of[each]]) for each in ("start", "end"))
-    return (end - start).dt.total_seconds()
+    if "elapsed" not in of:
+        start, end = (_instants(table[of[each]], unit_s) for each in ("start", "end"))
+        return (end - start).dt.total_seconds()
+    cells = table[of["elapsed"]]
+    try:
+        told = {
+            text: math.nan if text.lower() in _UNKNOWN else seconds_of(text, unit_s)
+            for text in set(cells)
+        }
+    except UnitError as error:
+        raise LogError(f"{path}: in {of['elapsed']}, {error}") from None
+    return cells.map(told)
 
 
-def _instants(cells: "pd.Series[str]") -> "pd.Series[pd.Timestamp]":
+def _instants(cells: "pd.Series[str]", unit_s: float) -> "pd.Series[pd.Timestamp]":
     numbers = pd.to_numeric(cells, errors="coerce")
     if numbers.notna().any():
-        return pd.to_datetime(numbers, unit="s", utc=True)
+        return pd.to_datetime(unit_s * numbers, unit="s", utc=True)
     return pd.to_datetime(cells, errors="coerce", format="mixed", utc=True)
 
 
