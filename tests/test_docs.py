@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.failures.logs.readers import READERS
+from cprsim.cli import fit
 
 ROOT = Path(__file__).parents[1]
 SEMANTICS = (ROOT / "docs/semantics.md").read_text(encoding="utf-8")
@@ -35,4 +35,4 @@ def test_the_page_on_logs_has_every_reader() -> None:
     logs = (ROOT / "docs/failures.md").read_text(encoding="utf-8").split("\n## ")
     (table,) = (part for part in logs if part.startswith("Logs\n"))
 
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [*READERS, "intervals"]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [*fit._FORMATS]
