@@ -122,6 +122,7 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
     of_job = [
         each
         for key, label in _OF_THE_JOB.items()
+        if not (key == "costs.detect" and _each_cause_has_its_own(scenario))
         if (each := _of_job(key, label, tables, written)) is not None
     ]
     if scenario.failures.per == "node":
@@ -138,6 +139,12 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
         if not (shared and each.keys[0] in shared.keys)
     ]
     return (*of_job, *([shared] if shared else []), *of_policies, *priced)
+
+
+def _each_cause_has_its_own(scenario: Scenario) -> bool:
+    """Whether no failure is left for `costs.detect`."""
+    causes = scenario.failures.causes
+    return causes is not None and all(each.detect is not None for each in causes)
 
 
 def _renamed(control: Control, name: str, label: str) -> Control:

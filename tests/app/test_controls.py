@@ -96,6 +96,17 @@ def test_where_a_text_stands_on_a_slider() -> None:
     assert control(subject, "cluster.spares").zero
 
 
+def test_detection_is_moved_where_some_failure_has_no_other(tmp_path: Path) -> None:
+    text = (SCENARIOS / "causes.toml").read_text()
+    text = text.replace("[costs]\n", '[costs]\ndetect = "10 min"\n')
+    each_its_own, some = tmp_path / "each.toml", tmp_path / "some.toml"
+    each_its_own.write_text(text)
+    some.write_text(text.replace('detect = "3 min"\n', "", 1))
+
+    assert not [each for each in Subject.read(each_its_own).controls if each.label == "detection"]
+    assert control(Subject.read(some), "costs.detect").text == "10 min"
+
+
 def test_prices_are_moved_where_there_are_any(tmp_path: Path) -> None:
     priced = tmp_path / "priced.toml"
     text = QUICKSTART.read_text() + '\n[prices]\ntrainer = "2.5 USD/h"\n'
