@@ -12,6 +12,7 @@ import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs.job_table import read_jobs
+from cprsim.failures.logs.recognise import recognised
 
 SACCT = """\
 JobID|State|NNodes|Start|End|Elapsed
@@ -92,13 +93,15 @@ def test_without_elapsed_a_job_ran_from_its_start_to_its_end(tmp_path):
     [
         ("job_id,state,node_num,duration", "7.2026.1,NODE_FAIL,4,2", "h"),
         ("job_id;state;node_num;start;end", "7;NODE_FAIL;4;1772323200000;1772330400000", "ms"),
-        ("job_id,status,nodes,start,end", "7,node_fail,4,2026-03-01 00:00,2026-03-01 02:00", "s"),
+        ("job_id;state;node_num;start;end", "7;NODE_FAIL;4;1772323200000;1772330400000", None),
+        ("job_id,state,node_num,duration", "7.0,NODE_FAIL,4.0,7200", None),
+        ("job_id,status,nodes,start,end", "7,node_fail,4,2026-03-01 00:00,2026-03-01 02:00", None),
         ("JobID|State|NNodes|Elapsed|", "7_1|NODE_FAIL|4|02:00:00|", "s"),
     ],
 )
 def test_tables_are_read_as_they_come(tmp_path, head, row, unit):
     path = tmp_path / "jobs.csv"
-    path.write_text(f"{head}\n{row}\n")
+    path.write_text(f"\n{head}\n{row}\n{head}\n")
 
     found = read_jobs(path, time_unit=unit)
     assert (found.node_hours, found.interruptions, found.dropped) == (8, 1, {})
@@ -125,6 +128,7 @@ def test_nodes_of_larger_jobs_that_fail_more_often_are_told(tmp_path):
     found = read_jobs(path)
     assert found.size_z > 4
     assert any("larger jobs interrupt more often" in note for note in found.notes)
+    assert found.toml().startswith("# Nodes of larger jobs")
 
 
 def test_sacct_hides_runs_before_a_requeue_and_that_is_said(sacct, tmp_path):
@@ -157,13 +161,56 @@ def test_the_command_tells_sizes_and_makes_a_block(sacct, capsys):
     [
         (["--window", "0.5:1"], "--window"),
         (["--nodes", "4"], "--nodes"),
-        (["--failure-when", "Condition=bad"], "columns: JobID, State"),
-        (["--toml", "--failure-when", "State=OOM"], "no interruption"),
+        (["--failure-when", "Condition=bad"], "columns are JobID, State"),
+        (["--failure-when", "State=OOM"], "jobs ended as NODE_FAIL, COMPLETED"),
+        (["--failure-when", "State="], "write COLUMN=VALUE"),
     ],
 )
 def test_what_makes_no_sense_of_a_table_of_jobs_is_refused(sacct, arguments, told, capsys):
     assert cli._main(["fit", str(sacct), *arguments]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_quote_is_a_letter_where_bars_part_cells(tmp_path):
+    path = tmp_path / "jobs.txt"
+    rows = '1|"a|NODE_FAIL|4|10:00:00\n2|"b|COMPLETED|4|1-00:00:00\n'
+    path.write_text(f"JobID|JobName|State|NNodes|Elapsed\n{rows}")
+
+    found = read_jobs(path)
+    assert (len(found.jobs), found.interruptions) == (2, 1)
+
+
+def test_what_two_dumps_both_have_counts_once(sacct):
+    once = read_jobs(sacct)
+    sacct.write_text(SACCT + SACCT)
+
+    twice = read_jobs(sacct)
+    assert twice.jobs.equals(once.jobs)
+    assert twice.dropped == once.dropped | {"told again": 8}
+
+
+@pytest.mark.parametrize("nodes", [1, 48, 1000])
+def test_jobs_of_one_size_tell_nothing_of_sizes(tmp_path, nodes):
+    path = tmp_path / "jobs.csv"
+    drawn(np.random.default_rng(2), 300, 2000.0).assign(node_num=nodes).to_csv(path, index=False)
+
+    found = read_jobs(path)
+    assert found.interruptions > 10
+    assert np.isnan(found.size_z)
+    assert not any("larger jobs" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "timestamp,hostname,job_id,status,num_nodes,duration,reason",
+        "start,end,node,nodes,job,status,cause",
+    ],
+)
+def test_failures_of_nodes_that_name_their_job_are_no_jobs(tmp_path, header):
+    path = tmp_path / "incidents.csv"
+    path.write_text(f"{header}\n")
+    assert recognised(path) == "csv"
 
 
 def test_jobs_are_not_taken_for_failures(sacct):
@@ -179,9 +226,13 @@ def test_jobs_are_not_taken_for_failures(sacct):
         ("JobID|State|NNodes|Elapsed\n1|COMPLETED|2|1|2\n", ":2: the row has 5 cells"),
         (
             "JobID|State|NNodes|Elapsed\n1|COMPLETED|2|soon\n",
-            "in Elapsed, 'soon' is not a duration",
+            ":2: Elapsed: 'soon' is not a duration",
         ),
-        ("JobID|State|NNodes|Elapsed\n1|PENDING|2|00:00:00\n", "none of its 1 row"),
+        ("JobID|State|NNodes|Elapsed\n1|PENDING|2|00:00:00\n", "none of its 1 row .* 1 of jobs"),
+        ("\nJobID|State|NNodes|Elapsed\n\n1|NODE_FAIL|1K|1:00:00\n", ":4: NNodes is '1K'"),
+        ("JobID|State|Nodes|Elapsed\n1|NODE_FAIL|n[1-4]|10:00:00\n", "not a number of nodes"),
+        ("JobID|State|NNodes|Start|End\n1|X|2|01/02/2026 00:00|03/02/2026 00:00\n", "not a time"),
+        ("JobID|State|NNodes|Elapsed|State\n1|X|2|1|X\n", "has column State twice"),
     ],
 )
 def test_faults_of_the_table_are_told(tmp_path, text, told):

@@ -4,7 +4,7 @@ import csv
 from typing import Final
 
 from cprsim.basics.tabular import delimiter_of
-from cprsim.failures.logs.columns import plain
+from cprsim.failures.logs.columns import Columns, plain
 
 #: By what names columns go; small and capital letters are alike, and so are blanks, `-` and `_`.
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
@@ -24,14 +24,23 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def are_jobs(header: str) -> bool:
-    """Return whether the header of a table is that of a table of jobs."""
-    found = columns_of(names_of(header))
-    return {"job", "state", "nodes"} <= found.keys() and (
-        "elapsed" in found or {"start", "end"} <= found.keys()
-    )
+    """Return whether the header of a table is that of a table of jobs, and not of nodes."""
+    names = _names(header)
+    found = columns_of(names)
+    return "job" in found and not missing_of(found) and "node" not in Columns().found(names)
 
 
-def names_of(header: str) -> list[str]:
+def missing_of(found: dict[str, str]) -> str:
+    """Say what a table of jobs needs and this one lacks; empty if it has all."""
+    for column in ("state", "nodes"):
+        if column not in found:
+            return f"has no column of {column}, such as {COLUMNS[column][0]}"
+    if "elapsed" in found or {"start", "end"} <= found.keys():
+        return ""
+    return "has no column elapsed, nor start and end"
+
+
+def _names(header: str) -> list[str]:
     """The cells of the first line; none of a line that is no header."""
     try:
         return [each.strip() for each in next(csv.reader([header], delimiter=delimiter_of(header)))]

@@ -20,6 +20,8 @@ from cprsim.survival.hazard import poisson_band
 _HOUR_S: Final = 3600.0
 #: Beyond chance: two-sided, 1 in 100.
 _SURE: Final = 2.576
+#: Interruptions below which the size test's normal approximation doesn't hold.
+_FEW: Final = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,8 @@ class JobRecords:
         How many jobs ended how, the most frequent first.
     dropped
         Why rows were left out, and how many for each reason.
-    repeated
-        Whether a job has several rows, as one that was requeued does.
+    hides
+        Whether the table may hide interruptions of jobs that were requeued.
     """
 
     path: str
@@ -47,7 +49,7 @@ class JobRecords:
     counts: str
     ended: Mapping[str, int]
     dropped: Mapping[str, int]
-    repeated: bool
+    hides: bool
 
     @property
     def node_hours(self) -> float:
@@ -102,14 +104,25 @@ class JobRecords:
         there are, they fall on jobs in proportion to node-hours if size doesn't matter. NaN where
         it can't be told.
         """
+        if not self.interruptions or self.jobs.nodes.nunique() < 2:
+            return math.nan
         share = self.jobs.nodes * self.jobs.hours / self.node_hours
         size = np.log(self.jobs.nodes)
         mean = float((share * size).sum())
         spread = math.sqrt(float((share * (size - mean) ** 2).sum()))
-        if not self.interruptions or not spread:
-            return math.nan
         seen = float(size[self.jobs.interrupted].mean())
         return (seen - mean) / spread * math.sqrt(self.interruptions)
+
+    @property
+    def _of_sizes(self) -> list[str]:
+        """That the size of a job matters, where that is beyond chance."""
+        if self.interruptions < _FEW or not abs(self.size_z) > _SURE:
+            return []
+        more = "more" if self.size_z > 0 else "less"
+        return [
+            f"Nodes of larger jobs interrupt {more} often than those of small ones, beyond chance "
+            f"(z {self.size_z:+.1f}): one mean does not stand for jobs of every size."
+        ]
 
     @property
     def notes(self) -> list[str]:
@@ -122,15 +135,10 @@ class JobRecords:
             else f"No interruption was seen: a node interrupts its job less than once in "
             f"{format_duration(low_s)}, with 97.5 % certainty."
         ]
-        if abs(self.size_z) > _SURE:
-            more = "more" if self.size_z > 0 else "less"
-            told.append(
-                f"Nodes of larger jobs interrupt {more} often than those of small ones, beyond "
-                f"chance (z {self.size_z:+.1f}): take the row of your job's size."
-            )
+        told += self._of_sizes
         ended = ", ".join(f"{name} {count:,}" for name, count in self.ended.items())
         told.append(f"Interrupted is {self.counts}; jobs ended as {ended}.")
-        if not self.repeated:
+        if self.hides:
             told.append(
                 "No job has two rows. sacct shows the last run alone of a job that was requeued, "
                 "and so hides its interruption: ask with --duplicates."
@@ -164,8 +172,9 @@ class JobRecords:
                 f"--toml: {self.path} has no interruption ({self.counts}), and so no mean; "
                 f"it is {format_duration(low_s)} at least, with 97.5 % certainty"
             )
+        warned = "".join(f"# {each}\n" for each in self._of_sizes)
         return (
-            f"# {Path(self.path).name}: {counted(self.interruptions, 'interruption')} "
+            f"{warned}# {Path(self.path).name}: {counted(self.interruptions, 'interruption')} "
             f"({self.counts}) in {self.node_hours:,.0f} node-hours of "
             f"{counted(len(self.jobs), 'job')}; 95 % {format_durations(low_s, high_s)}\n"
             '[failures]\ndistribution = "exponential"\nper = "node"\n'

@@ -1,34 +1,65 @@
 """Tables of jobs, as a scheduler keeps them: a row a job with its nodes, its time and its state.
 
-As `sacct --parsable2 --duplicates --format=JobID,State,NNodes,Start,End,Elapsed` writes them.
+As `sacct --parsable2 --duplicates --truncate` writes them; docs/failures.md has the whole command.
 """
 
 import csv
 import math
 import os
-from collections.abc import Iterator, Mapping
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import pandas as pd
 
-from cprsim.basics.tabular import LogPath, check_length, delimiter_of, lines, shown
+from cprsim.basics.tabular import (
+    Cells,
+    LogPath,
+    TableRow,
+    csv_cells,
+    delimiter_of,
+    shown,
+    table,
+)
 from cprsim.basics.units import counted
 from cprsim.errors import LogError, UnitError, UsageError
+from cprsim.failures.logs.clock import LogClock
+from cprsim.failures.logs.columns import plain
 from cprsim.failures.logs.durations import seconds_of
-from cprsim.failures.logs.job_columns import COLUMNS, columns_of, names_of
+from cprsim.failures.logs.job_columns import columns_of, missing_of
 from cprsim.failures.logs.job_records import JobRecords
-from cprsim.failures.logs.rules import UNITS_S, Cell
+from cprsim.failures.logs.rules import Cell, Rules
 
 #: What Slurm calls a job that lost a node.
 NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0
-#: What Slurm calls a step of a job, of an array or of several parts too.
-_STEP: Final = r"[0-9]+(?:[_+][0-9]+)?\.(?:batch|extern|interactive|[0-9]+)"
-_UNKNOWN: Final = ("", "unknown", "invalid", "none", "nan", "n/a")
+#: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
+_STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
+_UNKNOWN: Final = ("", "unknown", "invalid", "none", "null", "nan", "nat", "n/a", "-")
+_NODES: Final = re.compile(r"[0-9]{1,9}(\.0)?")
 
 
-def read_jobs(path: LogPath, failure_when: str | None = None, time_unit: str = "s") -> JobRecords:
+@dataclass
+class _Job:
+    """A row: how long it ran is NaN until its start and end are put in one unit."""
+
+    job: str
+    state: str
+    nodes: int
+    elapsed_s: float
+    interrupted: bool
+
+
+def read_jobs(
+    path: LogPath, failure_when: str | None = None, time_unit: str | None = None
+) -> JobRecords:
     """Read a table of jobs.
+
+    Of rows of one job with one start the last counts.
 
     Parameters
     ----------
@@ -38,110 +69,164 @@ def read_jobs(path: LogPath, failure_when: str | None = None, time_unit: str = "
         COLUMN=VALUE, the jobs that were interrupted; the state `NODE_FAIL` if not given. Of a cell
         of several words the first counts, too.
     time_unit
-        Of times that are numbers: a key of `cprsim.failures.logs.rules.UNITS_S`.
+        Of times that are numbers, as in `cprsim.failures.logs.rules.Rules`.
 
     Raises
     ------
     LogError
         If the file can't be read, lacks a column, or holds no job that ran.
     UsageError
-        If `failure_when` is none.
+        If `failure_when` or `time_unit` make no sense, or no job ended as `failure_when` says.
     """
-    check_length(path)
-    text = lines(path)
-    header = next(text, "")
-    names = names_of(header)
-    of = columns_of(names)
-    for column in ("state", "nodes"):
-        if column not in of:
-            raise LogError(
-                f"{path}: has no column of {column}, such as {COLUMNS[column][0]}; the header is "
-                f"{shown(header.strip())}"
-            )
-    if "elapsed" not in of and not {"start", "end"} <= of.keys():
-        raise LogError(f"{path}: has no column elapsed, nor start and end; it has {names}")
-    table = _table(path, text, names, delimiter_of(header))
-    failing = _failing(failure_when, of["state"], names)
-    rows = len(table)
-    dropped: dict[str, int] = {}
-
-    def keep(wanted: "pd.Series[bool]", why: str) -> None:
-        nonlocal table
-        if lost := int((~wanted).sum()):
-            dropped[why] = lost
-        table = table[wanted]
-
-    if "job" in of:
-        keep(~table[of["job"]].str.fullmatch(_STEP), "of steps of a job")
-    table = table.assign(_nodes=pd.to_numeric(table[of["nodes"]], errors="coerce").fillna(0))
-    table = table.assign(_s=_elapsed_s(path, table, of, UNITS_S[time_unit]))
-    keep(table["_nodes"] > 0, "of jobs without nodes")
-    keep(table["_s"] > 0, "of jobs that never ran, or whose end is unknown")
-    if table.empty:
-        raise LogError(f"{path}: none of its {counted(rows, 'row')} is of a job that ran")
-    cells = table[failing.column]
-    jobs = pd.DataFrame(
-        {
-            "nodes": table["_nodes"],
-            "hours": table["_s"] / _HOUR_S,
-            "interrupted": [failing.holds(each) or failing.holds(_first(each)) for each in cells],
-        }
-    ).reset_index(drop=True)
-    ended = table[of["state"]].map(_first).value_counts()
-    repeated = "job" in of and bool(table[of["job"]].duplicated().any())
-    told = {str(name): int(count) for name, count in ended.items()}
-    return JobRecords(os.fspath(path), jobs, str(failing), told, dropped, repeated)
-
-
-def _table(path: LogPath, text: Iterator[str], names: list[str], delimiter: str) -> pd.DataFrame:
-    """All cells as text; rows of too few or too many cells are a `LogError`."""
-    rows = []
-    for line, cells in enumerate(csv.reader(text, delimiter=delimiter), 2):
-        if not any(cells):
-            continue
-        if len(cells) != len(names):
-            raise LogError(
-                f"{path}:{line}: the row has {len(cells)} cells, the header {len(names)}; of "
-                "sacct, print with --parsable2"
-            )
-        rows.append([each.strip() for each in cells])
-    return pd.DataFrame(rows, columns=names, dtype=str)
-
-
-def _elapsed_s(
-    path: LogPath, table: pd.DataFrame, of: Mapping[str, str], unit_s: float
-) -> "pd.Series[float]":
-    """How long each job ran, s; NaN where that is unknown."""
-    if "elapsed" not in of:
-        start, end = (_instants(table[of[each]], unit_s) for each in ("start", "end"))
-        return (end - start).dt.total_seconds()
-    cells = table[of["elapsed"]]
+    reader = _Reader(Rules.of({"failure_when": failure_when, "time_unit": time_unit}))
+    for row in table(path, choose=reader.choose, split=_cells):
+        reader.add(row)
     try:
-        told = {
-            text: math.nan if text.lower() in _UNKNOWN else seconds_of(text, unit_s)
-            for text in set(cells)
+        return reader.records(os.fspath(path))
+    except LogError as error:
+        raise LogError(f"{path}: {error}") from None
+
+
+class _Reader:
+    """Takes rows, and makes jobs of them."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._unit_s = rules.unit_s
+        self._clock = LogClock(plain=False, unit_s=rules.unit_s)
+        self._given = rules.failing
+        self._failing = Cell("", "")
+        self._of: dict[str, str] = {}
+        self._jobs: dict[object, _Job] = {}
+        self._rows = 0
+        self._starts, self._ends = array("d"), array("d")
+        self._timed: list[_Job] = []
+
+    def choose(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """The columns to read."""
+        self._of = columns_of(names)
+        lacks = missing_of(self._of)
+        if lacks:
+            raise LookupError(f"{lacks}; the header is {shown(','.join(names))}")
+        self._failing = Cell(self._of["state"], NODE_FAIL)
+        if self._given is not None:
+            by_plain = {plain(name): name for name in names}
+            column = by_plain.get(plain(self._given.column))
+            if column is None:
+                known = ", ".join(filter(None, names))
+                raise UsageError(f"--failure-when {self._given}: the columns are {known}")
+            self._failing = Cell(column, self._given.value)
+        return list(dict.fromkeys((*self._of.values(), self._failing.column))), []
+
+    def add(self, row: TableRow) -> None:
+        """Take a row."""
+        of, cell = self._of, row[self._failing.column]
+        self._rows += 1
+        job = _Job(
+            row[of["job"]] if "job" in of else "",
+            _first(row[of["state"]]),
+            _nodes(row, of["nodes"]),
+            self._elapsed_s(row),
+            self._failing.holds(cell) or self._failing.holds(_first(cell)),
+        )
+        start = row[of["start"]] if "start" in of else None
+        whole = (job.job, start) if job.job and start is not None else tuple(row.cells)
+        self._jobs[whole if job.job else self._rows] = job
+        if "elapsed" not in of:
+            times = [of["start"], of["end"]]
+            if all(row[each].lower() not in _UNKNOWN for each in times):
+                for column, into in zip(times, (self._starts, self._ends), strict=True):
+                    into.append(self._clock.read(row, column))
+                self._timed.append(job)
+
+    def _elapsed_s(self, row: TableRow) -> float:
+        if "elapsed" not in self._of or row[self._of["elapsed"]].lower() in _UNKNOWN:
+            return math.nan
+        try:
+            return seconds_of(row[self._of["elapsed"]], self._unit_s or 1.0)
+        except UnitError as error:
+            raise row.fault(f"{self._of['elapsed']}: {error}") from None
+
+    def records(self, path: str) -> JobRecords:
+        """What was read."""
+        if self._timed:
+            when_s, until_s, *_ = self._clock.placed(self._starts, self._ends)
+            for job, took_s in zip(self._timed, until_s - when_s, strict=True):
+                job.elapsed_s = float(took_s)
+        jobs = list(self._jobs.values())
+        if self._given is not None and not any(each.interrupted for each in jobs):
+            ended = ", ".join(dict.fromkeys(each.state for each in jobs))
+            raise UsageError(
+                f"--failure-when {self._given}: no row of {path} has it; jobs ended as {ended}"
+            )
+        ids = {each.job for each in jobs}
+        left_out = {
+            "told again": self._rows - len(jobs),
+            "of steps of a job": 0,
+            "of jobs without nodes": 0,
+            "of jobs that never ran, or whose end is unknown": 0,
         }
-    except UnitError as error:
-        raise LogError(f"{path}: in {of['elapsed']}, {error}") from None
-    return cells.map(told)
+        kept = []
+        for each in jobs:
+            if _is_step(each.job, ids):
+                left_out["of steps of a job"] += 1
+            elif not each.nodes:
+                left_out["of jobs without nodes"] += 1
+            elif not each.elapsed_s > 0:
+                left_out["of jobs that never ran, or whose end is unknown"] += 1
+            else:
+                kept.append(each)
+        dropped = {why: count for why, count in left_out.items() if count}
+        if not kept:
+            why = ", ".join(f"{count:,} {each}" for each, count in dropped.items())
+            raise LogError(f"none of its {counted(self._rows, 'row')} is of a job that ran: {why}")
+        return JobRecords(
+            path,
+            pd.DataFrame(
+                {
+                    "nodes": [each.nodes for each in kept],
+                    "hours": [each.elapsed_s / _HOUR_S for each in kept],
+                    "interrupted": [each.interrupted for each in kept],
+                }
+            ),
+            str(self._failing),
+            dict(Counter(each.state for each in kept).most_common()),
+            dropped,
+            # Slurm's own word for nodes, and no job with two runs.
+            plain(self._of["nodes"]) == "nnodes" and len({e.job for e in kept}) == len(kept),
+        )
 
 
-def _instants(cells: "pd.Series[str]", unit_s: float) -> "pd.Series[pd.Timestamp]":
-    numbers = pd.to_numeric(cells, errors="coerce")
-    if numbers.notna().any():
-        return pd.to_datetime(unit_s * numbers, unit="s", utc=True)
-    return pd.to_datetime(cells, errors="coerce", format="mixed", utc=True)
+def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+    """Rows of a table, without headers within it; where `|` parts cells nothing is quoted."""
+    blank, header = list[str](), ""
+    for header in text:
+        if header.strip():
+            break
+        blank.append(header)
+    mark = delimiter_of(header)
+    rest = chain(blank, [header], ("\n" if line == header else line for line in text))
+    if mark != "|":
+        yield from csv_cells(path, rest, mark)
+        return
+    rows = csv.reader(rest, delimiter=mark, quoting=csv.QUOTE_NONE)
+    yield from ((line, cells) for line, cells in enumerate(rows, 1) if any(cells))
 
 
-def _failing(given: str | None, state: str, names: list[str]) -> Cell:
-    """What cell says that a job was interrupted."""
-    if given is None:
-        return Cell(state, NODE_FAIL)
-    column, mark, value = given.partition("=")
-    if not mark or column not in names:
-        known = ", ".join(names)
-        raise UsageError(f"--failure-when {given}: is COLUMN=VALUE; columns: {known}")
-    return Cell(column, value)
+def _nodes(row: TableRow, column: str) -> int:
+    text = row[column].replace(",", "")
+    if text.lower() in _UNKNOWN:
+        return 0
+    if not _NODES.fullmatch(text):
+        raise row.bad(
+            column, ", not a number of nodes; of sacct, print NNodes, and with --noconvert"
+        )
+    return int(float(text))
+
+
+def _is_step(job: str, jobs: set[str]) -> bool:
+    """Whether an id is that of a step: `7.batch`, or `7.0` where there is a job 7."""
+    found = _STEP.fullmatch(job)
+    return found is not None and (not found[2].isdigit() or found[1] in jobs)
 
 
 def _first(cell: str) -> str:

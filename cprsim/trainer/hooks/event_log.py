@@ -3,10 +3,12 @@
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
+from cprsim.trainer.hooks.warned import HooksWarning
 
 
 class EventLog(HooksObserver):
@@ -14,7 +16,8 @@ class EventLog(HooksObserver):
 
     One process of the job has it among the `observers` of its hooks; all starts of the job share
     the file. A failure after which the process goes on is the end of an attempt and the start of
-    the next. A line that can't be written is warned of, and ends no training.
+    the next. The log ends with the last of these: what is trained after the last save isn't in it.
+    A line that can't be written is warned of, and ends no training.
 
     Parameters
     ----------
@@ -29,7 +32,10 @@ class EventLog(HooksObserver):
     ) -> None:
         self._path, self._clock = Path(path), clock
         self._begun = False  # whether this attempt got to anything
-        self._write("job_started")
+        try:
+            self._write("job_started")
+        except OSError as error:
+            warnings.warn(f"event log: {error}; training goes on", HooksWarning, stacklevel=2)
 
     def stepped(self, step: int) -> None:  # noqa: ARG002
         """Whoever steps has begun; steps aren't written."""
