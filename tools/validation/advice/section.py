@@ -58,6 +58,7 @@ def summary(found: pd.DataFrame) -> dict[str, float]:
     return {
         "asked": len(found),
         "mean": regret.mean(),
+        "clipped": regret.clip(lower=0.0).mean(),
         "p95": regret.quantile(0.95),
         "most": regret.max(),
         "claims": len(claims),
@@ -75,6 +76,7 @@ def _summary(found: pd.DataFrame) -> str:
     rows = {
         "jobs": f"{told['asked']:.0f} of {JOBS}",
         "regret, points: mean": f"{told['mean']:.4f}",
+        "the same, where the pick is the better one as 0": f"{told['clipped']:.4f}",
         "95th percentile": f"{told['p95']:.4f}",
         "most": f"{told['most']:.4f}",
         "verdicts": ", ".join(f"{count} {name}" for name, count in verdicts.items()),
