@@ -196,8 +196,8 @@ APART: Final[dict[str, Section]] = {
         """12-gpu-goodput-mtbi simulates 128 GPU nodes whose failures have seven causes, each with
         its own detection, of which three leave the node. Its baseline is shipped as
         scenarios/causes.toml, its inputs are put in as they stand, and nothing is fitted. The
-        bounds in the notes were set after a first look at the differences. Its goodput is of 20 runs,
-        known to some 0.5 points; and it has all machines ready at first, of a job of 28 days of the
+        bounds in the notes were set after a first look at the differences. Its goodput is of 20
+        runs, known to some 0.5 points; and it has all machines ready at first, of a job of 28 days of the
         wall clock, where ours trains for 28 days, which matters where the job mostly waits for
         machines.""",
         goodput.lines,
