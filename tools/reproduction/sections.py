@@ -197,9 +197,9 @@ APART: Final[dict[str, Section]] = {
         its own detection, of which three leave the node. Its baseline is shipped as
         scenarios/causes.toml, its inputs are put in as they stand, and nothing is fitted. The
         bounds in the notes were set after a first look at the differences. Its goodput is of 20
-        runs, known to some 0.5 points; and it has all machines ready at first, of a job of 28 days of the
-        wall clock, where ours trains for 28 days, which matters where the job mostly waits for
-        machines.""",
+        runs, known to some 0.5 points; and it has all machines ready at first, of a job of 28 days
+        of the wall clock, where ours trains for 28 days, which matters where the job mostly waits
+        for machines.""",
         goodput.lines,
         lambda: goodput.played(64),
         goodput.played,
