@@ -431,16 +431,26 @@ def _lossless(
     asked = trials.aim.assumed or any(bound.most == 0 for bound in trials.aim.bounds)
     if not asked or trials.loses_nothing(best):
         return {}
-    for setting in settings:
-        for value in setting.values if isinstance(setting, Choice) else ():
-            found = with_value(best, setting.key, value)
-            if found is not None and is_able(found, trials) and trials.loses_nothing(found):
-                for each in settings:
-                    if isinstance(each, DurationSpan):
-                        found = yield from _span(found, each, worth, _WIDE)
-                        found, _ = yield from _settled(found, each, trials.aim.within)
-                return {f"{setting.key} {value}": found}
-    return {}
+    chosen = {
+        f"{setting.key} {value}": with_value(best, setting.key, value)
+        for setting in settings
+        if isinstance(setting, Choice)
+        for value in setting.values
+    }
+    able_ones = (
+        (name, each)
+        for name, each in chosen.items()
+        if each is not None and is_able(each, trials) and trials.loses_nothing(each)
+    )
+    first = next(able_ones, None)
+    if first is None:
+        return {}
+    name, found = first
+    for span in settings:
+        if isinstance(span, DurationSpan):
+            found = yield from _span(found, span, worth, _WIDE)
+            found, _ = yield from _settled(found, span, trials.aim.within)
+    return {name: found}
 
 
 def _around(at_s: float, ratio: float, setting: DurationSpan) -> Iterator[float]:

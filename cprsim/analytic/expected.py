@@ -13,7 +13,7 @@ from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
-from cprsim.contract.failure_kinds import FailureKind, kinds
+from cprsim.contract.failure_kinds import FailureKind, away_s, kinds
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import mean_start
@@ -242,15 +242,13 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
 
 
 def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) -> float:
-    """How long nodes are away after their failure was noticed, s."""
-    costs, in_place = context.costs, bool(plan.restarts_in_place(context.costs))
-    if in_place and kind.restart == "in place":
-        return costs.restart_mean_s
-    tried_s = costs.restart_mean_s if in_place and kind.restart == "in vain" else 0.0
+    """Mean time for which the nodes of a failure are away once it was noticed, s."""
+    costs = context.costs
     nodes = len(kind.loss.servers) + len(kind.loss.trainers)
     # Spares take over at once.
     ready = nodes <= plan.machines_ready(costs.cluster.spares)
-    return tried_s + takeover_s + (0.0 if ready else costs.reschedule_mean_s)
+    replaced_s = takeover_s + (0.0 if ready else costs.reschedule_mean_s)
+    return away_s(kind.restart if plan.restarts_in_place(costs) else "none", costs, replaced_s)
 
 
 def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:

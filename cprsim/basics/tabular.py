@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from reprlib import Repr
@@ -171,6 +171,25 @@ def number(text: str) -> float | None:
 def delimiter_of(header: str) -> str:
     """Return what parts cells: a comma or, where the header has none, `;`, a tab or `|`."""
     return next((mark for mark in ",;\t|" if mark in header), ",")
+
+
+def header_cells(line: str) -> list[str]:
+    """Names of the columns that a line has as a header; none of a line that is no CSV."""
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter_of(line)), [])
+    except csv.Error:  # a line of a megabyte that is no header
+        return []
+    return [cell.strip() for cell in cells]
+
+
+def with_header(text: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """Return the first line that isn't blank, and all lines, as if none had been read."""
+    blank, header = list[str](), ""
+    for header in text:
+        if header.strip():
+            break
+        blank.append(header)
+    return header, chain(blank, [header], text)
 
 
 def csv_cells(path: LogPath, text: Iterator[str], delimiter: str = ",") -> Iterator[Cells]:

@@ -18,8 +18,8 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.silent import faults_s
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import CauseVictimRows, Victims
-from cprsim.job.delays import restart_tries
 from cprsim.job.platform import Outages
+from cprsim.job.restarts import restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import StartDraws, starts_vary
 from cprsim.machine import codes
@@ -152,7 +152,7 @@ class ScenarioDraws:
             tries = restart_tries(self._seed, number)
             gathered.numbers("tries", "restart_count", _columns(tries, rows, count))
         if isinstance(costs.restart, Distribution):
-            drawn = CohortDraws(costs.restart.sample, self._seed, number, Cause.RESTART)
+            drawn = restart_times(costs.restart, self._seed, number)
             gathered.numbers("restarts", "restart_count", _columns(drawn, rows, count))
 
     def _uniform(self, replications: list[int], cause: Cause, count: int) -> NDArray[np.float64]:
@@ -203,9 +203,8 @@ class ScenarioDraws:
 
 
 _NOTHING = np.zeros((), dtype(DrawsRow))
-for _name in ("kinds", "hits", "bursts", "severities", "detections", "restarts"):
-    _NOTHING[_name] = NONE
-_NOTHING["circle_s"] = math.inf
+for _name, _value in vars(DrawsRow()).items():
+    _NOTHING[_name] = _value
 
 
 class Gathered:

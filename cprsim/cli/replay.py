@@ -104,13 +104,14 @@ def replay(
         print_json(result.document() | ({} if events is None else {"logged": events.document()}))
         return
     from cprsim.report.tables import RunTable, event_lines, notes
+    from cprsim.runs.cautions import AS_IT_STANDS
 
     if events is not None:
         for line in event_lines(events):
             echo_wrapped(line)
     print_table(RunTable(result))
     for line in notes(result):
-        if events is None or not line.startswith("The log is replayed"):
+        if events is None or line != AS_IT_STANDS:  # here that is what was asked for
             echo_wrapped(line)
 
 
@@ -141,15 +142,13 @@ def _step_s(text: str | None) -> float | None:
 def _of_failures(log: Path, reader: str, given: dict[str, Any]) -> "Scenario":
     """The job of `--for`, in which the failures of a log strike."""
     from cprsim.errors import UsageError
+    from cprsim.fitting.at_hand import CAUSES_NOT_TOLD
     from cprsim.scenario import Scenario
 
     failures = given.get("failures")
     told = failures if isinstance(failures, dict) else {}
     if "causes" in told:
-        raise UsageError(
-            "--for: the scenario has [[failures.causes]], which a log of failures does not tell; "
-            "leave them out, and give failures.severity if costs.restart is given"
-        )
+        raise UsageError(CAUSES_NOT_TOLD)
     kept = {key: told[key] for key in _KEPT if key in told}
     return Scenario(**given | {"failures": {"trace": str(log), "reader": reader, **kept}})
 

@@ -48,12 +48,20 @@ def mean_delay_s(context: "Context") -> float:
     costs = context.costs
     if not costs.restarts_in_place:
         return costs.reschedule_mean_s
-    delays = {
-        "none": costs.reschedule_mean_s,
-        "in place": costs.restart_mean_s,
-        "in vain": costs.restart_mean_s + costs.reschedule_mean_s,
-    }
-    return math.fsum(each.share * delays[each.restart] for each in kinds(context))
+    replaced_s = costs.reschedule_mean_s
+    return math.fsum(
+        each.share * away_s(each.restart, costs, replaced_s) for each in kinds(context)
+    )
+
+
+def away_s(restart: Restart, costs: CostModel, replaced_s: float) -> float:
+    """Mean time for which nodes are away after their failure was noticed, s.
+
+    `replaced_s`: until other machines are in their places.
+    """
+    if restart == "in place":
+        return costs.restart_mean_s
+    return replaced_s + (costs.restart_mean_s if restart == "in vain" else 0.0)
 
 
 def _outcomes(kind: FailureKind, costs: CostModel) -> Iterator[FailureKind]:

@@ -12,7 +12,9 @@ CAUSES: Final = (
 )
 #: Causes that overhead is made of: all but training that counts.
 OVERHEAD_CAUSES: Final = CAUSES[1:]
-#: Of those the ones that only some scenarios have: tables tell them where they aren't all 0.
+#: Those that a failure costs, in the order in which they come.
+FAILURE_COSTS: Final = ("detect", "reschedule", "start", "load", "lost")
+#: Of all causes the ones that only some scenarios have: tables tell them where they aren't all 0.
 RARE_CAUSES: Final = ("verify", "start", "shutdown")
 #: The field's word for each cause of overhead, in the order in which bars stack them.
 CAUSE_LABELS: Final = {

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from cprsim.basics.units import format_percent
+from cprsim.contract.ledger import FAILURE_COSTS
 from cprsim.figures.parts import key, layout, panels, style
 from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.labels import Label, LabelledRows
@@ -14,8 +15,6 @@ from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.stack import stack
 from cprsim.figures.parts.style import WIDTH_IN
 
-#: Parts of what a failure costs, in the order in which they come.
-PARTS: Final = ("detect", "reschedule", "start", "load", "lost")
 # All in inches.
 _NAMES: Final = (MARGIN, 2.0)  # left edge and width
 _TIME: Final = (2.2, 4.6)
@@ -49,7 +48,7 @@ def failures_by_cause(table: pd.DataFrame, title: str = "") -> Figure:
     )
     with style.styled():
         head = Heading.of(finding, title)
-        told = [part for part in PARTS if (rows[part] > 0).any()]
+        told = [part for part in FAILURE_COSTS if (rows[part] > 0).any()]
         labels = [
             Label.of(str(row["cause"]), _NAMES[1], [f"{row['failures']:.3g} failures in a job"])
             for _, row in rows.iterrows()

@@ -31,6 +31,11 @@ _SHORTEST: Final = 1e-4
 COMPARED: Final = ("overhead", "pls", "failures")
 #: Keys of `[failures]` that a log doesn't tell, as a scenario has them.
 _KEPT: Final = ("severity", "while_waiting")
+#: What is wrong with a job whose causes of failures no log tells.
+CAUSES_NOT_TOLD: Final = (
+    "--for: the scenario has [[failures.causes]], which a log of failures does not tell; leave "
+    "them out, and give failures.severity if costs.restart is given"
+)
 #: A difference is beyond chance at so many standard errors.
 _SURE: Final = 3.0
 #: Jobs that a log has to be long for replays of it to be more than a few of them again and again.
@@ -174,7 +179,8 @@ def _of_log(
     nodes is replayed from evenly spaced times that leave `room_s` until its end; where there are
     none, or it has other nodes, its durations are drawn from.
     """
-    check_causes(scenario)
+    if scenario.failures.causes is not None:
+        raise UsageError(CAUSES_NOT_TOLD)
     keys = log_keys(fitted)
     if log is None or not _stands(keys):
         return [(keys, REPLICATIONS)]
@@ -198,15 +204,6 @@ def _fits(log: FailureLog, scenario: Scenario) -> bool:
         return int(log.nodes.max()) < scenario.failure_model.nodes
     counts = {"parameter_server": cluster.parameter_servers, "trainer": cluster.trainers}
     return all(node < counts[kind] for node, kind in zip(log.nodes, log.kinds, strict=True))
-
-
-def check_causes(scenario: Scenario) -> None:
-    """Raise `UsageError` for a job whose causes of failures no log tells."""
-    if scenario.failures.causes is not None:
-        raise UsageError(
-            "--for: the scenario has [[failures.causes]], which a log of failures does not tell; "
-            "leave them out, and give failures.severity if costs.restart is given"
-        )
 
 
 def _with(scenario: Scenario, keys: Mapping[str, Any]) -> Scenario:

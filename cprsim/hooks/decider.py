@@ -120,7 +120,7 @@ class Decider:
         self._save_s, self._away_s = known.save_s, known.away_s
         self._failures = known.failures + (learned is not None)
         self._controller: Controller | None = None
-        self._planned: tuple[float, ...] = ()
+        self._interval_s = math.inf
         self._origin = self._step = 0
         self._step_s, self._apart_s = 0.0, 0.0
         self._until_s = 0.0  # progress to which nothing is due
@@ -136,7 +136,7 @@ class Decider:
         The same one until `saved` is called.
         """
         self._step = step
-        self._time(step)
+        self._measure_step(step)
         if self._wanted is not None:
             return self._wanted
         controller = self._ready()
@@ -212,7 +212,7 @@ class Decider:
     @property
     def interval_s(self) -> float:
         """Training from save to save, s; infinite where none is planned, or nothing is yet."""
-        return self._planned[0] if self._planned else math.inf
+        return self._interval_s
 
     def __repr__(self) -> str:
         known = ", ".join(f"{name} {value:.3g}" for name, value in asdict(self.learned).items())
@@ -220,7 +220,7 @@ class Decider:
 
     # --- Plans ------------------------------------------------------------------------------------
 
-    def _time(self, step: int) -> None:
+    def _measure_step(self, step: int) -> None:
         """Measure what a step takes, of training alone."""
         now_s = self._clock() - self._apart_s
         if self._first is None:
@@ -264,7 +264,7 @@ class Decider:
             scenario = _with_system(scenario, self._policy)
         plan = scenario.plan(self._policy)
         self._useful_s = scenario.job.useful_time_s
-        self._planned = (plan.interval_s,)
+        self._interval_s = plan.interval_s
         self._controller, self._until_s = plan.start(), 0.0
 
     def _measured(self) -> "Scenario":
@@ -291,8 +291,7 @@ class Decider:
         from cprsim.contract import Clock  # noqa: PLC0415
 
         steps = self._steps if self._given is not None else max(self._steps - self._origin, 1)
-        done = step if self._given is not None and not self._origin else step - self._origin
-        progress_s = max(done, 0) * self._useful_s / steps
+        progress_s = max(step - self._origin, 0) * self._useful_s / steps
         return Clock(self._clock() - self._began_s, progress_s)
 
 

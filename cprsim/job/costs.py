@@ -282,7 +282,7 @@ class CostModel:
         """Severities of failures after which nodes keep their places."""
         if self.costs.restart is None:
             return ()
-        return self.cluster.restarts_in_place or ("process",)
+        return self.cluster.cured_in_place
 
     def missing(self) -> list[str]:
         """Faults: the costs that are neither measured nor derivable."""

@@ -7,7 +7,6 @@ from pydantic import Discriminator, Tag, WithJsonSchema
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import VARIANTS, Seconds, written_as
-from cprsim.basics.streams import Cause, CohortDraws
 
 #: A delay: the same each time, s, or a distribution of it.
 Delay = Annotated[
@@ -24,8 +23,3 @@ Delay = Annotated[
 def mean_s(delay: float | Distribution) -> float:
     """Return the mean of a delay, s."""
     return delay.expected_s if isinstance(delay, Distribution) else delay
-
-
-def restart_tries(seed: int, cohort: int) -> CohortDraws:
-    """Return numbers from 0 to 1 that decide which restarts in place of a cohort fail."""
-    return CohortDraws(lambda rng, size: rng.random(size), seed, cohort, Cause.RESTART_FAILS)

@@ -74,6 +74,11 @@ class Cluster(Section):
         return self
 
     @property
+    def cured_in_place(self) -> tuple[Severity, ...]:
+        """`restarts_in_place`, or what stands for it where it isn't given."""
+        return self.restarts_in_place or ("process",)
+
+    @property
     def update_shares(self) -> tuple[float, ...] | None:
         """Share of all updates that each server gets; None if they are alike."""
         return shares_of(self.updates)

@@ -1,5 +1,6 @@
 """Rows of numbers for plans and runs; a row refers to rows of other tables by their places."""
 
+import math
 from typing import Annotated, Any, Final, NamedTuple
 
 from cprsim.job.platform import (
@@ -10,6 +11,7 @@ from cprsim.job.platform import (
     TRAINER_IN,
     TRAINER_OUT,
 )
+from cprsim.machine.codes import NONE
 
 LINKS: Final = (SERVER_OUT, SERVER_IN, TRAINER_OUT, TRAINER_IN, STORE_WRITE, STORE_READ)
 
@@ -144,7 +146,7 @@ class CaseRow(Row):
 
     # The answer; severities, one bit each.
     answer: int = 0
-    severities: int = 0
+    severities: int = NONE
 
     # Place in `whole` of the sets of servers, one of which must be down entirely; number of sets
     # of each server, and servers in each set.
@@ -299,30 +301,33 @@ class PlanRow(Row):
 
 
 class DrawsRow(Row):
-    """Random numbers of one run: places in `numbers` and `choices`, and counts."""
+    """Random numbers of one run: places in `numbers` and `choices`, and counts.
+
+    `NONE` where a run may do without: other columns say then what there is.
+    """
 
     # Gaps or instants of failures, s; seconds after which a log repeats.
     gaps: int = 0
     gap_count: int = 0
-    circle_s: float = 0.0
+    circle_s: float = math.inf
 
     # Nodes hit by each failure: drawn by kind of node, or given by `hits`.
     victims: int = 0
     victim_count: int = 0
-    kinds: int = 0
+    kinds: int = NONE
     victim_trainers: int = 0
     per_servers: int = 0
     per_trainers: int = 0
-    hits: int = 0
+    hits: int = NONE
 
     # Severity of each failure, and seconds until it is noticed.
-    severities: int = 0
+    severities: int = NONE
     severity_count: int = 0
-    detections: int = 0
+    detections: int = NONE
 
     # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each.
     tries: int = 0
-    restarts: int = 0
+    restarts: int = NONE
     restart_count: int = 0
 
     # Lives of nodes, s, by generation of the node.
@@ -331,7 +336,7 @@ class DrawsRow(Row):
     life_stride: int = 0
 
     # Instants of bursts, s, and the nodes that they hit.
-    bursts: int = 0
+    bursts: int = NONE
     burst_count: int = 0
     burst_nodes: int = 0
     burst_width: int = 0

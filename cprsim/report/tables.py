@@ -17,7 +17,7 @@ from cprsim.basics.units import (
     percent,
     rough_percent,
 )
-from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
+from cprsim.contract.ledger import FAILURE_COSTS, OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.runs import by_cause
@@ -266,7 +266,7 @@ def causes_table(result: "Result") -> Table | None:
     table.collapse_padding = True
     table.add_column("policy")
     table.add_column("cause")
-    told = [part for part in by_cause.PARTS if result.causes[part].any()]
+    told = [part for part in FAILURE_COSTS if result.causes[part].any()]
     for heading in ("in a\njob", "all", *(_PARTS[part] for part in told), "updates\nlost %"):
         table.add_column(heading, justify="right")
     policy = ""

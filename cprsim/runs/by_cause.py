@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import pandas as pd
 
 from cprsim.contract import Recover
+from cprsim.contract.ledger import FAILURE_COSTS
 from cprsim.errors import UsageError
 from cprsim.sim.engine import play
 from cprsim.sim.observer import Observer
@@ -12,8 +13,6 @@ from cprsim.sim.observer import Observer
 if TYPE_CHECKING:
     from cprsim.runs.result import Result
 
-#: Parts of what a failure costs, by the ledger's causes; columns of the table.
-PARTS: Final = ("detect", "reschedule", "start", "load", "lost")
 #: Replications that are watched, of all policies together and of each at least: one takes as long
 #: as under the simulator.
 MOST: Final = 64
@@ -39,14 +38,14 @@ class CauseAccounts(Observer):
         self._note_lost(updates_lost)
         self._cause, self._recovering = cause, True
         self.failures[cause] = self.failures.get(cause, 0) + 1
-        self.seconds.setdefault(cause, dict.fromkeys(PARTS, 0.0))
+        self.seconds.setdefault(cause, dict.fromkeys(FAILURE_COSTS, 0.0))
 
     def span(self, cause: str, start_s: float, end_s: float) -> None:
         """Charge seconds of a recovery."""
         if cause == "train":
             self._trained_s += end_s - start_s
             self._recovering = False
-        elif self._recovering and cause in PARTS:
+        elif self._recovering and cause in FAILURE_COSTS:
             self.seconds[self._cause][cause] += end_s - start_s
 
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:
@@ -107,7 +106,7 @@ def by_cause(result: "Result", most: int = MOST) -> pd.DataFrame:
             ledger = play(scenario, policy, result.seed, replication, accounts)
             accounts.over(ledger.updates_lost)
         for cause in scenario.failures.causes:
-            seconds = accounts.seconds.get(cause.name, dict.fromkeys(PARTS, 0.0))
+            seconds = accounts.seconds.get(cause.name, dict.fromkeys(FAILURE_COSTS, 0.0))
             shares = {part: each / count / useful_s for part, each in seconds.items()}
             overhead = sum(shares.values())
             rows.append(

@@ -39,17 +39,21 @@ def _of_memory(result: "Result") -> Iterator[str]:
         yield f"Not enough memory: {said}."
 
 
+#: Said of a log that is replayed.
+AS_IT_STANDS = (
+    "The log is replayed as it stands: every replication has its failures at its instants. So "
+    "intervals, and what is called sure, are of this one history, not of what may come; "
+    "cprsim fit finds a law in it, whose histories differ."
+)
+
+
 def of_log(scenario: Scenario) -> Iterator[str]:
     """Of a log that is replayed as it stands."""
     replayed = scenario.failure_model.process
     if not isinstance(replayed, TraceReplay):
         return
     useful_s = scenario.job.useful_time_s
-    yield (
-        "The log is replayed as it stands: every replication has its failures at its instants. So "
-        "intervals, and what is called sure, are of this one history, not of what may come; "
-        "cprsim fit finds a law in it, whose histories differ."
-    )
+    yield AS_IT_STANDS
     if replayed.ends_s < useful_s:
         yield (
             f"Its last failure is {format_duration(replayed.ends_s)} after its start, and the job "

@@ -288,7 +288,7 @@ def _restart_faults(
             for key, value in given.items()
             if value is not None
         ]
-    in_place = cluster.restarts_in_place or ("process",)
+    in_place = cluster.cured_in_place
     if not any(model.severity_shares.get(each) for each in in_place):
         which = " or ".join(in_place)
         return [

@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws, stream
+from cprsim.basics.streams import COHORT, Cause, Draws, stream
 from cprsim.failures.hit import Hit
 from cprsim.failures.nodes import NodeTimeline
 from cprsim.failures.notice import Notices
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
-from cprsim.job.delays import restart_tries
 from cprsim.job.platform import Outages
+from cprsim.job.restarts import restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import Starts, has_starts
 from cprsim.machine.codes import ABSOLUTE, LIVES, NONE, OTHER, RENEWAL, SHARED
@@ -75,9 +73,6 @@ class FailureDraws:
         self._servers = servers
         self.severities: SeverityDraws | None = None
         self.row, self.numbers, self.choices = DrawsRow(), Numbers(), Numbers()
-        for name in ("kinds", "hits", "bursts", "severities", "detections", "restarts"):
-            setattr(self.row, name, NONE)
-        self.row.circle_s = np.inf
         self.source = OTHER
         if isinstance(timeline, RenewalTimeline):
             self.source = RENEWAL
@@ -188,7 +183,7 @@ class RunDraws(FailureDraws):
         if costs.restart_fails:
             row.tries = self.numbers.add(Draws(restart_tries(seed, number), place).__getitem__)
         if isinstance(costs.restart, Distribution):
-            drawn = CohortDraws(costs.restart.sample, seed, number, Cause.RESTART)
+            drawn = restart_times(costs.restart, seed, number)
             row.restarts = self.numbers.add(Draws(drawn, place).__getitem__)
 
     def _of_silent_faults(self) -> None:

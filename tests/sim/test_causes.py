@@ -13,8 +13,8 @@ import cprsim
 from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
 from cprsim.contract.failure_kinds import kinds
+from cprsim.contract.ledger import FAILURE_COSTS
 from cprsim.errors import ScenarioError
-from cprsim.runs.by_cause import PARTS
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 from cprsim.testing import scenarios
@@ -71,7 +71,7 @@ def test_each_cause_is_noticed_after_its_own_time() -> None:
 def test_what_causes_cost_adds_up_to_the_ledger() -> None:
     found, result = accounts(job([HANG, CRASH, LOST], failures={"during_recovery": True}))
 
-    for part in PARTS:
+    for part in FAILURE_COSTS:
         of_causes = math.fsum(each[part] for each in found.values())
         assert of_causes == pytest.approx(result.summary[part]["it"], abs=1e-12)
 

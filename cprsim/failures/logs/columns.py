@@ -71,14 +71,9 @@ class Columns(Section):
 
     def found(self, header: Sequence[str]) -> dict[str, str]:
         """The name in the header of each column that is given or, by `SYNONYMS`, known."""
-        found = self.mapping()
-        free = [name for name in reversed(header) if name not in found.values()]
-        by_plain = {plain(name): name for name in free}
-        for column, names in SYNONYMS.items():
-            known = next((by_plain[name] for name in names if name in by_plain), None)
-            if column not in found and known is not None:
-                found[column] = known
-        return found
+        given = self.mapping()
+        free = [name for name in header if name not in given.values()]
+        return known_by(free, SYNONYMS) | given
 
     def needed(self, header: Sequence[str], *columns: str) -> dict[str, str]:
         """As `found`; raise `LookupError`, which says the way out, if one of `columns` isn't."""
@@ -92,6 +87,16 @@ class Columns(Section):
                     "(in a scenario: failures.columns)"
                 )
         return found
+
+
+def known_by(header: Sequence[str], synonyms: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The name in the header of each column that it has by one of its names, the first of those."""
+    by_plain = {plain(name): name for name in reversed(header)}
+    found = {
+        column: next((by_plain[name] for name in names if name in by_plain), None)
+        for column, names in synonyms.items()
+    }
+    return {column: name for column, name in found.items() if name is not None}
 
 
 def plain(name: str) -> str:

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from cprsim.basics.tabular import (
     delimiter_of,
     joined,
     table,
+    with_header,
 )
 from cprsim.errors import LogError
 from cprsim.failures.logs.clock import LogClock
@@ -241,13 +241,9 @@ class _Words(Generic[_Name]):
 
 def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
     """Rows; what parts their cells is what the first line that isn't blank has."""
-    blank, header = list[str](), ""
-    for header in text:
-        if header.strip():
-            break
-        blank.append(header)
+    header, text = with_header(text)
     mark = delimiter_of(header)
-    rows = csv_cells(path, chain(blank, [header], text), mark)
+    rows = csv_cells(path, text, mark)
     names = list[str]()
     for line, cells in rows:
         names = names or cells

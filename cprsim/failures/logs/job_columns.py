@@ -1,10 +1,9 @@
 """What the columns of a table of jobs are called, and how one is known."""
 
-import csv
 from typing import Final
 
-from cprsim.basics.tabular import delimiter_of
-from cprsim.failures.logs.columns import Columns, plain
+from cprsim.basics.tabular import header_cells
+from cprsim.failures.logs.columns import Columns, known_by
 
 #: By what names columns go; small and capital letters are alike, and so are blanks, `-` and `_`.
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
@@ -25,7 +24,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 
 def are_jobs(header: str) -> bool:
     """Return whether the header of a table is that of a table of jobs, and not of nodes."""
-    names = _names(header)
+    names = header_cells(header)
     found = columns_of(names)
     return "job" in found and not missing_of(found) and "node" not in Columns().found(names)
 
@@ -40,19 +39,6 @@ def missing_of(found: dict[str, str]) -> str:
     return "has no column elapsed, nor start and end"
 
 
-def _names(header: str) -> list[str]:
-    """The cells of the first line; none of a line that is no header."""
-    try:
-        return [each.strip() for each in next(csv.reader([header], delimiter=delimiter_of(header)))]
-    except (csv.Error, StopIteration):
-        return []
-
-
 def columns_of(names: list[str]) -> dict[str, str]:
     """The name in the header of each column that is known."""
-    by_plain = {plain(name): name for name in names}
-    return {
-        column: next(by_plain[name] for name in known if name in by_plain)
-        for column, known in COLUMNS.items()
-        if any(name in by_plain for name in known)
-    }
+    return known_by(names, COLUMNS)

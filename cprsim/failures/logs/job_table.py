@@ -11,7 +11,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 import pandas as pd
@@ -24,6 +23,7 @@ from cprsim.basics.tabular import (
     delimiter_of,
     shown,
     table,
+    with_header,
 )
 from cprsim.basics.units import counted
 from cprsim.errors import LogError, UnitError, UsageError
@@ -128,15 +128,19 @@ class _Reader:
             self._elapsed_s(row),
             self._failing.holds(cell) or self._failing.holds(_first(cell)),
         )
-        start = row[of["start"]] if "start" in of else None
-        whole = (job.job, start) if job.job and start is not None else tuple(row.cells)
-        self._jobs[whole if job.job else self._rows] = job
+        self._jobs[self._run(row, job.job)] = job
         if "elapsed" not in of:
             times = [of["start"], of["end"]]
             if all(row[each].lower() not in _UNKNOWN for each in times):
                 for column, into in zip(times, (self._starts, self._ends), strict=True):
                     into.append(self._clock.read(row, column))
                 self._timed.append(job)
+
+    def _run(self, row: TableRow, job: str) -> object:
+        """What tells runs of jobs apart: the start of each, where that is known."""
+        if not job:
+            return self._rows
+        return (job, row[self._of["start"]]) if "start" in self._of else tuple(row.cells)
 
     def _elapsed_s(self, row: TableRow) -> float:
         if "elapsed" not in self._of or row[self._of["elapsed"]].lower() in _UNKNOWN:
@@ -198,18 +202,21 @@ class _Reader:
 
 def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
     """Rows of a table, without headers within it; where `|` parts cells nothing is quoted."""
-    blank, header = list[str](), ""
-    for header in text:
-        if header.strip():
-            break
-        blank.append(header)
-    mark = delimiter_of(header)
-    rest = chain(blank, [header], ("\n" if line == header else line for line in text))
+    header, text = with_header(text)
+    mark, rest = delimiter_of(header), _told_once(header, text)
     if mark != "|":
         yield from csv_cells(path, rest, mark)
         return
     rows = csv.reader(rest, delimiter=mark, quoting=csv.QUOTE_NONE)
     yield from ((line, cells) for line, cells in enumerate(rows, 1) if any(cells))
+
+
+def _told_once(header: str, text: Iterator[str]) -> Iterator[str]:
+    """The lines, with a blank one for each header but the first: of several tables in one file."""
+    told = False
+    for line in text:
+        yield "\n" if told and line == header else line
+        told = told or line == header
 
 
 def _nodes(row: TableRow, column: str) -> int:

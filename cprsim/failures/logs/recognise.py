@@ -1,11 +1,10 @@
 """Which format a log is in, by its first lines."""
 
-import csv
 import re
 from itertools import islice
 from pathlib import Path
 
-from cprsim.basics.tabular import LogPath, csv_cells, delimiter_of, opened
+from cprsim.basics.tabular import LogPath, csv_cells, header_cells, opened
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.job_columns import are_jobs
@@ -71,12 +70,8 @@ def _head(path: LogPath) -> str:
 
 def _columns(head: str) -> set[str]:
     """Which of times and nodes the first line has as columns under known names."""
-    line = head.partition("\n")[0]
-    try:
-        names = next(csv.reader([line], delimiter=delimiter_of(line)))
-    except csv.Error:  # a line of a megabyte that is no header
-        return set()
-    return {"time", "node"} & Columns().found([name.strip() for name in names]).keys()
+    names = header_cells(head.partition("\n")[0])
+    return {"time", "node"} & Columns().found(names).keys()
 
 
 def _are_lives(head: str) -> bool:
