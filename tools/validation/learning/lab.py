@@ -175,7 +175,7 @@ def trained(
     for step in range(data.steps):
         dense, sparse, labels = data.batch(step)
         uses = Uses(placement, sparse)
-        looked = uses.spread(_rows(servers, uses, dim)).view(-1, sparse.shape[1], dim)
+        looked = _looked_up(servers, uses, len(data.tables))
         gradient = model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
         collected = uses.collect(gradient.reshape(-1, dim))
         for server, part in zip(servers, uses.parts, strict=True):
@@ -196,11 +196,13 @@ def trained(
     return _lost(servers, pls, _auc(data, model, servers, placement))
 
 
-def _rows(servers: Sequence[_Server], uses: Uses, dim: int) -> Tensor:
+def _looked_up(servers: Sequence[_Server], uses: Uses, tables: int) -> Tensor:
+    """Rows of a batch, shape (samples, tables, dim)."""
+    dim = servers[0].shard.weights.shape[1]
     rows = torch.zeros((len(uses.ids), dim))
     for server, part in zip(servers, uses.parts, strict=True):
         rows[part] = server.shard.lookup(torch.from_numpy(uses.ids[part]))
-    return rows
+    return uses.spread(rows).view(-1, tables, dim)
 
 
 def _auc(data: Data, model: Dlrm, servers: Sequence[_Server], placement: Placement) -> float:
@@ -208,8 +210,7 @@ def _auc(data: Data, model: Dlrm, servers: Sequence[_Server], placement: Placeme
     for step in range(data.steps, data.steps + data.test_steps):
         dense, sparse, labels = data.batch(step)
         uses = Uses(placement, sparse)
-        dim = servers[0].shard.weights.shape[1]
-        looked = uses.spread(_rows(servers, uses, dim)).view(-1, sparse.shape[1], dim)
+        looked = _looked_up(servers, uses, len(data.tables))
         predicted.append(model.predict(torch.from_numpy(dense), looked).numpy())
         clicks.append(labels)
     return auc(np.concatenate(predicted), np.concatenate(clicks))
