@@ -44,6 +44,7 @@ class Cause(IntEnum):
     DETECT = 25
     RESTART = 26
     RESTART_FAILS = 27
+    OFFENDER = 28
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

@@ -287,6 +287,12 @@ def _put_lives(gathered: Gathered, cohort: NodeCohort, count: int, rows: _Rows) 
     gathered.at("lives", firsts[0], lives.nodes)
     gathered.rows["life_stride"][gathered.place] = len(rows) * lives.nodes
     gathered.rows["life_count"][gathered.place] = count
+    if lives.offenders is None:
+        return
+    firsts = [gathered.add_numbers(lives.states(i)[rows]) for i in range(count)]
+    gathered.at("states", firsts[0], lives.nodes)
+    for name, value in lives.offenders.columns().items():
+        gathered.rows[name][gathered.place] = value
 
 
 def _bursts(gathered: Gathered, shocks: Sequence[Shocks], count: int) -> None:

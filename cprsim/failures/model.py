@@ -135,6 +135,8 @@ class FailureModel:
         # as many as of the worst.
         frail = self.spec.frail
         pace = 1.0 if frail is None else max(frail.worst(self.nodes), 1.0)
+        if self.spec.offenders is not None:
+            pace *= self.spec.offenders.times
         lives = self.nodes * (2 + pace * self.job.useful_time_s / self.spec.law.expected_s)
         if lives <= _MOST_LIVES:
             return []
@@ -161,7 +163,9 @@ class FailureModel:
             return replay(spec, cluster, self.job.useful_time_s)
         if spec.exactly is not None:
             return FixedCount(spec, cluster, self.job.useful_time_s)
-        return NodeLives(spec, cluster) if spec.per == "node" else JobRenewals(spec, cluster)
+        if spec.per == "node":
+            return NodeLives(spec, cluster, self.job.useful_time_s)
+        return JobRenewals(spec, cluster)
 
     def timelines(
         self, seed: int, replications: Iterable[int], shared: SharedDraws | None = None

@@ -8,6 +8,7 @@ from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.frailty import Frailty
+from cprsim.failures.offenders import Offenders
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import Timeline
 
@@ -18,7 +19,8 @@ class Lives:
     Those of one generation come from a stream of their own, so a node's nth life does not depend on
     how many failures other nodes had before it. The first generation is new at time 0, or of all
     ages if `aged`, as in a cluster that has long run. A node's pace is its own where there is a
-    `frailty`. `key`: the seed and the cohort.
+    `frailty`. Where there are `offenders`, lives are those of good machines. `key`: the seed and
+    the cohort.
     """
 
     def __init__(
@@ -30,14 +32,27 @@ class Lives:
         aged: bool = False,
         shared: SharedDraws | None = None,
         frailty: Frailty | None = None,
+        offenders: Offenders | None = None,
     ) -> None:
         self.nodes = nodes
         self.key = (seed, cohort)
+        self.offenders = offenders
         self._law = law
         self._aged = aged
         self._shared = shared
         self._frailty = frailty
         self._generations: list[NDArray[np.float64]] = []
+        self._states: list[NDArray[np.float64]] = []
+
+    def states(self, number: int) -> NDArray[np.float64]:
+        """Numbers from 0 to 1 that decide which of the `number`-th nodes are bad (rule 41).
+
+        Shape (COHORT, nodes).
+        """
+        while number >= len(self._states):
+            place = *self.key, Cause.OFFENDER, len(self._states)
+            self._states.append(stream(*place).random((COHORT, self.nodes)))
+        return self._states[number]
 
     def generation(self, number: int) -> NDArray[np.float64]:
         """Lives of the `number`-th nodes in all places, s, shape (COHORT, nodes).
@@ -82,8 +97,10 @@ class NodeTimeline(Timeline):
         self.nodes = lives.nodes
         self.shocks = shocks
         self.severities = severities
+        self.offenders = lives.offenders
         self._lives, self._row = lives, row
         self._generations: list[list[float]] = []
+        self._states: list[list[float]] = []
 
     def life_s(self, generation: int, node: int) -> float:
         """Life of the `generation`-th node in place `node`, s; of an aged one what is left."""
@@ -91,3 +108,10 @@ class NodeTimeline(Timeline):
             lives = self._lives.generation(len(self._generations))
             self._generations.append(lives[self._row].tolist())
         return self._generations[generation][node]
+
+    def state(self, generation: int, node: int) -> float:
+        """Return the number that decides whether that node is bad, from 0 to 1."""
+        while generation >= len(self._states):
+            states = self._lives.states(len(self._states))
+            self._states.append(states[self._row].tolist())
+        return self._states[generation][node]

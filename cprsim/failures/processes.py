@@ -155,8 +155,11 @@ class NodeLives(_Drawn):
     """A life for each node and each of its replacements, and bursts of racks beside them.
 
     With bursts or failures of the cluster the means are exact for exponential lives, and first
-    order for others: they leave out that these cut lives short.
+    order for others: they leave out that these cut lives short. With offenders they are those of
+    the useful time.
     """
+
+    useful_time_s: float
 
     @property
     def _nodes(self) -> int:
@@ -173,6 +176,7 @@ class NodeLives(_Drawn):
                 self.spec.aged,
                 shared,
                 self.spec.frail,
+                self.spec.offenders,
             ),
             self.cluster,
             self.spec.bursts,
@@ -187,8 +191,11 @@ class NodeLives(_Drawn):
     @once
     def _life_s(self) -> float:
         """Time of a node per life that ends: the rates of nodes add up, not their lives."""
-        frail = self.spec.frail
-        return self.spec.law.expected_s / (1.0 if frail is None else frail.mean(self._nodes))
+        frail, offenders = self.spec.frail, self.spec.offenders
+        life_s = self.spec.law.expected_s / (1.0 if frail is None else frail.mean(self._nodes))
+        if offenders is None:
+            return life_s
+        return life_s / offenders.mean_pace(self.useful_time_s / life_s)
 
     @property
     def _lone_share(self) -> float:

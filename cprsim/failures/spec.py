@@ -16,6 +16,7 @@ from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.window import Dates, parse_window, written
 from cprsim.failures.notice import Notices
+from cprsim.failures.offenders import Offenders
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
 from cprsim.failures.silent import SilentLaw
@@ -88,12 +89,13 @@ class Failures(Section):
     variance of a gamma factor on the pace of each node's lives. `frailty_of`: whether the frailty
     stays with the `"place"`, so that a replacement has it too, or goes with the `"machine"`.
     `exclude_worst`: how many of the nodes that fail most often are left out, of a frailty or of a
-    log of a whole system. `log`: which log the law was fitted to, for `cprsim fit --for`; the keys
-    that go with a trace say what was taken of it. Nothing is played of it. `severity`: how often
-    what is in the memory of the nodes hit survives, by weights; every failure is `node` without
-    them. `causes`: in its place causes of failures, each with its share (or with a `mean` of its
-    own, in place of a law), severity, detection and nodes hit. `silent`: faults that nobody is told
-    of. `notice`: how failures are announced.
+    log of a whole system. `offenders`: machines that fail again and again until a repair cures
+    them; `mean` is then the life of the others. `log`: which log the law was fitted to, for `cprsim
+    fit --for`; the keys that go with a trace say what was taken of it. Nothing is played of it.
+    `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
+    is `node` without them. `causes`: in its place causes of failures, each with its share (or with
+    a `mean` of its own, in place of a law), severity, detection and nodes hit. `silent`: faults
+    that nobody is told of. `notice`: how failures are announced.
     `during_recovery`: whether a failure can strike while loading. `while_waiting`: whether a
     failure can strike also while the job holds nodes that are up and waits for others. See
     docs/semantics.md.
@@ -115,6 +117,9 @@ class Failures(Section):
     frailty: Annotated[float, Field(ge=0, le=_MOST_FRAILTY)] = 0.0
     frailty_of: Stays | None = None
     exclude_worst: Annotated[int, Field(ge=0, le=_MOST_EXCLUDED)] = 0
+    offenders: (
+        Annotated[Offenders, Field(examples=[{"share": 0.15, "times": 6.0, "cured": 0.76}])] | None
+    ) = None
     hits: Hits = Hits()
     severity: Annotated[SeverityWeights, Field(examples=[{"process": 0.6, "node": 0.4}])] | None = (
         None
@@ -244,6 +249,14 @@ class Failures(Section):
             raise ValueError(f"'frailty' goes with distribution and per = 'node'; {way_out}")
         if self.frailty_of is not None and not self.frailty:
             raise ValueError("'frailty_of' goes with frailty; leave it out")
+        if self.offenders is not None and self.per != "node":
+            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
+            raise ValueError(f"'offenders' goes with distribution and per = 'node'; {way_out}")
+        if self.offenders is not None and self.frailty_of == "machine":
+            raise ValueError(
+                "'offenders' goes with frailty_of = 'place'; of machines, a repair would change "
+                "the frailty: leave one of them out"
+            )
         if not self.exclude_worst:
             return
         whole = self.trace is not None and not READERS[self.reader or "csv"].of_the_job

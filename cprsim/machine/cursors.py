@@ -7,7 +7,7 @@ earlier of two. An end or a replacement costs the logarithm of the number of nod
 import math
 
 from cprsim.job.severity import SEVERITIES
-from cprsim.machine import node_lists
+from cprsim.machine import node_lists, offenders
 from cprsim.machine.codes import (
     ABSOLUTE,
     LIVES,
@@ -39,6 +39,7 @@ def start(job: Running) -> None:
         for node in range(plan.nodes):
             job.nodes[node].generation = 0
             job.nodes[node].placed_s = 0.0
+            offenders.begin(job, node)
             job.tree[plan.leaves + node] = _life_s(job, 0, node)
         for leaf in range(plan.leaves + plan.nodes, 2 * plan.leaves):
             job.tree[leaf] = math.inf
@@ -116,7 +117,7 @@ def resume(job: Running) -> None:
         while job.tree[1] < run.now:
             # The node failed in the downtime, and is replaced before the job trains again.
             run.absorbed += 1
-            _place(job, _take_first(job))
+            _mask(job, _take_first(job))
     elif source == SHARED:
         _pass_shared(job)
     run.next_s = _next_s(job, run.now)
@@ -230,7 +231,8 @@ def _life_s(job: Running, generation: int, node: int) -> float:
     if generation >= job.draws.life_count:
         job.run.status = MORE_LIVES
         return math.inf
-    return job.numbers[job.draws.lives + generation * job.draws.life_stride + node]
+    life_s = job.numbers[job.draws.lives + generation * job.draws.life_stride + node]
+    return life_s / job.draws.bad_times if job.nodes[node].bad else life_s
 
 
 def _end(job: Running, node: int, at_s: float) -> None:
@@ -261,11 +263,18 @@ def _take_first(job: Running) -> int:
 
 
 def _place(job: Running, node: int) -> None:
-    """Place a new node."""
+    """Place a new node, or one that was repaired."""
     row = job.nodes[node]
     row.generation += 1
     row.placed_s = job.run.now
+    offenders.repair(job, node)
     _end(job, node, job.run.now + _life_s(job, row.generation, node))
+
+
+def _mask(job: Running, node: int) -> None:
+    """Place a node whose failure was masked: its machine was not repaired for it (rule 41)."""
+    job.nodes[node].stays = True
+    _place(job, node)
 
 
 # --- Bursts, and failures of the cluster ---------------------------------------------------------
@@ -353,4 +362,4 @@ def _pass_shared(job: Running) -> None:
         ended = _strike_at(job, _next_s(job, run.now))
         run.absorbed += 1 if job.lists[SPARE][COUNT] else ended
         for i in range(job.lists[STRUCK][COUNT]):
-            _place(job, job.lists[STRUCK][FIRST + i])
+            _mask(job, job.lists[STRUCK][FIRST + i])

@@ -4,7 +4,7 @@ Rules 7 and 40 of docs/semantics.md.
 """
 
 from cprsim.job.severity import SEVERITIES
-from cprsim.machine import attempts
+from cprsim.machine import attempts, offenders
 from cprsim.machine.codes import MORE_RESTARTS, NONE
 from cprsim.machine.node_lists import SEVERITY, STRUCK
 from cprsim.machine.rows import Running
@@ -17,6 +17,12 @@ _NODE = SEVERITIES.index("node")
 
 def decide(job: Running) -> None:
     """Decide how the failure in `STRUCK` is cured; a failed restart makes it one of the node."""
+    _decide(job)
+    if job.run.restart == _IN_PLACE:
+        offenders.stay(job, STRUCK)
+
+
+def _decide(job: Running) -> None:
     run, plan, draws = job.run, job.plan, job.draws
     run.restart = _REPLACED
     severity = job.lists[STRUCK][SEVERITY]

@@ -335,6 +335,15 @@ class DrawsRow(Row):
     life_count: int = 0
     life_stride: int = 0
 
+    # Numbers, 0 to 1, that decide which machines are bad, placed as lives are; and `Offenders`:
+    # shares, how often bad ones fail, and repairs until a machine is retired (0: never).
+    states: int = NONE
+    bad_share: float = 0.0
+    bad_times: float = 1.0
+    cured: float = 1.0
+    misdiagnosed: float = 0.0
+    retired_after: int = 0
+
     # Instants of bursts, s, and the nodes that they hit.
     bursts: int = NONE
     burst_count: int = 0
@@ -653,11 +662,16 @@ class NodeRow(Row):
 
     `set_back_s`: progress at that rollback. It counts where `back_epoch` is no less than
     `back_since` of the run: otherwise the whole job has returned to a checkpoint since. `lost_s`:
-    useful seconds in which the shard gets as many updates as it has lost for good.
+    useful seconds in which the shard gets as many updates as it has lost for good. `bad`, `repairs`
+    and `stays`: of its machine, whether it fails more often, how often it was repaired, and whether
+    it restarts in place now.
     """
 
     generation: int = 0
     placed_s: float = 0.0
+    bad: bool = False
+    repairs: int = 0
+    stays: bool = False
     set_back_s: float = 0.0
     back_epoch: int = 0
     lost_s: float = 0.0

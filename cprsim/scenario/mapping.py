@@ -133,7 +133,7 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
     if value == "empirical":
         stale.add("mean")
     if key == "per" and value == "job":
-        stale |= {"bursts", "frailty", "frailty_of", "exclude_worst"}
+        stale |= {"bursts", "frailty", "frailty_of", "exclude_worst", "offenders"}
     if key == "trace" or value == "node":
         stale.add("hits")
     for each in stale - {None}:

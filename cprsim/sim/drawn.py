@@ -122,6 +122,10 @@ class FailureDraws:
         self.source = SHARED if shared else LIVES
         row.lives = self.numbers.add(lambda place: timeline.life_s(*divmod(place, _STRIDE)))
         row.life_count, row.life_stride = MANY, _STRIDE
+        if timeline.offenders is not None:
+            row.states = self.numbers.add(lambda place: timeline.state(*divmod(place, _STRIDE)))
+            for name, value in timeline.offenders.columns().items():
+                setattr(row, name, value)
         if shocks is None:
             return
         row.bursts, row.burst_count = self.numbers.add(shocks.at_s), MANY

@@ -387,6 +387,18 @@ _FRAILTIES: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
         optional={"frailty_of": st.just("place"), "exclude_worst": st.integers(1, 3)},
     ),
     st.just({"frailty": 0.8, "frailty_of": "machine"}),
+    st.fixed_dictionaries(
+        {
+            "offenders": st.fixed_dictionaries(
+                {"share": SHARES, "times": st.sampled_from([1.0, 4.0])},
+                optional={
+                    "cured": SHARES,
+                    "misdiagnosed": st.just(0.3),
+                    "retired_after": st.integers(1, 3),
+                },
+            )
+        }
+    ),
 )
 _AGES: Final = st.fixed_dictionaries({}, optional={"ages": st.sampled_from(["new", "stationary"])})
 _RACKS: Final = st.integers(1, 16)  # up to more than all nodes

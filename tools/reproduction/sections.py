@@ -180,14 +180,12 @@ APART: Final[dict[str, Section]] = {
     ),
     "AIReSim": Section(
         """AIReSim (arXiv 2603.07041) simulates clusters at large, and its default job is shipped as
-        scenarios/airesim.toml: 4,096 servers for 256 days, each failure a stop of 20 min. It has
-        bad servers, which repairs cure: what these add to the failures follows from its rates and
-        from the share of repairs that it reports to be cures, and so does the mean life that stands
-        in the scenario. No constant is fitted to what it publishes. Left out are its host
-        selections and preemptions, 7 h of the job in April. A change of its repairs, 20 September
-        2026, by which the job took 9,832 h, was taken back a day later as a fault of its own; the
-        report of 22 September is of the model as restored. ± is of 30 runs, as many as it has; its
-        own is 12 h. It has no checkpoints, so nothing is said of them.""",
+        scenarios/airesim.toml: 4,096 servers for 256 days, each failure a stop of 20 min, and 15 %
+        of the servers bad until a repair cures them. No constant is fitted to what it publishes.
+        Left out are its host selections and preemptions, 7 h of the job in April. A change of its
+        repairs, 20 September 2026, by which the job took 9,832 h, was taken back a day later as a
+        fault of its own; the report of 22 September is of the model as restored. ± is of 30 runs,
+        as many as it has; its own is 12 h. It has no checkpoints, so nothing is said of them.""",
         airesim.lines,
         lambda: airesim.played(3),
         airesim.played,
