@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 NAMES = ("scenario.toml", "interruptions.csv", "manifest.json")
-#: Of `[failures]` of the scenario of `--for`: what a log of failures doesn't tell.
-_KEPT = ("severity", "during_recovery", "while_waiting", "silent", "notice")
 
 
 def replay(
@@ -141,15 +139,11 @@ def _step_s(text: str | None) -> float | None:
 
 def _of_failures(log: Path, reader: str, given: dict[str, Any]) -> "Scenario":
     """The job of `--for`, in which the failures of a log strike."""
-    from cprsim.errors import UsageError
-    from cprsim.fitting.at_hand import CAUSES_NOT_TOLD
+    from cprsim.fitting.at_hand import not_told
     from cprsim.scenario import Scenario
 
     failures = given.get("failures")
-    told = failures if isinstance(failures, dict) else {}
-    if "causes" in told:
-        raise UsageError(CAUSES_NOT_TOLD)
-    kept = {key: told[key] for key in _KEPT if key in told}
+    kept = not_told(failures) if isinstance(failures, dict) else {}
     return Scenario(**given | {"failures": {"trace": str(log), "reader": reader, **kept}})
 
 

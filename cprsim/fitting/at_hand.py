@@ -15,6 +15,7 @@ from cprsim.failures.logs.views import nodes_of
 from cprsim.fitting.block import gap_keys, law_keys, log_keys
 from cprsim.fitting.for_job import of_job
 from cprsim.fitting.log_fit import LogFit
+from cprsim.fitting.strikes import graded
 from cprsim.runs.mean import Mean
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
@@ -30,12 +31,7 @@ _SHORTEST: Final = 1e-4
 #: Of `runs.measures.MEASURES`, what is compared.
 COMPARED: Final = ("overhead", "pls", "failures")
 #: Keys of `[failures]` that a log doesn't tell, as a scenario has them.
-_KEPT: Final = ("severity", "while_waiting")
-#: What is wrong with a job whose causes of failures no log tells.
-CAUSES_NOT_TOLD: Final = (
-    "--for: the scenario has [[failures.causes]], which a log of failures does not tell; leave "
-    "them out, and give failures.severity if costs.restart is given"
-)
+_NOT_TOLD: Final = ("severity", "during_recovery", "while_waiting", "silent", "notice")
 #: A difference is beyond chance at so many standard errors.
 _SURE: Final = 3.0
 #: Jobs that a log has to be long for replays of it to be more than a few of them again and again.
@@ -179,8 +175,6 @@ def _of_log(
     nodes is replayed from evenly spaced times that leave `room_s` until its end; where there are
     none, or it has other nodes, its durations are drawn from.
     """
-    if scenario.failures.causes is not None:
-        raise UsageError(CAUSES_NOT_TOLD)
     keys = log_keys(fitted)
     if log is None or not _stands(keys):
         return [(keys, REPLICATIONS)]
@@ -208,8 +202,29 @@ def _fits(log: FailureLog, scenario: Scenario) -> bool:
 
 def _with(scenario: Scenario, keys: Mapping[str, Any]) -> Scenario:
     tables = scenario.mapping()
-    kept = {key: value for key, value in tables["failures"].items() if key in _KEPT}
+    kept = not_told(tables["failures"])
+    severities = kept.pop("severity", None)
+    if severities is not None and "severity" not in keys:
+        keys = graded(keys, severities)
     return Scenario(**tables | {"failures": {**kept, **keys}})
+
+
+def not_told(failures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of `[failures]` that no log of failures tells.
+
+    Raises
+    ------
+    UsageError
+        If there are causes with a detection or a severity: a log does not tell which of its
+        failures are of which cause.
+    """
+    for cause in failures.get("causes", ()):
+        if "detect" in cause or cause.get("severity", "node") != "node":
+            raise UsageError(
+                "--for: the scenario has [[failures.causes]], which a log of failures does not "
+                "tell; leave them out, and give failures.severity if costs.restart is given"
+            )
+    return {key: failures[key] for key in _NOT_TOLD if key in failures}
 
 
 def _compared(

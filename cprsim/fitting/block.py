@@ -1,5 +1,6 @@
 """The `[failures]` block of a scenario that a fit makes: its law, or the log itself."""
 
+import json
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,7 @@ from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.window import written
+from cprsim.fitting.strikes import without_hits
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
 
@@ -27,15 +29,28 @@ def block(fitted: "LogFit") -> str:
     """
     import tomli_w  # noqa: PLC0415  (only those who write need it)
 
-    table = _keys(fitted)
-    lines = [*_comments(fitted), tomli_w.dumps({"failures": table}).rstrip()]
+    keys = _keys(fitted)
+    causes = keys.pop("causes", ())
+    tables = {key: each for key, each in keys.items() if isinstance(each, dict)}
+    values = {key: each for key, each in keys.items() if key not in tables}
+    lines = [*_comments(fitted), tomli_w.dumps({"failures": values}).rstrip()]
+    if causes:
+        lines += ["causes = [", *(f"    {_inline(each)}," for each in causes), "]"]
+    if tables:
+        lines += ["", tomli_w.dumps({"failures": tables}).rstrip()]
     if fitted.repairs is not None:
         lines += ["", fitted.repairs.block()]
+    if fitted.restarts is not None:
+        lines += ["", fitted.restarts.block("restart")]
     return "\n".join(lines)
 
 
 def _keys(fitted: "LogFit") -> dict[str, Any]:
-    return law_keys(fitted) if fitted.verdict.adequate else log_keys(fitted)
+    if not fitted.verdict.adequate:
+        return log_keys(fitted)
+    path = fitted.source.path
+    is_named = bool(path) and fitted.source.reader != "intervals"
+    return law_keys(fitted) | ({"log": path} | _taken(fitted) if is_named else {})
 
 
 def law_keys(fitted: "LogFit") -> dict[str, Any]:
@@ -68,8 +83,7 @@ def _per(fitted: "LogFit") -> dict[str, Any]:
     told: dict[str, Any] = {
         "per": fitted.view.per,
         "ages": "stationary" if lives else None,
-        "hits": fitted.hits,
-        "severity": dict(fitted.severities),
+        **(without_hits(fitted.strike_keys) if lives else fitted.strike_keys),
     }
     if lives and fitted.bursts is not None:
         law = fitted.bursts.law
@@ -96,24 +110,36 @@ def _law(law: Distribution) -> dict[str, Any]:
 
 def _replay(fitted: "LogFit") -> dict[str, Any]:
     source = fitted.source
-    # As it stands is by its own clock, which may be that of a calendar: start with its first.
-    clock = source.window is None and READERS[source.reader].of_the_job
-    part = (0.0, 1.0) if clock else source.window
-    window = None if part is None else written(part)
+    # The whole path, since the scenario may lie elsewhere.
+    keys = {"trace": str(Path(source.path).resolve())} | _taken(fitted)
+    if source.window is None and READERS[source.reader].of_the_job:
+        # As it stands is by its own clock, which may be that of a calendar: start with its first.
+        keys["window"] = written((0.0, 1.0))
+    return keys | ({"exclude_worst": source.exclude_worst} if source.exclude_worst else {})
+
+
+def _taken(fitted: "LogFit") -> dict[str, Any]:
+    """Return the keys of `[failures]` that say what was taken of the log."""
+    source = fitted.source
     coalesce = (
         None if source.coalesce_s is None else units.format_exact(source.coalesce_s, units.SECONDS)
     )
     keys = {
-        "trace": str(Path(source.path).resolve()),  # the scenario may lie elsewhere
         "reader": source.reader,
         "system": source.system,
         "columns": None if source.columns is None else source.columns.mapping(),
         "rules": None if source.rules is None else source.rules.mapping(),
-        "window": window,
+        "window": None if source.window is None else written(source.window),
         "coalesce": coalesce,
-        "exclude_worst": source.exclude_worst or None,
     }
     return {key: value for key, value in keys.items() if value is not None}
+
+
+def _inline(value: object) -> str:
+    """As TOML on one line."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_inline(each)}' for key, each in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _rounded(seconds: float) -> str:

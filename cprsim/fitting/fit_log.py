@@ -10,7 +10,7 @@ import numpy as np
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
-from cprsim.failures.logs.coincidence import coincidence, mean_hit, sizes
+from cprsim.failures.logs.coincidence import coincidence, sizes
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.node_failures import WITHIN_S, node_failures
@@ -19,10 +19,12 @@ from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.calendar_fit import calendar_fit
 from cprsim.fitting.frailty_fit import frailty_fit
+from cprsim.fitting.job_lengths import job_lengths
 from cprsim.fitting.left_out import COALESCED, too_little
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.repair_causes import planned_outages
-from cprsim.fitting.repair_fit import repair_fit
+from cprsim.fitting.repair_fit import repairs_and_restarts
+from cprsim.fitting.strikes import of_some_nodes, strikes
 from cprsim.survival.dependence import dependence
 from cprsim.survival.fitted_laws import Fit, check_failures, check_spread
 from cprsim.survival.fitted_laws import fit as fit_law
@@ -130,12 +132,14 @@ def fit_source(
     else:
         fitted = _of_gaps(source, failures, together, nodes, ties)
         system = views.nodes_of(together)
+    repairs, restarts = repairs_and_restarts(failures)
+    struck = strikes(together if view != "uptime" else failures)
     return replace(
         fitted,
-        hit=mean_hit(fitted.at_once, nodes or system, system),
+        strikes=struck if nodes is None else of_some_nodes(struck, nodes, system),
         trend=trend(together.times_s - together.start_s, together.span_s),
-        severities=Counter[str](failures.severities or ()),
-        repairs=repair_fit(failures),
+        repairs=repairs,
+        restarts=restarts,
         causes=Counter(failures.causes or ()),
         planned=planned_outages(failures),
         calendar=calendar_fit(failures),
@@ -165,7 +169,8 @@ def _of_gaps(
     look: Look = "gaps" if nodes is None else "job"
     at_once = sizes(together) if log.of_nodes else Counter[int]()
     fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once, log.notes, log.rows)
-    return replace(fitted, kinds=_kinds(log))
+    lengths = job_lengths(seen.sequences[0], fitted.best.law) if look == "gaps" else ()
+    return replace(fitted, kinds=_kinds(log), job_lengths=lengths)
 
 
 def _kinds(log: FailureLog) -> dict[str, int]:

@@ -12,6 +12,7 @@ from cprsim.failures.logs.views import Ties, nodes_of
 from cprsim.failures.logs.window import written
 from cprsim.fitting.fit_log import check_look, fit_source
 from cprsim.fitting.log_fit import LogFit, Look
+from cprsim.fitting.strikes import at_most
 from cprsim.scenario import Scenario
 
 #: More nodes than fail in a log, and yet the same cluster: some never fail.
@@ -110,4 +111,5 @@ def of_job(fitted: LogFit, scenario: Scenario) -> LogFit:
     counts = {"parameter_servers": cluster.parameter_servers, "trainers": cluster.trainers}
     nodes = {kind: count for kind, count in counts.items() if count}
     kinds = {kind: weight for kind, weight in fitted.kinds.items() if kind in nodes} or nodes
-    return replace(fitted, kinds=kinds, hit=min(fitted.hit, *(nodes[kind] for kind in kinds)))
+    fewest = min(nodes[kind] for kind in kinds)
+    return replace(fitted, kinds=kinds, strikes=at_most(fitted.strikes, fewest))

@@ -19,9 +19,11 @@ from cprsim.failures.logs.window import as_json
 from cprsim.fitting.block import block
 from cprsim.fitting.calendar_fit import CalendarFit
 from cprsim.fitting.frailty_fit import FrailtyFit
+from cprsim.fitting.job_lengths import JobLength
 from cprsim.fitting.log_notes import notes
 from cprsim.fitting.repair_causes import PlannedOutages
 from cprsim.fitting.repair_fit import RepairFit
+from cprsim.fitting.strikes import StrikeKind, failure_keys, mean_nodes
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict
@@ -61,15 +63,16 @@ class LogFit:
         What was left out, by reason: rows of the file, and durations whose start nobody saw.
     at_once
         How many nodes fail at one instant, and how often; empty where there are no nodes.
-    hit
-        Mean nodes of the system, or of the job, that one failure takes down.
+    strikes
+        How often failures of each kind struck the system, or are expected to strike the job; empty
+        where durations are all that there is.
     kinds
         How often nodes of each kind fail, as `[failures.hits.weights]` has them; empty where the
         log doesn't tell.
-    severities
-        How often each severity struck; empty where the log doesn't tell.
     repairs
         How long nodes are down; None where the log doesn't tell.
+    restarts
+        The same where only processes failed; None where the log tells no severities.
     trend
         Whether failures of the system become rarer; None where there are too few.
     coincidence
@@ -91,6 +94,9 @@ class LogFit:
         What the columns of a table are called, by what they hold.
     node_failures
         How often nodes fail, how unevenly and how often together; None where there are no nodes.
+    job_lengths
+        For jobs of which length the law tells how far their numbers of failures differ; empty
+        unless gaps of the system were looked at.
     """
 
     source: LogSource
@@ -103,10 +109,10 @@ class LogFit:
     dropped: Mapping[str, int]
     at_once: Mapping[int, int]
     coincidence: Coincidence | None = None
-    hit: float = 1.0
+    strikes: Mapping[StrikeKind, float] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
-    severities: Mapping[str, int] = field(default_factory=dict)
     repairs: RepairFit | None = None
+    restarts: RepairFit | None = None
     trend: Trend | None = None
     told: tuple[str, ...] = ()
     frailty: FrailtyFit | None = None
@@ -116,15 +122,12 @@ class LogFit:
     rows: Rows | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     node_failures: NodeFailures | None = None
+    job_lengths: tuple[JobLength, ...] = ()
 
     @property
-    def hits(self) -> dict[str, Any]:
-        """`[failures.hits]`: nodes that fail together, if several; lives are each node's own."""
-        if self.view.per == "node":
-            return {}
-        kinds = tuple(self.kinds) or ("parameter_servers",)
-        together = dict.fromkeys(kinds, round(self.hit)) if round(self.hit) > 1 else {}
-        return together | ({"weights": dict(self.kinds)} if len(self.kinds) > 1 else {})
+    def strike_keys(self) -> dict[str, Any]:
+        """Keys of `[failures]` that say what failures strike: `hits`, `severity` or `causes`."""
+        return failure_keys(self.strikes, self.kinds)
 
     @property
     def best(self) -> Fit:
@@ -192,16 +195,18 @@ class LogFit:
             "best": self.law.distribution,
             "adequate": self.verdict.adequate,
             "reason": self.verdict.reason,
+            "job_lengths": [each.document() for each in self.job_lengths],
             "dependence": None
             if self.dependence is None
             else _dependence_document(self.dependence),
             "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
-            "mean_nodes_hit": self.hit,
+            "mean_nodes_hit": mean_nodes(self.strikes),
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
             "trend": None if self.trend is None else asdict(self.trend),
             "frailty": None if self.frailty is None else self.frailty.document(),
             "node_failures": None if self.node_failures is None else self.node_failures.document(),
             "repairs": None if self.repairs is None else self.repairs.document(),
+            "restarts": None if self.restarts is None else self.restarts.document(),
             "planned": None if self.planned is None else self.planned.document(),
             "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
             "calendar": None if self.calendar is None else self.calendar.document(),

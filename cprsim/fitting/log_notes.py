@@ -4,12 +4,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cprsim.basics.units import format_duration, rough_percent
+from cprsim.fitting.job_lengths import length_notes
 from cprsim.fitting.left_out import left_out_lines
-from cprsim.fitting.repair_causes import MOST_CAUSES, shortened
+from cprsim.fitting.repair_causes import MOST_CAUSES, shortened, typically
+from cprsim.fitting.strikes import mean_nodes
 
 if TYPE_CHECKING:
     from cprsim.fitting.log_fit import LogFit
 
+_MEAN_OFF = 0.03  # share of a mean from which on it is said that a law has another than its log
 _GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 
@@ -29,6 +32,10 @@ def notes(fitted: "LogFit") -> list[str]:
     else:
         said = [f"No law is adequate; of the best, {best}: {reason}."]
     repairs = [] if fitted.repairs is None else fitted.repairs.notes
+    if fitted.restarts is not None:
+        found = fitted.restarts
+        restarted = f"Outages of processes alone: {found.found.sample.n:,}"
+        repairs.append(f"{restarted}; {typically(found.median_s, found.mean_s)}.")
     if fitted.planned is not None:
         repairs.append(fitted.planned.note)
     if fitted.repairs is None or fitted.repairs.by_cause is None:
@@ -37,6 +44,7 @@ def notes(fitted: "LogFit") -> list[str]:
     return [
         *said,
         *_mean(fitted),
+        *length_notes(fitted.job_lengths, best),
         *_coming(fitted),
         *repairs,
         *understood,
@@ -73,9 +81,8 @@ def _clusters(fitted: "LogFit") -> list[str]:
         return []
     return [
         "Failures come in clusters: short gaps follow short ones (rank correlation "
-        f"{follow.correlation:.2f}, {follow.z:.1f} standard errors). Jobs then differ more from "
-        f"each other than under a {fitted.law.distribution} law. Replay the log to see how much; "
-        "--coalesce makes one failure of those close in time."
+        f"{follow.correlation:.2f}, {follow.z:.1f} standard errors). --coalesce makes one failure "
+        "of those close in time; a replay of the log keeps its clusters."
     ]
 
 
@@ -102,16 +109,27 @@ def _together(fitted: "LogFit") -> list[str]:
     many = {size: count for size, count in sorted(fitted.at_once.items()) if size > 1}
     if many:
         often = ", ".join(f"{size} nodes {count:,} x" for size, count in list(many.items())[:6])
+        mean = mean_nodes(fitted.strikes)
         said.append(
-            f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; {fitted.hit:.3g} in "
-            "the mean."
+            f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; {mean:.3g} in the "
+            "mean."
         )
     return said if nodes is None else said + nodes.together
 
 
 def _mean(fitted: "LogFit") -> list[str]:
-    """What the mean of the best law rests on, where some lives were cut short."""
+    """What the mean of the best law rests on, and how far it is from that of the gaps."""
     said, law, time = [], fitted.law, fitted.view.node_time
+    off = law.expected_s / fitted.view.sample.mtbf_s - 1
+    if not fitted.view.sample.censored and abs(off) > _MEAN_OFF:
+        said.append(
+            f"The mean of the {law.distribution} law is {rough_percent(abs(off))} "
+            f"{'above' if off > 0 else 'below'} that of the log, "
+            f"{format_duration(fitted.view.sample.mtbf_s)}, since it follows the longest gaps less "
+            f"than they count: a job meets {rough_percent(abs(1 / (1 + off) - 1))} too "
+            f"{'few' if off > 0 else 'many'} failures. Put the log's mean into the block if that "
+            "matters."
+        )
     if time is not None:
         after, of_all = map(format_duration, (time.after_first_s, time.of_all_s))
         nodes = f"all {time.nodes:,} nodes"

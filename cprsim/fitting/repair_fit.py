@@ -5,7 +5,9 @@ import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+import numpy as np
 
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
@@ -18,6 +20,12 @@ from cprsim.survival.kaplan_meier import KaplanMeier
 #: Durations that anybody would paste, where no law is adequate; means of so many each.
 _TYPICAL, _IN_ONE = 100, 200
 _DIGITS: Final = 4
+#: When the durations of a block are waited for.
+_WHERE: Final = {
+    "reschedule": "Where machines come back only when they are repaired, as with a fixed pool of "
+    "cluster.spares:",
+    "restart": "Where only processes fail, they start again on their nodes:",
+}
 _JOINT: Final = "\N{NO-BREAK SPACE}"
 
 
@@ -75,7 +83,7 @@ class RepairFit:
         return {why: count for why, count in counts.items() if count}
 
     def keys(self) -> dict[str, Any]:
-        """`costs.reschedule` of a machine that comes back when it is repaired."""
+        """Keys of the law, for `costs.reschedule` or `costs.restart`."""
         if self.is_adequate:
             law = self.fits[0].law
             spread = {k: _rounded(v) for k in ("shape", "cv") if (v := getattr(law, k))}
@@ -87,12 +95,14 @@ class RepairFit:
         hours = [f"{_rounded(each / 3600)} h" for each in lasted.tolist()]
         return {"distribution": "empirical", "durations": hours}
 
-    def block(self) -> str:
-        """`[costs.reschedule]` as comments: whoever gets another machine doesn't wait for these."""
+    def block(self, key: Literal["reschedule", "restart"] = "reschedule") -> str:
+        """`[costs.reschedule]` or `[costs.restart]` as comments.
+
+        Whoever gets another machine doesn't wait for a repair.
+        """
         texts = [
-            "Where machines come back only when they are repaired, as with a fixed pool of "
-            "cluster.spares:",
-            "[costs.reschedule]",
+            _WHERE[key],
+            f"[costs.{key}]",
             *(f"{key} = {_in_one_piece(value)}" for key, value in self.keys().items()),
         ]
         lines = [line for text in texts for line in textwrap.wrap(text, 96)]
@@ -122,6 +132,16 @@ def repair_fit(log: FailureLog) -> RepairFit | None:
         return RepairFit(found, *fit_and_judge(found.sample), by_cause, log.of_nodes)
     except LogError:  # too few, or all alike
         return RepairFit(found, [], {}, by_cause, log.of_nodes)
+
+
+def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit | None]:
+    """Return `repair_fit` of failures of nodes, and of those of processes alone."""
+    if log.severities is None:
+        return repair_fit(log), None
+    mild = np.array([each == "process" for each in log.severities])
+    parts = (log.only(np.flatnonzero(~mild)), log.only(np.flatnonzero(mild)))
+    nodes, processes = (repair_fit(each) if len(each) else None for each in parts)
+    return nodes, processes
 
 
 def _in_one_piece(value: object) -> str:

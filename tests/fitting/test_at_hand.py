@@ -21,8 +21,10 @@ from cprsim.fitting.at_hand import (
     at_hand,
     its_own_law,
 )
+from cprsim.fitting.block import law_keys
 from cprsim.fitting.for_job import fit_for, fit_named, of_job
 from cprsim.fitting.log_fit import LogFit
+from cprsim.fitting.strikes import StrikeKind
 from cprsim.report.at_hand import at_hand_table
 from cprsim.runs.mean import Mean
 from cprsim.survival.fitted_laws import law_of
@@ -96,6 +98,11 @@ def test_both_play_the_plans_that_are_made_of_the_law(fitted: LogFit, monkeypatc
 
 def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
     assert fitted.kinds == {"parameter_servers": 55, "trainers": 144}  # as the log has them
+    assert tomllib.loads(fitted.toml())["failures"]["causes"][0] == {
+        "name": "1 node",
+        "share": 0.91954,
+    }
+    fitted = replace(fitted, strikes={StrikeKind(None, None, 1): 4})
     unknown = replace(fitted, kinds={})
     block = tomllib.loads(of_job(unknown, job()).toml())["failures"]
 
@@ -103,8 +110,10 @@ def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
     known = replace(fitted, kinds={"parameter_servers": 3, "trainers": 4})
     assert of_job(known, job()).kinds == known.kinds
     servers = job(cluster={"parameter_servers": 2, "trainers": 0})
-    assert of_job(replace(fitted, hit=6.0), servers).hits == {"parameter_servers": 2}
-    told = tomllib.loads(replace(known, severities={"process": 2, "node": 1}).toml())["failures"]
+    many = replace(fitted, strikes={StrikeKind(None, None, 6): 1})
+    assert of_job(many, servers).strike_keys == {"hits": {"parameter_servers": 2}}
+    graded = {StrikeKind(None, "process", 1): 2, StrikeKind(None, "node", 1): 1}
+    told = tomllib.loads(replace(known, strikes=graded).toml())["failures"]
     assert told["hits"]["weights"] == {"parameter_servers": 3, "trainers": 4}
     assert told["severity"] == {"process": 2, "node": 1}
     cprsim.Scenario(**job().mapping() | {"failures": told})
@@ -246,7 +255,8 @@ def test_of_a_larger_system_a_job_on_some_nodes_is_fitted():
     assert fit_for(all_of_it, LANL, reader="lanl", system=18).look == "gaps"
     of_lives = fit_for(small, LANL, reader="lanl", system=18, view="uptime")
     assert of_lives.look == "uptime"
-    assert of_lives.hits == {}
+    assert "hits" not in law_keys(of_lives)
+    assert all("hits" not in each for each in law_keys(of_lives).get("causes", ()))
 
 
 @pytest.mark.slow
@@ -266,7 +276,9 @@ def test_the_command_prints_the_law_beside_the_log(capsys, tmp_path: Path, monke
     assert set(document["for"]["policies"]) == {"full", "partial"}
     assert cli._main([*asked, "--toml"]) == 0
     block = tomllib.loads(capsys.readouterr().out)["failures"]
-    assert block["hits"]["weights"] == {"parameter_servers": 55, "trainers": 144}
+    weights = {"parameter_servers": 55, "trainers": 144}
+    assert block["hits"]["weights"] == weights
+    assert [each["name"] for each in block["causes"]] == ["1 node", "2 nodes", "5 nodes", "3 nodes"]
     cprsim.Scenario(**job().mapping() | {"failures": block})
 
 

@@ -318,7 +318,7 @@ def test_sizes_of_what_fails_at_once_are_told():
 
     assert fitted.document()["nodes_at_once"] == {"3": 60}
     assert "Down at one instant: 3 nodes 60 x; 3 in the mean." in fitted.notes
-    assert fitted.hit == 3
+    assert fitted.document()["mean_nodes_hit"] == 3
     assert tomllib.loads(fitted.toml())["failures"]["hits"] == {"parameter_servers": 3}
     assert fitted.notes[-2:] == [
         "Left out:",

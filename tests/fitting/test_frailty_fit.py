@@ -169,7 +169,7 @@ def test_without_its_worst_nodes_lanl_20_has_a_frailty():
     page = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
     frail = [note for note in fitted.notes if "frailty" in note]
     assert "\n".join(frail) in page
-    assert fitted.toml().split("[failures]")[1].split("\n\n")[0].strip() in page
+    assert fitted.toml().split("[failures]")[1].split("\nlog = ")[0].strip() in page
 
 
 def raw_share() -> float:

@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,3 +157,27 @@ def test_repairs_of_lanl_20_keep_the_mean_of_their_tail():
     table = "\n".join(line[2:] for line in lines[lines.index("# [costs.reschedule]") :])
     assert tomllib.loads(table)["costs"]["reschedule"] == repairs.keys()
     assert tomllib.loads(fitted.toml())["failures"]["distribution"] == "gamma"
+
+
+def test_restarts_are_told_from_repairs_where_the_log_has_severities(tmp_path: Path) -> None:
+    """Processes come back after a minute and machines after ten hours: two laws, not one."""
+    rng = np.random.default_rng(2)
+    rows = ["time_s,node,end_s,severity"]
+    at_s = 0.0
+    for i in range(120):
+        at_s += rng.exponential(40_000)
+        of = "process" if i % 2 else "node"
+        lasts_s = rng.exponential(60 if of == "process" else 36_000)
+        rows.append(f"{at_s:.1f},{i % 7},{at_s + lasts_s:.1f},{of}")
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(rows) + "\n")
+    fitted = cprsim.fit(path, columns={"end": "end_s"})
+    assert fitted.repairs is not None
+    assert fitted.restarts is not None
+    assert fitted.restarts.mean_s == pytest.approx(60, rel=3 / math.sqrt(60))
+    assert fitted.repairs.mean_s == pytest.approx(36_000, rel=3 / math.sqrt(60))
+    commented = fitted.toml().split("# [costs.restart]")[1]
+    keys = tomllib.loads("\n".join(line.removeprefix("# ") for line in commented.splitlines()))
+    assert Distribution.model_validate(keys).expected_s == pytest.approx(60, rel=0.4)
+    assert any(note.startswith("Outages of processes alone: 60; ") for note in fitted.notes)
+    assert fitted.document()["restarts"]["n"] == 60

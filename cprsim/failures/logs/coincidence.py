@@ -68,17 +68,9 @@ def sizes(log: FailureLog) -> Counter[int]:
     return Counter(counts.tolist())
 
 
-def mean_hit(at_once: Mapping[int, int], nodes: int, system: int) -> float:
-    """Mean nodes that a failure takes of a job on `nodes` random ones of `system`, if it takes any.
-
-    `at_once`: how many nodes of the system fail at one instant, and how often. 1 where that isn't
-    known.
-    """
-    taken = math.fsum(count * size * nodes / system for size, count in at_once.items())
-    hit = failures_of_job(at_once, nodes, system)
-    return taken / hit if hit else 1.0
-
-
 def failures_of_job(at_once: Mapping[int, int], nodes: int, system: int) -> float:
-    """Expected failures that hit at least one of `nodes` random nodes; see `mean_hit`."""
+    """Expected failures that hit at least one of `nodes` random ones of `system` nodes.
+
+    `at_once`: how many nodes of the system fail at one instant, and how often.
+    """
     return math.fsum(count * (1 - none_of(nodes, system, size)) for size, count in at_once.items())
