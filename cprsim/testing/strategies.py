@@ -98,6 +98,8 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
         _corrupt(draw, tables, mtbf_s)
     if draw(SHARES) < 0.1:
         _announce(draw, tables, mtbf_s)
+    if draw(SHARES) < 0.2:
+        _cure(draw, tables, mtbf_s)
     planned = draw(SHARES)
     if planned < 0.1:
         _allocate(tables, mtbf_s * (0.5 + 2.0 * draw(SHARES)))
@@ -113,6 +115,24 @@ def _announce(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
         notice["false_alarms"] = f"{1 + 3 * draw(SHARES)!r} / {_time(mtbf_s)}"
     tables["failures"]["notice"] = notice
     tables.setdefault("costs", {})["drain"] = duration(draw, 0.0, mtbf_s / 100)
+
+
+def _cure(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
+    """Causes of failures, noticed sooner or later, and restarts in place, where they can be."""
+    costs = tables.get("costs", {}) | {"restart": duration(draw, 0.0, mtbf_s / 100)}
+    failures = tables["failures"] | {"severity": {"process": 0.7, "node": 0.3}}
+    if draw(YES):
+        costs["restart_fails"] = 0.9 * draw(SHARES)
+    if draw(YES):
+        share = 0.1 + 0.8 * draw(SHARES)
+        hang = {"name": "hang", "share": share, "severity": "process"}
+        hang["detect"] = duration(draw, 0.0, mtbf_s / 20)
+        crash = {"name": "crash", "share": 1 - share}
+        del failures["severity"]
+        failures["causes"] = [hang, crash]
+    with suppress(ScenarioError):
+        Scenario(**tables | {"failures": failures, "costs": costs})
+        tables["failures"], tables["costs"] = failures, costs
 
 
 def _allocate(tables: dict[str, Any], allocation_s: float) -> None:
