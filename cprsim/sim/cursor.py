@@ -64,6 +64,11 @@ class _MachineCursor:
     def absorbed(self) -> int:
         return self._run.absorbed
 
+    @property
+    def struck(self) -> int:
+        """Number of the failure that struck last, as severities and causes are drawn by it."""
+        return self._run.last_struck
+
     def ahead(self) -> Hit:
         cursors.look_ahead(self._job)
         return self._struck()

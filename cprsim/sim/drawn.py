@@ -71,7 +71,8 @@ class FailureDraws:
 
     def __init__(self, timeline: Any, servers: int) -> None:
         self._servers = servers
-        self.severities: SeverityDraws | None = None
+        # A timeline with its own cursor may have them too, for the detection of causes.
+        self.severities: SeverityDraws | None = getattr(timeline, "severities", None)
         self.row, self.numbers, self.choices = DrawsRow(), Numbers(), Numbers()
         self.source = OTHER
         if isinstance(timeline, RenewalTimeline):
@@ -87,7 +88,7 @@ class FailureDraws:
             self._lives(timeline)
         else:
             return
-        severities = self.severities = timeline.severities
+        severities = self.severities
         if severities is not None:
             graded = lambda i: SEVERITIES.index(severities[i])  # noqa: E731
             self.row.severities, self.row.severity_count = self.choices.add(graded), MANY

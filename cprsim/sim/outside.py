@@ -156,6 +156,8 @@ class Outside:
     def strike(self) -> None:
         """List the nodes hit by the failure at this instant."""
         self._list(self._cursor.strike())
+        # Which of its failures this was; a cursor of a user's own has no causes to look up.
+        self.job.run.last_struck = getattr(self._cursor, "struck", 0)
         self._follow()
 
     def replace(self, number: int) -> None:

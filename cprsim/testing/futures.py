@@ -46,6 +46,7 @@ class _OtherFuture(FailureModel):
 class _OtherTimeline(Timeline):
     def __init__(self, timeline: Timeline, after_s: float, pace: float) -> None:
         self._timeline, self._after_s, self._pace = timeline, after_s, pace
+        self.severities = getattr(timeline, "severities", None)
 
     def cursor(self) -> Cursor:
         return _OtherCursor(cursor_of(self._timeline), self._after_s, self._pace)
@@ -60,6 +61,10 @@ class _OtherCursor:
     @property
     def absorbed(self) -> int:
         return self._cursor.absorbed
+
+    @property
+    def struck(self) -> int:
+        return getattr(self._cursor, "struck", 0)
 
     def ahead(self) -> Hit:
         return self._cursor.ahead()

@@ -125,6 +125,8 @@ def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]
     for stop in ("allocation", "withdrawn"):  # which has a save of its own
         tables["job"].pop(stop, None)
     tables["failures"] = {"exactly": 0}
+    for key in ("restart", "restart_fails"):
+        tables.get("costs", {}).pop(key, None)
     for key in ("save_fails", "torn", "outages"):
         tables.get("storage", {}).pop(key, None)
     scenario = Scenario(**tables)
