@@ -258,13 +258,14 @@ class Asking:
         best, rival = certificate.best, certificate.runner_up
         order = in_order(found)
         place = {i: number for number, i in enumerate(order)}
+        kept = tuple(certificate.kept[i] for i in order)
         advice = Advice(
             trials.scenario,
             self._aim,
             trials.seed,
             tuple(found[i] for i in order),
             tuple(self._refused),
-            _renumbered(certificate, place),
+            replace(certificate.renumbered(place), kept=kept),
             self._decision,
             {} if best is None or rival is None else self._apart(best, rival.candidate),
             (),
@@ -431,15 +432,3 @@ def _with_best(certificate: Certificate, chosen: Rival) -> Certificate:
             rivals.append(Rival(each.candidate, each.margin - chosen.margin, low, high, standing))
     rivals.sort(key=lambda each: each.margin)
     return replace(certificate, best=chosen.candidate, rivals=tuple(rivals))
-
-
-def _renumbered(certificate: Certificate, place: dict[int, int]) -> Certificate:
-    """With the numbers that candidates have in the answer."""
-    best = certificate.best
-    return replace(
-        certificate,
-        best=None if best is None else place[best],
-        rivals=tuple(replace(e, candidate=place[e.candidate]) for e in certificate.rivals),
-        doubts=tuple(replace(e, candidate=place[e.candidate]) for e in certificate.doubts),
-        kept=tuple(certificate.kept[i] for i in sorted(place, key=place.__getitem__)),
-    )
