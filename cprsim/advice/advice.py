@@ -1,7 +1,7 @@
 """What `advise` answers: every candidate as it was found, and the certificate between them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -340,10 +340,3 @@ def _refused(each: Refused) -> dict[str, Any]:
         "feasible": False,
         "why": each.why,
     }
-
-
-def in_order(found: Sequence[Found]) -> list[int]:
-    """Their numbers: the least first, those that break a bound after the others."""
-    return sorted(
-        range(len(found)), key=lambda i: (found[i].feasible is False, found[i].objective.mean)
-    )

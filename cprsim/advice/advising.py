@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cprsim.advice.advice import Advice
 from cprsim.advice.aims import MAX_INTERVAL, aim_of
-from cprsim.advice.asking import Asking, AskingFleet, Tell
+from cprsim.advice.asking import Asking, Tell
 from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.search import Leading
 from cprsim.advice.trials import Trials
@@ -130,10 +130,10 @@ def advise(
         max_interval=None if isinstance(scenario, Fleet) else max_interval,
     )
     decision = _decision(example, target_pls, quality)
+    trials = Trials(example, aim, seed)
     if isinstance(scenario, Fleet):
-        fleet = FleetTrials(scenario, aim, seed)
-        return AskingFleet(fleet, tell or _silent, decision).answer(systems)
-    return Asking(Trials(scenario, aim, seed), tell or _silent, decision).answer(systems)
+        trials = FleetTrials(scenario, aim, seed)
+    return Asking(trials, tell or _silent, decision).answer(systems)
 
 
 def _share(name: str, value: Share) -> float | None:

@@ -26,6 +26,9 @@ class FleetTrials(Trials):
     planned for some job can't be played.
     """
 
+    most = 1024
+    of_fleet = True
+
     def __init__(self, fleet: Fleet, aim: Aim, seed: int) -> None:
         super().__init__(fleet.example, aim, seed)
         self._fleet = fleet
@@ -52,6 +55,14 @@ class FleetTrials(Trials):
             for i, name in enumerate(names)
         }
         return [found[self._key(policy)] for policy in policies]
+
+    def gets_nowhere(self, policy: Policy) -> bool:  # noqa: ARG002
+        """Return False: jobs that get nowhere are left out one by one."""
+        return False
+
+    def why_not(self, policy: Policy) -> str | None:
+        """Why a policy can't be played in one of the jobs, or None."""
+        return super().why_not(policy) or self.faults(policy, range(self.most))
 
     def faults(self, policy: Policy, jobs: range) -> str | None:
         """Why it can't be played in one of these jobs, or None."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,19 @@ from cprsim.basics.streams import COHORT
 from cprsim.contract import Plan, Policy
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.errors import CprsimError
+from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, attempt, chosen, prepare
+from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured
 from cprsim.runs.rates import Numbers
 from cprsim.runs.runner import map_tasks
 from cprsim.scenario import Scenario
+from cprsim.selection.sequential import MOST
 from cprsim.sim.engine import COLUMNS
 
 Values = NDArray[np.float64]
+#: Among the measures of a job of a fleet: its useful node-seconds.
+NODE_S = "node_s"
 
 
 @dataclass(frozen=True)
@@ -34,20 +39,37 @@ class Trial:
     """Replications of one policy, by number from `first` on.
 
     `measures`: of `runs.measures.MEASURES`, and `causes` in shares of the useful time, each of
-    shape (replications,); `bounded`: by the aim, of shape (bounds, replications). `node_s`: useful
-    node-seconds of each, where they differ, in a fleet.
+    shape (replications,); `bounded`: by the aim, of shape (bounds, replications). In a fleet, whose
+    jobs differ, `measures` has their useful node-seconds as well, `NODE_S`.
     """
 
     measures: Mapping[str, Values]
     causes: Mapping[str, Values]
     objective: Values
     bounded: Values
-    node_s: Values | None = None
 
     @property
     def failures(self) -> Values:
         """How many each replication met."""
         return self.measures["failures"]
+
+    @property
+    def count(self) -> int:
+        """The number of replications."""
+        return len(self.objective)
+
+    def followed_by(self, more: "Trial") -> "Trial":
+        """Return these replications and then those of `more`, of the same policy."""
+
+        def joined(one: Values, other: Values) -> Values:
+            return np.concatenate([one, other], axis=-1)
+
+        return Trial(
+            {name: joined(values, more.measures[name]) for name, values in self.measures.items()},
+            {cause: joined(values, more.causes[cause]) for cause, values in self.causes.items()},
+            joined(self.objective, more.objective),
+            joined(self.bounded, more.bounded),
+        )
 
 
 @dataclass(eq=False)
@@ -60,6 +82,9 @@ class Trials:
     scenario: Scenario
     aim: Aim
     seed: int
+    #: Replications that a certificate may take, and whether each is a job of a fleet.
+    most: ClassVar[int] = MOST
+    of_fleet: ClassVar[bool] = False
     _policies: dict[str, Policy] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
@@ -122,6 +147,19 @@ class Trials:
             return False
         return self._longer(plan) > _HOPELESS
 
+    def gets_nowhere(self, policy: Policy) -> bool:
+        """Whether a run that meets a great many failures is given up."""
+        if self.scenario.job.useful_time_s / self.scenario.failure_model.mtbf_s <= _MANY:
+            return False
+        try:
+            job = self.scenario.with_policies({"it": policy})
+            if first_part(job, "it", self.seed) > _STEEP:
+                return True
+        except RunError:
+            return True
+        (trial,) = self.play([policy], range(1))
+        return bool(trial.measures["overhead"][0] >= NOWHERE - 1)
+
     def _longer(self, plan: Plan) -> float:
         """How many useful times it takes, at least, about."""
         context = self.scenario.context
@@ -181,12 +219,13 @@ def played(
     objective = measures[aim.measure]
     if aim.objective == "cost":
         objective = objective / useful_cost - 1
+    if np.ndim(basis.useful_s):
+        measures[NODE_S] = basis.useful_s * basis.nodes
     return Trial(
         measures,
         {cause: columns[cause] / basis.useful_s for cause in OVERHEAD_CAUSES},
         objective,
         aim.bounded(job, job.policies[name].system, measures),
-        None if np.ndim(basis.useful_s) == 0 else basis.useful_s * basis.nodes,
     )
 
 
@@ -196,6 +235,9 @@ _BLOCK = 16 * COHORT
 NOWHERE = 100.0
 #: Useful times from which on a policy isn't searched.
 _HOPELESS = 6.0
+#: Failures in a job of which one run tells much, and useful times that the first part of such a
+#: job takes, from which on nobody wants to know more.
+_MANY, _STEEP = 1000.0, 30.0
 #: Replications are as many that so many failures are met, but not fewer.
 _MET, _FEWEST = 4096.0, 32
 #: And if it takes longer, by no more than this.
