@@ -17,19 +17,13 @@ _HEADINGS = {"overhead": "overhead, %", "pls": "PLS, %", "failures": "failures"}
 def at_hand_table(found: "AtHand") -> Table:
     """A row a policy: of each measure what the log makes, and what the law does; ± is 95 %."""
     title = found.scenario.title or "The job at hand"
-    table = plain_table(f"{title}\nunder the log and under the {found.law} law; ± 95 %")
-    table.add_column("policy")
-    for heading in _HEADINGS.values():
-        table.add_column(f"{heading}\nlog", justify="right")
-        table.add_column("\nlaw", justify="right")
-    for name, measures in found.policies.items():
-        cells = [
-            _cell(each, measure)
-            for measure in _HEADINGS
-            for each in (measures[measure].log, measures[measure].law)
-        ]
-        table.add_row(name, *cells)
-    return table
+    headings = [each for text in _HEADINGS.values() for each in (f"{text}\nlog", "\nlaw")]
+    rows = (
+        (name, *(_cell(of, key) for key in _HEADINGS for of in (each[key].log, each[key].law)))
+        for name, each in found.policies.items()
+    )
+    title = f"{title}\nunder the log and under the {found.law} law; ± 95 %"
+    return plain_table(title, ("policy", *headings), rows)
 
 
 def _cell(mean: "Mean", measure: str) -> str:

@@ -62,8 +62,8 @@ def _shown(advice: "Advice", most: int) -> list["Found"]:
 def answer_table(advice: "Advice") -> Table:
     """A row a candidate, the best first; those that exceed a limit last. Fits 80 columns."""
     money = advice.scenario.currency
-    table = plain_table("\n".join([advice.scenario.title or "cprsim advise", _question(advice)]))
-    table.collapse_padding = True
+    title = "\n".join([advice.scenario.title or "cprsim advise", _question(advice)])
+    table = plain_table(title, close=True)
     table.add_column("policy", min_width=15)
     headings = ["saves\nevery", "over-\nhead %", "\n± 95 %", "PLS\n%"]
     headings += ["updates\nlost %", "machine\ntime %"]

@@ -29,35 +29,22 @@ _CAUSES = {
 
 def decision_table(decision: "Decision", title: str) -> Table:
     """A row an option: interval, expected overhead by cause, learning lost."""
+    options = {"full": decision.full, "partial": decision.naive_partial, "CPR": decision.partial}
+    told = told_causes(lambda cause: any(getattr(o.expected, cause) for o in options.values()))
+    causes = [cause for cause in _CAUSES if cause in told]
+    of_causes = (_CAUSES[cause] for cause in causes)
+    headings = ("over-\nhead", "re-\ntrained", *of_causes, "PLS", "upd.\nlost")
     table = plain_table(
         f"{title or 'cprsim advise'}\n"
         f"first-order estimate, % of useful time; MTBF {format_duration(decision.mtbf_s)}; CPR at "
-        f"{_QUALITIES[decision.quality]} {decision.target_pls:g}"
+        f"{_QUALITIES[decision.quality]} {decision.target_pls:g}",
+        ("option", "saves\nevery", *headings),
+        close=True,
     )
-    table.collapse_padding = True
-    table.add_column("option", no_wrap=True)
-    table.add_column("saves\nevery", justify="right", no_wrap=True)
-    options = {
-        "full": decision.full,
-        "partial": decision.naive_partial,
-        "CPR": decision.partial,
-    }
-    told = told_causes(lambda cause: any(getattr(o.expected, cause) for o in options.values()))
-    causes = [cause for cause in _CAUSES if cause in told]
-    headings = [_CAUSES[cause] for cause in causes]
-    for heading in ("over-\nhead", "re-\ntrained", *headings, "PLS", "upd.\nlost"):
-        table.add_column(heading, justify="right")
+    measures = ("overhead", "overhead_retrained", *causes, "pls", "updates_lost")
     for name, option in options.items():
-        part = option.expected
-        table.add_row(
-            name,
-            format_duration(_interval_s(option, decision)),
-            percent(part.overhead),
-            percent(part.overhead_retrained),
-            *(percent(getattr(part, cause)) for cause in causes),
-            percent(part.pls),
-            percent(part.updates_lost),
-        )
+        shares = (percent(getattr(option.expected, measure)) for measure in measures)
+        table.add_row(name, format_duration(_interval_s(option, decision)), *shares)
     return table
 
 

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
 
 def jobs_table(found: "JobRecords") -> Group:
     """A row a range of sizes: jobs, node-hours, interruptions, and their rate with its interval."""
-    table = plain_table()
-    for heading in ("nodes", "jobs", "node-hours", "interrupted", "per 1,000\nnode-hours", ""):
-        table.add_column(heading, justify="left" if heading == "" else "right")
+    rows = []
     for row in found.by_nodes.to_dict("records"):
         least, most = int(row["least"]), int(row["most"])
-        table.add_row(
+        cells = (
             f"{least:,}" if least == most else f"{least:,} to {most:,}",
             f"{row['jobs']:,}",
             f"{row['node_hours']:,.0f}",
@@ -26,8 +24,10 @@ def jobs_table(found: "JobRecords") -> Group:
             f"{row['per_1000_node_hours']:.3g}",
             f"{row['low']:.3g} to {row['high']:.3g}",
         )
+        rows.append(cells)
+    headings = ("nodes", "jobs", "node-hours", "interrupted", "per 1,000\nnode-hours", "")
     head = (
         f"{found.path}\n{counted(len(found.jobs), 'job')}, {found.node_hours:,.0f} node-hours, "
         f"{counted(found.interruptions, 'interruption')}; intervals are 95 %"
     )
-    return Group(head, Fitting(table))
+    return Group(head, Fitting(plain_table(None, headings, rows, names=0)))

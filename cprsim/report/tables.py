@@ -180,14 +180,9 @@ def resources_table(result: "Result") -> Table | None:
     beside = summary[["memory_overhead", "peer_bytes", "spares"]].fillna(1).any(axis=None)
     if not (beside or amounts):
         return None
-    table = plain_table("What it takes beside time")
-    table.add_column("policy")
-    for heading in ("memory\n%", "to peers", "to the\nstore", "spares", "machine\ntime %"):
-        table.add_column(heading, justify="right")
-    for _, heading in amounts:
-        table.add_column(heading, justify="right")
-    for name, row in summary.iterrows():
-        table.add_row(
+    headings = ["policy", "memory\n%", "to peers", "to the\nstore", "spares", "machine\ntime %"]
+    rows = [
+        (
             str(name),
             percent(row["memory_overhead"]),
             format_bytes(row["peer_bytes"]),
@@ -196,7 +191,10 @@ def resources_table(result: "Result") -> Table | None:
             _with_interval(row, "machine_overhead"),
             *(_amount(row, measure) for measure, _ in amounts),
         )
-    return table
+        for name, row in summary.iterrows()
+    ]
+    headings += [heading for _, heading in amounts]
+    return plain_table("What it takes beside time", headings, rows)
 
 
 def _amounts(result: "Result") -> list[tuple[str, str]]:
@@ -245,16 +243,24 @@ def event_lines(events: "JobEvents") -> Iterator[str]:
 
 def restarts_table(result: "Result", most: int) -> Table:
     """A row a policy: restarts that the job needs, and the chance that `most` are enough."""
-    table = plain_table("Restarts of the job, one a failure")
-    table.add_column("policy")
-    headings = ("median", "95 %\nof runs", "99 %\nof runs", f"{most} are\nenough, %", "95 %")
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for name, each in restarts(result, most).items():
-        of_runs = (f"{count:.0f}" for count in (each.p50, each.p95, each.p99))
-        within = percent(each.within), f"{percent(each.low)} to {percent(each.high)}"
-        table.add_row(name, *of_runs, *within)
-    return table
+    headings = (
+        "policy",
+        "median",
+        "95 %\nof runs",
+        "99 %\nof runs",
+        f"{most} are\nenough, %",
+        "95 %",
+    )
+    rows = [
+        (
+            name,
+            *(f"{count:.0f}" for count in (each.p50, each.p95, each.p99)),
+            percent(each.within),
+            f"{percent(each.low)} to {percent(each.high)}",
+        )
+        for name, each in restarts(result, most).items()
+    ]
+    return plain_table("Restarts of the job, one a failure", headings, rows)
 
 
 def causes_table(result: "Result") -> Table | None:
@@ -262,13 +268,11 @@ def causes_table(result: "Result") -> Table | None:
     if result.scenario.failures.causes is None:
         return None
     count = by_cause.watched(result)
-    table = plain_table(f"Failures by cause, % of the useful time; {counted(count, 'replication')}")
-    table.collapse_padding = True
-    table.add_column("policy")
-    table.add_column("cause")
+    title = f"Failures by cause, % of the useful time; {counted(count, 'replication')}"
     told = [part for part in FAILURE_COSTS if result.causes[part].any()]
-    for heading in ("in a\njob", "all", *(_PARTS[part] for part in told), "updates\nlost %"):
-        table.add_column(heading, justify="right")
+    parts = (_PARTS[part] for part in told)
+    headings = ("policy", "cause", "in a\njob", "all", *parts, "updates\nlost %")
+    table = plain_table(title, headings, names=2, close=True)
     policy = ""
     for row in result.causes.to_dict("records"):
         shown = "" if row["policy"] == policy else row["policy"]
@@ -301,9 +305,8 @@ def accuracy_table(result: "Result") -> Table | None:
     """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
     if not result.auc_drops:
         return None
-    table = plain_table("Predicted drop of AUC, in proportion to learning lost")
-    table.add_column("policy")
-    table.add_column("AUC drop", justify="right")
+    title = "Predicted drop of AUC, in proportion to learning lost"
+    table = plain_table(title, ("policy", "AUC drop"))
     table.add_column("measured with", min_width=20)
     for name, drop in result.auc_drops.items():
         shown = "not predicted" if math.isnan(drop.mean) else f"{drop.mean:.5f}"
@@ -328,14 +331,9 @@ def fit_table(fitted: "LogFit") -> Group:
         f"{fitted.source}\n{sample.n:,} {of}{cut}; "
         f"mean {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
     )
-    table = plain_table()
-    table.add_column("law")
-    table.collapse_padding = True
-    for heading in ("mean", "", "shape\nor cv", "", "KS %", "RMSE\n%", "AIC -\nleast"):
-        table.add_column(heading, justify="left" if heading == "" else "right")
     least = min(fit.aic for fit in fitted.fits)
-    for fit in fitted.fits:
-        table.add_row(
+    rows = [
+        (
             fit.law.distribution,
             format_duration(fit.law.expected_s),
             format_durations(*fit.mean_interval_s),
@@ -344,65 +342,69 @@ def fit_table(fitted: "LogFit") -> Group:
             *(rough_percent(each).removesuffix(" %") for each in (fit.ks, fit.rmse)),
             f"{apart:.1f}" if (apart := fit.aic - least) < _LARGE / 10 else f"{apart:,.0f}",
         )
-    return Group(head, Fitting(table))
+        for fit in fitted.fits
+    ]
+    headings = ("law", "mean", "", "shape\nor cv", "", "KS %", "RMSE\n%", "AIC -\nleast")
+    return Group(head, Fitting(plain_table(None, headings, rows, close=True)))
 
 
 def mtbf_table(found: "MtbfByNodes") -> Group:
     """A row a number of nodes: MTBF as measured with its 95 % interval, and by two models."""
-    table = plain_table()
-    for heading in ("nodes", "measured", "", "linear", "independent\nnodes"):
-        table.add_column(heading, justify="left" if heading == "" else "right")
-    for row in found.rows.to_dict("records"):
-        table.add_row(
+    rows = [
+        (
             f"{row['nodes']:,}",
             format_duration(row["measured_s"]),
             format_durations(row["low_s"], row["high_s"]),
             format_duration(row["linear_s"]),
             format_duration(row["independent_s"]),
         )
+        for row in found.rows.to_dict("records")
+    ]
+    headings = ("nodes", "measured", "", "linear", "independent\nnodes")
     head = f"{found.source}\nMTBF of a job on so many random nodes; intervals are 95 %"
-    return Group(head, Fitting(table))
+    return Group(head, Fitting(plain_table(None, headings, rows, names=0)))
 
 
 def rows_table(found: "RowLosses") -> Group:
     """A row a policy: what it loses relative to CPR-vanilla, memory, rows per save, intervals."""
-    table = plain_table()
-    table.add_column("policy")
     by_change = found.rule != "sgd"
-    for heading in (
+    headings = (
+        "policy",
         "updates lost,\n% of vanilla's",
-        *(["change lost,\n% of vanilla's"] if by_change else []),
+        *(["change lost,\n% of vanilla's"] * by_change),
         "memory,\n% of rows",
         "rows\nper save",
         "a save\nevery",
         "everything\nevery",
-    ):
-        table.add_column(heading, justify="right")
-    for name, each in found.policies.items():
-        table.add_row(
+    )
+    rows = [
+        (
             name,
             f"{100 * each.updates_lost_relative:.1f}",
-            *([f"{100 * each.change_lost_relative:.1f}"] if by_change else []),
+            *([f"{100 * each.change_lost_relative:.1f}"] * by_change),
             percent(each.memory_overhead),
             f"{each.rows_per_save:,}",
             format_duration(each.period_s),
             format_duration(each.interval_s),
         )
-    return Group(found.scenario.title or "cprsim rows", Fitting(table))
+        for name, each in found.policies.items()
+    ]
+    return Group(found.scenario.title or "cprsim rows", Fitting(plain_table(None, headings, rows)))
 
 
 def access_table(found: "AccessLog") -> Group:
     """How concentrated the accesses of a log are, and what each tracker loses of its updates."""
-    shares = plain_table()
-    shares.add_column("most popular rows, %", justify="right")
-    shares.add_column("their accesses, %", justify="right")
-    for share, accesses in found.concentration.items():
-        shares.add_row(f"{100 * share:g}", f"{100 * accesses:.1f}")
-    losses = plain_table()
-    losses.add_column("tracker")
-    losses.add_column("updates lost,\n% of vanilla's", justify="right")
-    for tracker, relative in found.relative.items():
-        losses.add_row(tracker, f"{100 * relative:.1f}")
+    shares = plain_table(
+        None,
+        ("most popular rows, %", "their accesses, %"),
+        ((f"{100 * share:g}", f"{100 * part:.1f}") for share, part in found.concentration.items()),
+        names=0,
+    )
+    losses = plain_table(
+        None,
+        ("tracker", "updates lost,\n% of vanilla's"),
+        ((tracker, f"{100 * relative:.1f}") for tracker, relative in found.relative.items()),
+    )
     return Group(f"{found.path}: {found.popularity.size:,} rows", Fitting(shares), Fitting(losses))
 
 

@@ -1,6 +1,6 @@
 """Tables as a terminal shows them, all in one style and none wider than it is."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -9,11 +9,32 @@ from rich.table import Table
 from rich.text import Text
 
 
-def plain_table(title: str | None = None) -> Table:
-    """An empty one in the style of all."""
-    return Table(
-        title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
+def plain_table(
+    title: str | None = None,
+    headings: Iterable[str] = (),
+    rows: Iterable[Iterable[str]] = (),
+    *,
+    names: int = 1,
+    close: bool = False,
+) -> Table:
+    """Return a table in the style of all.
+
+    The first `names` columns are words, and so are those without a heading; the others are numbers,
+    on the right. `close`: with less space between the columns, where they are many.
+    """
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=close,
     )
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place < names or not heading else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 class Fitting:
@@ -97,18 +118,14 @@ class PolicyTable:
 
     def _table(self, optional: Collection[str] = ()) -> Table:
         """Without those of the optional columns that are all 0."""
-        table = plain_table(self._title)
-        table.collapse_padding = True  # its columns are many
-        table.add_column("policy")
-        names, *columns = zip(*self._rows, strict=True)
-        shown = [names]
-        for heading, cells in zip(self._headings, columns, strict=True):
-            if heading not in optional or set(cells) != {"0"}:
-                table.add_column(heading, justify="right")
-                shown.append(cells)
-        for row in zip(*shown, strict=True):
-            table.add_row(*row)
-        return table
+        columns = zip(("policy", *self._headings), zip(*self._rows, strict=True), strict=True)
+        shown = [
+            (heading, cells)
+            for heading, cells in columns
+            if heading not in optional or set(cells) != {"0"}
+        ]
+        rows = zip(*(cells for _, cells in shown), strict=True)
+        return plain_table(self._title, (heading for heading, _ in shown), rows, close=True)
 
 
 def natural_width(table: Table, console: Console, options: ConsoleOptions) -> int:
