@@ -209,10 +209,8 @@ def _facts(scenario: Scenario) -> list[tuple[str, str]]:
     """What follows from the values, in words."""
     context = scenario.context
     found = [("MTBF of the job", format_duration(context.mtbf_s))]
-    try:
+    with suppress(CprsimError):  # no policy needs it, or there would be no scenario
         found.append(("one save of everything", format_duration(context.save_s)))
-    except CprsimError:  # no policy needs it, or there would be no scenario
-        return found
     return found
 
 

@@ -80,21 +80,6 @@ class Control:
     zero: bool = False
     choices: tuple[str, ...] = ()
 
-    def document(self) -> dict[str, Any]:
-        """As the page is told of it."""
-        return {
-            "name": self.name,
-            "keys": self.keys,
-            "label": self.label,
-            "group": self.group,
-            "kind": self.kind,
-            "text": self.text,
-            "least": self.least,
-            "most": self.most,
-            "zero": self.zero,
-            "choices": self.choices,
-        }
-
     def number(self, text: str) -> float | None:
         """Where a text stands on the slider, in SI units; None if nowhere, as `"optimal"` does."""
         try:
@@ -119,14 +104,17 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
     `written`: the tables of its file, for the units that it uses.
     """
     tables = scenario.mapping()
+    causes = scenario.failures.causes
+    labels = dict(_OF_THE_JOB)
+    if scenario.failures.per == "node":
+        labels["failures.mean"] = "MTBF of a node"
+    if causes is not None and all(each.detect is not None for each in causes):
+        del labels["costs.detect"]  # no failure is left for it
     of_job = [
         each
-        for key, label in _OF_THE_JOB.items()
-        if not (key == "costs.detect" and _each_cause_has_its_own(scenario))
+        for key, label in labels.items()
         if (each := _of_job(key, label, tables, written)) is not None
     ]
-    if scenario.failures.per == "node":
-        of_job = [_renamed(each, "failures.mean", "MTBF of a node") for each in of_job]
     priced = [
         Control(f"prices.{key}", (f"prices.{key}",), f"price: {key}", "prices", "words", text)
         for key, text in tables.get("prices", {}).items()
@@ -139,18 +127,6 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
         if not (shared and each.keys[0] in shared.keys)
     ]
     return (*of_job, *([shared] if shared else []), *of_policies, *priced)
-
-
-def _each_cause_has_its_own(scenario: Scenario) -> bool:
-    """Whether no failure is left for `costs.detect`."""
-    causes = scenario.failures.causes
-    return causes is not None and all(each.detect is not None for each in causes)
-
-
-def _renamed(control: Control, name: str, label: str) -> Control:
-    if control.name != name:
-        return control
-    return Control(**(vars(control) | {"label": label}))
 
 
 def _of_job(

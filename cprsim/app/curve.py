@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,16 +23,9 @@ _POINTS = 120  # of a curve
 _SIMULATED = 8  # intervals
 _AROUND = 16.0  # either way of Young's interval, as a ratio
 _MOST = 1.0  # overhead: beyond it a job takes twice its time, and nobody asks for it
+#: An interval in seconds, and the mean overhead, a share, with the ends of its 95 % interval.
+Point = tuple[float, float, float, float]
 REPLICATIONS: Final = 256  # at each interval: a cohort, whose draws are shared
-
-
-class IntervalPoint(NamedTuple):
-    """At one interval: the mean overhead, a share of the useful time, and its 95 % interval."""
-
-    interval_s: float
-    overhead: float
-    low: float
-    high: float
 
 
 def curve(scenario: Scenario) -> dict[str, Any] | None:
@@ -64,10 +57,11 @@ def curve(scenario: Scenario) -> dict[str, Any] | None:
     return {"names": SYSTEMS, "lines": lines, "best": [best_s, least]}
 
 
-def simulated(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[IntervalPoint]]]:
+def simulated(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[Point]]]:
     """Points of each system under the scenario's own failures, one system after the other.
 
-    Intervals at which the job gets nowhere are left out.
+    A point: an interval, and the mean overhead there with the ends of its 95 % interval. Intervals
+    at which the job gets nowhere are left out.
     """
     span = _span(scenario)
     if span is None:
@@ -97,7 +91,7 @@ def _span(scenario: Scenario) -> tuple[float, float, float] | None:
     return min(young_s / _AROUND, most_s / 2), most_s, min(young_s, most_s)
 
 
-def _played(scenario: Scenario, intervals: list[float], seed: int) -> list[IntervalPoint]:
+def _played(scenario: Scenario, intervals: list[float], seed: int) -> list[Point]:
     if not intervals:
         return []
     engines = chosen(scenario, list(scenario.policies), "auto")
@@ -105,7 +99,7 @@ def _played(scenario: Scenario, intervals: list[float], seed: int) -> list[Inter
     shares = overhead(values[:, :, COLUMNS.index("wall")], scenario.job.useful_time_s)
     means = [Mean.of(each) for each in shares.T]
     return [
-        IntervalPoint(each_s, mean.mean, mean.low, mean.high)
+        (each_s, *mean)
         for each_s, mean in zip(intervals, means, strict=True)
         if math.isfinite(mean.mean)
     ]

@@ -260,7 +260,7 @@ def _told(answers: Answering) -> dict[str, Any]:
         "title": subject.title,
         "path": str(subject.path),
         "policies": subject.policies,
-        "controls": [each.document() for each in subject.controls],
+        "controls": [vars(each) for each in subject.controls],
         "objectives": answers.objectives,
         "units": {kind: units.largest_first for kind, units in UNITS.items()},
         "colours": {
