@@ -1,6 +1,7 @@
 """`cprsim.advise`: ask every candidate, search its settings, and certify the best."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cprsim.advice.advice import Advice
@@ -12,7 +13,7 @@ from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_share
 from cprsim.contract.memory import model_fault
 from cprsim.errors import ScenarioError, UnitError, UsageError
-from cprsim.estimates.decision import Decision, Quality, decide
+from cprsim.estimates.decision import Quality, decide
 from cprsim.fleets.fleet import Fleet, load_job
 from cprsim.runs.runner import check_whole
 from cprsim.scenario import Scenario
@@ -111,16 +112,18 @@ def advise(
         raise ScenarioError(
             f"cluster: the model {too_large}, so no policy fits; use more machines, or larger ones"
         )
+    shares = {
+        "max_pls": max_pls,
+        "max_updates_lost": max_updates_lost,
+        "max_learning_lost": max_learning_lost,
+        "max_learning_lost_p95": max_learning_lost_p95,
+        "max_auc_drop": max_auc_drop,
+        "max_memory": max_memory,
+    }
     aim = aim_of(
         example,
         objective,
-        max_pls=_share("max_pls", max_pls),
-        max_updates_lost=_share("max_updates_lost", max_updates_lost),
-        max_learning_lost=_share("max_learning_lost", max_learning_lost),
-        max_learning_lost_p95=_share("max_learning_lost_p95", max_learning_lost_p95),
-        max_auc_drop=max_auc_drop,
         max_restarts=max_restarts,
-        max_memory=_share("max_memory", max_memory),
         max_spares=max_spares,
         deployable=deployable,
         target_pls=target_pls,
@@ -128,8 +131,11 @@ def advise(
         confidence=sure,
         within=within,
         max_interval=None if isinstance(scenario, Fleet) else max_interval,
+        **{name: _share(name, most) for name, most in shares.items()},
     )
-    decision = _decision(example, target_pls, quality)
+    decision = None
+    with suppress(UsageError, ScenarioError):  # it has none
+        decision = decide(example, target_pls, quality)
     trials = Trials(example, aim, seed)
     if isinstance(scenario, Fleet):
         trials = FleetTrials(scenario, aim, seed)
@@ -145,10 +151,3 @@ def _share(name: str, value: Share) -> float | None:
 
 def _silent(_what: str, _done: int, _total: int, _known: Advice | Leading | None) -> None:
     return
-
-
-def _decision(scenario: Scenario, target_pls: float | None, quality: Quality) -> Decision | None:
-    try:
-        return decide(scenario, target_pls, quality)
-    except (UsageError, ScenarioError):
-        return None
