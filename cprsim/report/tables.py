@@ -19,11 +19,12 @@ from cprsim.basics.units import (
 )
 from cprsim.contract.ledger import FAILURE_COSTS, OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
+from cprsim.report.means import share_and_half
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.runs import by_cause
 from cprsim.runs.cautions import of_run
+from cprsim.runs.mean import Mean
 from cprsim.runs.restarts import restarts
-from cprsim.selection.intervals import ROUNDING
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
@@ -415,9 +416,5 @@ def _overheads(row: Any) -> list[str]:
 
 
 def _with_interval(row: Any, measure: str) -> str:
-    """A mean and half its interval; with a + where it reaches farther up, for an unmet loss."""
-    mean, low, high = (row[measure + end] for end in ("", "_low", "_high"))
-    if math.isnan(high):
-        return percent(mean)
-    sign = "+" if high - mean > mean - low + ROUNDING else "±"
-    return f"{percent(mean)} {sign}{percent(high - mean)}"
+    """A mean and half its interval, in percent."""
+    return share_and_half(Mean(*(row[measure + end] for end in ("", "_low", "_high"))))
