@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from cprsim.basics.units import percent
-from cprsim.report.terminal import plain_table
+from cprsim.report.terminal import Column, plain_table
 
 if TYPE_CHECKING:
     from cprsim.fitting.at_hand import AtHand
@@ -17,13 +17,13 @@ _HEADINGS = {"overhead": "overhead, %", "pls": "PLS, %", "failures": "failures"}
 def at_hand_table(found: "AtHand") -> Table:
     """A row a policy: of each measure what the log makes, and what the law does; ± is 95 %."""
     title = found.scenario.title or "The job at hand"
-    headings = [each for text in _HEADINGS.values() for each in (f"{text}\nlog", "\nlaw")]
-    rows = (
-        (name, *(_cell(of, key) for key in _HEADINGS for of in (each[key].log, each[key].law)))
-        for name, each in found.policies.items()
-    )
+    each = found.policies.values()
+    columns: list[Column] = [("policy", found.policies)]
+    for key, text in _HEADINGS.items():
+        columns.append((f"{text}\nlog", [_cell(of[key].log, key) for of in each]))
+        columns.append(("\nlaw", [_cell(of[key].law, key) for of in each]))
     title = f"{title}\nunder the log and under the {found.law} law; ± 95 %"
-    return plain_table(title, ("policy", *headings), rows)
+    return plain_table(title, columns)
 
 
 def _cell(mean: "Mean", measure: str) -> str:

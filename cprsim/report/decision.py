@@ -32,20 +32,25 @@ def decision_table(decision: "Decision", title: str) -> Table:
     options = {"full": decision.full, "partial": decision.naive_partial, "CPR": decision.partial}
     told = told_causes(lambda cause: any(getattr(o.expected, cause) for o in options.values()))
     causes = [cause for cause in _CAUSES if cause in told]
-    of_causes = (_CAUSES[cause] for cause in causes)
-    headings = ("over-\nhead", "re-\ntrained", *of_causes, "PLS", "upd.\nlost")
-    table = plain_table(
+    measures = {
+        "over-\nhead": "overhead",
+        "re-\ntrained": "overhead_retrained",
+        **{_CAUSES[cause]: cause for cause in causes},
+        "PLS": "pls",
+        "upd.\nlost": "updates_lost",
+    }
+    each = options.values()
+    columns = [
+        ("option", options),
+        ("saves\nevery", (format_duration(_interval_s(o, decision)) for o in each)),
+        *((text, [percent(getattr(o.expected, m)) for o in each]) for text, m in measures.items()),
+    ]
+    title = (
         f"{title or 'cprsim advise'}\n"
         f"first-order estimate, % of useful time; MTBF {format_duration(decision.mtbf_s)}; CPR at "
-        f"{_QUALITIES[decision.quality]} {decision.target_pls:g}",
-        ("option", "saves\nevery", *headings),
-        close=True,
+        f"{_QUALITIES[decision.quality]} {decision.target_pls:g}"
     )
-    measures = ("overhead", "overhead_retrained", *causes, "pls", "updates_lost")
-    for name, option in options.items():
-        shares = (percent(getattr(option.expected, measure)) for measure in measures)
-        table.add_row(name, format_duration(_interval_s(option, decision)), *shares)
-    return table
+    return plain_table(title, columns, close=True)
 
 
 def _interval_s(option: "Option", decision: "Decision") -> float:

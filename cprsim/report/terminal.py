@@ -8,11 +8,13 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+#: A heading, and the cells below it.
+Column = tuple[str, Iterable[str]]
+
 
 def plain_table(
     title: str | None = None,
-    headings: Iterable[str] = (),
-    rows: Iterable[Iterable[str]] = (),
+    columns: Iterable[Column] = (),
     *,
     names: int = 1,
     close: bool = False,
@@ -30,9 +32,10 @@ def plain_table(
         pad_edge=False,
         collapse_padding=close,
     )
+    headings, cells = zip(*columns, strict=True) if columns else ((), ())
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place < names or not heading else "right")
-    for row in rows:
+    for row in zip(*cells, strict=True):
         table.add_row(*row)
     return table
 
@@ -97,35 +100,22 @@ class PolicyTable:
     """
 
     def __init__(
-        self,
-        title: str,
-        headings: Sequence[str],
-        rows: Sequence[Sequence[str]],
-        optional: Collection[str] = (),
+        self, title: str, columns: Iterable[Column], optional: Collection[str] = ()
     ) -> None:
-        self._title, self._headings, self._rows, self._optional = title, headings, rows, optional
+        self._title, self._optional = title, optional
+        self._columns = [(heading, list(cells)) for heading, cells in columns]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Fitting]:
         """As many parts as it takes."""
         table = self.wide()
         if natural_width(table, console, options) > options.max_width:
-            table = self._table(self._optional)
+            shown = (e for e in self._columns if e[0] not in self._optional or {*e[1]} != {"0"})
+            table = plain_table(self._title, [*shown], close=True)
         yield Fitting(table)
 
     def wide(self) -> Table:
         """All of it."""
-        return self._table()
-
-    def _table(self, optional: Collection[str] = ()) -> Table:
-        """Without those of the optional columns that are all 0."""
-        columns = zip(("policy", *self._headings), zip(*self._rows, strict=True), strict=True)
-        shown = [
-            (heading, cells)
-            for heading, cells in columns
-            if heading not in optional or set(cells) != {"0"}
-        ]
-        rows = zip(*(cells for _, cells in shown), strict=True)
-        return plain_table(self._title, (heading for heading, _ in shown), rows, close=True)
+        return plain_table(self._title, self._columns, close=True)
 
 
 def natural_width(table: Table, console: Console, options: ConsoleOptions) -> int:
