@@ -9,12 +9,10 @@ from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.aims import MEASURED, useful_cost_of
 from cprsim.advice.search import Leading
-from cprsim.app import bars, curve
+from cprsim.app import pictures
 from cprsim.app.controls import texts_in
-from cprsim.app.lanes import lane
-from cprsim.app.subject import Subject, faults_at
+from cprsim.app.subject import MovesError, Subject, WhatIf, faults_at
 from cprsim.app.turns import Turn
-from cprsim.app.whatif import MovesError, WhatIf
 from cprsim.basics.machine import cores
 from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError
@@ -81,11 +79,11 @@ class Answering:
             send({"part": "faults", "at": at, "others": others})
             return
         send(self._asked(asked, scenario))
-        send({"part": "coarse", "bars": bars.by_equations(scenario)})
+        send({"part": "coarse", "bars": pictures.expected_bars(scenario)})
         send(
             {
                 "part": "equations",
-                "curve": curve.curve(scenario),
+                "curve": pictures.curve(scenario),
                 "lines": _decided(scenario),
                 "toml": scenario.to_toml(),
             }
@@ -140,21 +138,21 @@ class Answering:
         send(_ran(result) | _told(result))
         for policy in scenario.policies:
             with turn.computing():
-                found = lane(scenario, policy, asked.seed, asked.replication)
+                found = pictures.lane(scenario, policy, asked.seed, asked.replication)
             send({"part": "lane", "replication": asked.replication} | found)
         self._intervals(asked, scenario, turn, send)
 
     @staticmethod
     def _intervals(asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
         try:
-            points = curve.simulated(scenario, asked.seed)
+            points = pictures.points(scenario, asked.seed)
             while True:
                 with turn.computing():
                     found = next(points, None)
                 if found is None:
                     break
                 send({"part": "points", "system": found[0], "points": found[1]})
-        except (CprsimError, ValueError):  # as `curve.curve` has told
+        except (CprsimError, ValueError):  # as `pictures.curve` has told
             return
 
     def _advise(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
@@ -228,7 +226,7 @@ def _ran(result: Result) -> dict[str, Any]:
         "sharp": False,
         "replications": result.count,
         "conclusion": conclusion(result),
-        "bars": bars.simulated(result),
+        "bars": pictures.bars(result),
         "currency": result.currency,
     }
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.app.subject import Subject, faults_at
-from cprsim.app.whatif import MovesError, WhatIf
+from cprsim.app.subject import MovesError, Subject, WhatIf, faults_at
 from cprsim.errors import ScenarioError
 from cprsim.scenario import load_scenario
 from tests.app.serving import KAGGLE, QUICKSTART
