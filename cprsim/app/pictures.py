@@ -1,7 +1,8 @@
 """What the page draws: bars of policies, overhead against the interval, and one run as lanes."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
@@ -41,18 +42,11 @@ _PARTS: Final = 700
 def bars(result: Result) -> list[dict[str, Any]]:
     """A row a policy, of a run."""
     return [
-        {
-            "policy": str(name),
-            "system": row["system"],
-            "saves": _saves(row["recovery"], row["interval_s"]),
-            "interval_s": finite(row["interval_s"]),
-            "causes": {cause: finite(row[cause]) for cause in OVERHEAD_CAUSES},
-            "measures": {
-                each: _measure(Mean(row[each], row[f"{each}_low"], row[f"{each}_high"]), each)
-                for each in MEASURES
-                if each in row
-            },
-        }
+        _bar(
+            (str(name), row["system"], row["recovery"], row["interval_s"]),
+            row.to_dict(),
+            {m: Mean(row[m], row[f"{m}_low"], row[f"{m}_high"]) for m in MEASURES if m in row},
+        )
         for name, row in result.summary.iterrows()
     ]
 
@@ -63,27 +57,28 @@ def expected_bars(scenario: Scenario) -> list[dict[str, Any]]:
     for name, policy in scenario.policies.items():
         plan = scenario.plan(name)
         share = expected(plan, scenario.context)
-        means = {each: getattr(share, each) for each in MEASURES if each != "cost"}
+        means = {m: Mean.around(getattr(share, m), math.nan) for m in MEASURES if m != "cost"}
         rows.append(
-            {
-                "policy": name,
-                "system": policy.system,
-                "saves": _saves(plan.recovery, plan.interval_s),
-                "interval_s": finite(plan.interval_s),
-                "causes": {cause: finite(getattr(share, cause)) for cause in OVERHEAD_CAUSES},
-                "measures": {
-                    each: _measure(Mean.around(mean, math.nan), each)
-                    for each, mean in means.items()
-                },
-            }
+            _bar((name, policy.system, plan.recovery, plan.interval_s), asdict(share), means)
         )
     return rows
 
 
-def _saves(recovery: str, interval_s: float) -> str:
+def _bar(
+    policy: tuple[str, str, str, float], shares: Mapping[Any, float], means: Mapping[str, Mean]
+) -> dict[str, Any]:
+    """A row: a policy by name, system, recovery and interval; its shares by cause, its means."""
+    name, system, recovery, interval_s = policy
     every = format_duration(interval_s)
     saves = "never saves" if every == "never" else f"saves every {every}"
-    return f"{recovery} recovery, {saves}"
+    return {
+        "policy": name,
+        "system": system,
+        "saves": f"{recovery} recovery, {saves}",
+        "interval_s": finite(interval_s),
+        "causes": {cause: finite(shares[cause]) for cause in OVERHEAD_CAUSES},
+        "measures": {measure: _measure(mean, measure) for measure, mean in means.items()},
+    }
 
 
 def _measure(mean: Mean, name: str) -> dict[str, Any]:
