@@ -98,20 +98,15 @@ class Trials:
             job = self.scenario.with_policies({key: policy})
             try:
                 plan = job.check(key)
+                why_not = self.aim.why_not(plan, self.scenario, policy.system)
             except (CprsimError, ValueError) as error:
-                self._refused[key] = str(error)
+                why_not = str(error)
+            if why_not is None:
+                self._plans[key] = plan
+                self._engines |= chosen(job, [key], "auto")
             else:
-                self._take(key, plan, job)
+                self._refused[key] = why_not
         return self._plans.get(key)
-
-    def _take(self, key: str, plan: Plan, job: Scenario) -> None:
-        """A plan that can be played, unless it takes more than it may."""
-        why_not = self.aim.why_not(plan, self.scenario, job.policies[key].system)
-        if why_not is not None:
-            self._refused[key] = why_not
-            return
-        self._plans[key] = plan
-        self._engines |= chosen(job, [key], "auto")
 
     def why_not(self, policy: Policy) -> str | None:
         """Why it can't be played, or None."""
@@ -143,9 +138,7 @@ class Trials:
         With failures that strike recoveries, and lost computation, which grows exponentially.
         """
         plan = self.plan(policy)
-        if plan is None:
-            return False
-        return self._longer(plan) > _HOPELESS
+        return plan is not None and self._longer(plan) > _HOPELESS
 
     def gets_nowhere(self, policy: Policy) -> bool:
         """Whether a run that meets a great many failures is given up."""

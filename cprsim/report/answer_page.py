@@ -1,6 +1,5 @@
 """The files of `advise --out`: the answer first, what it rests on last."""
 
-import hashlib
 import json
 import math
 import shlex
@@ -19,7 +18,7 @@ from cprsim.report.candidates import answer_table
 from cprsim.report.configuration import configuration
 from cprsim.report.decision import decision_lines, decision_table
 from cprsim.report.means import money_between, share_between
-from cprsim.report.outputs import trace_sha256, versions
+from cprsim.report.outputs import about, trace_sha256
 from cprsim.report.sensitivity import robust_lines
 from cprsim.report.source import ScenarioSource
 from cprsim.selection import words
@@ -76,13 +75,8 @@ def contents(
         **{f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()},
     }
     command = _command(advice, source)
-    about = {
-        **versions(),
-        "scenario_sha256": hashlib.sha256(files["scenario.toml"]).hexdigest(),
-        "trace_sha256": trace_sha256(advice.scenario),
-        "command": command,
-        "seed": advice.seed,
-    }
+    trace = trace_sha256(advice.scenario)
+    known = about(scenario, trace, command=command, seed=advice.seed)
     pictures = {name: page_bytes(figure) for name, figure in drawn.items()}
     page = _page(advice, robust, source, pictures)
     how = "as given" if as_given else "as resolved"
@@ -90,12 +84,12 @@ def contents(
         html.folded(
             "Reproduce",
             f"The command, versions and the scenario {how}",
-            repeat(command, about, scenario, how),
+            repeat(command, known, scenario, how),
         )
     )
     title = advice.scenario.title or "cprsim advise"
     files["report.html"] = html.page(title, [html.heading(title), *page]).encode()
-    return dict.fromkeys(NAMES) | with_manifest(files, about)
+    return dict.fromkeys(NAMES) | with_manifest(files, known)
 
 
 def _page(
