@@ -319,7 +319,7 @@ def _row(found: Found, standing: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "system": found.candidate.system,
         "origin": found.candidate.origin or found.candidate.system,
-        "given": found.candidate.origin is not None and not found.candidate.tuned,
+        "given": found.candidate.given,
         "settings": ", ".join(settings),
         "standing": standing,
         "sure": found.feasible is not None,

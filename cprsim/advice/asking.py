@@ -312,17 +312,16 @@ def _why(bounded: NDArray[np.float64], aim: Aim, feasible: bool | None) -> str:
         if mean.high > bound.most_mean or (feasible is None and mean.mean > 0):
             verb = "is over" if feasible is False else "may be over"
             shown = f"{mean.mean:.3g} ({mean.low:.3g} to {mean.high:.3g})"
-            if bound.measure == RESTARTS:
-                said.append(
-                    f"share of runs with over {bound.most:g} restarts: {shown}, {verb} 0.05"
-                )
-            elif bound.most_mean == bound.most:
-                said.append(f"{bound.measure} {shown} {verb} {bound.most:g}")
+            measure, most = bound.measure.removesuffix("_p95"), f"{bound.most:g}"
+            if bound.most_mean == bound.most:
+                said.append(f"{measure} {shown} {verb} {most}")
             else:
-                measure = bound.measure.removesuffix("_p95")
-                said.append(
-                    f"share of runs with {measure} over {bound.most:g}: {shown}, {verb} 0.05"
+                over = (
+                    f"over {most} restarts"
+                    if bound.measure == RESTARTS
+                    else f"{measure} over {most}"
                 )
+                said.append(f"share of runs with {over}: {shown}, {verb} 0.05")
     return "; ".join(said)
 
 
@@ -339,9 +338,8 @@ def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
 
     def taken(place: int) -> tuple[float, ...]:
         each = found[place]
-        own = each.candidate.origin is not None and not each.candidate.tuned
         lost, machines = (each.measures[name].mean for name in (LOST, "machine_overhead"))
-        return (lost, each.plan.memory_overhead, not own, machines)
+        return (lost, each.plan.memory_overhead, not each.candidate.given, machines)
 
     chosen = min((best, *equal), key=taken)
     if chosen == best:

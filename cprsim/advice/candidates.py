@@ -34,6 +34,11 @@ class Candidate:
         """Of its policy."""
         return self.policy.system
 
+    @property
+    def given(self) -> bool:
+        """Whether it is a policy of the scenario as it is."""
+        return self.origin is not None and not self.tuned
+
 
 @dataclass(frozen=True)
 class Refused:

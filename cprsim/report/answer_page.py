@@ -99,7 +99,7 @@ def _page(
     pictures: Mapping[str, bytes],
 ) -> list[str]:
     """All sections but the last."""
-    asked = {each.name: each.plan for each in advice.found if each.candidate.origin == each.name}
+    asked = {each.name: each.plan for each in advice.found if each.candidate.given}
     given = {name: asked[name] for name in advice.scenario.policies if name in asked}
     first, *more = answer_lines(advice)
     said = [html.paragraph(first, "short"), *map(html.paragraph, more)]

@@ -30,7 +30,7 @@ def small_table(advice: "Advice", most: int) -> list[str]:
     The best, the second answer and the user's own come before the others.
     """
     first = [advice.best, None if advice.allowing is None else advice.allowing.best]
-    first += [advice.runner_up, *(e for e in advice.found if e.candidate.origin == e.name)]
+    first += [advice.runner_up, *(e for e in advice.found if e.candidate.given)]
     names = [each.name for each in (*first, *advice.found) if each is not None]
     shown = list(dict.fromkeys(names))[:most]
     rows = [("* best, = tied, - excluded", *_HEADINGS)]
