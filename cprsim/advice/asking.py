@@ -51,6 +51,11 @@ class _Entrant:
     played: Trial | None = None
 
     @property
+    def count(self) -> int:
+        """Replications so far."""
+        return 0 if self.played is None else self.played.count
+
+    @property
     def trial(self) -> Trial:
         """All replications so far."""
         assert self.played is not None
@@ -114,7 +119,7 @@ class Asking:
         trials = self._trials
         policies = [each.candidate.policy for each in self._entrants]
         certify(
-            lambda places, numbers: self._sample(places, numbers, replace(aim, bounds=judged)),
+            lambda places, count: self._sample(places, count, replace(aim, bounds=judged)),
             len(policies),
             judged,
             confidence=aim.confidence,
@@ -200,21 +205,21 @@ class Asking:
             for each in (entrant.candidate for entrant in self._entrants)
         )
 
-    def _sample(self, places: Sequence[int], replications: range, aim: Aim) -> PairedSample:
-        """Replications of some candidates, of which those are played that weren't yet."""
+    def _sample(self, places: Sequence[int], count: int, aim: Aim) -> PairedSample:
+        """So many replications of some candidates, of which those are played that weren't yet."""
         self._left = places
         entrants = [self._entrants[place] for place in places]
-        new = [e for e in entrants if e.played is None or e.played.count <= replications.start]
-        if new:
-            played = self._trials.play([each.candidate.policy for each in new], replications)
+        for start in {each.count for each in entrants if each.count < count}:
+            new = [each for each in entrants if each.count == start]
+            policies = [each.candidate.policy for each in new]
+            played = self._trials.play(policies, range(start, count))
             for each, more in zip(new, played, strict=True):
                 each.played = more if each.played is None else each.played.followed_by(more)
-        these = slice(replications.start, replications.stop)
-        bounded = [self._bounded(each, aim)[:, these] for each in entrants]
+        bounded = [self._bounded(each, aim)[:, :count] for each in entrants]
         return PairedSample(
-            np.array([each.trial.objective[these] for each in entrants]),
+            np.array([each.trial.objective[:count] for each in entrants]),
             np.array(bounded),
-            np.array([each.trial.failures[these] for each in entrants]),
+            np.array([each.trial.failures[:count] for each in entrants]),
             self._trials.scenario.failure_model.mtbf_s < math.inf,
             np.array([each.lossless for each in entrants]),
             np.array([each.unmet for each in entrants]),

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,23 +107,7 @@ class PairedSample:
             high=found.high + chance * self.unmet[others] * differs,
         )
 
-    def of(self, candidates: Sequence[int]) -> "PairedSample":
-        """Return the replications of some of the candidates."""
-        own = {name: getattr(self, name) for name in (*_BY_REPLICATION, "lossless", "unmet")}
-        rows = list(candidates)
-        part: dict[str, Any] = {k: None if v is None else v[rows] for k, v in own.items()}
-        return replace(self, **part)
 
-    def followed_by(self, more: "PairedSample") -> "PairedSample":
-        """Return these replications and then those of `more`, of the same candidates."""
-        both: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(more, name)], axis=-1)
-            for name in _BY_REPLICATION
-        }
-        return replace(more, **both)
-
-
-_BY_REPLICATION = ("objective", "bounded", "failures")
 #: What a verdict is founded on: replications, or their moments.
 Evidence = PairedSample | PairedMoments
 

@@ -15,8 +15,8 @@ from cprsim.selection.certificate import (
     judge,
 )
 
-#: Plays some candidates on some of the timelines.
-Play = Callable[[Sequence[int], range], PairedSample]
+#: Gives the first so many replications of some candidates.
+Play = Callable[[Sequence[int], int], PairedSample]
 
 FIRST = 256
 MOST = 65536
@@ -50,7 +50,7 @@ def certify(
     Parameters
     ----------
     play
-        Gives the replications of the candidates that are left, in the order asked for.
+        Gives the first replications of the candidates that are left, in the order asked for.
     candidates
         How many there are, in the order in which they are preferred where nothing tells them apart.
     first, most
@@ -76,16 +76,14 @@ def certify(
     looks = _looks(first, most)
     judged = sum(each is not False for each in kept)
     miss = chance_of_a_miss(judged, len(bounds), confidence) / len(looks)
-    left, played, dropped = list(range(candidates)), 0, dict[int, Rival]()
-    sample: PairedSample | None = None
+    left, dropped = list(range(candidates)), dict[int, Rival]()
     for count in looks:
-        new = play(left, range(played, count))
-        if new.objective.shape != (len(left), count - played):
+        sample = play(left, count)
+        if sample.objective.shape != (len(left), count):
             raise ValueError(
-                f"{len(left)} candidates and {count - played} replications were to be played, not "
-                f"{new.objective.shape}"
+                f"{len(left)} candidates and {count} replications were to be played, not "
+                f"{sample.objective.shape}"
             )
-        sample, played = new if sample is None else sample.followed_by(new), count
         found = judge(
             sample,
             bounds,
@@ -105,8 +103,7 @@ def certify(
             break
         if found.best is not None and kept[found.best]:
             dropped |= {each.candidate: each for each in found.rivals if each.standing == "worse"}
-        stay = [i for i, n in enumerate(left) if n not in dropped and kept[n] is not False]
-        left, sample = [left[i] for i in stay], sample.of(stay)
+        left = [each for each in left if each not in dropped and kept[each] is not False]
     return certificate
 
 
