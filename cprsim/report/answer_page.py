@@ -78,50 +78,39 @@ def contents(
     trace = trace_sha256(advice.scenario)
     known = about(scenario, trace, command=command, seed=advice.seed)
     pictures = {name: page_bytes(figure) for name, figure in drawn.items()}
-    page = _page(advice, robust, source, pictures)
     how = "as given" if as_given else "as resolved"
-    page.append(
-        html.folded(
-            "Reproduce",
-            f"The command, versions and the scenario {how}",
-            repeat(command, known, scenario, how),
-        )
+    files["report.html"] = html.page(
+        advice.scenario.title or "cprsim advise",
+        _sections(advice, robust, pictures),
+        [_inputs(advice, source), repeat(command, known, scenario, how)],
     )
-    title = advice.scenario.title or "cprsim advise"
-    files["report.html"] = html.page(title, [html.heading(title), *page]).encode()
     return dict.fromkeys(NAMES) | with_manifest(files, known)
 
 
-def _page(
-    advice: "Advice",
-    robust: "Robustness | None",
-    source: ScenarioSource | None,
-    pictures: Mapping[str, bytes],
-) -> list[str]:
-    """All sections but the last."""
-    asked = {each.name: each.plan for each in advice.found if each.candidate.given}
-    given = {name: asked[name] for name in advice.scenario.policies if name in asked}
+def _sections(
+    advice: "Advice", robust: "Robustness | None", pictures: Mapping[str, bytes]
+) -> dict[str, list[str]]:
+    """The parts of the page by their headings."""
     first, *more = answer_lines(advice)
     said = [html.paragraph(first, "short"), *map(html.paragraph, more)]
     refused = [(each.name, each.why) for each in advice.refused]
-    sections = {
+    left_out = html.table("Not considered", ("policy", "why"), refused, "words")
+    return {
         "Answer": said + [html.code(configuration(advice))] * (advice.best is not None),
         "Sensitivity": _sensitivity(advice, robust, pictures),
         "Candidates": _candidates(advice, pictures),
         "Difference to the second best": _why(advice),
-        "Notes": [html.points(advice.warnings)] if advice.warnings else [],
-        "Not considered": [html.table("Not considered", ("policy", "why"), refused, "words")]
-        * bool(refused),
+        "Notes": [html.points(advice.warnings)] * bool(advice.warnings),
+        "Not considered": [left_out] * bool(refused),
         "CPR's formulas": _closed_form(advice),
     }
-    rests = [
-        *([html.paragraph(_OF_FLEET)] if advice.of_fleet else []),
-        *inputs(advice.scenario, given, source),
-    ]
-    return [
-        *(html.section(heading, parts) for heading, parts in sections.items() if parts),
-        html.folded("Inputs and assumptions", "Inputs, and what follows from them", rests),
-    ]
+
+
+def _inputs(advice: "Advice", source: ScenarioSource | None) -> str:
+    asked = {each.name: each.plan for each in advice.found if each.candidate.given}
+    given = {name: asked[name] for name in advice.scenario.policies if name in asked}
+    first = [html.paragraph(_OF_FLEET)] * advice.of_fleet
+    return inputs(advice.scenario, given, source, first)
 
 
 def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:

@@ -25,13 +25,15 @@ class Assumption(NamedTuple):
 
 
 def inputs(
-    scenario: Scenario, plans: Mapping[str, Plan], source: ScenarioSource | None
-) -> list[str]:
+    scenario: Scenario,
+    plans: Mapping[str, Plan],
+    source: ScenarioSource | None,
+    first: Iterable[str] = (),
+) -> str:
     """What the file says of itself, and a table of what was given and what follows from it."""
     head = [] if source is None else source.head
-    said = (
-        [html.paragraph("The scenario file says of itself:"), *map(_quoted, head)] if head else []
-    )
+    said = [html.paragraph("The scenario file says of itself:")] * bool(head)
+    said += [f"<blockquote>{html.paragraph(text)}</blockquote>\n" for text in head]
     told = (
         "Given values are inputs, of which the file's notes say what is measured, calibrated or "
         "assumed; derived ones follow from them, and so do the intervals that policies plan. What "
@@ -39,16 +41,15 @@ def inputs(
     )
     rows = [tuple(each) for each in assumptions(scenario, plans, source)]
     headings = ("quantity", "value", "where from", "note")
-    return [
-        *said,
-        html.paragraph(told),
-        html.table("Inputs, and what follows from them", headings, rows, "words"),
-    ]
+    what = "Inputs, and what follows from them"
+    table = html.table(what, headings, rows, "words")
+    parts = [*first, *said, html.paragraph(told), table]
+    return html.folded("Inputs and assumptions", what, parts)
 
 
 def repeat(
     command: str, manifest: Mapping[str, Any], scenario: str, how: str = "as resolved"
-) -> list[str]:
+) -> str:
     """The command, the versions of all that took part, and the file that it is given.
 
     `how` that file stands there.
@@ -57,17 +58,14 @@ def repeat(
     commit = "" if git is None else f", commit {git['commit'][:12]}{' with changes' * git['dirty']}"
     libraries = ", ".join(f"{name} {number}" for name, number in manifest["libraries"].items())
     versions = f"cprsim {manifest['cprsim']}{commit}; Python {manifest['python']}; {libraries}."
-    return [
+    parts = [
         html.paragraph("In the folder of this page, with the same versions:"),
         html.code(command),
         html.paragraph(versions),
         html.paragraph(f"scenario.toml, {how}:"),
         html.code(scenario),
     ]
-
-
-def _quoted(text: str) -> str:
-    return f"<blockquote>{html.paragraph(text)}</blockquote>\n"
+    return html.folded("Reproduce", f"The command, versions and the scenario {how}", parts)
 
 
 def assumptions(
