@@ -1,8 +1,9 @@
 """How the choice holds where the job is not what it was taken for."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
@@ -72,12 +73,12 @@ class Lever(NamedTuple):
     def range(self, within: float) -> tuple[World, World]:
         """The ends of where the choice isn't surely another, around what was asked."""
         at = next(i for i, world in enumerate(self.worlds) if world.factor == 1)
-        low = high = at
-        while low > 0 and self.worlds[low - 1].holds(within) is not False:
-            low -= 1
-        while high < len(self.worlds) - 1 and self.worlds[high + 1].holds(within) is not False:
-            high += 1
-        return self.worlds[low], self.worlds[high]
+
+        def farthest(worlds: Iterable[World]) -> World:
+            held = takewhile(lambda world: world.holds(within) is not False, worlds)
+            return [self.worlds[at], *held][-1]
+
+        return farthest(reversed(self.worlds[:at])), farthest(self.worlds[at + 1 :])
 
 
 class Doubled(NamedTuple):

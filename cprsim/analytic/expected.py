@@ -96,17 +96,13 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
         drained += kind.share * of_kind
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += (1 - of_kind) * share
-    for cause, share in _of_silent_faults(plan, context):
-        causes[cause] += share
-    for cause, share in _of_notices(plan, context, drained):
+    for cause, share in (*_of_silent_faults(plan, context), *_of_notices(plan, context, drained)):
         causes[cause] += share
     detect = (1 - drained) * context.detect_s / context.mtbf_s
     own = training_slowdown(plan, context)
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
     wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
-    for cause, share in of_allocations(plan, context, wall):
-        causes[cause] += share
-    for cause, share in of_windows(plan, context, wall):
+    for cause, share in (*of_allocations(plan, context, wall), *of_windows(plan, context, wall)):
         causes[cause] += share
     certain = {
         "save": save,
@@ -319,10 +315,7 @@ def share_read(plan: Plan, answer: Recover) -> float:
 
 def _to(plan: Plan, tier: str | None) -> Schedule | None:
     """The first schedule of saves to that tier."""
-    for schedule in plan.schedules:
-        if schedule.save.tier == tier:
-            return schedule
-    return None
+    return next((each for each in plan.schedules if each.save.tier == tier), None)
 
 
 def _stale_s(schedule: Schedule, context: Context) -> float:

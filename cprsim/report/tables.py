@@ -52,8 +52,8 @@ class RunTable(PolicyTable):
         )
         summary = result.summary
         told = told_causes(lambda cause: summary[cause].any())
-        causes = [cause for cause in _CAUSES if cause in told]
-        columns = [*_overheads(summary), *_shares(summary, dict(zip(causes, causes, strict=True)))]
+        causes = {cause: cause for cause in _CAUSES if cause in told}
+        columns = [*_overheads(summary), *_shares(summary, causes)]
         if "corrupt" in summary and summary["corrupt"].any():
             columns += _shares(summary, {"corrupt\n%": "corrupt"})
         columns += _shares(summary, _LOST)
