@@ -115,14 +115,14 @@ class Answering:
 
     def _asked(self, asked: WhatIf, scenario: Scenario) -> dict[str, Any]:
         """What was understood: where each control stands, the commands, the scenario."""
-        controls, path = self.subject.controls, self.subject.path
+        controls = self.subject.controls
         stands = texts_in(scenario, controls)
         return {
             "part": "asked",
             "query": asked.query,
             "texts": {each.name: asked.moved.get(each.name, each.text) for each in controls},
             "numbers": {each.name: each.number(stands[each.name]) for each in controls},
-            "commands": [asked.run_command(path, controls), asked.advise_command(path, controls)],
+            "commands": self.subject.commands(asked),
             "facts": _facts(scenario),
         }
 

@@ -1,10 +1,10 @@
 """What is asked: a scenario file, the controls that were moved, and how the job is played."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 from urllib.parse import parse_qsl, urlencode
 
 from cprsim.advice.aims import MEASURED
@@ -78,42 +78,19 @@ class WhatIf:
         changed = {name: text for name, text in options.items() if text != DEFAULTS[name]}
         return urlencode({**self.moved, **changed})
 
-    def overrides(self, controls: Iterable[Control]) -> tuple[str, ...]:
-        """As arguments of `--set`."""
-        return tuple(
-            f"{key}={self.moved[each.name]}"
-            for each in controls
-            if each.name in self.moved
-            for key in each.keys
-        )
-
-    def run_command(self, scenario: Path, controls: Iterable[Control]) -> str:
-        """What prints the page's table of policies."""
-        more = ["--replications", str(self.replications), "--seed", str(self.seed)]
-        return _command("run", scenario, self.overrides(controls), more)
-
-    def advise_command(self, scenario: Path, controls: Iterable[Control]) -> str:
-        """What prints the advisor's answer, and over which worlds it holds besides."""
-        more = ["--objective", self.objective, "--seed", str(self.seed)]
-        return _command("advise", scenario, self.overrides(controls), more)
-
-
-def _command(name: str, scenario: Path, overrides: Iterable[str], more: Iterable[str]) -> str:
-    moved = [part for each in overrides for part in ("--set", each)]
-    return shlex.join(["cprsim", name, str(scenario), *moved, *more])
-
 
 def _option_faults(options: Mapping[str, str]) -> list[tuple[str, str]]:
     found = []
-    for name in ("seed", "replication"):
+    checks: dict[str, Callable[[Any], None]] = {
+        "seed": lambda value: check_whole("seed", value, 0),
+        "replication": lambda value: check_whole("replication", value, 0),
+        "replications": check_replications,
+    }
+    for name, check in checks.items():
         try:
-            check_whole(name, _whole(options[name]), 0)
+            check(_whole(options[name]))
         except UsageError as error:
             found.append((name, str(error)))
-    try:
-        check_replications(_whole(options["replications"]))  # type: ignore[arg-type]
-    except UsageError as error:
-        found.append(("replications", str(error)))
     if options["objective"] not in MEASURED:
         hint = nearest(options["objective"], MEASURED)
         found.append(("objective", f"objective {options['objective']!r} is not known; {hint}"))
@@ -150,15 +127,32 @@ class Subject:
         title, names = scenario.title or path.stem, tuple(scenario.policies)
         return cls(path, text, title, names, controls_of(scenario, written))
 
+    def overrides(self, asked: WhatIf) -> tuple[str, ...]:
+        """What was moved, as arguments of `--set`."""
+        moved = ((each.keys, asked.moved.get(each.name)) for each in self.controls)
+        return tuple(f"{key}={text}" for keys, text in moved if text is not None for key in keys)
+
+    def commands(self, asked: WhatIf) -> list[str]:
+        """What prints the page's table of policies, and what the advisor's answer."""
+        moved = [part for each in self.overrides(asked) for part in ("--set", each)]
+        options = {
+            "run": ["--replications", str(asked.replications)],
+            "advise": ["--objective", asked.objective],
+        }
+        return [
+            shlex.join(["cprsim", name, str(self.path), *moved, *more, "--seed", str(asked.seed)])
+            for name, more in options.items()
+        ]
+
     def scenario(self, asked: WhatIf) -> Scenario:
         """The job that is asked about; raise `ScenarioError` with every fault."""
-        overrides = asked.overrides(self.controls)
+        overrides = self.overrides(asked)
         return Scenario(**scenario_tables(mapping_of(self.text, self.path, overrides)))
 
     def source(self, asked: WhatIf) -> ScenarioSource:
         """For what the file's comments say."""
         trace = trace_sha256(self.scenario(asked))
-        return ScenarioSource(self.text, asked.overrides(self.controls), trace)
+        return ScenarioSource(self.text, self.overrides(asked), trace)
 
 
 def faults_at(
