@@ -111,18 +111,6 @@ class Leading(NamedTuple):
     replications: int
 
 
-class Settled(NamedTuple):
-    """A policy with the best of its settings.
-
-    `ranges`: by key, the ends of the durations that are as good, s. `others`: policies that may be
-    better, by the value that they have instead.
-    """
-
-    policy: Policy
-    ranges: dict[str, tuple[float, float]]
-    others: dict[str, Policy]
-
-
 _Ends = TypeVar("_Ends")
 #: Yields policies, and goes on once they are played; ends with what it found.
 _Steps = Generator[list[Policy], None, _Ends]
@@ -139,32 +127,19 @@ def search(
     Others after it, where the search couldn't tell that they are no better.
     """
     known = _Known(trials)
-    searches = {i: _Search(each.policy, known).run() for i, each in enumerate(candidates)}
-    settled: dict[int, Settled] = {}
+    searches = {i: _Search(each, known).run() for i, each in enumerate(candidates)}
+    found: dict[int, list[Candidate]] = {}
     while searches:
         wanted: list[Policy] = []
         for i, one in list(searches.items()):
             try:
                 wanted += next(one)
             except StopIteration as end:
-                settled[i] = end.value
+                found[i] = end.value
                 del searches[i]
         known.play(wanted)
-        tell(len(settled), len(candidates), known.leading)
-    found = []
-    for i, each in enumerate(candidates):
-        policy, ranges, others = settled[i]
-        found.append(replace(each, policy=policy, ranges=ranges))
-        found += [
-            replace(each, name=_with_note(each.name, what), policy=other)
-            for what, other in others.items()
-        ]
-    return found
-
-
-def _with_note(name: str, what: str) -> str:
-    """A name with one more note in its brackets."""
-    return f"{name[:-1]}, {what})" if name.endswith(")") else f"{name} ({what})"
+        tell(len(found), len(candidates), known.leading)
+    return [each for i in sorted(found) for each in found[i]]
 
 
 class _Known:
@@ -253,24 +228,24 @@ def _of_use(
 
 
 class _Search:
-    """The search of the settings of one policy.
+    """The search of the settings of one candidate.
 
     Its steps yield the policies whose scores they are going to read, and go on once all are played.
     """
 
-    def __init__(self, policy: Policy, known: _Known) -> None:
+    def __init__(self, candidate: Candidate, known: _Known) -> None:
         self._trials, self._score = known.trials, known.score
         self._within = known.trials.aim.within
         self._worth = _WORTH * self._within
-        self._given = policy
-        best, settings = able(at_target(policy, self._trials.aim), self._trials)
+        self._candidate = candidate
+        best, settings = able(at_target(candidate.policy, self._trials.aim), self._trials)
         settings = _of_use(best, settings, self._trials, self._worth)
         self._first, self._settings = best, settings
         self._spans = [each for each in settings if isinstance(each, DurationSpan)]
         self._choices = [each for each in settings if isinstance(each, Choice)]
 
-    def run(self) -> _Steps[Settled]:
-        """Setting by setting, until none of them gains anything."""
+    def run(self) -> _Steps[list[Candidate]]:
+        """Setting by setting, until none of them gains anything; and what may be better yet."""
         best, ratio = self._first, _WIDE
         for _ in range(_TURNS):
             before = best
@@ -289,7 +264,12 @@ class _Search:
         others = yield from self._open(best)
         others |= self._safer(best)
         others |= yield from self._lossless(best)
-        return Settled(best, ranges, others)
+        own, name = self._candidate, self._candidate.name
+        with_note = f"{name[:-1]}, " if name.endswith(")") else f"{name} ("
+        return [
+            replace(own, policy=best, ranges=ranges),
+            *(replace(own, name=f"{with_note}{k})", policy=each) for k, each in others.items()),
+        ]
 
     def _choice(self, best: Policy, setting: Choice) -> _Steps[Policy]:
         """To a neighbour, as long as it is better."""
@@ -371,14 +351,11 @@ class _Search:
 
     def _gentler(self, best: Policy) -> _Steps[Policy]:
         """The policy as it was given, where tuning it loses learning and gains too little."""
-        own = [self._given] if is_able(self._given, self._trials) else []
-        yield [best, *own]
-        tuned = self._score(best)
-        for each in own:
-            score = self._score(each)
-            if score.lost < tuned.lost and score.is_equal(tuned, self._within):
-                return each
-        return best
+        own = self._candidate.policy
+        yield [best, own]
+        score, tuned = self._score(own), self._score(best)
+        gentler = score.lost < tuned.lost and score.is_equal(tuned, self._within)
+        return own if gentler else best
 
     def _open(self, best: Policy) -> _Steps[dict[str, Policy]]:
         """Neighbouring choices that so few replications can't tell to be no better.
