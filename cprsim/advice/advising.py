@@ -8,7 +8,6 @@ from cprsim.advice.advice import Advice
 from cprsim.advice.aims import MAX_INTERVAL, aim_of
 from cprsim.advice.asking import Asking, Tell
 from cprsim.advice.fleet_trials import FleetTrials
-from cprsim.advice.search import Leading
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_share
 from cprsim.contract.memory import model_fault
@@ -139,7 +138,7 @@ def advise(
     trials = Trials(example, aim, seed)
     if isinstance(scenario, Fleet):
         trials = FleetTrials(scenario, aim, seed)
-    return Asking(trials, tell or _silent, decision).answer(systems)
+    return Asking(trials, tell or (lambda *_: None), decision).answer(systems)
 
 
 def _share(name: str, value: Share) -> float | None:
@@ -147,7 +146,3 @@ def _share(name: str, value: Share) -> float | None:
         return parse_share(value) if isinstance(value, str) else value
     except UnitError as error:
         raise UsageError(f"{name}: {error}") from None
-
-
-def _silent(_what: str, _done: int, _total: int, _known: Advice | Leading | None) -> None:
-    return

@@ -23,7 +23,6 @@ from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, attempt, chosen, prepare
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured
-from cprsim.runs.rates import Numbers
 from cprsim.runs.runner import map_tasks
 from cprsim.scenario import Scenario
 from cprsim.selection.sequential import MOST
@@ -116,16 +115,46 @@ class Trials:
     def play(self, policies: Sequence[Policy], replications: range) -> list[Trial]:
         """Replications of policies that have a plan."""
         names = list(dict.fromkeys(map(self._key, policies)))
-        job = self._job(names)
         engines = {name: self._engines[name] for name in names}
         prepare(engines.values(), "batch")  # the simulator takes a hundred times as long
-        values = _simulated(job, engines, replications, self.seed)
-        useful_cost = useful_cost_of(job)
-        found = {
-            name: played(values[:, i], Basis.of(job, name), job, name, self.aim, useful_cost)
-            for i, name in enumerate(names)
-        }
+        ledgers, jobs = self._ledgers(engines, replications)
+        useful_s = np.array([job.job.useful_time_s for job in jobs])
+        ledgers = _somewhere(ledgers, useful_s)
+        found = {name: self._trial(ledgers[:, i], name, jobs) for i, name in enumerate(names)}
         return [found[self._key(policy)] for policy in policies]
+
+    def _ledgers(
+        self, engines: dict[str, Engine], replications: range
+    ) -> tuple[Values, list[Scenario]]:
+        """Ledgers, shape (replications, policies, len(COLUMNS)); and the job, or that of each.
+
+        In threads where what plays is compiled.
+        """
+        job = self.scenario.with_policies({name: self._policies[name] for name in engines})
+        job.plans.update({name: self._plans[name] for name in engines})
+        workers = cores() if set(engines.values()) == {"batch"} else 1
+        size = min(-(-len(replications) // (workers * COHORT)) * COHORT, _BLOCK)
+        blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
+        play = partial(attempt, job, engines, seed=self.seed)
+        with closing(map_tasks(play, blocks, workers, Threads)) as found:
+            return np.concatenate([each for _, each in found]), [job]
+
+    def _trial(self, ledgers: Values, name: str, jobs: Sequence[Scenario]) -> Trial:
+        """Runs of a policy, from ledgers of shape (replications, columns)."""
+        columns = dict(zip(COLUMNS, ledgers.T, strict=True))
+        basis = Basis(*np.array([Basis.of(job, name) for job in jobs]).T)
+        measures = measured(columns, basis)
+        objective = measures[self.aim.measure]
+        if self.aim.objective == "cost":
+            objective = objective / np.array([useful_cost_of(job) for job in jobs]) - 1
+        if self.of_fleet:
+            measures[NODE_S] = basis.useful_s * basis.nodes
+        return Trial(
+            measures,
+            {cause: columns[cause] / basis.useful_s for cause in OVERHEAD_CAUSES},
+            objective,
+            self.aim.bounded(self.scenario, self._policies[name].system, measures),
+        )
 
     def loses_nothing(self, policy: Policy) -> bool:
         """Whether no failure takes any learning for good, by how it recovers."""
@@ -190,36 +219,9 @@ class Trials:
             found += run_s if self._engines[key] == "batch" else _INTERPRETED * run_s
         return found
 
-    def _job(self, names: Sequence[str]) -> Scenario:
-        job = self.scenario.with_policies({name: self._policies[name] for name in names})
-        job.plans.update({name: self._plans[name] for name in names})
-        return job
-
     @staticmethod
     def _key(policy: Policy) -> str:
         return json.dumps(policy.mapping(), sort_keys=True)
-
-
-def played(
-    values: Values, basis: Basis, job: Scenario, name: str, aim: Aim, useful_cost: Numbers
-) -> Trial:
-    """Runs of a policy of a job, from ledgers of shape (replications, columns).
-
-    `basis`, `useful_cost`: of the job, or of each replication.
-    """
-    columns = dict(zip(COLUMNS, values.T, strict=True))
-    measures = measured(columns, basis)
-    objective = measures[aim.measure]
-    if aim.objective == "cost":
-        objective = objective / useful_cost - 1
-    if np.ndim(basis.useful_s):
-        measures[NODE_S] = basis.useful_s * basis.nodes
-    return Trial(
-        measures,
-        {cause: columns[cause] / basis.useful_s for cause in OVERHEAD_CAUSES},
-        objective,
-        aim.bounded(job, job.policies[name].system, measures),
-    )
 
 
 #: Replications that are played in one go.
@@ -242,18 +244,7 @@ _INTERPRETED = 100
 _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3
 
 
-def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, seed: int) -> Values:
-    """Shape (replications, policies, len(COLUMNS)); in threads where what plays is compiled."""
-    workers = cores() if set(engines.values()) == {"batch"} else 1
-    size = min(-(-len(replications) // (workers * COHORT)) * COHORT, _BLOCK)
-    blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
-    play = partial(attempt, job, engines, seed=seed)
-    with closing(map_tasks(play, blocks, workers, Threads)) as found:
-        values = np.concatenate([each for _, each in found])
-    return somewhere(values, job.job.useful_time_s)
-
-
-def somewhere(values: Values, useful_s: Numbers) -> Values:
+def _somewhere(values: Values, useful_s: Values) -> Values:
     """With a wall time for runs that get nowhere: `NOWHERE` useful times, all but one of it lost.
 
     `values`: shape (replications, policies, len(COLUMNS)); `useful_s`: of all, or of each.
