@@ -11,7 +11,7 @@ from cprsim.contract.ledger import told_causes
 from cprsim.report.terminal import plain_table
 
 if TYPE_CHECKING:
-    from cprsim.estimates.decision import Decision, Option
+    from cprsim.estimates.decision import Decision
 
 
 #: Causes that CPR's equations know, and ones that only some scenarios have, by their headings.
@@ -40,9 +40,11 @@ def decision_table(decision: "Decision", title: str) -> Table:
         "upd.\nlost": "updates_lost",
     }
     each = options.values()
+    # A save that is due after the job is none.
+    intervals = (o.interval_s if o.interval_s < decision.useful_time_s else math.inf for o in each)
     columns = [
         ("option", options),
-        ("saves\nevery", (format_duration(_interval_s(o, decision)) for o in each)),
+        ("saves\nevery", map(format_duration, intervals)),
         *((text, [percent(getattr(o.expected, m)) for o in each]) for text, m in measures.items()),
     ]
     title = (
@@ -51,12 +53,6 @@ def decision_table(decision: "Decision", title: str) -> Table:
         f"{_QUALITIES[decision.quality]} {decision.target_pls:g}"
     )
     return plain_table(title, columns, close=True)
-
-
-def _interval_s(option: "Option", decision: "Decision") -> float:
-    """Infinite where the job is over before a save is due."""
-    never = option.interval_s >= decision.useful_time_s
-    return math.inf if never else option.interval_s
 
 
 def decision_lines(decision: "Decision") -> Iterator[str]:
@@ -85,11 +81,14 @@ def _given(decision: "Decision") -> str:
     interval_s, full = decision.partial.interval_s, decision.full
     saves = "without a save" if decision.never_saves else f"every {format_duration(interval_s)}"
     target = f"{_QUALITIES[decision.quality]} {decision.target_pls:g}"
+    partial = decision.partial.expected
+    lost = f"{format_percent(partial.pls)} of the samples"
+    if decision.quality == "updates":
+        lost = f"{format_percent(partial.updates_lost)} of the updates"
     return (
         f"By CPR's formulas, full recovery with a save every {format_duration(full.interval_s)} "
         f"costs {format_percent(full.expected.overhead)}; partial recovery at {target}, {saves}, "
-        f"costs {format_percent(decision.partial.expected.overhead)} and loses "
-        f"{_learning_lost(decision)}."
+        f"costs {format_percent(partial.overhead)} and loses {lost}."
     )
 
 
@@ -115,10 +114,3 @@ def _beyond(decision: "Decision") -> str | None:
         f"Partial recovery, {_QUALITIES[decision.quality]} {decision.target_pls:g}: with failures "
         f"in saves and recoveries, and the end of the job, PLS is {decision.mean_pls:.3g}."
     )
-
-
-def _learning_lost(decision: "Decision") -> str:
-    lost = decision.partial.expected
-    if decision.quality == "updates":
-        return f"{format_percent(lost.updates_lost)} of the updates"
-    return f"{format_percent(lost.pls)} of the samples"

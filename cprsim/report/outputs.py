@@ -119,11 +119,6 @@ def _git_state() -> dict[str, Any] | None:
 
 
 def _git(*arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(PACKAGE), *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=10,
-    )
-    return done.stdout.strip()
+    command = ["git", "-C", str(PACKAGE), *arguments]
+    said = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
+    return said.strip()
