@@ -101,12 +101,11 @@ class Answering:
         """Of the command `cprsim run` that the page shows, or of as many replications."""
         count = asked.replications if replications is None else replications
         key = asked.query, count
-        known = self._results.get(key)
-        if known is not None:
-            return known
-        with turn.computing():
-            result = _run(scenario, count, asked.seed, turn)
-        _keep(self._results, key, result)
+        result = self._results.get(key)
+        if result is None:
+            with turn.computing():
+                result = _run(scenario, count, asked.seed, turn)
+            _keep(self._results, key, result)
         return result
 
     def advice(self, asked: WhatIf) -> Advice | None:
@@ -128,11 +127,9 @@ class Answering:
 
     def _play(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
         """Replications, few and then all; one run as a timeline; intervals beside the chosen."""
-        first = COARSE if asked.replications > COARSE else asked.replications
-        if (asked.query, asked.replications) in self._results:
-            first = asked.replications
-        if first < asked.replications:
-            send(_ran(self.result(asked, scenario, turn, first)))
+        known = (asked.query, asked.replications) in self._results
+        if asked.replications > COARSE and not known:
+            send(_ran(self.result(asked, scenario, turn, COARSE)))
             send(_progress(f"{asked.replications:,} replications", 0, 0))
         result = self.result(asked, scenario, turn)
         send(_ran(result) | _told(result))
@@ -182,7 +179,7 @@ class Answering:
 
 def _keep(kept: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     kept[key] = value
-    while len(kept) > _KEPT:
+    if len(kept) > _KEPT:
         kept.popitem(last=False)
 
 
