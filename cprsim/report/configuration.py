@@ -32,15 +32,13 @@ def configuration(advice: "Advice") -> str:
         dict(leaves(each.model_dump(mode="json", by_alias=True)))
         for each in (advice.scenario.policies[origin], policy)
     )
-    changed = {path: new.get(path) for path in own | new if new.get(path) != own.get(path)}
-    lines = [_line(path, value) for path, value in changed.items()]
+    changed = {".".join(p): new.get(p) for p in own | new if new.get(p) != own.get(p)}
+    lines = [
+        f"# remove {key}" if value is None else f"{key} = {_toml(value)}"
+        for key, value in changed.items()
+    ]
     heading = f"[policies.{origin}]   # " + ("these keys change" if lines else "as it is")
     return "\n".join([heading, *lines])
-
-
-def _line(path: tuple[str, ...], value: Any) -> str:
-    key = ".".join(path)
-    return f"# remove {key}" if value is None else f"{key} = {_toml(value)}"
 
 
 def _toml(value: Any) -> str:
