@@ -29,10 +29,10 @@ from cprsim.selection.sequential import certify
 
 #: Told of how far it is: what is done, how much of it, of how much; and what is known, if anything.
 Tell = Callable[[str, int, int, Advice | Leading | None], None]
+_STUCK = "makes no progress under so many failures"
 #: What a look may take about, on one core, s.
 _LOOK_S = 3.0
-_STUCK = "makes no progress under so many failures"
-#: The same of the first, and what it has at most.
+#: The same of the first, and how many replications it has at most.
 _FIRST_S, _MOST_FIRST = 0.5, 2048
 
 

@@ -1,6 +1,8 @@
 """What a result rests on: what was given, what follows from it, and how to get it again."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from cprsim.basics.schema import Section
@@ -118,15 +120,24 @@ def _derived(scenario: Scenario, plans: Mapping[str, Plan]) -> Iterator[Assumpti
     """What the scenario doesn't say outright."""
     mtbf = format_duration(scenario.context.mtbf_s)
     yield Assumption("MTBF of the job", mtbf, "derived", "what policies plan with")
-    for name, measured, cost in _costs(scenario):
-        if measured:
-            continue
-        try:
-            seconds = cost()
-        except ScenarioError:  # no policy needs it
-            continue
-        note = "from sizes and bandwidths, with the links to itself"
-        yield Assumption(name, format_duration(seconds), "derived", note)
+    model, costs = scenario.cost_model, scenario.costs
+    one_load = costs.load_s is not None
+    of_all, of_shard = costs.load_full_s is not None, costs.load_partial_s is not None
+    kinds = (
+        ("one save", costs.save_s is not None, partial(model.save, REMOTE)),
+        ("one load of everything", one_load or of_all, partial(model.load, REMOTE, "all", 1)),
+        (
+            "one load of one server's shard",
+            one_load or of_shard,
+            partial(model.load, REMOTE, "lost", 1),
+        ),
+    )
+    note = "from sizes and bandwidths, with the links to itself"
+    for name, measured, flow in kinds:
+        if not measured:
+            with suppress(ScenarioError):  # no policy needs it
+                seconds = model.seconds(flow())
+                yield Assumption(name, format_duration(seconds), "derived", note)
     for name, plan in plans.items():
         note = f"{plan.recovery} recovery"
         if plan.note is not None:
@@ -136,20 +147,3 @@ def _derived(scenario: Scenario, plans: Mapping[str, Plan]) -> Iterator[Assumpti
             if own.basis != "given":  # those are among what the scenario gives
                 key, _, value = own.text.partition(" = ")
                 yield Assumption(f"{name}: {key}", value, own.basis, own.follows)
-
-
-def _costs(scenario: Scenario) -> Iterator[tuple[str, bool, Callable[[], float]]]:
-    """Name, whether it was measured, and what it takes with the links to itself, s."""
-    model, costs = scenario.cost_model, scenario.costs
-    one_load = costs.load_s is not None
-    yield "one save", costs.save_s is not None, lambda: model.seconds(model.save(REMOTE))
-    yield (
-        "one load of everything",
-        one_load or costs.load_full_s is not None,
-        lambda: model.seconds(model.load(REMOTE, "all", 1)),
-    )
-    yield (
-        "one load of one server's shard",
-        one_load or costs.load_partial_s is not None,
-        lambda: model.seconds(model.load(REMOTE, "lost", 1)),
-    )
