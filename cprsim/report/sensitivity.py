@@ -44,13 +44,10 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
 
 def _with(each: "Doubled") -> str:
     """An input that is twice as bad, in words."""
-    value = each.value.removeprefix("a save in ")
-    if value != each.value:
-        return f"with a save in {value}"
+    if each.value.startswith("a save in "):
+        return f"with {each.value}"
     basis = "" if each.basis == "given" else f" ({each.basis})"
-    return (
-        _WITH.get(each.name, "with {name} of {value}").format(name=each.name, value=value) + basis
-    )
+    return _WITH.get(each.name, "with {name} of {value}").format(**each._asdict()) + basis
 
 
 def _held(lever: "Lever", low: "World", high: "World") -> str:
