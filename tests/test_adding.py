@@ -234,12 +234,9 @@ def hello() -> None:
             ],
             "report/tables.py": [
                 (
-                    '    for heading in ("memory',
-                    '    table.add_column("paid", justify="right")\n',
-                ),
-                (
-                    '            percent(row["memory_overhead"])',
-                    "            f\"{row['paid']:.0f} ±{row['paid_high'] - row['paid']:.0f}\",\n",
+                    '        *_shares(summary, {"memory',
+                    '        ("paid", [f"{a:.0f} ±{b - a:.0f}" for a, b in '
+                    'zip(summary["paid"], summary["paid_high"])]),\n',
                 ),
             ],
         },

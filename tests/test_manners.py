@@ -194,11 +194,13 @@ def test_what_is_no_scenario_is_refused_before_it_is_read_as_one(
 @pytest.mark.parametrize(("width", "shown"), [(40, True), (24, False)])
 def test_what_took_no_time_gives_way_before_a_table_is_broken(width, shown):
     screen = io.StringIO()
-    headings, rows = (
-        ("save", "stall", "PLS %"),
-        [["full", "1.00", "0", "0"], ["none", "0", "0", "0"]],
-    )
-    table = PolicyTable("Title", headings, rows, optional=("save", "stall"))
+    columns = [
+        ("policy", ["full", "none"]),
+        ("save", ["1.00", "0"]),
+        ("stall", ["0", "0"]),
+        ("PLS %", ["0", "0"]),
+    ]
+    table = PolicyTable("Title", columns, optional=("save", "stall"))
     Console(file=screen, width=width).print(table)
     heads = [line.split() for line in screen.getvalue().splitlines() if "policy" in line]
     assert heads == [["policy", "save", *["stall"] * shown, "PLS", "%"]]

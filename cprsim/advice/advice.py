@@ -1,7 +1,7 @@
 """What `advise` answers: every candidate as it was found, and the certificate between them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -207,18 +207,14 @@ class Advice:
         it is `sure` to keep to the bounds, or not to; `replications`; of each of `TOLD`, and of
         the shares of the useful time by cause, the mean and its 95 % interval, `_low` to `_high`.
         """
-        standings = self._standings()
-        rows = [_row(*each) for each in zip(self.found, standings, strict=True)]
-        return pd.DataFrame(rows, index=pd.Index([e.name for e in self.found], name="policy"))
-
-    def _standings(self) -> list[str]:
         standings = ["over" if each.feasible is False else "worse" for each in self.found]
         for rival in self.certificate.rivals:
             standing = rival.standing
             standings[rival.candidate] = "open" if standing == "undecided" else standing
         if self.certificate.best is not None:
             standings[self.certificate.best] = "chosen"
-        return standings
+        rows = [_row(*each) for each in zip(self.found, standings, strict=True)]
+        return pd.DataFrame(rows, index=pd.Index([e.name for e in self.found], name="policy"))
 
     def figure(self, name: str = "answer") -> "Figure":
         """A picture of the answer.
@@ -252,15 +248,11 @@ class Advice:
         return f"<Advice {self.scenario.title!r}: {self.verdict}: {chosen}>"
 
     def _repr_html_(self) -> str:
+        shares = ("pls", "updates_lost", "machine_overhead")
         rows = [
             [
-                str(name),
-                row["settings"],
-                percent(row["overhead"]),
-                between(row, "overhead"),
-                percent(row["pls"]),
-                percent(row["updates_lost"]),
-                percent(row["machine_overhead"]),
+                *(str(name), row["settings"], percent(row["overhead"]), between(row, "overhead")),
+                *(percent(row[share]) for share in shares),
                 row["standing"],
             ]
             for name, row in self.table.iterrows()
@@ -319,7 +311,7 @@ def _row(found: Found, standing: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "system": found.candidate.system,
         "origin": found.candidate.origin or found.candidate.system,
-        "given": found.candidate.origin is not None and not found.candidate.tuned,
+        "given": found.candidate.given,
         "settings": ", ".join(settings),
         "standing": standing,
         "sure": found.feasible is not None,
@@ -340,10 +332,3 @@ def _refused(each: Refused) -> dict[str, Any]:
         "feasible": False,
         "why": each.why,
     }
-
-
-def in_order(found: Sequence[Found]) -> list[int]:
-    """Their numbers: the least first, those that break a bound after the others."""
-    return sorted(
-        range(len(found)), key=lambda i: (found[i].feasible is False, found[i].objective.mean)
-    )

@@ -1,18 +1,18 @@
 """`cprsim.advise`: ask every candidate, search its settings, and certify the best."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cprsim.advice.advice import Advice
 from cprsim.advice.aims import MAX_INTERVAL, aim_of
-from cprsim.advice.asking import Asking, AskingFleet, Tell
+from cprsim.advice.asking import Asking, Tell
 from cprsim.advice.fleet_trials import FleetTrials
-from cprsim.advice.search import Leading
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_share
 from cprsim.contract.memory import model_fault
 from cprsim.errors import ScenarioError, UnitError, UsageError
-from cprsim.estimates.decision import Decision, Quality, decide
+from cprsim.estimates.decision import Quality, decide
 from cprsim.fleets.fleet import Fleet, load_job
 from cprsim.runs.runner import check_whole
 from cprsim.scenario import Scenario
@@ -111,16 +111,18 @@ def advise(
         raise ScenarioError(
             f"cluster: the model {too_large}, so no policy fits; use more machines, or larger ones"
         )
+    shares = {
+        "max_pls": max_pls,
+        "max_updates_lost": max_updates_lost,
+        "max_learning_lost": max_learning_lost,
+        "max_learning_lost_p95": max_learning_lost_p95,
+        "max_auc_drop": max_auc_drop,
+        "max_memory": max_memory,
+    }
     aim = aim_of(
         example,
         objective,
-        max_pls=_share("max_pls", max_pls),
-        max_updates_lost=_share("max_updates_lost", max_updates_lost),
-        max_learning_lost=_share("max_learning_lost", max_learning_lost),
-        max_learning_lost_p95=_share("max_learning_lost_p95", max_learning_lost_p95),
-        max_auc_drop=max_auc_drop,
         max_restarts=max_restarts,
-        max_memory=_share("max_memory", max_memory),
         max_spares=max_spares,
         deployable=deployable,
         target_pls=target_pls,
@@ -128,12 +130,15 @@ def advise(
         confidence=sure,
         within=within,
         max_interval=None if isinstance(scenario, Fleet) else max_interval,
+        **{name: _share(name, most) for name, most in shares.items()},
     )
-    decision = _decision(example, target_pls, quality)
+    decision = None
+    with suppress(UsageError, ScenarioError):  # it has none
+        decision = decide(example, target_pls, quality)
+    trials = Trials(example, aim, seed)
     if isinstance(scenario, Fleet):
-        fleet = FleetTrials(scenario, aim, seed)
-        return AskingFleet(fleet, tell or _silent, decision).answer(systems)
-    return Asking(Trials(scenario, aim, seed), tell or _silent, decision).answer(systems)
+        trials = FleetTrials(scenario, aim, seed)
+    return Asking(trials, tell or (lambda *_: None), decision).answer(systems)
 
 
 def _share(name: str, value: Share) -> float | None:
@@ -141,14 +146,3 @@ def _share(name: str, value: Share) -> float | None:
         return parse_share(value) if isinstance(value, str) else value
     except UnitError as error:
         raise UsageError(f"{name}: {error}") from None
-
-
-def _silent(_what: str, _done: int, _total: int, _known: Advice | Leading | None) -> None:
-    return
-
-
-def _decision(scenario: Scenario, target_pls: float | None, quality: Quality) -> Decision | None:
-    try:
-        return decide(scenario, target_pls, quality)
-    except (UsageError, ScenarioError):
-        return None

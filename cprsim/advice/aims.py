@@ -95,7 +95,7 @@ class Aim:
     def limited(self, settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
         """The settings, with intervals no longer than allowed."""
         return tuple(
-            _capped(each, self.max_interval_s)
+            DurationSpan(each.key, *(min(seconds, self.max_interval_s) for seconds in each[1:]))
             if isinstance(each, DurationSpan) and each.key.endswith("interval")
             else each
             for each in settings
@@ -150,11 +150,6 @@ def aim_of(
     scenario: Scenario,
     objective: str = "time",
     *,
-    max_pls: float | None = None,
-    max_updates_lost: float | None = None,
-    max_learning_lost: float | None = None,
-    max_learning_lost_p95: float | None = None,
-    max_auc_drop: float | None = None,
     max_restarts: int | None = None,
     max_memory: float | None = None,
     max_spares: int | None = None,
@@ -164,8 +159,9 @@ def aim_of(
     confidence: float = 0.95,
     within: float = 0.001,
     max_interval: str | float | None = MAX_INTERVAL,
+    **limits: float | None,
 ) -> Aim:
-    """The aim that options ask for.
+    """The aim that options ask for, as of `advise`; `limits`: those on lost learning, by name.
 
     Where they bound no loss of learning, and the objective doesn't count it, `ALLOWED` is assumed.
 
@@ -178,35 +174,37 @@ def aim_of(
         raise UsageError(
             'objective "cost" needs prices of machines: give [prices], e.g. trainer = "2.5 USD/h"'
         )
-    _check_share("sure", confidence, "0.95 for 95 %")
-    _check_share("within", within, "0.001 for 0.1 %")
-    given: dict[str, float | None] = {
-        "pls": max_pls,
-        "updates_lost": max_updates_lost,
-        "learning_lost": max_learning_lost,
-        "learning_lost_p95": max_learning_lost_p95,
-        "auc_drop": max_auc_drop,
-    }
-    for name, most in given.items():
-        check_bound(f"max_{name}", most)
+    for name, share, example in (
+        ("sure", confidence, "0.95 for 95 %"),
+        ("within", within, "0.001 for 0.1 %"),
+    ):
+        if not 0 < share < 1:
+            raise UsageError(f"{name} {share:g} is out of range: > 0 and < 1, e.g. {example}")
+    for name, most in limits.items():
+        check_bound(name, most)
     _check_least("max_memory", max_memory, "0.5 for half of the rows")
     _check_least("max_spares", max_spares, "2")
     if max_restarts is not None:
         check_most(max_restarts)
-    if max_auc_drop is not None and scenario.accuracy is None:
-        raise UsageError(
-            "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"
-        )
-    bounds = tuple(Bound(name, most) for name, most in given.items() if most is not None)
-    if max_auc_drop is not None and scenario.accuracy is not None:
+    given = {k.removeprefix("max_"): most for k, most in limits.items() if most is not None}
+    bounds = tuple(Bound(measure, most) for measure, most in given.items())
+    if "auc_drop" in given:
+        if scenario.accuracy is None:
+            raise UsageError(
+                "max_auc_drop: what accuracy falls by is not known; give [accuracy] "
+                "(docs/accuracy.md)"
+            )
         bounds += tuple(_ranges(scenario.accuracy, given))
-    learning = _learning(quality)
-    if target_pls is not None and max_pls is None:
-        bounds += (Bound(learning, accepted_pls(scenario, target_pls)),)
+    if quality not in _LEARNING:
+        raise UsageError(f"quality {quality!r} is not known; known: {', '.join(_LEARNING)}")
+    if target_pls is not None and "pls" not in given:
+        bounds += (Bound(_LEARNING[quality], accepted_pls(scenario, target_pls)),)
     assumed = not bounds and objective != "retrained"
     budget = () if max_restarts is None else (Bound(RESTARTS, max_restarts),)
+    if objective not in MEASURED:
+        raise UsageError(f"objective {objective!r} is not known; known: {', '.join(MEASURED)}")
     return Aim(
-        _objective(objective),
+        objective,  # type: ignore[arg-type]
         ((ALLOWED,) if assumed else bounds) + budget,
         assumed,
         math.inf if max_memory is None else max_memory,
@@ -231,19 +229,12 @@ def _longest_s(text: str | float | None) -> float:
     return seconds
 
 
-def _capped(span: DurationSpan, most_s: float) -> DurationSpan:
-    most_s = min(span.most_s, most_s)
-    return span._replace(
-        least_s=min(span.least_s, most_s), most_s=most_s, start_s=min(span.start_s, most_s)
-    )
-
-
-def _ranges(accuracy: Accuracy, given: Mapping[str, float | None]) -> Iterator[Bound]:
+def _ranges(accuracy: Accuracy, given: Mapping[str, float]) -> Iterator[Bound]:
     """Bounds that keep a drop of AUC within what was measured: nothing is predicted beyond."""
     per_pls, per_learning = accuracy.pls_up_to, accuracy.learning_lost_up_to
-    if per_pls is not None and given["pls"] is None:
+    if per_pls is not None and "pls" not in given:
         yield Bound("pls", per_pls)
-    if given["learning_lost"] is None:
+    if "learning_lost" not in given:
         yield Bound("learning_lost", max(per_pls or 0.0, per_learning or 0.0))
 
 
@@ -255,24 +246,6 @@ def useful_cost_of(job: Scenario) -> float:
     per_s = cluster.trainers * prices.amount("trainer")
     per_s += cluster.parameter_servers * prices.amount("parameter_server")
     return per_s * job.job.useful_time_s
-
-
-def _objective(text: str) -> Objective:
-    for known in MEASURED:
-        if known == text:
-            return known
-    raise UsageError(f"objective {text!r} is not known; known: {', '.join(MEASURED)}")
-
-
-def _learning(quality: str) -> str:
-    if quality not in _LEARNING:
-        raise UsageError(f"quality {quality!r} is not known; known: {', '.join(_LEARNING)}")
-    return _LEARNING[quality]  # type: ignore[index]
-
-
-def _check_share(name: str, value: float, example: str) -> None:
-    if not 0 < value < 1:
-        raise UsageError(f"{name} {value:g} is out of range: > 0 and < 1, e.g. {example}")
 
 
 def _check_least(name: str, value: Any, example: str) -> None:

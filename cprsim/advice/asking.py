@@ -1,61 +1,75 @@
 """One question, from who is asked to the certificate."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.advice.advice import TOLD, Advice, Found, in_order
+from cprsim.advice.advice import TOLD, Advice, Found
 from cprsim.advice.aims import LOST, Aim
 from cprsim.advice.candidates import Candidate, Refused, asked, chosen
-from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.search import Leading, able, at_target, search
-from cprsim.advice.trials import NOWHERE, Trial, Trials
+from cprsim.advice.trials import NODE_S, Trial, Trials
 from cprsim.advice.warning import warnings
 from cprsim.analytic.expected import expected
 from cprsim.basics.units import rough_percent
-from cprsim.contract import Plan, Policy
+from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.errors import RunError, UsageError
+from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
 from cprsim.runs.engines import waits
-from cprsim.runs.hopeless import first_part
 from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums
 from cprsim.runs.unmet import IN_TIME, allowance
 from cprsim.selection.bounds import RESTARTS, Bound
 from cprsim.selection.certificate import Certificate, PairedSample, Rival, Standing
-from cprsim.selection.sequential import MOST, certify
+from cprsim.selection.sequential import certify
 
 #: Told of how far it is: what is done, how much of it, of how much; and what is known, if anything.
 Tell = Callable[[str, int, int, Advice | Leading | None], None]
+_STUCK = "makes no progress under so many failures"
 #: What a look may take about, on one core, s.
 _LOOK_S = 3.0
-#: Useful times that the first part of such a job takes, from which on nobody wants to know more.
-_STEEP = 30.0
-_STUCK = "makes no progress under so many failures"
-#: Failures in a job of which one run tells much.
-_MANY = 1000.0
-#: The same of the first, and what it has at most.
+#: The same of the first, and how many replications it has at most.
 _FIRST_S, _MOST_FIRST = 0.5, 2048
 
 
-class Asking:
-    """Of one job: candidates, their settings, and what was played of them."""
+@dataclass
+class _Entrant:
+    """A candidate that takes part, and what was played of it.
 
-    _most = MOST
+    `lossless`: no failure takes any learning for good. `unmet`: what a loss may take back that no
+    replication met, as a share of the useful time.
+    """
+
+    candidate: Candidate
+    plan: Plan
+    lossless: bool
+    unmet: float
+    played: Trial | None = None
+
+    @property
+    def count(self) -> int:
+        """Replications so far."""
+        return 0 if self.played is None else self.played.count
+
+    @property
+    def trial(self) -> Trial:
+        """All replications so far."""
+        assert self.played is not None
+        return self.played
+
+
+class Asking:
+    """Of one job, or the jobs of a fleet: candidates, their settings, and what was played."""
 
     def __init__(self, trials: Trials, tell: Tell, decision: Decision | None) -> None:
         self._trials, self._tell, self._decision = trials, tell, decision
-        self._aim = self._judged = trials.aim
-        self._candidates: list[Candidate] = []
+        self._entrants: list[_Entrant] = []
         self._refused: list[Refused] = []
-        self._played: list[dict[int, Trial]] = []
         self._left: Sequence[int] = ()
-        self._barred: list[str | None] = []
-        self._advised: Advice | None = None
 
     def answer(self, systems: Sequence[str] | None) -> Advice:
         """The advice, once all is certain that can be.
@@ -65,69 +79,84 @@ class Asking:
         """
         aim, useful_s = self._trials.aim, self._trials.scenario.job.useful_time_s
         self._gather(systems)
-        if not self._candidates:
-            raise UsageError(_nobody(self._refused))
-        self._played = [{} for _ in self._candidates]
-        places = range(len(self._candidates))
-        rare = [aim.too_rare(self._plan(i), useful_s) or self._overlooks(i) for i in places]
-        losing = [
-            None if self._trials.loses_nothing(self._policy(i)) else "loses learning"
-            for i in places
+        if not self._entrants:
+            told = "; ".join(f"{each.name} {each.why}" for each in self._refused)
+            raise UsageError(f"no policy can be compared: {told}")
+        rare = [aim.too_rare(e.plan, useful_s) or self._overlooks(e) for e in self._entrants]
+        barred = [
+            why or (None if each.lossless else "loses learning")
+            for why, each in zip(rare, self._entrants, strict=True)
         ]
-        barred = [why or other for why, other in zip(rare, losing, strict=True)]
         if not aim.assumed or None not in barred:
-            return self._certified(aim, rare)
+            return self._certified(aim, rare, aim.bounds)
         none = replace(aim, bounds=(Bound(LOST, 0.0), *aim.asked))
         # That no learning is lost isn't open: all others are barred.
         lossless = self._certified(none, barred, aim.asked)
         if barred == rare:
             return lossless
-        return replace(lossless, allowing=self._certified(aim, rare))
+        return replace(lossless, allowing=self._certified(aim, rare, aim.bounds))
 
-    def _overlooks(self, place: int) -> str | None:
+    def _overlooks(self, entrant: _Entrant) -> str | None:
         """Why a policy that leaves silent faults in the model can't be chosen, if others don't."""
         overlooks = self._trials.scenario.context.overlooks_faults
-        if not overlooks(self._plan(place)):
+        if not overlooks(entrant.plan) or all(overlooks(each.plan) for each in self._entrants):
             return None
-        finding = any(not overlooks(self._plan(i)) for i in range(len(self._candidates)))
-        return "ends with silent faults in the model" if finding else None
+        return "ends with silent faults in the model"
 
     def _certified(
-        self, aim: Aim, barred: list[str | None], bounds: tuple[Bound, ...] | None = None
+        self, aim: Aim, barred: Sequence[str | None], judged: tuple[Bound, ...]
     ) -> Advice:
         """The answer under an aim; `barred`: why a candidate can't be chosen, or None.
 
-        `bounds`: those that are to be judged, by default all of the aim.
+        `judged`: the bounds that are open.
         """
-        self._aim, self._barred = aim, barred
-        self._judged = aim if bounds is None else replace(aim, bounds=bounds)
-        can_fail = self._trials.scenario.failure_model.mtbf_s < math.inf
+        advised: list[Advice] = []
+
+        def told(certificate: Certificate) -> None:
+            advised.append(self._advice(certificate, aim, barred))
+            self._told(advised[-1], certificate.replications)
+
+        trials = self._trials
+        policies = [each.candidate.policy for each in self._entrants]
         certify(
-            lambda places, replications: self._sample(places, replications, can_fail),
-            len(self._candidates),
-            self._judged.bounds,
+            lambda places, count: self._sample(places, count, replace(aim, bounds=judged)),
+            len(policies),
+            judged,
             confidence=aim.confidence,
             within=aim.within,
-            first=self._first_look,
-            most=self._most,
+            first=trials.fit(policies, _FIRST_S, min(_MOST_FIRST, trials.most)),
+            most=trials.most,
             go_on=self._may_go_on,
-            tell=self._told,
+            tell=told,
             known=[False if why else None for why in barred],
         )
-        assert self._advised is not None
-        return self._advised
+        return advised[-1]
+
+    def _told(self, advice: Advice, replications: int) -> None:
+        self._tell("comparing", replications, self._trials.most, advice)
+
+    def _may_go_on(self, replications: int) -> bool:
+        """Whether that many more don't take too long."""
+        left = (self._entrants[place].candidate.policy for place in self._left)
+        return replications / 2 * self._trials.seconds(left) < _LOOK_S
 
     def _gather(self, systems: Sequence[str] | None) -> None:
         """Who takes part, with which settings, and who can't."""
         trials = self._trials
         ask = asked(trials.scenario, systems)
         self._refused = list(ask.refused)
+        if trials.of_fleet:  # by rules: no one interval fits all its jobs
+            new = [each for each in ask.searched if each.origin is None]
+            by_rule = [replace(e, policy=at_target(e.policy, trials.aim), tuned=False) for e in new]
+            for number, each in enumerate((*ask.given, *by_rule)):
+                self._tell("planning jobs", number, len(ask.given) + len(new), None)
+                self._enter(each)
+            return
         for each in ask.given:
             self._enter(each)
         if waits("batch"):
             self._tell("compiling, once", 0, 1, None)
-        done = len(ask.searched)
-        self._tell("searching settings", 0, done, None)
+        self._tell("searching settings", 0, len(ask.searched), None)
         searched = [each for each in ask.searched if not self._is_hopeless(each)]
         for each in search(searched, trials, lambda *told: self._tell("searching settings", *told)):
             if not self._is_known(each):
@@ -135,44 +164,33 @@ class Asking:
 
     def _is_hopeless(self, candidate: Candidate) -> bool:
         """Whether it is too dear, or too stuck, to be searched, which is said."""
-        start, _ = able(at_target(candidate.policy, self._trials.aim), self._trials)
-        plan = self._trials.plan(start)
+        trials, why = self._trials, None
+        start, _ = able(at_target(candidate.policy, trials.aim), trials)
+        plan = trials.plan(start)
         if plan is None:
             return False
-        scenario, why = self._trials.scenario, None
-        if candidate.origin is None and self._trials.is_hopeless(start):
-            found = expected(plan, scenario.context).overhead
+        if candidate.origin is None and trials.is_hopeless(start):
+            found = expected(plan, trials.scenario.context).overhead
             why = (
                 f"the formula expects an overhead of {rough_percent(found)} or more: not simulated"
             )
-        elif self._gets_nowhere(start):
+        elif trials.gets_nowhere(start):
             why = _STUCK
         if why is not None and candidate.origin is None:
             self._refused.append(Refused(candidate.name, candidate.system, why))
         return why is not None
 
-    def _gets_nowhere(self, policy: Policy) -> bool:
-        """Whether a run that meets a great many failures is given up."""
-        scenario = self._trials.scenario
-        if scenario.job.useful_time_s / scenario.failure_model.mtbf_s <= _MANY:
-            return False
-        try:
-            job = scenario.with_policies({"it": policy})
-            if first_part(job, "it", self._trials.seed) > _STEEP:
-                return True
-        except RunError:
-            return True
-        (trial,) = self._trials.play([policy], range(1))
-        return bool(trial.measures["overhead"][0] >= NOWHERE - 1)
-
     def _enter(self, candidate: Candidate) -> None:
-        why_not = self._trials.why_not(candidate.policy)
-        if why_not is None and self._gets_nowhere(candidate.policy):
+        trials, policy = self._trials, candidate.policy
+        why_not = trials.why_not(policy)
+        if why_not is None and trials.gets_nowhere(policy):
             why_not = _STUCK
-        if why_not is None:
-            self._candidates.append(candidate)
-        else:
-            self._refused.append(Refused(candidate.name, candidate.system, why_not))
+        plan = trials.plan(policy)
+        if why_not is not None or plan is None:
+            self._refused.append(Refused(candidate.name, candidate.system, why_not or ""))
+            return
+        unmet = min(plan.unmet_s / trials.scenario.job.useful_time_s, 1.0)
+        self._entrants.append(_Entrant(candidate, plan, trials.loses_nothing(policy), unmet))
 
     def _is_known(self, candidate: Candidate) -> bool:
         """Whether the search came to a policy that is asked already, or back to where it began."""
@@ -184,164 +202,95 @@ class Asking:
                 and each.origin == candidate.origin
                 and chosen(each, scenario) == chosen(candidate, scenario)
             )
-            for each in self._candidates
+            for each in (entrant.candidate for entrant in self._entrants)
         )
 
-    def _sample(self, places: Sequence[int], replications: range, can_fail: bool) -> PairedSample:
+    def _sample(self, places: Sequence[int], count: int, aim: Aim) -> PairedSample:
+        """So many replications of some candidates, of which those are played that weren't yet."""
         self._left = places
-        new = [i for i in places if replications.start not in self._played[i]]
-        if new:
-            played = self._trials.play([self._policy(i) for i in new], replications)
-            for i, each in zip(new, played, strict=True):
-                self._played[i][replications.start] = each
-        found = [self._played[i][replications.start] for i in places]
+        entrants = [self._entrants[place] for place in places]
+        for start in {each.count for each in entrants if each.count < count}:
+            new = [each for each in entrants if each.count == start]
+            policies = [each.candidate.policy for each in new]
+            played = self._trials.play(policies, range(start, count))
+            for each, more in zip(new, played, strict=True):
+                each.played = more if each.played is None else each.played.followed_by(more)
+        bounded = [self._bounded(each, aim)[:, :count] for each in entrants]
         return PairedSample(
-            np.array([each.objective for each in found]),
-            np.array(
-                [
-                    self._bounded(i, each, self._judged)
-                    for i, each in zip(places, found, strict=True)
-                ]
-            ),
-            np.array([each.failures for each in found]),
-            can_fail,
-            np.array([self._trials.loses_nothing(self._policy(i)) for i in places]),
-            np.array([self._unmet(i) for i in places]),
+            np.array([each.trial.objective[:count] for each in entrants]),
+            np.array(bounded),
+            np.array([each.trial.failures[:count] for each in entrants]),
+            self._trials.scenario.failure_model.mtbf_s < math.inf,
+            np.array([each.lossless for each in entrants]),
+            np.array([each.unmet for each in entrants]),
         )
 
-    def _bounded(self, place: int, played: Trial, aim: Aim) -> NDArray[np.float64]:
+    def _bounded(self, entrant: _Entrant, aim: Aim) -> NDArray[np.float64]:
         """What is bounded of each replication, shape (bounds, replications)."""
-        system = self._candidates[place].system
-        return aim.bounded(self._trials.scenario, system, played.measures)
+        system = entrant.candidate.system
+        return aim.bounded(self._trials.scenario, system, entrant.trial.measures)
 
-    def _blocks(self, place: int) -> list[Trial]:
-        """What was played of a candidate, in order."""
-        return [each for _, each in sorted(self._played[place].items())]
-
-    def _unmet(self, place: int) -> float:
-        """What a loss may take back that no replication met, as a share of the useful time."""
-        return min(self._plan(place).unmet_s / self._trials.scenario.job.useful_time_s, 1.0)
-
-    def _lacks(self, place: int) -> float:
-        """What the mean may lack for a loss that none of its replications met, with 95 %."""
-        lost = np.concatenate([each.causes["lost"] for each in self._blocks(place)])
-        return allowance(lost, self._unmet(place))
-
-    def _plan(self, place: int) -> Plan:
-        plan = self._trials.plan(self._policy(place))
-        assert plan is not None
-        return plan
-
-    @property
-    def _first_look(self) -> int:
-        """Replications of the first look: means that are told are of as many at least."""
-        policies = [each.policy for each in self._candidates]
-        return self._trials.fit(policies, _FIRST_S, min(_MOST_FIRST, self._most))
-
-    def _policy(self, place: int) -> Policy:
-        return self._candidates[place].policy
-
-    def _may_go_on(self, replications: int) -> bool:
-        """Whether that many more don't take too long."""
-        each_s = self._trials.seconds(self._policy(i) for i in self._left)
-        return replications / 2 * each_s < _LOOK_S
-
-    def _told(self, certificate: Certificate) -> None:
-        done = certificate.replications
-        self._advised = self._advice(certificate)
-        self._tell("comparing", done, self._most, self._advised)
-
-    def _advice(self, certificate: Certificate) -> Advice:
+    def _advice(self, certificate: Certificate, aim: Aim, barred: Sequence[str | None]) -> Advice:
         trials = self._trials
-        found = [self._found(i, certificate) for i in range(len(self._candidates))]
+        found = [
+            self._found(entrant, kept, aim, why)
+            for entrant, kept, why in zip(self._entrants, certificate.kept, barred, strict=True)
+        ]
         certificate = _gentlest(certificate, found)
-        best, rival = certificate.best, certificate.runner_up
-        order = in_order(found)
-        place = {i: number for number, i in enumerate(order)}
+        # The least first, those that break a bound after the others.
+        order = sorted(
+            range(len(found)), key=lambda i: (found[i].feasible is False, found[i].objective.mean)
+        )
+        kept = tuple(certificate.kept[i] for i in order)
         advice = Advice(
             trials.scenario,
-            self._aim,
+            aim,
             trials.seed,
             tuple(found[i] for i in order),
             tuple(self._refused),
-            _renumbered(certificate, place),
+            replace(certificate.renumbered({i: n for n, i in enumerate(order)}), kept=kept),
             self._decision,
-            {} if best is None or rival is None else self._apart(best, rival.candidate),
+            dict(self._apart(certificate)),
             (),
         )
         return replace(advice, warnings=tuple(warnings(advice)))
 
-    def _apart(self, best: int, other: int) -> dict[str, Mean]:
-        """By cause, what another takes more than the best, on what both were played on."""
-        both = list(zip(self._blocks(best), self._blocks(other), strict=False))
-        apart = {
-            cause: np.concatenate([more.causes[cause] - own.causes[cause] for own, more in both])
-            for cause in OVERHEAD_CAUSES
-        }
+    def _apart(self, certificate: Certificate) -> Iterator[tuple[str, Mean]]:
+        """By cause, what the second takes more than the best, on what both were played on."""
+        best, rival = certificate.best, certificate.runner_up
+        if best is None or rival is None:
+            return
+        own, more = (self._entrants[place].trial for place in (best, rival.candidate))
+        both = slice(min(own.count, more.count))
+        apart = {c: more.causes[c][both] - own.causes[c][both] for c in OVERHEAD_CAUSES}
         apart["overhead"] = np.sum([*apart.values()], axis=0)
-        return {name: Mean.of(values) for name, values in apart.items()}
+        for cause, values in apart.items():
+            yield cause, Mean.of(values)
 
-    def _found(self, i: int, certificate: Certificate) -> Found:
-        candidate, played, scenario = self._candidates[i], self._blocks(i), self._trials.scenario
-        plan = self._plan(i)
-        causes = {c: _mean([each.causes[c] for each in played]) for c in OVERHEAD_CAUSES}
-        lacks = self._lacks(i)
-        means = {
-            name: _mean([each.measures[name] for each in played])
-            for name in TOLD
-            if name in played[0].measures
-        }
+    def _found(
+        self, entrant: _Entrant, feasible: bool | None, aim: Aim, barred: str | None
+    ) -> Found:
+        played, context = entrant.trial, self._trials.scenario.context
+        lacks = allowance(played.causes["lost"], entrant.unmet)
+        means = {name: Mean.of(played.measures[name]) for name in TOLD if name in played.measures}
         means |= {name: means[name].or_more(lacks) for name in IN_TIME}
-        feasible = certificate.kept[i]
-        bounded = np.concatenate([self._bounded(i, each, self._aim) for each in played], axis=1)
-        why = None if feasible else self._barred[i] or _why(bounded, self._aim, feasible)
+        bounded = self._bounded(entrant, aim)
         return Found(
-            candidate,
-            plan,
-            chosen(candidate, scenario),
+            entrant.candidate,
+            entrant.plan,
+            chosen(entrant.candidate, self._trials.scenario),
             means,
-            causes,
-            _mean([each.objective for each in played]).or_more(lacks),
-            expected(plan, scenario.context).overhead,
+            {cause: Mean.of(played.causes[cause]) for cause in OVERHEAD_CAUSES},
+            Mean.of(played.objective).or_more(lacks),
+            expected(entrant.plan, context).overhead,
             feasible,
-            why,
-            sum(len(each.objective) for each in played),
-            self._trials.loses_nothing(candidate.policy),
-            _over(bounded, self._aim),
+            None if feasible else barred or _why(bounded, aim, feasible),
+            played.count,
+            entrant.lossless,
+            _over(bounded, aim),
             _in_sum(played),
             lacks,
         )
-
-
-class AskingFleet(Asking):
-    """The same of the jobs of a fleet."""
-
-    _most = 1024
-
-    def _gets_nowhere(self, _: Policy) -> bool:
-        """Jobs that get nowhere are left out one by one."""
-        return False
-
-    def __init__(self, trials: FleetTrials, tell: Tell, decision: Decision | None) -> None:
-        super().__init__(trials, tell, decision)
-        self._jobs = trials
-
-    def _gather(self, systems: Sequence[str] | None) -> None:
-        """Who takes part, by its rules, and who can't."""
-        ask = asked(self._jobs.scenario, systems)
-        self._refused = list(ask.refused)
-        new = [each for each in ask.searched if each.origin is None]
-        for number, each in enumerate((*ask.given, *new)):
-            self._tell("planning jobs", number, len(ask.given) + len(new), None)
-            policy = each.policy if each.origin else at_target(each.policy, self._jobs.aim)
-            candidate = replace(each, policy=policy, tuned=False)
-            self._enter(candidate)
-            why_not = None
-            if self._candidates and self._candidates[-1] is candidate:
-                why_not = self._jobs.faults(policy, range(self._most))
-            if why_not is not None:
-                self._candidates.pop()
-                self._refused.append(Refused(candidate.name, candidate.system, why_not))
 
 
 def _over(bounded: NDArray[np.float64], aim: Aim) -> float:
@@ -351,18 +300,12 @@ def _over(bounded: NDArray[np.float64], aim: Aim) -> float:
     return max(apart, default=-math.inf)
 
 
-def _in_sum(played: Sequence[Trial]) -> Mean | None:
+def _in_sum(played: Trial) -> Mean | None:
     """Machine time of all jobs together over the useful, - 1: as in `FleetResult.summary`."""
-    if played[0].node_s is None:
+    weight = played.measures.get(NODE_S)
+    if weight is None:
         return None
-    overhead = np.concatenate([each.measures["machine_overhead"] for each in played])
-    weight = np.concatenate([each.node_s for each in played if each.node_s is not None])
-    return Mean.around(*ratio_of_sums(overhead * weight, weight))
-
-
-def _nobody(refused: Sequence[Refused]) -> str:
-    told = "; ".join(f"{each.name} {each.why}" for each in refused)
-    return f"no policy can be compared: {told}"
+    return Mean.around(*ratio_of_sums(played.measures["machine_overhead"] * weight, weight))
 
 
 def _why(bounded: NDArray[np.float64], aim: Aim, feasible: bool | None) -> str:
@@ -374,22 +317,17 @@ def _why(bounded: NDArray[np.float64], aim: Aim, feasible: bool | None) -> str:
         if mean.high > bound.most_mean or (feasible is None and mean.mean > 0):
             verb = "is over" if feasible is False else "may be over"
             shown = f"{mean.mean:.3g} ({mean.low:.3g} to {mean.high:.3g})"
-            if bound.measure == RESTARTS:
-                said.append(
-                    f"share of runs with over {bound.most:g} restarts: {shown}, {verb} 0.05"
-                )
-            elif bound.most_mean == bound.most:
-                said.append(f"{bound.measure} {shown} {verb} {bound.most:g}")
+            measure, most = bound.measure.removesuffix("_p95"), f"{bound.most:g}"
+            if bound.most_mean == bound.most:
+                said.append(f"{measure} {shown} {verb} {most}")
             else:
-                measure = bound.measure.removesuffix("_p95")
-                said.append(
-                    f"share of runs with {measure} over {bound.most:g}: {shown}, {verb} 0.05"
+                over = (
+                    f"over {most} restarts"
+                    if bound.measure == RESTARTS
+                    else f"{measure} over {most}"
                 )
+                said.append(f"share of runs with {over}: {shown}, {verb} 0.05")
     return "; ".join(said)
-
-
-def _mean(parts: Sequence[NDArray[np.float64]]) -> Mean:
-    return Mean.of(np.concatenate(parts))
 
 
 def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
@@ -405,9 +343,8 @@ def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
 
     def taken(place: int) -> tuple[float, ...]:
         each = found[place]
-        own = each.candidate.origin is not None and not each.candidate.tuned
         lost, machines = (each.measures[name].mean for name in (LOST, "machine_overhead"))
-        return (lost, each.plan.memory_overhead, not own, machines)
+        return (lost, each.plan.memory_overhead, not each.candidate.given, machines)
 
     chosen = min((best, *equal), key=taken)
     if chosen == best:
@@ -431,15 +368,3 @@ def _with_best(certificate: Certificate, chosen: Rival) -> Certificate:
             rivals.append(Rival(each.candidate, each.margin - chosen.margin, low, high, standing))
     rivals.sort(key=lambda each: each.margin)
     return replace(certificate, best=chosen.candidate, rivals=tuple(rivals))
-
-
-def _renumbered(certificate: Certificate, place: dict[int, int]) -> Certificate:
-    """With the numbers that candidates have in the answer."""
-    best = certificate.best
-    return replace(
-        certificate,
-        best=None if best is None else place[best],
-        rivals=tuple(replace(e, candidate=place[e.candidate]) for e in certificate.rivals),
-        doubts=tuple(replace(e, candidate=place[e.candidate]) for e in certificate.doubts),
-        kept=tuple(certificate.kept[i] for i in sorted(place, key=place.__getitem__)),
-    )

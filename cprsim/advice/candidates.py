@@ -34,6 +34,11 @@ class Candidate:
         """Of its policy."""
         return self.policy.system
 
+    @property
+    def given(self) -> bool:
+        """Whether it is a policy of the scenario as it is."""
+        return self.origin is not None and not self.tuned
+
 
 @dataclass(frozen=True)
 class Refused:
@@ -134,19 +139,15 @@ def planned(scenario: Scenario, policy: Policy) -> Any:
 
 def chosen(candidate: Candidate, scenario: Scenario) -> dict[str, Any]:
     """The settings of a candidate as scenario files have them; a resolved rule by what it is."""
-    found: dict[str, Any] = {}
-    for setting in candidate.policy.settings(scenario.context):
+    found, policy = dict[str, Any](), candidate.policy
+    for setting in policy.settings(scenario.context):
         if isinstance(setting, DurationSpan):
-            never = setting.start_s >= setting.most_s and _may_be_never(candidate, setting.key)
-            found[setting.key] = "never" if never else format_duration(setting.start_s)
+            found[setting.key] = format_duration(setting.start_s)
+            if setting.start_s >= setting.most_s and with_value(policy, setting.key, "never"):
+                found[setting.key] = "never"  # which scenario files take
         else:
-            found[setting.key] = value_of(candidate.policy, setting.key)
+            found[setting.key] = value_of(policy, setting.key)
     return found
-
-
-def _may_be_never(candidate: Candidate, key: str) -> bool:
-    """Whether scenario files take that."""
-    return with_value(candidate.policy, key, "never") is not None
 
 
 def frozen(policy: Policy, scenario: Scenario) -> Policy:
@@ -160,10 +161,15 @@ def frozen(policy: Policy, scenario: Scenario) -> Policy:
 
 def value_of(policy: Policy, key: str) -> Any:
     """The value of a key, as scenario files have it."""
-    table: Any = policy.mapping()
+    return value_at(policy.mapping(), key)
+
+
+def value_at(tables: Mapping[str, Any], key: str) -> Any:
+    """What nested tables have at a dotted key; None for nothing."""
+    found: Any = tables
     for part in key.split("."):
-        table = table.get(part) if isinstance(table, dict) else None
-    return table
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
 
 
 def with_value(policy: Policy, key: str, value: Any) -> Policy | None:

@@ -3,16 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import numpy as np
-
-from cprsim.advice.aims import Aim, useful_cost_of
-from cprsim.advice.trials import Trial, Trials, played, somewhere
+from cprsim.advice.aims import Aim
+from cprsim.advice.trials import Trials, Values
 from cprsim.contract import Policy
 from cprsim.contract.memory import memory_fault
 from cprsim.errors import CprsimError
 from cprsim.fleets.fleet import Fleet
-from cprsim.runs.engines import Engine, play_jobs, prepare
-from cprsim.runs.measures import Basis
+from cprsim.runs.engines import Engine, play_jobs
 from cprsim.scenario import Scenario
 
 #: To build a job and its plans takes about so long, s.
@@ -26,6 +23,9 @@ class FleetTrials(Trials):
     planned for some job can't be played.
     """
 
+    most = 1024
+    of_fleet = True
+
     def __init__(self, fleet: Fleet, aim: Aim, seed: int) -> None:
         super().__init__(fleet.example, aim, seed)
         self._fleet = fleet
@@ -36,22 +36,23 @@ class FleetTrials(Trials):
         """What a job takes about, s."""
         return _JOB_S + super().seconds(policies)
 
-    def play(self, policies: Sequence[Policy], replications: range) -> list[Trial]:
-        """Jobs, by number, under policies that have a plan in each."""
-        names = list(dict.fromkeys(map(self._key, policies)))
+    def _ledgers(
+        self, engines: dict[str, Engine], replications: range
+    ) -> tuple[Values, list[Scenario]]:
+        """Of jobs, by number, under policies that have a plan in each; and the jobs."""
+        names = list(engines)
         jobs = [self._with(job, names) for job in self._of(replications)]
-        engines = {self._engines[name] for name in names}
-        engine: Engine = "batch" if engines == {"batch"} else "sim"
-        prepare([engine], "batch")
-        useful_s = np.array([job.job.useful_time_s for job in jobs])
         tasks = [(i, job, names) for i, job in zip(replications, jobs, strict=True)]
-        values = somewhere(play_jobs(tasks, self.seed, engine), useful_s)
-        costs = np.array([useful_cost_of(job) for job in jobs])
-        found = {
-            name: played(values[:, i], _bases(jobs, name), self._job(names), name, self.aim, costs)
-            for i, name in enumerate(names)
-        }
-        return [found[self._key(policy)] for policy in policies]
+        engine: Engine = "batch" if set(engines.values()) == {"batch"} else "sim"
+        return play_jobs(tasks, self.seed, engine), jobs
+
+    def gets_nowhere(self, policy: Policy) -> bool:  # noqa: ARG002
+        """Return False: jobs that get nowhere are left out one by one."""
+        return False
+
+    def why_not(self, policy: Policy) -> str | None:
+        """Why a policy can't be played in one of the jobs, or None."""
+        return super().why_not(policy) or self.faults(policy, range(self.most))
 
     def faults(self, policy: Policy, jobs: range) -> str | None:
         """Why it can't be played in one of these jobs, or None."""
@@ -75,8 +76,3 @@ class FleetTrials(Trials):
     def _with(self, job: Scenario, names: Sequence[str]) -> Scenario:
         own = {key: job.policies[name] for key, name in self._own.items()}
         return job.with_policies({key: own.get(key, self._policies[key]) for key in names})
-
-
-def _bases(jobs: Sequence[Scenario], name: str) -> Basis:
-    """Of each job what its runs are measured against, shape (jobs,)."""
-    return Basis(*np.array([Basis.of(job, name) for job in jobs]).T)

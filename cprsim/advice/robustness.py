@@ -1,15 +1,16 @@
 """How the choice holds where the job is not what it was taken for."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
 
 from cprsim.advice.advice import Advice, Found
 from cprsim.advice.candidates import frozen, with_value
-from cprsim.advice.trials import Trial, Trials, Values
+from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.distributions import scaled
 from cprsim.basics.units import (
     SECONDS,
@@ -72,12 +73,12 @@ class Lever(NamedTuple):
     def range(self, within: float) -> tuple[World, World]:
         """The ends of where the choice isn't surely another, around what was asked."""
         at = next(i for i, world in enumerate(self.worlds) if world.factor == 1)
-        low = high = at
-        while low > 0 and self.worlds[low - 1].holds(within) is not False:
-            low -= 1
-        while high < len(self.worlds) - 1 and self.worlds[high + 1].holds(within) is not False:
-            high += 1
-        return self.worlds[low], self.worlds[high]
+
+        def farthest(worlds: Iterable[World]) -> World:
+            held = takewhile(lambda world: world.holds(within) is not False, worlds)
+            return [self.worlds[at], *held][-1]
+
+        return farthest(reversed(self.worlds[:at])), farthest(self.worlds[at + 1 :])
 
 
 class Doubled(NamedTuple):
@@ -176,7 +177,7 @@ class _Elsewhere:
     """Finalists in other worlds."""
 
     def __init__(self, advice: Advice, finalists: Sequence[Found]) -> None:
-        self._advice, self._finalists = advice, finalists
+        self._advice, self._best = advice, finalists[0]
         scenario = advice.scenario
         self._policies = {each.name: frozen(each.candidate.policy, scenario) for each in finalists}
 
@@ -190,64 +191,54 @@ class _Elsewhere:
 
     def assumptions(self) -> Iterator[Doubled]:
         """The inputs that the choice is sensitive to, and its own costs, each twice as large."""
-        best, scenario = self._finalists[0], self._advice.scenario
-        choice = self._policies[best.name]
-        own = self._alone(scenario, choice, _MOST)
+        scenario, choice = self._advice.scenario, self._policies[self._best.name]
+        own = self._played(scenario, {"it": choice}).get("it")
         for name, factor in _DOUBLED.items():
             changed = _changed(scenario, CIRCUMSTANCES[name], factor)
             if changed is not None:
                 yield Doubled(name, changed[1], "given", self._more(changed[0], choice, own))
-        for cost in best.plan.own_costs:
+        for cost in self._best.plan.own_costs:
             twice, is_time = 2 * cost.value, cost.unit == "s"
             doubled: Any = format_exact(twice, SECONDS) if is_time else twice
             policy = with_value(choice, cost.key, doubled)
-            more = _UNKNOWN if policy is None else self._more(scenario, policy, own)
             text = format_duration(twice) if is_time else format_percent(twice)
-            yield Doubled(cost.key, text, cost.basis, more)
+            yield Doubled(cost.key, text, cost.basis, self._more(scenario, policy, own))
 
-    def _more(self, scenario: Scenario, policy: Policy, own: Values | None) -> Mean:
+    def _more(self, scenario: Scenario, policy: Policy | None, own: Trial | None) -> Mean:
         """What a policy takes more in a scenario than the choice does, which takes `own`."""
-        other = None if own is None else self._alone(scenario, policy, len(own))
-        if own is None or other is None:
+        if policy is None or own is None:
             return _UNKNOWN
-        return Mean.of(other - own[: len(other)])
+        other = self._played(scenario, {"it": policy}, own.count).get("it")
+        if other is None:
+            return _UNKNOWN
+        return Mean.of(other.objective - own.objective[: other.count])
 
-    def _alone(self, scenario: Scenario, policy: Policy, most: int) -> Values | None:
-        """What a policy takes by itself, shape (replications,), of `most` at most; or None."""
-        trials = self._trials(scenario)
-        if not trials.plan(policy) or trials.is_hopeless(policy):
-            return None
-        count = trials.fit([policy], _WORLD_S, most)
-        (played,) = trials.play([policy], range(_FIRST, _FIRST + count))
-        return played.objective
-
-    def _trials(self, scenario: Scenario) -> Trials:
-        return Trials(scenario, self._advice.aim, self._advice.seed)
+    def _played(
+        self, scenario: Scenario, policies: Mapping[str, Policy], most: int = _MOST
+    ) -> dict[str, Trial]:
+        """Replications of the policies that can be played in a scenario, `most` at most."""
+        trials = Trials(scenario, self._advice.aim, self._advice.seed)
+        able = {
+            name: each
+            for name, each in policies.items()
+            if trials.plan(each) and not trials.is_hopeless(each)
+        }
+        if not able:
+            return {}
+        count = trials.fit([*able.values()], _WORLD_S, most)
+        played = trials.play([*able.values()], range(_FIRST, _FIRST + count))
+        return dict(zip(able, played, strict=True))
 
     def _world(self, scenario: Scenario, value: str, factor: float) -> World:
-        trials = self._trials(scenario)
-        policies = self._policies
-        able = [
-            each.name
-            for each in self._finalists
-            if trials.plan(policies[each.name]) and not trials.is_hopeless(policies[each.name])
-        ]
-        if not able:
-            return World(factor, value, None, _UNKNOWN, False)
-        playing = [policies[name] for name in able]
-        replications = range(_FIRST, _FIRST + trials.fit(playing, _WORLD_S, _MOST))
-        played = trials.play(playing, replications)
-        return self._judged(factor, value, dict(zip(able, played, strict=True)))
-
-    def _judged(self, factor: float, value: str, played: Mapping[str, Trial]) -> World:
-        bounds = self._advice.aim.bounds
-        keeps = {name: _keeps(each, bounds) for name, each in played.items()}
+        played, best = self._played(scenario, self._policies), self._best.name
+        keeps = {name: _keeps(each, self._advice.aim.bounds) for name, each in played.items()}
         able = {name: played[name].objective for name in played if keeps[name] is not False}
-        best = self._finalists[0].name
         least = min(able, key=lambda name: able[name].mean(), default=None)
         if best not in played:
             return World(factor, value, least, _UNKNOWN, False)
-        loses = _loss(played[best].objective, able)
+        # More than the least of those that may be chosen; each end is the farthest.
+        apart = [Mean.of(played[best].objective - other) for other in able.values()]
+        loses = Mean(*map(max, zip(*apart, strict=True))) if apart else _UNKNOWN
         if best in able and loses.mean <= ROUNDING:  # of those that are alike, the choice
             least = best
         return World(factor, value, least, loses, keeps[best])
@@ -255,19 +246,10 @@ class _Elsewhere:
 
 def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:
     """Whether it keeps to all bounds; None where that isn't sure."""
-    means = [Mean.of(row) for row in played.bounded]
-    if any(each.low > bound.most_mean for each, bound in zip(means, bounds, strict=True)):
+    ends = [(Mean.of(row), b.most_mean) for row, b in zip(played.bounded, bounds, strict=True)]
+    if any(mean.low > most for mean, most in ends):
         return False
-    sure = all(each.high <= bound.most_mean for each, bound in zip(means, bounds, strict=True))
-    return sure or None
-
-
-def _loss(objective: Values, able: Mapping[str, Values]) -> Mean:
-    """What it takes more than the least of those that may be chosen; each end is the farthest."""
-    if not able:
-        return _UNKNOWN
-    apart = [Mean.of(objective - other) for other in able.values()]
-    return Mean(*map(max, zip(*apart, strict=True)))
+    return all(mean.high <= most for mean, most in ends) or None
 
 
 def _changed(scenario: Scenario, change: _Change, factor: float) -> tuple[Scenario, str] | None:
@@ -280,13 +262,18 @@ def _changed(scenario: Scenario, change: _Change, factor: float) -> tuple[Scenar
     return changed
 
 
+def _with(scenario: Scenario, section: str, **values: Any) -> Scenario:
+    """The scenario with other values in one of its tables."""
+    changed = getattr(scenario, section).model_copy(update=values)
+    return scenario.model_copy(update={section: changed})
+
+
 def _mtbf(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
     failures = scenario.failures
     changes = scaled(failures.mean_s, failures.durations_s, factor)
     if not changes:  # a number of failures, or a log
         return None
-    changed = failures.model_copy(update=changes)
-    found = scenario.model_copy(update={"failures": changed})
+    found = _with(scenario, "failures", **changes)
     return found, format_duration(found.failure_model.mtbf_s)
 
 
@@ -294,24 +281,17 @@ def _save_bandwidth(scenario: Scenario, factor: float) -> tuple[Scenario, str] |
     costs, storage = scenario.costs, scenario.storage
     if costs.save_s is not None:
         save_s = costs.save_s / factor
-        changed = costs.model_copy(update={"save_s": save_s})
-        return scenario.model_copy(
-            update={"costs": changed}
-        ), f"a save in {format_duration(save_s)}"
+        return _with(scenario, "costs", save_s=save_s), f"a save in {format_duration(save_s)}"
     if storage is None or storage.write is None:
         return None
     write = storage.write * factor
-    changed_store = storage.model_copy(update={"write": write})
-    return scenario.model_copy(update={"storage": changed_store}), f"{format_bytes(write)}/s"
+    return _with(scenario, "storage", write=write), f"{format_bytes(write)}/s"
 
 
 def _rescheduling(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
-    delay = scenario.costs.reschedule
     if not scenario.cost_model.reschedule_mean_s:
         return None
-    changed = _times(delay, factor)
-    costs = scenario.costs.model_copy(update={"reschedule": changed})
-    found = scenario.model_copy(update={"costs": costs})
+    found = _with(scenario, "costs", reschedule=_times(scenario.costs.reschedule, factor))
     return found, format_duration(found.cost_model.reschedule_mean_s)
 
 
@@ -325,29 +305,21 @@ def _times(delay: Any, factor: float) -> Any:
 def _detection(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
     if not scenario.context.detect_s:
         return None
-    costs, failures = scenario.costs, scenario.failures
-    costs = costs.model_copy(update={"detect_s": costs.detect_s * factor})
-    if failures.causes is not None:
-        causes = tuple(
-            each.model_copy(update={"detect": _times(each.detect, factor)})
-            for each in failures.causes
-        )
-        failures = failures.model_copy(update={"causes": causes})
-    found = scenario.model_copy(update={"costs": costs, "failures": failures})
+    found = _with(scenario, "costs", detect_s=scenario.costs.detect_s * factor)
+    causes = scenario.failures.causes
+    if causes is not None:
+        slower = (e.model_copy(update={"detect": _times(e.detect, factor)}) for e in causes)
+        found = _with(found, "failures", causes=tuple(slower))
     return found, format_duration(found.context.detect_s)
 
 
 def _servers(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
     cluster = scenario.cluster
     servers = round(cluster.parameter_servers * factor)
-    if (
-        servers < 1
-        or cluster.updates is not None
-        or (factor != 1) == (servers == cluster.parameter_servers)
-    ):
+    alike = (factor != 1) == (servers == cluster.parameter_servers)
+    if servers < 1 or cluster.updates is not None or alike:
         return None
-    changed = cluster.model_copy(update={"parameter_servers": servers})
-    return scenario.model_copy(update={"cluster": changed}), f"{servers:,}"
+    return _with(scenario, "cluster", parameter_servers=servers), f"{servers:,}"
 
 
 #: What may be another than it was taken for.

@@ -6,7 +6,7 @@ same failures, so that what chance does to one setting it does to its neighbours
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
@@ -63,6 +63,45 @@ class Score(NamedTuple):
     lost: float = 0.0
     slack: float = 1.0
 
+    @classmethod
+    def of(cls, played: Trial, aim: Aim) -> "Score":
+        """Over a bound is what is not surely kept to."""
+        over, slack = 0.0, 1.0
+        for values, bound in zip(played.bounded, aim.bounds, strict=True):
+            high = float(values.mean() + half_width(values))
+            if bound.most_mean:
+                slack = min(slack, 1 - float(values.mean()) / bound.most_mean)
+            if high > bound.most_mean:
+                over = max(over, high / bound.most_mean - 1 if bound.most_mean else math.inf)
+        return cls(over, played.objective, float(played.measures[LOST].mean()), slack)
+
+    @property
+    def mean(self) -> float:
+        """That of the objective."""
+        return float(self.objective.mean())
+
+    def gain(self, other: "Score") -> tuple[float, float]:
+        """What this takes less than another in the mean, and its standard error."""
+        count = min(len(self.objective), len(other.objective))
+        gains = other.objective[:count] - self.objective[:count]
+        return float(gains.mean()), float(gains.std()) / math.sqrt(count)
+
+    def is_better(self, other: "Score", worth: float) -> bool:
+        """Whether it surely gains what it is worth to change for, or is less over the bounds."""
+        if self.over or other.over:
+            return self.over < other.over
+        gain, error = self.gain(other)
+        return gain > max(worth, _SURE * error)
+
+    def may_be_better(self, other: "Score", within: float) -> bool:
+        """Whether it may gain half of what matters, as far as chance goes."""
+        gain, error = self.gain(other)
+        return not self.over and gain + _OPEN * error > within / 2
+
+    def is_equal(self, best: "Score", within: float) -> bool:
+        """Return whether it takes no more than `within` more than the best, and no bound."""
+        return not self.over and -self.gain(best)[0] <= within
+
 
 class Leading(NamedTuple):
     """What has the least so far of what keeps to the bounds: before anything is certain."""
@@ -72,16 +111,10 @@ class Leading(NamedTuple):
     replications: int
 
 
+_Ends = TypeVar("_Ends")
+#: Yields policies, and goes on once they are played; ends with what it found.
+_Steps = Generator[list[Policy], None, _Ends]
 _NEVER_PLAYED = Score(math.inf, np.zeros(1))
-Scores = Callable[[Policy], Score]
-_Place = TypeVar("_Place", int, float)
-#: Asks for policies to be played; what is sent is what tells how they did. Ends with the best.
-_Line = Generator[list[Policy], Scores, Policy]
-#: By key, the ends of the durations that are as good, s.
-_Ranges = dict[str, tuple[float, float]]
-#: The same, which ends with the ranges of its settings, and with others that may be better, by the
-#: value that they have instead.
-Search = Generator[list[Policy], Scores, tuple[Policy, _Ranges, dict[str, Policy]]]
 
 
 def search(
@@ -93,41 +126,27 @@ def search(
 
     Others after it, where the search couldn't tell that they are no better.
     """
-    searches = {i: _searched(each.policy, trials) for i, each in enumerate(candidates)}
-    best: dict[int, tuple[Policy, _Ranges, dict[str, Policy]]] = {}
-    asked: dict[int, list[Policy]] = {}
     known = _Known(trials)
+    searches = {i: _Search(each, known).run() for i, each in enumerate(candidates)}
+    found: dict[int, list[Candidate]] = {}
     while searches:
+        wanted: list[Policy] = []
         for i, one in list(searches.items()):
             try:
-                asked[i] = one.send(known.score) if i in asked else next(one)
+                wanted += next(one)
             except StopIteration as end:
-                best[i] = end.value
+                found[i] = end.value
                 del searches[i]
-                asked.pop(i, None)
-        known.play([policy for policies in asked.values() for policy in policies])
-        tell(len(best), len(candidates), known.leading)
-    found = []
-    for i, each in enumerate(candidates):
-        policy, ranges, others = best[i]
-        found.append(replace(each, policy=policy, ranges=ranges))
-        found += [
-            replace(each, name=_with_note(each.name, what), policy=other)
-            for what, other in others.items()
-        ]
-    return found
-
-
-def _with_note(name: str, what: str) -> str:
-    """A name with one more note in its brackets."""
-    return f"{name[:-1]}, {what})" if name.endswith(")") else f"{name} ({what})"
+        known.play(wanted)
+        tell(len(found), len(candidates), known.leading)
+    return [each for i in sorted(found) for each in found[i]]
 
 
 class _Known:
     """Scores of what was played."""
 
     def __init__(self, trials: Trials) -> None:
-        self._trials, self._scores = trials, dict[str, Score]()
+        self.trials, self._scores = trials, dict[str, Score]()
         self.leading: Leading | None = None
 
     def score(self, policy: Policy) -> Score:
@@ -141,58 +160,15 @@ class _Known:
         self._scores |= dict.fromkeys(new, _NEVER_PLAYED)
         together = defaultdict[int, dict[str, Policy]](dict)
         for key, policy in new.items():
-            if is_able(policy, self._trials):
-                count = self._trials.fit([policy], _SETTING_S, _MOST)
+            if is_able(policy, self.trials):
+                count = self.trials.fit([policy], _SETTING_S, _MOST)
                 together[count][key] = policy
         for count, alike in together.items():
-            played = self._trials.play(list(alike.values()), range(FIRST, FIRST + count))
+            played = self.trials.play(list(alike.values()), range(FIRST, FIRST + count))
             for key, each in zip(alike, played, strict=True):
-                self._scores[key] = scored(each, self._trials.aim)
-                self._lead(alike[key], self._scores[key], each)
-
-    def _lead(self, policy: Policy, score: Score, played: Trial) -> None:
-        mean = float(played.objective.mean())
-        if not score.over and (self.leading is None or mean < self.leading.objective):
-            self.leading = Leading(policy, mean, len(played.objective))
-
-
-def scored(played: Trial, aim: Aim) -> Score:
-    """Over a bound is what is not surely kept to."""
-    over, slack = 0.0, 1.0
-    for values, bound in zip(played.bounded, aim.bounds, strict=True):
-        high = float(values.mean() + half_width(values))
-        if bound.most_mean:
-            slack = min(slack, 1 - float(values.mean()) / bound.most_mean)
-        if high > bound.most_mean:
-            over = max(over, high / bound.most_mean - 1 if bound.most_mean else math.inf)
-    return Score(over, played.objective, float(played.measures[LOST].mean()), slack)
-
-
-def _gains(one: Score, other: Score) -> NDArray[np.float64]:
-    """What the one takes less, replication by replication."""
-    count = min(len(one.objective), len(other.objective))
-    return other.objective[:count] - one.objective[:count]
-
-
-def _is_better(one: Score, other: Score, worth: float) -> bool:
-    """Whether one surely gains what it is worth to change for, or is less over the bounds."""
-    if one.over or other.over:
-        return one.over < other.over
-    gains = _gains(one, other)
-    return bool(gains.mean() > max(worth, _SURE * gains.std() / math.sqrt(len(gains))))
-
-
-def _may_be_better(one: Score, other: Score, within: float) -> bool:
-    """Whether it may gain half of what matters, as far as chance goes."""
-    if one.over:
-        return False
-    gains = _gains(one, other)
-    return bool(gains.mean() + _OPEN * gains.std() / math.sqrt(len(gains)) > within / 2)
-
-
-def _is_equal(one: Score, best: Score, within: float) -> bool:
-    """Return whether a setting takes no more than `within` more than the best, and no bound."""
-    return not one.over and float(-_gains(one, best).mean()) <= within
+                score = self._scores[key] = Score.of(each, self.trials.aim)
+                if not score.over and (self.leading is None or score.mean < self.leading.objective):
+                    self.leading = Leading(alike[key], score.mean, len(each.objective))
 
 
 def at_target(policy: Policy, aim: Aim) -> Policy:
@@ -201,80 +177,6 @@ def at_target(policy: Policy, aim: Aim) -> Policy:
         target = min(aim.accepted, 1.0)
         return policy.model_copy(update={"target_pls": target, "interval": None})
     return policy
-
-
-def _searched(policy: Policy, trials: Trials) -> Search:
-    """Setting by setting, until none of them gains anything."""
-    aim = trials.aim
-    best, settings = able(at_target(policy, aim), trials)
-    own = [policy] if is_able(policy, trials) else []
-    worth, ratio = _WORTH * aim.within, _WIDE
-    settings = _of_use(best, settings, trials, worth)
-    for _ in range(_TURNS):
-        before = best
-        for setting in settings:
-            if isinstance(setting, Choice):
-                best = yield from _choice(best, setting, worth)
-            else:
-                best = yield from _span(best, setting, worth, ratio)
-        if best == before or len(settings) == 1:
-            break
-        ratio = math.sqrt(_WIDE)
-    ranges: _Ranges = {}
-    for setting in settings:
-        if isinstance(setting, DurationSpan):
-            best, ranges[setting.key] = yield from _settled(best, setting, aim.within)
-    best = yield from _gentler(best, own, aim.within)
-    others = yield from _open(best, settings, aim.within)
-    others |= yield from _safer(best, settings)
-    others |= yield from _lossless(best, settings, trials, worth)
-    return best, ranges, others
-
-
-def _settled(
-    best: Policy, setting: DurationSpan, within: float
-) -> Generator[list[Policy], Scores, tuple[Policy, tuple[float, float]]]:
-    """Of the durations that are as good, the one that loses less, or is rounder; and their ends."""
-    at_s = _start_s(best, setting)
-    scores = yield [best]
-    least = scores(best)
-    if least.over:
-        return best, (at_s, at_s)
-    equal = {at_s: best}
-    for by in (1 / _OUTWARD, _OUTWARD):
-        for step in range(1, _STEPS + 1):
-            seconds = min(max(at_s * by**step, setting.least_s), setting.most_s)
-            other = None if seconds in equal else _at(best, setting, seconds)
-            if other is None:
-                break
-            scores = yield [other]
-            if not _is_equal(scores(other), least, within):
-                break
-            equal[seconds] = other
-    near = [s for s, e in equal.items() if _is_equal(scores(e), least, _EQUAL * within)]
-    loses = least.lost > 0
-    if at_s >= setting.most_s and not loses:  # a limit, or no save at all: as round as any
-        return best, (min(equal), max(equal))
-    chosen_s = at_s
-    if loses:  # the longest of those that lose about the least: saves can't follow faster for ever
-        least_lost = min(scores(equal[s]).lost for s in near)
-        chosen_s = max(s for s in near if scores(equal[s]).lost <= _ABOUT * least_lost)
-    for seconds in round_durations(chosen_s if loses else at_s / _NEAR, chosen_s * _NEAR):
-        rounder = _at(best, setting, seconds) if seconds <= setting.most_s else None
-        if rounder is not None and seconds >= setting.least_s:
-            scores = yield [rounder]
-            if _is_equal(scores(rounder), least, _EQUAL * within):
-                return rounder, (min(seconds, *equal), max(seconds, *equal))
-    return equal[chosen_s], (min(equal), max(equal))
-
-
-def _gentler(best: Policy, own: Sequence[Policy], within: float) -> _Line:
-    """A policy of the user's own as it is, where tuning it loses learning and gains too little."""
-    scores = yield [best, *own]
-    for each in own:
-        if scores(each).lost < scores(best).lost and _is_equal(scores(each), scores(best), within):
-            return each
-    return best
 
 
 def is_able(policy: Policy, trials: Trials) -> bool:
@@ -293,18 +195,14 @@ def able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
     """
     context, aim = trials.scenario.context, trials.aim
     try:
-        settings = aim.limited(policy.settings(context))
         full = policy.settings(context)
     except (CprsimError, ValueError):  # it has no plan
         return policy, ()
-    first = policy
-    for limited, setting in zip(settings, full, strict=True):
-        if (
-            isinstance(limited, DurationSpan)
-            and isinstance(setting, DurationSpan)
-            and (setting.start_s > limited.start_s)
-        ):
-            first = _at(first, limited, limited.start_s) or first
+    settings, first = aim.limited(full), policy
+    for setting, unlimited in zip(settings, full, strict=True):
+        if isinstance(setting, DurationSpan) and isinstance(unlimited, DurationSpan):
+            longer = unlimited.start_s > setting.start_s
+            first = (_at(first, setting, setting.start_s) if longer else None) or first
     others = (
         with_value(first, setting.key, value)
         for setting in settings
@@ -329,133 +227,193 @@ def _of_use(
     return tuple(each if isinstance(each, Choice) else each.at_least(least_s) for each in settings)
 
 
-def _open(
-    best: Policy, settings: Sequence[Setting], within: float
-) -> Generator[list[Policy], Scores, dict[str, Policy]]:
-    """Neighbouring choices that so few replications can't tell to be no better, by what they are.
+class _Search:
+    """The search of the settings of one candidate.
 
-    What is rare makes such differences, as where two copies are lost at once.
+    Its steps yield the policies whose scores they are going to read, and go on once all are played.
     """
-    near = {
-        f"{setting.key} {value}": changed
-        for setting in settings
-        if isinstance(setting, Choice)
-        for value in _beside(best, setting).values()
-        if (changed := with_value(best, setting.key, value)) is not None
-    }
-    scores = yield [best, *near.values()]
-    return {
-        what: each
-        for what, each in near.items()
-        if _may_be_better(scores(each), scores(best), within)
-    }
 
+    def __init__(self, candidate: Candidate, known: _Known) -> None:
+        self._trials, self._score = known.trials, known.score
+        self._within = known.trials.aim.within
+        self._worth = _WORTH * self._within
+        self._candidate = candidate
+        best, settings = able(at_target(candidate.policy, self._trials.aim), self._trials)
+        settings = _of_use(best, settings, self._trials, self._worth)
+        self._first, self._settings = best, settings
+        self._spans = [each for each in settings if isinstance(each, DurationSpan)]
+        self._choices = [each for each in settings if isinstance(each, Choice)]
 
-def _safer(
-    best: Policy, settings: Sequence[Setting]
-) -> Generator[list[Policy], Scores, dict[str, Policy]]:
-    """Shorter intervals than those at the edge of a bound, which no certificate may be sure of."""
-    scores = yield [best]
-    if scores(best).slack >= _EDGE:
+    def run(self) -> _Steps[list[Candidate]]:
+        """Setting by setting, until none of them gains anything; and what may be better yet."""
+        best, ratio = self._first, _WIDE
+        for _ in range(_TURNS):
+            before = best
+            for setting in self._settings:
+                if isinstance(setting, Choice):
+                    best = yield from self._choice(best, setting)
+                else:
+                    best = yield from self._span(best, setting, ratio)
+            if best == before or len(self._settings) == 1:
+                break
+            ratio = math.sqrt(_WIDE)
+        ranges = {}
+        for span in self._spans:
+            best, ranges[span.key] = yield from self._settled(best, span)
+        best = yield from self._gentler(best)
+        others = yield from self._open(best)
+        others |= self._safer(best)
+        others |= yield from self._lossless(best)
+        own, name = self._candidate, self._candidate.name
+        with_note = f"{name[:-1]}, " if name.endswith(")") else f"{name} ("
+        return [
+            replace(own, policy=best, ranges=ranges),
+            *(replace(own, name=f"{with_note}{k})", policy=each) for k, each in others.items()),
+        ]
+
+    def _choice(self, best: Policy, setting: Choice) -> _Steps[Policy]:
+        """To a neighbour, as long as it is better."""
+        while True:
+            near = [with_value(best, setting.key, value) for value in _beside(best, setting)]
+            better, _ = yield from self._better(best, near)
+            if better is best:
+                return best
+            best = better
+
+    def _span(self, policy: Policy, setting: DurationSpan, ratio: float) -> _Steps[Policy]:
+        """Outward from the start, then in smaller steps until they gain next to nothing."""
+        at_s = _start_s(policy, setting)
+        best = _at(policy, setting, at_s) or policy
+        while ratio > _NARROW:
+            around = {
+                min(max(at_s * by, setting.least_s), setting.most_s) for by in (1 / ratio, ratio)
+            }
+            near = {s: _at(best, setting, s) for s in sorted(around - {at_s})}
+            better, is_flat = yield from self._better(best, near.values())
+            if is_flat:
+                break
+            if better is best:
+                ratio = math.sqrt(ratio)
+            else:
+                at_s = next(s for s, each in near.items() if each is better)
+            best = better
+        return best
+
+    def _better(self, best: Policy, near: Iterable[Policy | None]) -> _Steps[tuple[Policy, bool]]:
+        """The best of a policy and its neighbours, and whether all do alike."""
+        able_ones = [each for each in near if each is not None]
+        yield [best, *able_ones]
+        own, scores = self._score(best), [self._score(each) for each in able_ones]
+        least = min(
+            range(len(scores)), key=lambda i: (scores[i].over, scores[i].mean), default=None
+        )
+        if least is not None and scores[least].is_better(own, self._worth):
+            return able_ones[least], False
+        most = max((each.mean for each in scores), default=own.mean)
+        return best, not any(each.over for each in scores) and most - own.mean < self._worth
+
+    def _settled(
+        self, best: Policy, setting: DurationSpan
+    ) -> _Steps[tuple[Policy, tuple[float, float]]]:
+        """Of the durations that are as good, the one that loses less, or is rounder; their ends."""
+        at_s = _start_s(best, setting)
+        yield [best]
+        least = self._score(best)
+        if least.over:
+            return best, (at_s, at_s)
+        equal = {at_s: best}
+        for by in (1 / _OUTWARD, _OUTWARD):
+            for step in range(1, _STEPS + 1):
+                seconds = min(max(at_s * by**step, setting.least_s), setting.most_s)
+                other = None if seconds in equal else _at(best, setting, seconds)
+                if other is None:
+                    break
+                yield [other]
+                if not self._score(other).is_equal(least, self._within):
+                    break
+                equal[seconds] = other
+        half = _EQUAL * self._within
+        near = [s for s, each in equal.items() if self._score(each).is_equal(least, half)]
+        loses = least.lost > 0
+        if at_s >= setting.most_s and not loses:  # a limit, or no save at all: as round as any
+            return best, (min(equal), max(equal))
+        chosen_s = at_s
+        if loses:  # the longest of those that lose about the least: saves need time to follow
+            lost = {s: self._score(equal[s]).lost for s in near}
+            chosen_s = max(s for s in near if lost[s] <= _ABOUT * min(lost.values()))
+        for seconds in round_durations(chosen_s if loses else at_s / _NEAR, chosen_s * _NEAR):
+            rounder = _at(best, setting, seconds) if seconds <= setting.most_s else None
+            if rounder is not None and seconds >= setting.least_s:
+                yield [rounder]
+                if self._score(rounder).is_equal(least, half):
+                    return rounder, (min(seconds, *equal), max(seconds, *equal))
+        return equal[chosen_s], (min(equal), max(equal))
+
+    def _gentler(self, best: Policy) -> _Steps[Policy]:
+        """The policy as it was given, where tuning it loses learning and gains too little."""
+        own = self._candidate.policy
+        yield [best, own]
+        score, tuned = self._score(own), self._score(best)
+        gentler = score.lost < tuned.lost and score.is_equal(tuned, self._within)
+        return own if gentler else best
+
+    def _open(self, best: Policy) -> _Steps[dict[str, Policy]]:
+        """Neighbouring choices that so few replications can't tell to be no better.
+
+        What is rare makes such differences, as where two copies are lost at once.
+        """
+        near = _changed(best, {each: _beside(best, each) for each in self._choices})
+        yield [*near.values()]
+        own = self._score(best)
+        return {k: e for k, e in near.items() if self._score(e).may_be_better(own, self._within)}
+
+    def _safer(self, best: Policy) -> dict[str, Policy]:
+        """Shorter intervals than at the edge of a bound, which no certificate may be sure of."""
+        found: dict[str, Policy] = {}
+        if self._score(best).slack < _EDGE:
+            for span in self._spans:
+                shorter_s = max(_SAFER * _start_s(best, span), span.least_s)
+                changed = _at(best, span, shorter_s)
+                if changed is not None:
+                    found[f"{span.key} {format_duration(shorter_s)}"] = changed
+        return found
+
+    def _lossless(self, best: Policy) -> _Steps[dict[str, Policy]]:
+        """A choice that loses nothing, with intervals of its own, where the best of all loses.
+
+        Of questions that may be answered by what loses nothing: a loss of 0 has no neighbours that
+        lose less, by which a search could come to it.
+        """
+        trials, aim = self._trials, self._trials.aim
+        wanted = aim.assumed or any(bound.most == 0 for bound in aim.bounds)
+        if not wanted or trials.loses_nothing(best):
+            return {}
+        chosen = _changed(best, {each: each.values for each in self._choices})
+        for name, each in chosen.items():
+            if is_able(each, trials) and trials.loses_nothing(each):
+                found = each
+                for span in self._spans:
+                    found = yield from self._span(found, span, _WIDE)
+                    found, _ = yield from self._settled(found, span)
+                return {name: found}
         return {}
-    found = {}
-    for setting in settings:
-        if isinstance(setting, DurationSpan):
-            shorter_s = max(_SAFER * _start_s(best, setting), setting.least_s)
-            changed = _at(best, setting, shorter_s)
-            if changed is not None:
-                found[f"{setting.key} {format_duration(shorter_s)}"] = changed
-    return found
 
 
-def _beside(policy: Policy, setting: Choice) -> dict[int, Any]:
-    """The values before and after the one it has, by their places; the first for another."""
+def _changed(policy: Policy, values: Mapping[Choice, Iterable[Any]]) -> dict[str, Policy]:
+    """The policy with each of these values of a choice that it can have, by what they are."""
+    return {
+        f"{setting.key} {value}": changed
+        for setting, some in values.items()
+        for value in some
+        if (changed := with_value(policy, setting.key, value)) is not None
+    }
+
+
+def _beside(policy: Policy, setting: Choice) -> list[Any]:
+    """The values before and after the one it has; the first for another."""
     values, current = setting.values, value_of(policy, setting.key)
     at = values.index(current) if current in values else -1
-    return {i: values[i] for i in (at - 1, at + 1) if 0 <= i < len(values)}
-
-
-def _choice(policy: Policy, setting: Choice, worth: float) -> _Line:
-    """To a neighbour, as long as it is better."""
-    at, best = -1, policy
-    while True:
-        beside = _beside(best, setting).items()
-        near = {i: with_value(best, setting.key, value) for i, value in beside}
-        at, better, _ = yield from _better(at, best, near, worth)
-        if better is best:
-            return best
-        best = better
-
-
-def _span(policy: Policy, setting: DurationSpan, worth: float, ratio: float) -> _Line:
-    """Outward from the start, then in steps that get smaller until they gain next to nothing."""
-    at_s = _start_s(policy, setting)
-    best = _at(policy, setting, at_s) or policy
-    while ratio > _NARROW:
-        near = {s: _at(best, setting, s) for s in _around(at_s, ratio, setting)}
-        at_s, better, is_flat = yield from _better(at_s, best, near, worth)
-        if is_flat:
-            break
-        if better is best:
-            ratio = math.sqrt(ratio)
-        best = better
-    return best
-
-
-def _better(
-    at: _Place, best: Policy, near: Mapping[_Place, Policy | None], worth: float
-) -> Generator[list[Policy], Scores, tuple[_Place, Policy, bool]]:
-    """The best of a policy and its neighbours, where that is, and whether all do alike."""
-    able: dict[_Place, Policy] = {place: each for place, each in near.items() if each is not None}
-    scores = yield [best, *able.values()]
-    told = {place: scores(each) for place, each in able.items()}
-    least = min(
-        told, key=lambda place: (told[place].over, told[place].objective.mean()), default=at
-    )
-    own = scores(best)
-    if able and _is_better(told[least], own, worth):
-        return least, able[least], False
-    apart = [each.objective.mean() - own.objective.mean() for each in told.values()]
-    is_flat = not any(each.over for each in told.values()) and max(apart, default=0.0) < worth
-    return at, best, is_flat
-
-
-def _lossless(
-    best: Policy, settings: Sequence[Setting], trials: Trials, worth: float
-) -> Generator[list[Policy], Scores, dict[str, Policy]]:
-    """A choice that loses nothing, with intervals of its own, where the best of all loses.
-
-    Of questions that may be answered by what loses nothing: a loss of 0 has no neighbours that lose
-    less, by which a search could come to it.
-    """
-    asked = trials.aim.assumed or any(bound.most == 0 for bound in trials.aim.bounds)
-    if not asked or trials.loses_nothing(best):
-        return {}
-    chosen = {
-        f"{setting.key} {value}": with_value(best, setting.key, value)
-        for setting in settings
-        if isinstance(setting, Choice)
-        for value in setting.values
-    }
-    able_ones = (
-        (name, each)
-        for name, each in chosen.items()
-        if each is not None and is_able(each, trials) and trials.loses_nothing(each)
-    )
-    first = next(able_ones, None)
-    if first is None:
-        return {}
-    name, found = first
-    for span in settings:
-        if isinstance(span, DurationSpan):
-            found = yield from _span(found, span, worth, _WIDE)
-            found, _ = yield from _settled(found, span, trials.aim.within)
-    return {name: found}
-
-
-def _around(at_s: float, ratio: float, setting: DurationSpan) -> Iterator[float]:
-    found = {min(max(at_s * by, setting.least_s), setting.most_s) for by in (1 / ratio, ratio)}
-    yield from sorted(found - {at_s})
+    return [values[i] for i in (at - 1, at + 1) if 0 <= i < len(values)]
 
 
 def _start_s(policy: Policy, setting: DurationSpan) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,18 @@ from cprsim.basics.streams import COHORT
 from cprsim.contract import Plan, Policy
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.errors import CprsimError
+from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, attempt, chosen, prepare
+from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured
-from cprsim.runs.rates import Numbers
 from cprsim.runs.runner import map_tasks
 from cprsim.scenario import Scenario
+from cprsim.selection.sequential import MOST
 from cprsim.sim.engine import COLUMNS
 
 Values = NDArray[np.float64]
+#: Among the measures of a job of a fleet: its useful node-seconds.
+NODE_S = "node_s"
 
 
 @dataclass(frozen=True)
@@ -34,20 +38,37 @@ class Trial:
     """Replications of one policy, by number from `first` on.
 
     `measures`: of `runs.measures.MEASURES`, and `causes` in shares of the useful time, each of
-    shape (replications,); `bounded`: by the aim, of shape (bounds, replications). `node_s`: useful
-    node-seconds of each, where they differ, in a fleet.
+    shape (replications,); `bounded`: by the aim, of shape (bounds, replications). In a fleet, whose
+    jobs differ, `measures` has their useful node-seconds as well, `NODE_S`.
     """
 
     measures: Mapping[str, Values]
     causes: Mapping[str, Values]
     objective: Values
     bounded: Values
-    node_s: Values | None = None
 
     @property
     def failures(self) -> Values:
         """How many each replication met."""
         return self.measures["failures"]
+
+    @property
+    def count(self) -> int:
+        """The number of replications."""
+        return len(self.objective)
+
+    def followed_by(self, more: "Trial") -> "Trial":
+        """Return these replications and then those of `more`, of the same policy."""
+
+        def joined(one: Values, other: Values) -> Values:
+            return np.concatenate([one, other], axis=-1)
+
+        return Trial(
+            {name: joined(values, more.measures[name]) for name, values in self.measures.items()},
+            {cause: joined(values, more.causes[cause]) for cause, values in self.causes.items()},
+            joined(self.objective, more.objective),
+            joined(self.bounded, more.bounded),
+        )
 
 
 @dataclass(eq=False)
@@ -60,6 +81,9 @@ class Trials:
     scenario: Scenario
     aim: Aim
     seed: int
+    #: Replications that a certificate may take, and whether each is a job of a fleet.
+    most: ClassVar[int] = MOST
+    of_fleet: ClassVar[bool] = False
     _policies: dict[str, Policy] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
@@ -73,20 +97,15 @@ class Trials:
             job = self.scenario.with_policies({key: policy})
             try:
                 plan = job.check(key)
+                why_not = self.aim.why_not(plan, self.scenario, policy.system)
             except (CprsimError, ValueError) as error:
-                self._refused[key] = str(error)
+                why_not = str(error)
+            if why_not is None:
+                self._plans[key] = plan
+                self._engines |= chosen(job, [key], "auto")
             else:
-                self._take(key, plan, job)
+                self._refused[key] = why_not
         return self._plans.get(key)
-
-    def _take(self, key: str, plan: Plan, job: Scenario) -> None:
-        """A plan that can be played, unless it takes more than it may."""
-        why_not = self.aim.why_not(plan, self.scenario, job.policies[key].system)
-        if why_not is not None:
-            self._refused[key] = why_not
-            return
-        self._plans[key] = plan
-        self._engines |= chosen(job, [key], "auto")
 
     def why_not(self, policy: Policy) -> str | None:
         """Why it can't be played, or None."""
@@ -96,16 +115,46 @@ class Trials:
     def play(self, policies: Sequence[Policy], replications: range) -> list[Trial]:
         """Replications of policies that have a plan."""
         names = list(dict.fromkeys(map(self._key, policies)))
-        job = self._job(names)
         engines = {name: self._engines[name] for name in names}
         prepare(engines.values(), "batch")  # the simulator takes a hundred times as long
-        values = _simulated(job, engines, replications, self.seed)
-        useful_cost = useful_cost_of(job)
-        found = {
-            name: played(values[:, i], Basis.of(job, name), job, name, self.aim, useful_cost)
-            for i, name in enumerate(names)
-        }
+        ledgers, jobs = self._ledgers(engines, replications)
+        useful_s = np.array([job.job.useful_time_s for job in jobs])
+        ledgers = _somewhere(ledgers, useful_s)
+        found = {name: self._trial(ledgers[:, i], name, jobs) for i, name in enumerate(names)}
         return [found[self._key(policy)] for policy in policies]
+
+    def _ledgers(
+        self, engines: dict[str, Engine], replications: range
+    ) -> tuple[Values, list[Scenario]]:
+        """Ledgers, shape (replications, policies, len(COLUMNS)); and the job, or that of each.
+
+        In threads where what plays is compiled.
+        """
+        job = self.scenario.with_policies({name: self._policies[name] for name in engines})
+        job.plans.update({name: self._plans[name] for name in engines})
+        workers = cores() if set(engines.values()) == {"batch"} else 1
+        size = min(-(-len(replications) // (workers * COHORT)) * COHORT, _BLOCK)
+        blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
+        play = partial(attempt, job, engines, seed=self.seed)
+        with closing(map_tasks(play, blocks, workers, Threads)) as found:
+            return np.concatenate([each for _, each in found]), [job]
+
+    def _trial(self, ledgers: Values, name: str, jobs: Sequence[Scenario]) -> Trial:
+        """Runs of a policy, from ledgers of shape (replications, columns)."""
+        columns = dict(zip(COLUMNS, ledgers.T, strict=True))
+        basis = Basis(*np.array([Basis.of(job, name) for job in jobs]).T)
+        measures = measured(columns, basis)
+        objective = measures[self.aim.measure]
+        if self.aim.objective == "cost":
+            objective = objective / np.array([useful_cost_of(job) for job in jobs]) - 1
+        if self.of_fleet:
+            measures[NODE_S] = basis.useful_s * basis.nodes
+        return Trial(
+            measures,
+            {cause: columns[cause] / basis.useful_s for cause in OVERHEAD_CAUSES},
+            objective,
+            self.aim.bounded(self.scenario, self._policies[name].system, measures),
+        )
 
     def loses_nothing(self, policy: Policy) -> bool:
         """Whether no failure takes any learning for good, by how it recovers."""
@@ -118,9 +167,20 @@ class Trials:
         With failures that strike recoveries, and lost computation, which grows exponentially.
         """
         plan = self.plan(policy)
-        if plan is None:
+        return plan is not None and self._longer(plan) > _HOPELESS
+
+    def gets_nowhere(self, policy: Policy) -> bool:
+        """Whether a run that meets a great many failures is given up."""
+        if self.scenario.job.useful_time_s / self.scenario.failure_model.mtbf_s <= _MANY:
             return False
-        return self._longer(plan) > _HOPELESS
+        try:
+            job = self.scenario.with_policies({"it": policy})
+            if first_part(job, "it", self.seed) > _STEEP:
+                return True
+        except RunError:
+            return True
+        (trial,) = self.play([policy], range(1))
+        return bool(trial.measures["overhead"][0] >= NOWHERE - 1)
 
     def _longer(self, plan: Plan) -> float:
         """How many useful times it takes, at least, about."""
@@ -159,35 +219,9 @@ class Trials:
             found += run_s if self._engines[key] == "batch" else _INTERPRETED * run_s
         return found
 
-    def _job(self, names: Sequence[str]) -> Scenario:
-        job = self.scenario.with_policies({name: self._policies[name] for name in names})
-        job.plans.update({name: self._plans[name] for name in names})
-        return job
-
     @staticmethod
     def _key(policy: Policy) -> str:
         return json.dumps(policy.mapping(), sort_keys=True)
-
-
-def played(
-    values: Values, basis: Basis, job: Scenario, name: str, aim: Aim, useful_cost: Numbers
-) -> Trial:
-    """Runs of a policy of a job, from ledgers of shape (replications, columns).
-
-    `basis`, `useful_cost`: of the job, or of each replication.
-    """
-    columns = dict(zip(COLUMNS, values.T, strict=True))
-    measures = measured(columns, basis)
-    objective = measures[aim.measure]
-    if aim.objective == "cost":
-        objective = objective / useful_cost - 1
-    return Trial(
-        measures,
-        {cause: columns[cause] / basis.useful_s for cause in OVERHEAD_CAUSES},
-        objective,
-        aim.bounded(job, job.policies[name].system, measures),
-        None if np.ndim(basis.useful_s) == 0 else basis.useful_s * basis.nodes,
-    )
 
 
 #: Replications that are played in one go.
@@ -196,6 +230,9 @@ _BLOCK = 16 * COHORT
 NOWHERE = 100.0
 #: Useful times from which on a policy isn't searched.
 _HOPELESS = 6.0
+#: Failures in a job of which one run tells much, and useful times that the first part of such a
+#: job takes, from which on nobody wants to know more.
+_MANY, _STEEP = 1000.0, 30.0
 #: Replications are as many that so many failures are met, but not fewer.
 _MET, _FEWEST = 4096.0, 32
 #: And if it takes longer, by no more than this.
@@ -207,18 +244,7 @@ _INTERPRETED = 100
 _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3
 
 
-def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, seed: int) -> Values:
-    """Shape (replications, policies, len(COLUMNS)); in threads where what plays is compiled."""
-    workers = cores() if set(engines.values()) == {"batch"} else 1
-    size = min(-(-len(replications) // (workers * COHORT)) * COHORT, _BLOCK)
-    blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
-    play = partial(attempt, job, engines, seed=seed)
-    with closing(map_tasks(play, blocks, workers, Threads)) as found:
-        values = np.concatenate([each for _, each in found])
-    return somewhere(values, job.job.useful_time_s)
-
-
-def somewhere(values: Values, useful_s: Numbers) -> Values:
+def _somewhere(values: Values, useful_s: Values) -> Values:
     """With a wall time for runs that get nowhere: `NOWHERE` useful times, all but one of it lost.
 
     `values`: shape (replications, policies, len(COLUMNS)); `useful_s`: of all, or of each.

@@ -4,8 +4,9 @@ Which equation applies is the plan's own answer to a loss, so a policy's rule is
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import cast
 
 from cprsim.analytic.stops import of_allocations, of_windows
@@ -17,11 +18,6 @@ from cprsim.contract.failure_kinds import FailureKind, away_s, kinds
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import mean_start
-
-_CAUSES = (
-    *("save", "load", "lost", "reschedule", "slowdown", "verify", "pls", "updates"),
-    *("start", "shutdown"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,39 +89,30 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     save, stall = _saves(plan, context)
     costs = mean_start(context.costs.costs)
     first_s = rules.r36_start_s(*costs[:3], first=True, warm=False)
-    causes = dict.fromkeys(_CAUSES, 0.0)
+    causes = defaultdict[str, float](float)
     drained = 0.0
     for kind in kinds(context):
         of_kind = _share_drained(plan, context, kind)
         drained += kind.share * of_kind
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += (1 - of_kind) * share
-    for cause, share in _of_silent_faults(plan, context):
-        causes[cause] += share
-    for cause, share in _of_notices(plan, context, drained):
+    for cause, share in (*_of_silent_faults(plan, context), *_of_notices(plan, context, drained)):
         causes[cause] += share
     detect = (1 - drained) * context.detect_s / context.mtbf_s
     own = training_slowdown(plan, context)
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
     wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
-    for cause, share in of_allocations(plan, context, wall):
+    for cause, share in (*of_allocations(plan, context, wall), *of_windows(plan, context, wall)):
         causes[cause] += share
-    for cause, share in of_windows(plan, context, wall):
-        causes[cause] += share
-    return Expected(
-        save=save + causes["save"],
-        load=causes["load"],
-        lost=causes["lost"],
-        reschedule=causes["reschedule"],
-        detect=detect,
-        slowdown=own + causes["slowdown"],
-        stall=stall,
-        verify=causes["verify"],
-        pls=causes["pls"],
-        updates_lost=causes["updates"],
-        start=first_s / context.useful_time_s + causes["start"],
-        shutdown=costs.shutdown_s / context.useful_time_s + causes["shutdown"],
-    )
+    certain = {
+        "save": save,
+        "stall": stall,
+        "detect": detect,
+        "slowdown": own,
+        "start": first_s / context.useful_time_s,
+        "shutdown": costs.shutdown_s / context.useful_time_s,
+    }
+    return Expected(**{f.name: certain.get(f.name, 0.0) + causes[f.name] for f in fields(Expected)})
 
 
 def mean_unsaved_s(schedule: Schedule, useful_time_s: float) -> float:
@@ -208,7 +195,7 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
             fresher = _to(plan, answer.healthy) or schedule
             up = 1 - servers / context.servers
             stale_s += up * (_stale_s(fresher, context) - stale_s)
-            yield "updates", stale_s / mtbf_s
+            yield "updates_lost", stale_s / mtbf_s
     elif answer.rollback == "lost" and servers:
         schedule = schedule or every(math.inf)[0]
         hit = context.servers, kind.servers_hit
@@ -218,7 +205,7 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
         # (E5) is about half an interval on average.
         yield "pls", expected_pls(exposed_s + 2 * late_s, context.mtbf_s, *hit)
         unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
-        yield "updates", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
+        yield "updates_lost", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
     tier = plan.tier(answer.source)
     load_s = costs.seconds(costs.load(tier, answer.loads, servers, share_read(plan, answer)))
     load_s *= mean_attempts(costs.load_fails(tier))
@@ -238,7 +225,7 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
     slower = answer.degraded / (1 + answer.degraded)
     yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
     if answer.rollback == "lost":
-        yield "updates", (delay_s + load_s) / mtbf_s * servers / context.servers
+        yield "updates_lost", (delay_s + load_s) / mtbf_s * servers / context.servers
 
 
 def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) -> float:
@@ -307,7 +294,7 @@ def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[
             hit = context.servers, kind.servers_hit
             spared = kept_s * recall * expected_pls(2.0, context.mtbf_s, *hit)
             yield "pls", -spared
-            yield "updates", -spared
+            yield "updates_lost", -spared
 
 
 def _start_s(context: Context, kind: FailureKind) -> float:
@@ -328,10 +315,7 @@ def share_read(plan: Plan, answer: Recover) -> float:
 
 def _to(plan: Plan, tier: str | None) -> Schedule | None:
     """The first schedule of saves to that tier."""
-    for schedule in plan.schedules:
-        if schedule.save.tier == tier:
-            return schedule
-    return None
+    return next((each for each in plan.schedules if each.save.tier == tier), None)
 
 
 def _stale_s(schedule: Schedule, context: Context) -> float:

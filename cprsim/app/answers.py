@@ -9,12 +9,10 @@ from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.aims import MEASURED, useful_cost_of
 from cprsim.advice.search import Leading
-from cprsim.app import bars, curve
+from cprsim.app import pictures
 from cprsim.app.controls import texts_in
-from cprsim.app.lanes import lane
-from cprsim.app.subject import Subject, faults_at
+from cprsim.app.subject import MovesError, Subject, WhatIf, faults_at
 from cprsim.app.turns import Turn
-from cprsim.app.whatif import MovesError, WhatIf
 from cprsim.basics.machine import cores
 from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError
@@ -81,11 +79,11 @@ class Answering:
             send({"part": "faults", "at": at, "others": others})
             return
         send(self._asked(asked, scenario))
-        send({"part": "coarse", "bars": bars.by_equations(scenario)})
+        send({"part": "coarse", "bars": pictures.expected_bars(scenario)})
         send(
             {
                 "part": "equations",
-                "curve": curve.curve(scenario),
+                "curve": pictures.curve(scenario),
                 "lines": _decided(scenario),
                 "toml": scenario.to_toml(),
             }
@@ -103,12 +101,11 @@ class Answering:
         """Of the command `cprsim run` that the page shows, or of as many replications."""
         count = asked.replications if replications is None else replications
         key = asked.query, count
-        known = self._results.get(key)
-        if known is not None:
-            return known
-        with turn.computing():
-            result = _run(scenario, count, asked.seed, turn)
-        _keep(self._results, key, result)
+        result = self._results.get(key)
+        if result is None:
+            with turn.computing():
+                result = _run(scenario, count, asked.seed, turn)
+            _keep(self._results, key, result)
         return result
 
     def advice(self, asked: WhatIf) -> Advice | None:
@@ -117,44 +114,42 @@ class Answering:
 
     def _asked(self, asked: WhatIf, scenario: Scenario) -> dict[str, Any]:
         """What was understood: where each control stands, the commands, the scenario."""
-        controls, path = self.subject.controls, self.subject.path
+        controls = self.subject.controls
         stands = texts_in(scenario, controls)
         return {
             "part": "asked",
             "query": asked.query,
             "texts": {each.name: asked.moved.get(each.name, each.text) for each in controls},
             "numbers": {each.name: each.number(stands[each.name]) for each in controls},
-            "commands": [asked.run_command(path, controls), asked.advise_command(path, controls)],
+            "commands": self.subject.commands(asked),
             "facts": _facts(scenario),
         }
 
     def _play(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
         """Replications, few and then all; one run as a timeline; intervals beside the chosen."""
-        first = COARSE if asked.replications > COARSE else asked.replications
-        if (asked.query, asked.replications) in self._results:
-            first = asked.replications
-        if first < asked.replications:
-            send(_ran(self.result(asked, scenario, turn, first)))
+        known = (asked.query, asked.replications) in self._results
+        if asked.replications > COARSE and not known:
+            send(_ran(self.result(asked, scenario, turn, COARSE)))
             send(_progress(f"{asked.replications:,} replications", 0, 0))
         result = self.result(asked, scenario, turn)
         send(_ran(result) | _told(result))
         for policy in scenario.policies:
             with turn.computing():
-                found = lane(scenario, policy, asked.seed, asked.replication)
+                found = pictures.lane(scenario, policy, asked.seed, asked.replication)
             send({"part": "lane", "replication": asked.replication} | found)
         self._intervals(asked, scenario, turn, send)
 
     @staticmethod
     def _intervals(asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
         try:
-            points = curve.simulated(scenario, asked.seed)
+            points = pictures.points(scenario, asked.seed)
             while True:
                 with turn.computing():
                     found = next(points, None)
                 if found is None:
                     break
                 send({"part": "points", "system": found[0], "points": found[1]})
-        except (CprsimError, ValueError):  # as `curve.curve` has told
+        except (CprsimError, ValueError):  # as `pictures.curve` has told
             return
 
     def _advise(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
@@ -184,7 +179,7 @@ class Answering:
 
 def _keep(kept: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     kept[key] = value
-    while len(kept) > _KEPT:
+    if len(kept) > _KEPT:
         kept.popitem(last=False)
 
 
@@ -209,10 +204,8 @@ def _facts(scenario: Scenario) -> list[tuple[str, str]]:
     """What follows from the values, in words."""
     context = scenario.context
     found = [("MTBF of the job", format_duration(context.mtbf_s))]
-    try:
+    with suppress(CprsimError):  # no policy needs it, or there would be no scenario
         found.append(("one save of everything", format_duration(context.save_s)))
-    except CprsimError:  # no policy needs it, or there would be no scenario
-        return found
     return found
 
 
@@ -230,7 +223,7 @@ def _ran(result: Result) -> dict[str, Any]:
         "sharp": False,
         "replications": result.count,
         "conclusion": conclusion(result),
-        "bars": bars.simulated(result),
+        "bars": pictures.bars(result),
         "currency": result.currency,
     }
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
+from cprsim.advice.candidates import value_at
 from cprsim.basics.units import (
     BYTES,
     SECONDS,
@@ -16,6 +17,7 @@ from cprsim.basics.units import (
 from cprsim.contract import Choice, DurationSpan
 from cprsim.errors import UnitError
 from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import leaves
 
 Kind = Literal["duration", "rate", "size", "number", "whole", "choice", "words"]
 #: Quantities with units: how their texts are read, and in which units the page writes them.
@@ -80,21 +82,6 @@ class Control:
     zero: bool = False
     choices: tuple[str, ...] = ()
 
-    def document(self) -> dict[str, Any]:
-        """As the page is told of it."""
-        return {
-            "name": self.name,
-            "keys": self.keys,
-            "label": self.label,
-            "group": self.group,
-            "kind": self.kind,
-            "text": self.text,
-            "least": self.least,
-            "most": self.most,
-            "zero": self.zero,
-            "choices": self.choices,
-        }
-
     def number(self, text: str) -> float | None:
         """Where a text stands on the slider, in SI units; None if nowhere, as `"optimal"` does."""
         try:
@@ -119,14 +106,17 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
     `written`: the tables of its file, for the units that it uses.
     """
     tables = scenario.mapping()
+    causes = scenario.failures.causes
+    labels = dict(_OF_THE_JOB)
+    if scenario.failures.per == "node":
+        labels["failures.mean"] = "MTBF of a node"
+    if causes is not None and all(each.detect is not None for each in causes):
+        del labels["costs.detect"]  # no failure is left for it
     of_job = [
         each
-        for key, label in _OF_THE_JOB.items()
-        if not (key == "costs.detect" and _each_cause_has_its_own(scenario))
+        for key, label in labels.items()
         if (each := _of_job(key, label, tables, written)) is not None
     ]
-    if scenario.failures.per == "node":
-        of_job = [_renamed(each, "failures.mean", "MTBF of a node") for each in of_job]
     priced = [
         Control(f"prices.{key}", (f"prices.{key}",), f"price: {key}", "prices", "words", text)
         for key, text in tables.get("prices", {}).items()
@@ -141,18 +131,6 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
     return (*of_job, *([shared] if shared else []), *of_policies, *priced)
 
 
-def _each_cause_has_its_own(scenario: Scenario) -> bool:
-    """Whether no failure is left for `costs.detect`."""
-    causes = scenario.failures.causes
-    return causes is not None and all(each.detect is not None for each in causes)
-
-
-def _renamed(control: Control, name: str, label: str) -> Control:
-    if control.name != name:
-        return control
-    return Control(**(vars(control) | {"label": label}))
-
-
 def _of_job(
     key: str, label: str, tables: Mapping[str, Any], written: Mapping[str, Any]
 ) -> Control | None:
@@ -160,8 +138,7 @@ def _of_job(
     if value is None or value.number is None:
         return None
     kind: Kind = "whole" if key in _WHOLE or key == "failures.exactly" else value.kind
-    least, most, zero = _range(kind, value.number)
-    return Control(key, (key,), label, "", kind, value.text, least, most, zero)
+    return Control(key, (key,), label, "", kind, value.text, *_range(kind, value.number))
 
 
 def _shared_target(policies: Mapping[str, Any]) -> Control | None:
@@ -174,10 +151,8 @@ def _shared_target(policies: Mapping[str, Any]) -> Control | None:
     if len(set(found.values())) != 1:
         return None
     text = str(next(iter(found.values())))
-    least, most = _range("number", float(text))[:2]
-    return Control(
-        "target_pls", tuple(found), "target PLS", "", "number", text, least, min(most, 1.0)
-    )
+    ends = _range("number", float(text), 1.0)
+    return Control("target_pls", tuple(found), "target PLS", "", "number", text, *ends)
 
 
 def _of_policy(
@@ -185,10 +160,11 @@ def _of_policy(
 ) -> Iterator[Control]:
     """What its file names, and what the advisor may choose of it."""
     settings = {each.key: each for each in scenario.policies[name].settings(scenario.context)}
+    own = written.get("policies", {}).get(name, {})
     named = [
-        path
-        for path in _scalars(written.get("policies", {}).get(name, {}))
-        if path.rpartition(".")[2] != "system"
+        ".".join(path)
+        for path, value in leaves(own)
+        if path[-1] != "system" and not isinstance(value, list)
     ]
     for path in dict.fromkeys((*settings, *named)):
         key, setting = f"policies.{name}.{path}", settings.get(path)
@@ -204,25 +180,15 @@ def _of_policy(
             known = choices if value.text in ("", *choices) else (value.text, *choices)
             yield Control(key, (key,), label, name, "choice", value.text or text, choices=known)
         elif value.number is not None:
-            least, most, zero = _range(value.kind, value.number)
-            if path.rpartition(".")[2] in _SHARES:
-                most = min(most, 1.0)
-            yield Control(key, (key,), label, name, value.kind, value.text, least, most, zero)
-
-
-def _scalars(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Paths of the values in nested tables."""
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _scalars(value, f"{prefix}{key}.")
-        elif not isinstance(value, list):
-            yield f"{prefix}{key}"
+            most = 1.0 if path.rpartition(".")[2] in _SHARES else math.inf
+            slider = _range(value.kind, value.number, most)
+            yield Control(key, (key,), label, name, value.kind, value.text, *slider)
 
 
 def _value(key: str, tables: Mapping[str, Any], written: Mapping[str, Any]) -> _Value | None:
     """What stands at a key, as the file has it or by default; None if nothing, or a table."""
-    found = _at(written, key)
-    found = _at(tables, key) if found is None else found
+    found = value_at(written, key)
+    found = value_at(tables, key) if found is None else found
     if isinstance(found, bool):
         return _Value("words", _written(found), None)
     if isinstance(found, int):
@@ -239,17 +205,10 @@ def _value(key: str, tables: Mapping[str, Any], written: Mapping[str, Any]) -> _
     return _Value("words", found, None)
 
 
-def _at(tables: Mapping[str, Any], key: str) -> Any:
-    found: Any = tables
-    for part in key.split("."):
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
-
-
 def texts_in(scenario: Scenario, controls: Iterable[Control]) -> dict[str, str]:
     """What each control stands at in a scenario that was checked; empty where nothing does."""
     tables = scenario.mapping()
-    found = {each.name: _at(tables, each.keys[0]) for each in controls}
+    found = {each.name: value_at(tables, each.keys[0]) for each in controls}
     return {name: "" if value is None else _written(value) for name, value in found.items()}
 
 
@@ -258,11 +217,11 @@ def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _range(kind: Kind, number: float) -> tuple[float, float, bool]:
-    """The ends of a slider, and whether 0 lies at its left."""
+def _range(kind: Kind, number: float, most: float = math.inf) -> tuple[float, float, bool]:
+    """The ends of a slider, up to `most`, and whether 0 lies at its left."""
     if number <= 0:
-        return *_FROM_NOTHING.get(kind, (1.0, 1000.0)), True
-    least, most = number / _EITHER_WAY, number * _EITHER_WAY
+        least, highest = _FROM_NOTHING.get(kind, (1.0, 1000.0))
+        return least, min(highest, most), True
     if kind == "whole":
         return 1.0, max(math.ceil(number * 8), 16.0), False
-    return least, most, False
+    return number / _EITHER_WAY, min(number * _EITHER_WAY, most), False

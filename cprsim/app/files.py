@@ -3,8 +3,8 @@
 from typing import Final
 
 from cprsim.app.answers import Answering
+from cprsim.app.subject import WhatIf
 from cprsim.app.turns import Turn
-from cprsim.app.whatif import WhatIf
 from cprsim.errors import UsageError
 from cprsim.figures import save_bytes
 from cprsim.figures.timeline import timeline

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files as resources
 from typing import Any, Final
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cprsim.app import files
 from cprsim.app.answers import Answering
@@ -182,13 +182,10 @@ class _Handler(BaseHTTPRequestHandler):
         return not name and opened == ("navigate", "document")
 
     def _answer(self, name: str, query: str) -> None:
-        options = parse_qs(query)
-        tab = options.get("tab", [""])[0]
-        number = options.get("number", [""])[0][:_MOST_DIGITS]
-        policy = options.get("policy", [""])[0]
         pairs = parse_qsl(query, keep_blank_values=True)
         asked = [pair for pair in pairs if pair[0] not in _PAGES_OWN]
-        question = urlencode(asked)
+        own = dict.fromkeys(_PAGES_OWN, "") | dict(pairs)
+        number, question = own["number"][:_MOST_DIGITS], urlencode(asked)
         if name == "controls":
             self._send(HTTPStatus.OK, _json(_told(self.server.answers)), "application/json")
         elif name != "answer" and name not in files.NAMES:
@@ -204,9 +201,9 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             try:
                 if name == "answer":
-                    self._stream(question, tab, int(number) if number.isdecimal() else None)
+                    self._stream(question, own["tab"], int(number) if number.isdecimal() else None)
                 else:
-                    self._file(name, question, policy)
+                    self._file(name, question, own["policy"])
             finally:
                 self.server.questions.release()
 
@@ -260,7 +257,7 @@ def _told(answers: Answering) -> dict[str, Any]:
         "title": subject.title,
         "path": str(subject.path),
         "policies": subject.policies,
-        "controls": [each.document() for each in subject.controls],
+        "controls": [vars(each) for each in subject.controls],
         "objectives": answers.objectives,
         "units": {kind: units.largest_first for kind, units in UNITS.items()},
         "colours": {

@@ -1,17 +1,105 @@
-"""The scenario file that the page is about, and the job that a question makes of it."""
+"""What is asked: a scenario file, the controls that were moved, and how the job is played."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Final, Self
+from urllib.parse import parse_qsl, urlencode
 
+from cprsim.advice.aims import MEASURED
 from cprsim.app.controls import Control, controls_of
-from cprsim.app.whatif import WhatIf
-from cprsim.errors import ScenarioError
+from cprsim.basics.schema import nearest
+from cprsim.errors import ScenarioError, UsageError
 from cprsim.report.outputs import trace_sha256
 from cprsim.report.source import ScenarioSource
+from cprsim.runs.runner import check_replications, check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
+
+#: What of it is no key of the scenario, with the values that stand where the address is silent:
+#: those of the commands that the page copies.
+DEFAULTS: Final = {"seed": "0", "replications": "1000", "replication": "0", "objective": "time"}
+
+
+class MovesError(UsageError):
+    """What can't be asked: a fault for each control, by its name."""
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """By the name of the control, or of the option."""
+        return dict(self.args)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {fault}" for name, fault in self.args)
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """One question: texts of the controls that were moved by name, and options of the commands.
+
+    Two that ask the same are equal.
+    """
+
+    moved: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    replications: int = 1000
+    replication: int = 0
+    objective: str = "time"
+
+    @classmethod
+    def from_query(cls, query: str, controls: Sequence[Control]) -> "WhatIf":
+        """Of the address.
+
+        Raises
+        ------
+        MovesError
+            For what is no control, and options that make no sense.
+        """
+        given = dict(parse_qsl(query, keep_blank_values=True))
+        options = DEFAULTS | {name: given.pop(name) for name in DEFAULTS if name in given}
+        known = [each.name for each in controls]
+        found = [
+            (name, f"is not moved here; {nearest(name, known)}")
+            for name in given
+            if name not in known
+        ]
+        found += _option_faults(options)
+        if found:
+            raise MovesError(*found)
+        moved = {name: given[name].strip() for name in known if given.get(name, "").strip()}
+        numbers = {name: int(options[name]) for name in ("seed", "replications", "replication")}
+        return cls(moved, objective=options["objective"], **numbers)
+
+    @property
+    def query(self) -> str:
+        """As it stands in the address; what is as the scenario has it is left out."""
+        options = {name: str(getattr(self, name)) for name in DEFAULTS}
+        changed = {name: text for name, text in options.items() if text != DEFAULTS[name]}
+        return urlencode({**self.moved, **changed})
+
+
+def _option_faults(options: Mapping[str, str]) -> list[tuple[str, str]]:
+    found = []
+    checks: dict[str, Callable[[Any], None]] = {
+        "seed": lambda value: check_whole("seed", value, 0),
+        "replication": lambda value: check_whole("replication", value, 0),
+        "replications": check_replications,
+    }
+    for name, check in checks.items():
+        try:
+            check(_whole(options[name]))
+        except UsageError as error:
+            found.append((name, str(error)))
+    if options["objective"] not in MEASURED:
+        hint = nearest(options["objective"], MEASURED)
+        found.append(("objective", f"objective {options['objective']!r} is not known; {hint}"))
+    return found
+
+
+def _whole(text: str) -> int | str:
+    """The number that a text is; the text where it is none, for its fault."""
+    return int(text) if text.isascii() and text.strip().lstrip("-").isdigit() else text
 
 
 @dataclass(frozen=True)
@@ -39,15 +127,32 @@ class Subject:
         title, names = scenario.title or path.stem, tuple(scenario.policies)
         return cls(path, text, title, names, controls_of(scenario, written))
 
+    def overrides(self, asked: WhatIf) -> tuple[str, ...]:
+        """What was moved, as arguments of `--set`."""
+        moved = ((each.keys, asked.moved.get(each.name)) for each in self.controls)
+        return tuple(f"{key}={text}" for keys, text in moved if text is not None for key in keys)
+
+    def commands(self, asked: WhatIf) -> list[str]:
+        """What prints the page's table of policies, and what the advisor's answer."""
+        moved = [part for each in self.overrides(asked) for part in ("--set", each)]
+        options = {
+            "run": ["--replications", str(asked.replications)],
+            "advise": ["--objective", asked.objective],
+        }
+        return [
+            shlex.join(["cprsim", name, str(self.path), *moved, *more, "--seed", str(asked.seed)])
+            for name, more in options.items()
+        ]
+
     def scenario(self, asked: WhatIf) -> Scenario:
         """The job that is asked about; raise `ScenarioError` with every fault."""
-        overrides = asked.overrides(self.controls)
+        overrides = self.overrides(asked)
         return Scenario(**scenario_tables(mapping_of(self.text, self.path, overrides)))
 
     def source(self, asked: WhatIf) -> ScenarioSource:
         """For what the file's comments say."""
         trace = trace_sha256(self.scenario(asked))
-        return ScenarioSource(self.text, asked.overrides(self.controls), trace)
+        return ScenarioSource(self.text, self.overrides(asked), trace)
 
 
 def faults_at(

@@ -141,8 +141,7 @@ def _lost(found: "Found") -> str:
 def certainty(advice: "Advice") -> str:
     """How certain the choice is, as far as chance goes."""
     names = [
-        f"{each.name} as it is" if each.candidate.origin == each.name else each.name
-        for each in advice.found
+        f"{each.name} as it is" if each.candidate.given else each.name for each in advice.found
     ]
     said = words.standing(advice.certificate, names)
     if not advice.certificate.rivals:

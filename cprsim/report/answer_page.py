@@ -1,6 +1,5 @@
 """The files of `advise --out`: the answer first, what it rests on last."""
 
-import hashlib
 import json
 import math
 import shlex
@@ -19,7 +18,7 @@ from cprsim.report.candidates import answer_table
 from cprsim.report.configuration import configuration
 from cprsim.report.decision import decision_lines, decision_table
 from cprsim.report.means import money_between, share_between
-from cprsim.report.outputs import trace_sha256, versions
+from cprsim.report.outputs import about, trace_sha256
 from cprsim.report.sensitivity import robust_lines
 from cprsim.report.source import ScenarioSource
 from cprsim.selection import words
@@ -62,7 +61,9 @@ def contents(
     `robust`: how the choice holds elsewhere, if that was asked. `source`: the scenario file that
     the answer comes from, for what its comments say; of a fleet, the fleet itself.
     """
-    scenario = _scenario(advice, source)
+    # The file that repeats the answer: as resolved, but for a fleet, which draws its values.
+    as_given = advice.of_fleet and source is not None
+    scenario = source.text if as_given and source else advice.scenario.to_toml()
     held = None if robust is None else robust.document()
     document = advice.document() | {"robustness": held}
     drawn = {name: advice.figure(name) for name in ("answer", "pareto")}
@@ -74,60 +75,42 @@ def contents(
         **{f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()},
     }
     command = _command(advice, source)
-    about = {
-        **versions(),
-        "scenario_sha256": hashlib.sha256(files["scenario.toml"]).hexdigest(),
-        "trace_sha256": trace_sha256(advice.scenario),
-        "command": command,
-        "seed": advice.seed,
-    }
+    trace = trace_sha256(advice.scenario)
+    known = about(scenario, trace, command=command, seed=advice.seed)
     pictures = {name: page_bytes(figure) for name, figure in drawn.items()}
-    page = _page(advice, robust, source, pictures)
-    how = "as given" if advice.of_fleet and source is not None else "as resolved"
-    page.append(
-        html.folded(
-            "Reproduce",
-            f"The command, versions and the scenario {how}",
-            repeat(command, about, scenario, how),
-        )
+    how = "as given" if as_given else "as resolved"
+    files["report.html"] = html.page(
+        advice.scenario.title or "cprsim advise",
+        _sections(advice, robust, pictures),
+        [_inputs(advice, source), repeat(command, known, scenario, how)],
     )
-    title = advice.scenario.title or "cprsim advise"
-    files["report.html"] = html.page(title, [html.heading(title), *page]).encode()
-    return dict.fromkeys(NAMES) | with_manifest(files, about)
+    return dict.fromkeys(NAMES) | with_manifest(files, known)
 
 
-def _page(
-    advice: "Advice",
-    robust: "Robustness | None",
-    source: ScenarioSource | None,
-    pictures: Mapping[str, bytes],
-) -> list[str]:
-    """All sections but the last."""
-    asked = {each.name: each.plan for each in advice.found if each.candidate.origin == each.name}
-    given = {name: asked[name] for name in advice.scenario.policies if name in asked}
-    sections = {
-        "Answer": _answer(advice),
+def _sections(
+    advice: "Advice", robust: "Robustness | None", pictures: Mapping[str, bytes]
+) -> dict[str, list[str]]:
+    """The parts of the page by their headings."""
+    first, *more = answer_lines(advice)
+    said = [html.paragraph(first, "short"), *map(html.paragraph, more)]
+    refused = [(each.name, each.why) for each in advice.refused]
+    left_out = html.table("Not considered", ("policy", "why"), refused, "words")
+    return {
+        "Answer": said + [html.code(configuration(advice))] * (advice.best is not None),
         "Sensitivity": _sensitivity(advice, robust, pictures),
         "Candidates": _candidates(advice, pictures),
         "Difference to the second best": _why(advice),
-        "Notes": [html.points(advice.warnings)] if advice.warnings else [],
-        "Not considered": _refused(advice),
+        "Notes": [html.points(advice.warnings)] * bool(advice.warnings),
+        "Not considered": [left_out] * bool(refused),
         "CPR's formulas": _closed_form(advice),
     }
-    rests = [
-        *([html.paragraph(_OF_FLEET)] if advice.of_fleet else []),
-        *inputs(advice.scenario, given, source),
-    ]
-    return [
-        *(html.section(heading, parts) for heading, parts in sections.items() if parts),
-        html.folded("Inputs and assumptions", "Inputs, and what follows from them", rests),
-    ]
 
 
-def _answer(advice: "Advice") -> list[str]:
-    first, *more = answer_lines(advice)
-    said = [html.paragraph(first, "short"), *map(html.paragraph, more)]
-    return [*said, html.code(configuration(advice))] if advice.best else said
+def _inputs(advice: "Advice", source: ScenarioSource | None) -> str:
+    asked = {each.name: each.plan for each in advice.found if each.candidate.given}
+    given = {name: asked[name] for name in advice.scenario.policies if name in asked}
+    first = [html.paragraph(_OF_FLEET)] * advice.of_fleet
+    return inputs(advice.scenario, given, source, first)
 
 
 def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:
@@ -148,35 +131,24 @@ def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:
 
 def _intervals(advice: "Advice") -> str:
     """Every mean of the candidates with its interval."""
-    names = [
-        name
-        for name in _HEADINGS
-        if all(
-            name in each.measures and math.isfinite(each.measures[name].mean)
-            for each in advice.found
-        )
-    ]
-    if advice.aim.objective != "retrained":
-        names.remove("overhead_retrained")
-    headings = ["policy", _replications(advice), *(_heading(name, advice) for name in names)]
+    found, currency = advice.found, advice.scenario.currency
+    headings = {
+        name: f"{heading}, {currency}" if name == "cost" else heading
+        for name, heading in _HEADINGS.items()
+        if all(name in e.measures and math.isfinite(e.measures[name].mean) for e in found)
+        and (name != "overhead_retrained" or advice.aim.objective == "retrained")
+    }
+    shown = {name: money_between if name == "cost" else _between for name in headings}
     rows = [
         (
             each.name,
             f"{each.replications:,}",
-            *(_shown(each.measures[name], name) for name in names),
+            *(write(each.measures[name]) for name, write in shown.items()),
         )
-        for each in advice.found
+        for each in found
     ]
-    return html.table("Means and their 95 % intervals, simulated", headings, rows)
-
-
-def _heading(name: str, advice: "Advice") -> str:
-    currency = advice.scenario.currency
-    return f"{_HEADINGS[name]}, {currency}" if name == "cost" else _HEADINGS[name]
-
-
-def _shown(mean: "Mean", name: str) -> str:
-    return money_between(mean) if name == "cost" else _between(mean)
+    columns = ("policy", _replications(advice), *headings.values())
+    return html.table("Means and their 95 % intervals, simulated", columns, rows)
 
 
 def _why(advice: "Advice") -> list[str]:
@@ -222,11 +194,6 @@ def _sensitivity(
     return [*said, html.picture(pictures["robust"], described, caption)]
 
 
-def _refused(advice: "Advice") -> list[str]:
-    rows = [(each.name, each.why) for each in advice.refused]
-    return [html.table("Not considered", ("policy", "why"), rows, "words")] if rows else []
-
-
 def _closed_form(advice: "Advice") -> list[str]:
     """What CPR's formulas give, and the first-order overhead of each candidate."""
     decision = advice.decision
@@ -246,11 +213,6 @@ def _closed_form(advice: "Advice") -> list[str]:
             "Overhead, % of the useful time", ("policy", "to first order", "simulated"), rows
         ),
     ]
-
-
-def _scenario(advice: "Advice", source: ScenarioSource | None) -> str:
-    """The file that repeats the answer: as resolved, but for a fleet, which draws its values."""
-    return source.text if advice.of_fleet and source is not None else advice.scenario.to_toml()
 
 
 def _command(advice: "Advice", source: ScenarioSource | None) -> str:

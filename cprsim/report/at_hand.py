@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from cprsim.basics.units import percent
-from cprsim.report.terminal import plain_table
+from cprsim.report.terminal import Column, plain_table
 
 if TYPE_CHECKING:
     from cprsim.fitting.at_hand import AtHand
@@ -17,19 +17,13 @@ _HEADINGS = {"overhead": "overhead, %", "pls": "PLS, %", "failures": "failures"}
 def at_hand_table(found: "AtHand") -> Table:
     """A row a policy: of each measure what the log makes, and what the law does; ± is 95 %."""
     title = found.scenario.title or "The job at hand"
-    table = plain_table(f"{title}\nunder the log and under the {found.law} law; ± 95 %")
-    table.add_column("policy")
-    for heading in _HEADINGS.values():
-        table.add_column(f"{heading}\nlog", justify="right")
-        table.add_column("\nlaw", justify="right")
-    for name, measures in found.policies.items():
-        cells = [
-            _cell(each, measure)
-            for measure in _HEADINGS
-            for each in (measures[measure].log, measures[measure].law)
-        ]
-        table.add_row(name, *cells)
-    return table
+    each = found.policies.values()
+    columns: list[Column] = [("policy", found.policies)]
+    for key, text in _HEADINGS.items():
+        columns.append((f"{text}\nlog", [_cell(of[key].log, key) for of in each]))
+        columns.append(("\nlaw", [_cell(of[key].law, key) for of in each]))
+    title = f"{title}\nunder the log and under the {found.law} law; ± 95 %"
+    return plain_table(title, columns)
 
 
 def _cell(mean: "Mean", measure: str) -> str:

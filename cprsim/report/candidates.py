@@ -6,7 +6,7 @@ from rich.table import Table
 
 from cprsim.advice.aims import LOST
 from cprsim.basics.units import format_duration, percent
-from cprsim.report.means import amount, half_width, plus_minus
+from cprsim.report.means import amount, half_width, share_and_half
 from cprsim.report.terminal import plain_table
 
 if TYPE_CHECKING:
@@ -25,21 +25,27 @@ _GOALS = {
 
 
 def small_table(advice: "Advice", most: int) -> list[str]:
-    """A heading and so many policies, in columns of text."""
+    """A heading and so many policies, in columns of text.
+
+    The best, the second answer and the user's own come before the others.
+    """
+    first = [advice.best, None if advice.allowing is None else advice.allowing.best]
+    first += [advice.runner_up, *(e for e in advice.found if e.candidate.given)]
+    names = [each.name for each in (*first, *advice.found) if each is not None]
+    shown = list(dict.fromkeys(names))[:most]
     rows = [("* best, = tied, - excluded", *_HEADINGS)]
-    number = {each.name: place for place, each in enumerate(advice.found)}
-    for each in _shown(advice, most):
-        overhead = each.measures["overhead"]
-        rows.append(
-            (
-                f"{_marked(advice, number[each.name])}{each.name[:_NAME]}",
-                format_duration(each.saves_every_s),
-                f"{percent(overhead.mean)} {plus_minus(overhead)}",
-                percent(each.measures[LOST].mean),
-                f"{100 * each.plan.memory_overhead:.3g}",
-                each.needs,
-            )
+    rows += [
+        (
+            f"{_marked(advice, number)}{each.name[:_NAME]}",
+            format_duration(each.saves_every_s),
+            share_and_half(each.measures["overhead"]),
+            percent(each.measures[LOST].mean),
+            f"{100 * each.plan.memory_overhead:.3g}",
+            each.needs,
         )
+        for number, each in enumerate(advice.found)
+        if each.name in shown
+    ]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -50,20 +56,11 @@ def small_table(advice: "Advice", most: int) -> list[str]:
     ]
 
 
-def _shown(advice: "Advice", most: int) -> list["Found"]:
-    """The candidates of a small table: the best, the second answer, the user's own, the others."""
-    chosen = [advice.best, None if advice.allowing is None else advice.allowing.best]
-    chosen += [advice.runner_up, *(e for e in advice.found if e.candidate.origin == e.name)]
-    names = [each.name for each in (*chosen, *advice.found) if each is not None]
-    shown = list(dict.fromkeys(names))[:most]
-    return [each for each in advice.found if each.name in shown]
-
-
 def answer_table(advice: "Advice") -> Table:
     """A row a candidate, the best first; those that exceed a limit last. Fits 80 columns."""
     money = advice.scenario.currency
-    table = plain_table("\n".join([advice.scenario.title or "cprsim advise", _question(advice)]))
-    table.collapse_padding = True
+    title = "\n".join([advice.scenario.title or "cprsim advise", _question(advice)])
+    table = plain_table(title, close=True)
     table.add_column("policy", min_width=15)
     headings = ["saves\nevery", "over-\nhead %", "\n± 95 %", "PLS\n%"]
     headings += ["updates\nlost %", "machine\ntime %"]
@@ -83,7 +80,7 @@ def answer_table(advice: "Advice") -> Table:
         ]
         cells += [] if each.in_sum is None else [percent(each.in_sum.mean)]
         cells += [amount(each.measures["cost"].mean)] if money else []
-        table.add_row(*cells, _in_bounds(each))
+        table.add_row(*cells, {True: "yes", False: "no", None: "?"}[each.feasible])
     return table
 
 
@@ -95,10 +92,6 @@ def _other_settings(each: "Found") -> str:
         if place or not key.endswith("interval")
     ]
     return f"\n    {', '.join(said)}" if said else ""
-
-
-def _in_bounds(each: "Found") -> str:
-    return {True: "yes", False: "no", None: "?"}[each.feasible]
 
 
 def _question(advice: "Advice") -> str:

@@ -69,8 +69,8 @@ def conclusion(result: Result) -> str:
 
 def findings(result: Result) -> list[str]:
     """What else to know of the policies: a sentence each."""
-    what = _dearest, _silent, _accuracy, _retrained, _resources
-    return [*filter(None, (each(result) for each in what)), *_cheapest(result)]
+    what = _dearest, _silent, _accuracy, _retrained, _resources, _cheapest
+    return [*filter(None, (each(result) for each in what))]
 
 
 def _dearest(result: Result) -> str:
@@ -144,10 +144,10 @@ def _resources(result: Result) -> str:
     return f"{'; '.join(said)}." if said else ""
 
 
-def _cheapest(result: Result) -> list[str]:
+def _cheapest(result: Result) -> str:
     """The policy that costs the least money, and how certain that is."""
     if "cost" not in result.summary:
-        return []
+        return ""
     names = list(result.plans)
     lowest = min(_of(result, name, "cost") for name in names)
     found = certified(result, "cost", WITHIN * lowest)
@@ -156,7 +156,7 @@ def _cheapest(result: Result) -> list[str]:
     if found.rivals:
         certainty = f"; {standing(found, names, Unit(str(result.currency), 1.0))}"
     paid = f"{_of(result, best, 'cost'):,.2f} {result.currency}"
-    return [f"Lowest cost: {best}, {paid}{certainty}."]
+    return f"Lowest cost: {best}, {paid}{certainty}."
 
 
 def _lost(result: Result, policy: str) -> str:

@@ -10,7 +10,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.scenario.mapping import leaves
 
 if TYPE_CHECKING:
-    from cprsim.advice.advice import Advice, Found
+    from cprsim.advice.advice import Advice
 
 
 def configuration(advice: "Advice") -> str:
@@ -25,20 +25,20 @@ def configuration(advice: "Advice") -> str:
     if origin is None:
         keys = policy.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         pairs = _pairs({"system": policy.system} | keys)
-        return "\n".join([f"[policies.{policy_name(best, advice)}]", *pairs])
+        taken = policy.system in advice.scenario.policies
+        name = f"{policy.system}-advised" if taken else policy.system
+        return "\n".join([f"[policies.{name}]", *pairs])
     own, new = (
         dict(leaves(each.model_dump(mode="json", by_alias=True)))
         for each in (advice.scenario.policies[origin], policy)
     )
-    changed = {path: new.get(path) for path in own | new if new.get(path) != own.get(path)}
-    lines = [_line(path, value) for path, value in changed.items()]
+    changed = {".".join(p): new.get(p) for p in own | new if new.get(p) != own.get(p)}
+    lines = [
+        f"# remove {key}" if value is None else f"{key} = {_toml(value)}"
+        for key, value in changed.items()
+    ]
     heading = f"[policies.{origin}]   # " + ("these keys change" if lines else "as it is")
     return "\n".join([heading, *lines])
-
-
-def _line(path: tuple[str, ...], value: Any) -> str:
-    key = ".".join(path)
-    return f"# remove {key}" if value is None else f"{key} = {_toml(value)}"
 
 
 def _toml(value: Any) -> str:
@@ -80,12 +80,3 @@ def _pairs(table: Mapping[str, Any]) -> list[str]:
         elif value is not None:
             found.append(f"{key} = {_toml(value)}")
     return found
-
-
-def policy_name(best: "Found", advice: "Advice") -> str:
-    """The name in the scenario of the policy that was tuned, else a new one after its system."""
-    candidate = best.candidate
-    if candidate.origin is not None:
-        return candidate.origin
-    taken = candidate.system in advice.scenario.policies
-    return f"{candidate.system}-advised" if taken else candidate.system

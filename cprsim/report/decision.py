@@ -11,7 +11,7 @@ from cprsim.contract.ledger import told_causes
 from cprsim.report.terminal import plain_table
 
 if TYPE_CHECKING:
-    from cprsim.estimates.decision import Decision, Option
+    from cprsim.estimates.decision import Decision
 
 
 #: Causes that CPR's equations know, and ones that only some scenarios have, by their headings.
@@ -29,42 +29,30 @@ _CAUSES = {
 
 def decision_table(decision: "Decision", title: str) -> Table:
     """A row an option: interval, expected overhead by cause, learning lost."""
-    table = plain_table(
+    options = {"full": decision.full, "partial": decision.naive_partial, "CPR": decision.partial}
+    told = told_causes(lambda cause: any(getattr(o.expected, cause) for o in options.values()))
+    causes = [cause for cause in _CAUSES if cause in told]
+    measures = {
+        "over-\nhead": "overhead",
+        "re-\ntrained": "overhead_retrained",
+        **{_CAUSES[cause]: cause for cause in causes},
+        "PLS": "pls",
+        "upd.\nlost": "updates_lost",
+    }
+    each = options.values()
+    # A save that is due after the job is none.
+    intervals = (o.interval_s if o.interval_s < decision.useful_time_s else math.inf for o in each)
+    columns = [
+        ("option", options),
+        ("saves\nevery", map(format_duration, intervals)),
+        *((text, [percent(getattr(o.expected, m)) for o in each]) for text, m in measures.items()),
+    ]
+    title = (
         f"{title or 'cprsim advise'}\n"
         f"first-order estimate, % of useful time; MTBF {format_duration(decision.mtbf_s)}; CPR at "
         f"{_QUALITIES[decision.quality]} {decision.target_pls:g}"
     )
-    table.collapse_padding = True
-    table.add_column("option", no_wrap=True)
-    table.add_column("saves\nevery", justify="right", no_wrap=True)
-    options = {
-        "full": decision.full,
-        "partial": decision.naive_partial,
-        "CPR": decision.partial,
-    }
-    told = told_causes(lambda cause: any(getattr(o.expected, cause) for o in options.values()))
-    causes = [cause for cause in _CAUSES if cause in told]
-    headings = [_CAUSES[cause] for cause in causes]
-    for heading in ("over-\nhead", "re-\ntrained", *headings, "PLS", "upd.\nlost"):
-        table.add_column(heading, justify="right")
-    for name, option in options.items():
-        part = option.expected
-        table.add_row(
-            name,
-            format_duration(_interval_s(option, decision)),
-            percent(part.overhead),
-            percent(part.overhead_retrained),
-            *(percent(getattr(part, cause)) for cause in causes),
-            percent(part.pls),
-            percent(part.updates_lost),
-        )
-    return table
-
-
-def _interval_s(option: "Option", decision: "Decision") -> float:
-    """Infinite where the job is over before a save is due."""
-    never = option.interval_s >= decision.useful_time_s
-    return math.inf if never else option.interval_s
+    return plain_table(title, columns, close=True)
 
 
 def decision_lines(decision: "Decision") -> Iterator[str]:
@@ -93,11 +81,14 @@ def _given(decision: "Decision") -> str:
     interval_s, full = decision.partial.interval_s, decision.full
     saves = "without a save" if decision.never_saves else f"every {format_duration(interval_s)}"
     target = f"{_QUALITIES[decision.quality]} {decision.target_pls:g}"
+    partial = decision.partial.expected
+    lost = f"{format_percent(partial.pls)} of the samples"
+    if decision.quality == "updates":
+        lost = f"{format_percent(partial.updates_lost)} of the updates"
     return (
         f"By CPR's formulas, full recovery with a save every {format_duration(full.interval_s)} "
         f"costs {format_percent(full.expected.overhead)}; partial recovery at {target}, {saves}, "
-        f"costs {format_percent(decision.partial.expected.overhead)} and loses "
-        f"{_learning_lost(decision)}."
+        f"costs {format_percent(partial.overhead)} and loses {lost}."
     )
 
 
@@ -123,10 +114,3 @@ def _beyond(decision: "Decision") -> str | None:
         f"Partial recovery, {_QUALITIES[decision.quality]} {decision.target_pls:g}: with failures "
         f"in saves and recoveries, and the end of the job, PLS is {decision.mean_pls:.3g}."
     )
-
-
-def _learning_lost(decision: "Decision") -> str:
-    lost = decision.partial.expected
-    if decision.quality == "updates":
-        return f"{format_percent(lost.updates_lost)} of the updates"
-    return f"{format_percent(lost.pls)} of the samples"

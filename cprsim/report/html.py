@@ -1,7 +1,7 @@
 """Pieces of an HTML page; text is escaped here and nowhere else."""
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files as resources
 from string import Template
@@ -9,29 +9,28 @@ from string import Template
 from rich.table import Table
 
 
-def page(title: str, parts: Iterable[str]) -> str:
-    """A whole document, which fetches nothing and runs nothing: the browser is told to refuse."""
+def page(title: str, sections: Mapping[str, Sequence[str]], below: Iterable[str]) -> bytes:
+    """A whole document, which fetches nothing and runs nothing: the browser is told to refuse.
+
+    `sections`: parts by their headings; those without any are left out. `below`: what is folded.
+    """
     files = resources("cprsim.report") / "page"
     frame, style = (
         (files / name).read_text(encoding="utf-8") for name in ("report.html", "report.css")
     )
-    return Template(frame).substitute(title=escape(title), style=style, body="".join(parts))
+    shown = (_section(heading, parts) for heading, parts in sections.items() if parts)
+    body = "".join((f"<h1>{escape(title)}</h1>\n", *shown, *below))
+    return Template(frame).substitute(title=escape(title), style=style, body=body).encode()
 
 
-def section(heading: str, parts: Iterable[str]) -> str:
-    """A part of the page under its heading."""
+def _section(heading: str, parts: Iterable[str]) -> str:
     return f"<section>\n<h2>{escape(heading)}</h2>\n{''.join(parts)}</section>\n"
 
 
 def folded(heading: str, summary: str, parts: Iterable[str]) -> str:
     """A part of the page of which only `summary` is seen until that is opened."""
     within = f"<details>\n<summary>{escape(summary)}</summary>\n{''.join(parts)}</details>\n"
-    return section(heading, [within])
-
-
-def heading(text: str) -> str:
-    """The heading of the page."""
-    return f"<h1>{escape(text)}</h1>\n"
+    return _section(heading, [within])
 
 
 def paragraph(text: str, kind: str = "") -> str:

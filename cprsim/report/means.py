@@ -1,5 +1,6 @@
 """Means with their intervals, as tables and sentences of an answer write them."""
 
+import math
 from typing import TYPE_CHECKING
 
 from cprsim.basics.units import percent
@@ -20,10 +21,12 @@ def half_width(mean: "Mean") -> str:
     return f"+{percent(up)}" if up > down + ROUNDING else percent(up)
 
 
-def plus_minus(mean: "Mean") -> str:
-    """Half the interval with its sign."""
+def share_and_half(mean: "Mean") -> str:
+    """A share in percent, with half its interval and its sign where that is known."""
+    if math.isnan(mean.high):
+        return percent(mean.mean)
     half = half_width(mean)
-    return half if half.startswith("+") else f"±{half}"
+    return f"{percent(mean.mean)} {half if half.startswith('+') else f'±{half}'}"
 
 
 def money_between(mean: "Mean") -> str:

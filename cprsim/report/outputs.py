@@ -52,16 +52,23 @@ def contents(
 
     scenario = result.to_toml()
     trace = trace_sha256(result.scenario) if source is None else source.trace_sha256
-    about = _about(result, scenario, trace)
+    known = about(
+        scenario,
+        trace,
+        policies=list(result.plans),
+        replications=result.count,
+        seed=result.seed,
+        engines=result.engines,
+    )
     files = {"scenario.toml": scenario.encode()}
     if isinstance(result.kept, ReplicationTable):
         files["results.csv"] = csv_bytes(_told(result.kept.table))
     drawn = {name: result.figure(name) for name in result.PICTURES}
     files |= {f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()}
     if type(result) is Result:  # the one job that it tells of
-        files["report.html"] = report(result, page_bytes(drawn["breakdown"]), about, source, words)
+        files["report.html"] = report(result, page_bytes(drawn["breakdown"]), known, source, words)
     of_others = dict.fromkeys(NAMES)  # what a run of another kind has left
-    return of_others | with_manifest(files, about)
+    return of_others | with_manifest(files, known)
 
 
 def _told(table: "pd.DataFrame") -> "pd.DataFrame":
@@ -76,16 +83,13 @@ def trace_sha256(scenario: Scenario) -> str | None:
     return None if trace is None else sha256(trace)
 
 
-def _about(result: Result, scenario: str, trace_sha256: str | None) -> dict[str, Any]:
-    """What it takes to get the same result again."""
+def about(scenario: str, trace_sha256: str | None, **more: Any) -> dict[str, Any]:
+    """Return what it takes to get the same result again; `scenario`: the text of its file."""
     return {
         **versions(),
         "scenario_sha256": hashlib.sha256(scenario.encode()).hexdigest(),
         "trace_sha256": trace_sha256,
-        "policies": list(result.plans),
-        "replications": result.count,
-        "seed": result.seed,
-        "engines": result.engines,
+        **more,
     }
 
 
@@ -115,11 +119,6 @@ def _git_state() -> dict[str, Any] | None:
 
 
 def _git(*arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(PACKAGE), *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=10,
-    )
-    return done.stdout.strip()
+    command = ["git", "-C", str(PACKAGE), *arguments]
+    said = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
+    return said.strip()

@@ -48,26 +48,16 @@ def report(
         Terms in which a table says where the wall clock goes.
     """
     title = result.scenario.title or "cprsim run"
-    parts = [
-        html.heading(title),
-        html.section("Conclusion", _conclusion(result)),
-        html.section("Where the time goes", [_breakdown(result, breakdown)]),
-        *_causes(result),
-        html.section("Results", _tables(result, words)),
-        html.section("Differences", _paired(result)),
-        html.section("Example run", _timelines(result)),
-        html.folded(
-            "Inputs and assumptions",
-            "Inputs, and what follows from them",
-            inputs(result.scenario, result.plans, source),
-        ),
-        html.folded(
-            "Reproduce",
-            "The command, versions and the scenario as resolved",
-            _reproduction(result, manifest),
-        ),
-    ]
-    return html.page(title, parts).encode()
+    sections = {
+        "Conclusion": _conclusion(result),
+        "Where the time goes": [_breakdown(result, breakdown)],
+        "Causes of failures": _causes(result),
+        "Results": _tables(result, words),
+        "Differences": _paired(result),
+        "Example run": _timelines(result),
+    }
+    rests = inputs(result.scenario, result.plans, source)
+    return html.page(title, sections, [rests, _reproduction(result, manifest)])
 
 
 def _conclusion(result: Result) -> list[str]:
@@ -110,12 +100,7 @@ def _causes(result: Result) -> list[str]:
     described = "; ".join(f"{cause} {share:.2%}" for cause, share in costs)
     caption = "What failures of each cause cost, in the mean of a job. All policies: Results."
     drawn = page_bytes(result.figure("causes"))
-    return [
-        html.section(
-            "Causes of failures",
-            [html.picture(drawn, f"Bars of overhead by cause of failure: {described}.", caption)],
-        )
-    ]
+    return [html.picture(drawn, f"Bars of overhead by cause of failure: {described}.", caption)]
 
 
 def _timelines(result: Result) -> list[str]:
@@ -173,7 +158,7 @@ def _differences(result: Result, measure: str, caption: str) -> str:
     return html.table(caption, headings, rows) if rows else ""
 
 
-def _reproduction(result: Result, manifest: Mapping[str, Any]) -> list[str]:
+def _reproduction(result: Result, manifest: Mapping[str, Any]) -> str:
     chosen = [] if list(result.plans) == list(result.scenario.policies) else list(result.plans)
     policies = "".join(f" --policy {shlex.quote(name)}" for name in chosen)
     engines = set(result.engines.values())

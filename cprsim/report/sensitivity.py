@@ -33,11 +33,9 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
     unknown = [each.name for each in robust.assumptions if each.basis == "unknown"]
     if unknown:
         yield f"Not known and charged as 0, of {best.candidate.system}: {', '.join(unknown)}."
-    held = [(each, *each.range(robust.within)) for each in robust.levers]
-    others = [lever.name for lever, *ends in held if _is_all(lever, *ends)]
-    parts = [f"for {', '.join(_held(*each) for each in held if not _is_all(*each))}"]
-    if len(others) == len(held):
-        parts = []
+    held = {each.name: _held(each, *each.range(robust.within)) for each in robust.levers}
+    others = [name for name, said in held.items() if not said]
+    parts = [f"for {', '.join(filter(None, held.values()))}"] * (len(others) < len(held))
     if others:
         parts.append(f"if {listed(others).replace(' and ', ' or ')} is 1/4 to 4 times yours")
     if parts:
@@ -46,26 +44,22 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
 
 def _with(each: "Doubled") -> str:
     """An input that is twice as bad, in words."""
-    value = each.value.removeprefix("a save in ")
-    if value != each.value:
-        return f"with a save in {value}"
+    if each.value.startswith("a save in "):
+        return f"with {each.value}"
     basis = "" if each.basis == "given" else f" ({each.basis})"
-    return (
-        _WITH.get(each.name, "with {name} of {value}").format(name=each.name, value=value) + basis
-    )
-
-
-def _is_all(lever: "Lever", low: "World", high: "World") -> bool:
-    """Return whether the choice stays the best over all that was tried."""
-    factors = [world.factor for world in lever.worlds]
-    return low.factor == min(factors) and high.factor == max(factors)
+    return _WITH.get(each.name, "with {name} of {value}").format(**each._asdict()) + basis
 
 
 def _held(lever: "Lever", low: "World", high: "World") -> str:
-    """The range over which the choice stays the best; open where nothing farther was tried."""
-    factors = [world.factor for world in lever.worlds]
-    if low.factor == min(factors):
+    """The range over which the choice stays the best; empty for all that was tried.
+
+    Open where nothing farther was tried.
+    """
+    from_first, to_last = low is lever.worlds[0], high is lever.worlds[-1]
+    if from_first and to_last:
+        return ""
+    if from_first:
         return f"{lever.name} up to {high.value}"
-    if high.factor == max(factors):
+    if to_last:
         return f"{lever.name} from {low.value}"
     return f"{lever.name} {low.value} to {high.value}"

@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.table import Table
@@ -19,14 +19,17 @@ from cprsim.basics.units import (
 )
 from cprsim.contract.ledger import FAILURE_COSTS, OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
-from cprsim.report.terminal import Fitting, PolicyTable, plain_table
+from cprsim.report.means import share_and_half
+from cprsim.report.terminal import Column, Fitting, PolicyTable, plain_table
 from cprsim.runs import by_cause
 from cprsim.runs.cautions import of_run
+from cprsim.runs.mean import Mean
 from cprsim.runs.restarts import restarts
-from cprsim.selection.intervals import ROUNDING
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cprsim.estimates.row_loss import AccessLog, RowLosses
     from cprsim.fitting.job_events import JobEvents
     from cprsim.fitting.log_fit import LogFit
@@ -49,24 +52,13 @@ class RunTable(PolicyTable):
         )
         summary = result.summary
         told = told_causes(lambda cause: summary[cause].any())
-        causes = [cause for cause in _CAUSES if cause in told]
-        corrupt = ["corrupt"] if "corrupt" in summary and summary["corrupt"].any() else []
-        rows = [
-            [
-                str(name),
-                *_overheads(row),
-                *(percent(row[cause]) for cause in causes),
-                *(percent(row[each]) for each in (*corrupt, *_LOST, "ettr")),
-                format_duration(row["interval_s"]),
-            ]
-            for name, row in summary.iterrows()
-        ]
-        super().__init__(
-            title,
-            (*_OVERHEADS, *causes, *("corrupt\n%" for _ in corrupt), *_BESIDE),
-            rows,
-            optional=causes,
-        )
+        causes = {cause: cause for cause in _CAUSES if cause in told}
+        columns = [*_overheads(summary), *_shares(summary, causes)]
+        if "corrupt" in summary and summary["corrupt"].any():
+            columns += _shares(summary, {"corrupt\n%": "corrupt"})
+        columns += _shares(summary, _LOST)
+        columns.append(("saves\nevery", summary["interval_s"].map(format_duration)))
+        super().__init__(title, columns, optional=causes)
 
 
 class FleetTable(PolicyTable):
@@ -79,32 +71,19 @@ class FleetTable(PolicyTable):
             "time, ± 95 % of the mean; node-hours of all jobs together"
         )
         summary = result.summary
-        percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))
-        causes = [cause for cause in _CAUSES if summary[cause].any()]
-        headings = [
-            *_OVERHEADS,
-            "by machine\ntime",
-            *(column.removeprefix("overhead_").upper() for column in percentiles),
-            *causes,
-            "PLS %",
-            "saves every\n(median)",
-            "node-hours\nlost",
-            "given\nback",
-            *(heading for _, heading in _amounts(result)),
+        ends = sorted(column for column in summary.columns if column.startswith("overhead_p"))
+        percentiles = {column.removeprefix("overhead_").upper(): column for column in ends}
+        causes = {cause: cause for cause in _CAUSES if summary[cause].any()}
+        columns = [
+            *_overheads(summary),
+            ("by machine\ntime", _with_interval(summary, "machine_overhead")),
+            *_shares(summary, percentiles | causes | {"PLS %": "pls"}),
+            ("saves every\n(median)", summary["interval_s"].map(format_duration)),
+            ("node-hours\nlost", (summary["machine_s"] / 3600).map("{:,.0f}".format)),
+            ("given\nback", (summary["given_back_s"] / 3600).map("{:,.0f}".format)),
+            *_amounts(result),
         ]
-        rows = [
-            [
-                str(name),
-                *_overheads(row),
-                _with_interval(row, "machine_overhead"),
-                *(percent(row[c]) for c in (*percentiles, *causes, "pls")),
-                format_duration(row["interval_s"]),
-                *(f"{row[c] / 3600:,.0f}" for c in ("machine_s", "given_back_s")),
-                *(_amount(row, measure) for measure, _ in _amounts(result)),
-            ]
-            for name, row in summary.iterrows()
-        ]
-        super().__init__(title, headings, rows)
+        super().__init__(title, columns)
 
 
 class WallTable(PolicyTable):
@@ -113,9 +92,9 @@ class WallTable(PolicyTable):
     def __init__(self, result: "Result", words: Vocabulary) -> None:
         shares = result.wall_shares(words)
         terms = [term for term in words.terms if any(each[term] for each in shares.values())]
-        rows = [[name, *(percent(each[term]) for term in terms)] for name, each in shares.items()]
         title = f"Of the wall clock of all together, in %, by {words.about}"
-        super().__init__(title, [_broken(term) for term in terms], rows)
+        parts = ((_broken(term), [percent(e[term]) for e in shares.values()]) for term in terms)
+        super().__init__(title, [("policy", shares), *parts])
 
 
 def _broken(term: str) -> str:
@@ -165,10 +144,13 @@ _CAUSES = (
     *("start", "shutdown"),
 )
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
-#: Overhead by itself, and as if every lost update were trained again.
-_OVERHEADS = ("overhead", "overhead\nretrained")
-_LOST = ("pls", "updates_lost", "learning_lost")
-_BESIDE = ("PLS %", "updates\nlost %", "learning\nlost %", "ETTR %", "saves\nevery")
+#: Headings of what a run shows of each policy beside its overhead.
+_LOST = {
+    "PLS %": "pls",
+    "updates\nlost %": "updates_lost",
+    "learning\nlost %": "learning_lost",
+    "ETTR %": "ettr",
+}
 
 
 def resources_table(result: "Result") -> Table | None:
@@ -180,38 +162,30 @@ def resources_table(result: "Result") -> Table | None:
     beside = summary[["memory_overhead", "peer_bytes", "spares"]].fillna(1).any(axis=None)
     if not (beside or amounts):
         return None
-    table = plain_table("What it takes beside time")
-    table.add_column("policy")
-    for heading in ("memory\n%", "to peers", "to the\nstore", "spares", "machine\ntime %"):
-        table.add_column(heading, justify="right")
-    for _, heading in amounts:
-        table.add_column(heading, justify="right")
-    for name, row in summary.iterrows():
-        table.add_row(
-            str(name),
-            percent(row["memory_overhead"]),
-            format_bytes(row["peer_bytes"]),
-            format_bytes(row["store_bytes"]),
-            f"{row['spares']:.0f}",
-            _with_interval(row, "machine_overhead"),
-            *(_amount(row, measure) for measure, _ in amounts),
-        )
-    return table
+    columns = [
+        ("policy", map(str, summary.index)),
+        *_shares(summary, {"memory\n%": "memory_overhead"}),
+        ("to peers", summary["peer_bytes"].map(format_bytes)),
+        ("to the\nstore", summary["store_bytes"].map(format_bytes)),
+        ("spares", summary["spares"].map("{:.0f}".format)),
+        ("machine\ntime %", _with_interval(summary, "machine_overhead")),
+    ]
+    return plain_table("What it takes beside time", columns + amounts)
 
 
-def _amounts(result: "Result") -> list[tuple[str, str]]:
-    """Measures that rest on the scenario's prices, as far as it has them, and their headings."""
+def _amounts(result: "Result") -> list[Column]:
+    """What rests on the scenario's prices, as far as it has them, each mean with its interval."""
+    summary = result.summary
     headings = {
         "cost": f"cost,\n{result.currency}",
         "energy_kwh": "energy,\nkWh",
         "carbon_kg": "CO2,\nkg",
     }
-    return [(name, text) for name, text in headings.items() if name in result.summary]
-
-
-def _amount(row: Any, measure: str) -> str:
-    """The mean with its interval."""
-    return format_amount(row[measure], row[f"{measure}_high"] - row[measure])
+    return [
+        (heading, map(format_amount, summary[name], summary[f"{name}_high"] - summary[name]))
+        for name, heading in headings.items()
+        if name in summary
+    ]
 
 
 def format_amount(mean: float, half: float) -> str:
@@ -245,16 +219,17 @@ def event_lines(events: "JobEvents") -> Iterator[str]:
 
 def restarts_table(result: "Result", most: int) -> Table:
     """A row a policy: restarts that the job needs, and the chance that `most` are enough."""
-    table = plain_table("Restarts of the job, one a failure")
-    table.add_column("policy")
-    headings = ("median", "95 %\nof runs", "99 %\nof runs", f"{most} are\nenough, %", "95 %")
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for name, each in restarts(result, most).items():
-        of_runs = (f"{count:.0f}" for count in (each.p50, each.p95, each.p99))
-        within = percent(each.within), f"{percent(each.low)} to {percent(each.high)}"
-        table.add_row(name, *of_runs, *within)
-    return table
+    found = restarts(result, most)
+    each = found.values()
+    columns = [
+        ("policy", found),
+        ("median", (f"{one.p50:.0f}" for one in each)),
+        ("95 %\nof runs", (f"{one.p95:.0f}" for one in each)),
+        ("99 %\nof runs", (f"{one.p99:.0f}" for one in each)),
+        (f"{most} are\nenough, %", (percent(one.within) for one in each)),
+        ("95 %", (f"{percent(one.low)} to {percent(one.high)}" for one in each)),
+    ]
+    return plain_table("Restarts of the job, one a failure", columns)
 
 
 def causes_table(result: "Result") -> Table | None:
@@ -262,20 +237,17 @@ def causes_table(result: "Result") -> Table | None:
     if result.scenario.failures.causes is None:
         return None
     count = by_cause.watched(result)
-    table = plain_table(f"Failures by cause, % of the useful time; {counted(count, 'replication')}")
-    table.collapse_padding = True
-    table.add_column("policy")
-    table.add_column("cause")
-    told = [part for part in FAILURE_COSTS if result.causes[part].any()]
-    for heading in ("in a\njob", "all", *(_PARTS[part] for part in told), "updates\nlost %"):
-        table.add_column(heading, justify="right")
-    policy = ""
-    for row in result.causes.to_dict("records"):
-        shown = "" if row["policy"] == policy else row["policy"]
-        policy = row["policy"]
-        shares = (percent(row[each]) for each in ("overhead", *told, "updates_lost"))
-        table.add_row(shown, row["cause"], f"{row['failures']:.3g}", *shares)
-    return table
+    title = f"Failures by cause, % of the useful time; {counted(count, 'replication')}"
+    causes = result.causes
+    parts = {_PARTS[part]: part for part in FAILURE_COSTS if causes[part].any()}
+    policy = causes["policy"]
+    columns = [
+        ("policy", policy.where(policy != policy.shift(), "")),
+        ("cause", causes["cause"]),
+        ("in a\njob", causes["failures"].map("{:.3g}".format)),
+        *_shares(causes, {"all": "overhead", **parts, "updates\nlost %": "updates_lost"}),
+    ]
+    return plain_table(title, columns, names=2, close=True)
 
 
 def notes(result: "Result") -> Iterator[str]:
@@ -328,94 +300,83 @@ def fit_table(fitted: "LogFit") -> Group:
         f"{fitted.source}\n{sample.n:,} {of}{cut}; "
         f"mean {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
     )
-    table = plain_table()
-    table.add_column("law")
-    table.collapse_padding = True
-    for heading in ("mean", "", "shape\nor cv", "", "KS %", "RMSE\n%", "AIC -\nleast"):
-        table.add_column(heading, justify="left" if heading == "" else "right")
-    least = min(fit.aic for fit in fitted.fits)
-    for fit in fitted.fits:
-        table.add_row(
-            fit.law.distribution,
-            format_duration(fit.law.expected_s),
-            format_durations(*fit.mean_interval_s),
-            "" if fit.spread is None else f"{fit.spread:.3g}",
-            "" if fit.spread_interval is None else "{:.3g} to {:.3g}".format(*fit.spread_interval),
-            *(rough_percent(each).removesuffix(" %") for each in (fit.ks, fit.rmse)),
-            f"{apart:.1f}" if (apart := fit.aic - least) < _LARGE / 10 else f"{apart:,.0f}",
-        )
-    return Group(head, Fitting(table))
+    fits = fitted.fits
+    above = [fit.aic - min(fit.aic for fit in fits) for fit in fits]
+    columns = [
+        ("law", (fit.law.distribution for fit in fits)),
+        ("mean", (format_duration(fit.law.expected_s) for fit in fits)),
+        ("", (format_durations(*fit.mean_interval_s) for fit in fits)),
+        ("shape\nor cv", ("" if fit.spread is None else f"{fit.spread:.3g}" for fit in fits)),
+        ("", ("{:.3g} to {:.3g}".format(*e) if (e := fit.spread_interval) else "" for fit in fits)),
+        ("KS %", (rough_percent(fit.ks).removesuffix(" %") for fit in fits)),
+        ("RMSE\n%", (rough_percent(fit.rmse).removesuffix(" %") for fit in fits)),
+        ("AIC -\nleast", (f"{e:.1f}" if e < _LARGE / 10 else f"{e:,.0f}" for e in above)),
+    ]
+    return Group(head, Fitting(plain_table(None, columns, close=True)))
 
 
 def mtbf_table(found: "MtbfByNodes") -> Group:
     """A row a number of nodes: MTBF as measured with its 95 % interval, and by two models."""
-    table = plain_table()
-    for heading in ("nodes", "measured", "", "linear", "independent\nnodes"):
-        table.add_column(heading, justify="left" if heading == "" else "right")
-    for row in found.rows.to_dict("records"):
-        table.add_row(
-            f"{row['nodes']:,}",
-            format_duration(row["measured_s"]),
-            format_durations(row["low_s"], row["high_s"]),
-            format_duration(row["linear_s"]),
-            format_duration(row["independent_s"]),
-        )
+    rows = found.rows
+    columns = [
+        ("nodes", rows["nodes"].map("{:,}".format)),
+        ("measured", rows["measured_s"].map(format_duration)),
+        ("", map(format_durations, rows["low_s"], rows["high_s"])),
+        ("linear", rows["linear_s"].map(format_duration)),
+        ("independent\nnodes", rows["independent_s"].map(format_duration)),
+    ]
     head = f"{found.source}\nMTBF of a job on so many random nodes; intervals are 95 %"
-    return Group(head, Fitting(table))
+    return Group(head, Fitting(plain_table(None, columns, names=0)))
 
 
 def rows_table(found: "RowLosses") -> Group:
     """A row a policy: what it loses relative to CPR-vanilla, memory, rows per save, intervals."""
-    table = plain_table()
-    table.add_column("policy")
-    by_change = found.rule != "sgd"
-    for heading in (
-        "updates lost,\n% of vanilla's",
-        *(["change lost,\n% of vanilla's"] if by_change else []),
-        "memory,\n% of rows",
-        "rows\nper save",
-        "a save\nevery",
-        "everything\nevery",
-    ):
-        table.add_column(heading, justify="right")
-    for name, each in found.policies.items():
-        table.add_row(
-            name,
-            f"{100 * each.updates_lost_relative:.1f}",
-            *([f"{100 * each.change_lost_relative:.1f}"] if by_change else []),
-            percent(each.memory_overhead),
-            f"{each.rows_per_save:,}",
-            format_duration(each.period_s),
-            format_duration(each.interval_s),
-        )
-    return Group(found.scenario.title or "cprsim rows", Fitting(table))
+    each = found.policies.values()
+    columns: list[Column] = [
+        ("policy", found.policies),
+        ("updates lost,\n% of vanilla's", (f"{100 * e.updates_lost_relative:.1f}" for e in each)),
+        ("change lost,\n% of vanilla's", (f"{100 * e.change_lost_relative:.1f}" for e in each)),
+        ("memory,\n% of rows", (percent(e.memory_overhead) for e in each)),
+        ("rows\nper save", (f"{e.rows_per_save:,}" for e in each)),
+        ("a save\nevery", (format_duration(e.period_s) for e in each)),
+        ("everything\nevery", (format_duration(e.interval_s) for e in each)),
+    ]
+    if found.rule == "sgd":  # change is what is lost in updates
+        del columns[2]
+    return Group(found.scenario.title or "cprsim rows", Fitting(plain_table(None, columns)))
 
 
 def access_table(found: "AccessLog") -> Group:
     """How concentrated the accesses of a log are, and what each tracker loses of its updates."""
-    shares = plain_table()
-    shares.add_column("most popular rows, %", justify="right")
-    shares.add_column("their accesses, %", justify="right")
-    for share, accesses in found.concentration.items():
-        shares.add_row(f"{100 * share:g}", f"{100 * accesses:.1f}")
-    losses = plain_table()
-    losses.add_column("tracker")
-    losses.add_column("updates lost,\n% of vanilla's", justify="right")
-    for tracker, relative in found.relative.items():
-        losses.add_row(tracker, f"{100 * relative:.1f}")
-    return Group(f"{found.path}: {found.popularity.size:,} rows", Fitting(shares), Fitting(losses))
+    parts, relative = found.concentration, found.relative
+    shares = [
+        ("most popular rows, %", (f"{100 * share:g}" for share in parts)),
+        ("their accesses, %", (f"{100 * part:.1f}" for part in parts.values())),
+    ]
+    losses = [
+        ("tracker", relative),
+        ("updates lost,\n% of vanilla's", (f"{100 * part:.1f}" for part in relative.values())),
+    ]
+    tables = plain_table(None, shares, names=0), plain_table(None, losses)
+    return Group(f"{found.path}: {found.popularity.size:,} rows", *map(Fitting, tables))
 
 
-def _overheads(row: Any) -> list[str]:
+def _overheads(summary: "pd.DataFrame") -> list[Column]:
+    """The policies and their overhead, by itself and as if every lost update were trained again."""
     # There is room for one interval: that of the other is in the picture, JSON and summaries.
-    overhead = _with_interval(row, "overhead")
-    return [overhead, percent(row["overhead_retrained"])]
+    return [
+        ("policy", map(str, summary.index)),
+        ("overhead", _with_interval(summary, "overhead")),
+        *_shares(summary, {"overhead\nretrained": "overhead_retrained"}),
+    ]
 
 
-def _with_interval(row: Any, measure: str) -> str:
-    """A mean and half its interval; with a + where it reaches farther up, for an unmet loss."""
-    mean, low, high = (row[measure + end] for end in ("", "_low", "_high"))
-    if math.isnan(high):
-        return percent(mean)
-    sign = "+" if high - mean > mean - low + ROUNDING else "±"
-    return f"{percent(mean)} {sign}{percent(high - mean)}"
+def _shares(table: "pd.DataFrame", columns: Mapping[str, str]) -> list[Column]:
+    """Columns of a table in percent, by their headings."""
+    return [(heading, table[name].map(percent)) for heading, name in columns.items()]
+
+
+def _with_interval(summary: "pd.DataFrame", measure: str) -> Iterator[str]:
+    """Means of a measure and half their intervals, in percent."""
+    ends = (summary[measure + end] for end in ("", "_low", "_high"))
+    return map(share_and_half, map(Mean, *ends))

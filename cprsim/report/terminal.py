@@ -1,6 +1,6 @@
 """Tables as a terminal shows them, all in one style and none wider than it is."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -8,12 +8,36 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+#: A heading, and the cells below it.
+Column = tuple[str, Iterable[str]]
 
-def plain_table(title: str | None = None) -> Table:
-    """An empty one in the style of all."""
-    return Table(
-        title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
+
+def plain_table(
+    title: str | None = None,
+    columns: Iterable[Column] = (),
+    *,
+    names: int = 1,
+    close: bool = False,
+) -> Table:
+    """Return a table in the style of all.
+
+    The first `names` columns are words, and so are those without a heading; the others are numbers,
+    on the right. `close`: with less space between the columns, where they are many.
+    """
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=close,
     )
+    headings, cells = zip(*columns, strict=True) if columns else ((), ())
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place < names or not heading else "right")
+    for row in zip(*cells, strict=True):
+        table.add_row(*row)
+    return table
 
 
 class Fitting:
@@ -76,39 +100,22 @@ class PolicyTable:
     """
 
     def __init__(
-        self,
-        title: str,
-        headings: Sequence[str],
-        rows: Sequence[Sequence[str]],
-        optional: Collection[str] = (),
+        self, title: str, columns: Iterable[Column], optional: Collection[str] = ()
     ) -> None:
-        self._title, self._headings, self._rows, self._optional = title, headings, rows, optional
+        self._title, self._optional = title, optional
+        self._columns = [(heading, list(cells)) for heading, cells in columns]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Fitting]:
         """As many parts as it takes."""
         table = self.wide()
         if natural_width(table, console, options) > options.max_width:
-            table = self._table(self._optional)
+            shown = (e for e in self._columns if e[0] not in self._optional or {*e[1]} != {"0"})
+            table = plain_table(self._title, [*shown], close=True)
         yield Fitting(table)
 
     def wide(self) -> Table:
         """All of it."""
-        return self._table()
-
-    def _table(self, optional: Collection[str] = ()) -> Table:
-        """Without those of the optional columns that are all 0."""
-        table = plain_table(self._title)
-        table.collapse_padding = True  # its columns are many
-        table.add_column("policy")
-        names, *columns = zip(*self._rows, strict=True)
-        shown = [names]
-        for heading, cells in zip(self._headings, columns, strict=True):
-            if heading not in optional or set(cells) != {"0"}:
-                table.add_column(heading, justify="right")
-                shown.append(cells)
-        for row in zip(*shown, strict=True):
-            table.add_row(*row)
-        return table
+        return plain_table(self._title, self._columns, close=True)
 
 
 def natural_width(table: Table, console: Console, options: ConsoleOptions) -> int:

@@ -75,19 +75,14 @@ class Quality:
     max_learning_lost: float | None = None
 
     def __post_init__(self) -> None:
-        check_bound("max_pls", self.max_pls)
-        check_bound("max_updates_lost", self.max_updates_lost)
-        check_bound("max_learning_lost", self.max_learning_lost)
+        for name, most in vars(self).items():
+            check_bound(name, most)
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
         """Those that there are."""
-        asked = {
-            "pls": self.max_pls,
-            "updates_lost": self.max_updates_lost,
-            "learning_lost": self.max_learning_lost,
-        }
-        return tuple(Bound(name, most) for name, most in asked.items() if most is not None)
+        given = ((name.removeprefix("max_"), most) for name, most in vars(self).items())
+        return tuple(Bound(measure, most) for measure, most in given if most is not None)
 
     def __bool__(self) -> bool:
         return bool(self.bounds)

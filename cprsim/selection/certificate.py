@@ -1,15 +1,16 @@
 """Which of several candidates is best by replications on the same timelines, and how sure it is."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.selection.bounds import Bound
 from cprsim.selection.intervals import LEAST_MET, Means, intervals, rounding_of
+from cprsim.selection.moments import PairedMoments
 
 #: `none`: no candidate keeps to the bounds.
 Verdict = Literal["best", "tied", "undecided", "none"]
@@ -18,28 +19,12 @@ Standing = Literal["worse", "tied", "undecided", "same"]
 #: Why a verdict is undecided: too few `failures` were met; whether a candidate keeps to a `bound`
 #: is open; the `margin` is too small for so few replications.
 Why = Literal["failures", "bound", "margin"]
+#: Standings of rivals that the best isn't surely better than, and that differ from it.
+_NOT_WORSE = ("tied", "undecided")
 
 CONFIDENCE = 0.95
 #: What is no reason to prefer a candidate, in shares of the useful time: 0.1 points.
 WITHIN = 0.001
-
-
-class Evidence(Protocol):
-    """What a verdict is founded on."""
-
-    @property
-    def replications(self) -> int:
-        """Of each candidate."""
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        """Shape (candidates,): of what is to be least."""
-
-    def levels(self, miss: float) -> Sequence[Means]:
-        """Of each bound what is bounded, of all candidates."""
-
-    def differences(self, best: int, others: Sequence[int], miss: float) -> Means:
-        """What the others have more of what is to be least."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +108,10 @@ class PairedSample:
         )
 
 
+#: What a verdict is founded on: replications, or their moments.
+Evidence = PairedSample | PairedMoments
+
+
 @dataclass(frozen=True)
 class Rival:
     """Another candidate: its mean less that of the best, with its simultaneous interval.
@@ -199,9 +188,7 @@ class Certificate:
     @property
     def tied(self) -> tuple[int, ...]:
         """Candidates than which the best isn't surely better, the same ones left out."""
-        return tuple(
-            each.candidate for each in self.rivals if each.standing in {"tied", "undecided"}
-        )
+        return tuple(each.candidate for each in self.rivals if each.standing in _NOT_WORSE)
 
     @property
     def same(self) -> tuple[int, ...]:
@@ -218,13 +205,24 @@ class Certificate:
         """Replications below which too few failures are to be expected."""
         return math.ceil(LEAST_MET * self.replications / max(self.met, 1))
 
+    def renumbered(self, numbers: Sequence[int] | Mapping[int, int]) -> "Certificate":
+        """Return the certificate with the number `numbers[i]` for candidate i; `kept` as it is."""
+        return replace(
+            self,
+            best=None if self.best is None else numbers[self.best],
+            rivals=tuple(replace(e, candidate=numbers[e.candidate]) for e in self.rivals),
+            doubts=tuple(replace(e, candidate=numbers[e.candidate]) for e in self.doubts),
+        )
+
 
 def judge(
-    sample: Evidence,
+    evidence: Evidence,
     bounds: Sequence[Bound],
     *,
     confidence: float = CONFIDENCE,
     within: float = WITHIN,
+    miss: float | None = None,
+    known: Sequence[bool | None] | None = None,
 ) -> Certificate:
     """Say which candidate is best, and how sure that is, of a sample as it is.
 
@@ -241,62 +239,41 @@ def judge(
 
     Parameters
     ----------
-    sample
+    evidence
         Of candidates in the order in which they are preferred where nothing else tells them apart.
     bounds
-        What is bounded in `sample.bounded`.
+        What is bounded in `evidence`.
     within
         What is no reason to prefer a candidate, in the unit of the objective.
+    miss
+        The chance with which each interval may miss, where this is one look of several.
+    known
+        What was known of each candidate and the bounds before.
 
     Raises
     ------
     ValueError
         If shapes don't agree, or a parameter makes no sense.
     """
-    check(confidence, within)
-    miss = chance_of_a_miss(len(sample.means), len(bounds), confidence)
-    return assess(sample, bounds, miss, confidence, within)
-
-
-def check(confidence: float, within: float) -> None:
-    """Refuse what makes no sense."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence:g} is not between 0 and 1")
     if not within >= 0:
         raise ValueError(f"within {within:g} is negative")
-
-
-def chance_of_a_miss(candidates: int, bounds: int, confidence: float) -> float:
-    """What each interval may miss with, so that all of them hold together."""
-    return (1 - confidence) / max(candidates - 1 + candidates * bounds, 1)
-
-
-def assess(
-    evidence: Evidence,
-    bounds: Sequence[Bound],
-    miss: float,
-    confidence: float,
-    within: float,
-    known: Sequence[bool | None] | None = None,
-) -> Certificate:
-    """What is known where each interval may miss with the chance `miss`.
-
-    `confidence`: how sure all of it is together. `known`: what was known of each candidate and the
-    bounds before.
-    """
-    held = _held(evidence, bounds, miss, known)
+    if miss is None:
+        miss = chance_of_a_miss(len(evidence.means), len(bounds), confidence)
+    kept, in_question = _kept(evidence, bounds, miss, known)
     replications = evidence.replications
-    best = _least(evidence.means, held.kept)
+    best = _least(evidence.means, kept)
     if best is None:
-        return Certificate(None, (), held.kept, (), replications, 0, None, confidence, within)
-    others = [i for i, kept in enumerate(held.kept) if i != best and kept is not False]
-    rivals, met = _rivals(evidence, best, others, miss, within)
-    matter = {best} | {each.candidate for each in rivals if each.standing in {"tied", "undecided"}}
-    doubts = [each for each in held.doubts if each[0].candidate in matter]
+        return Certificate(None, (), kept, (), replications, 0, None, confidence, within)
+    others = [i for i, each in enumerate(kept) if i != best and each is not False]
+    rivals = _rivals(evidence, best, others, miss, within)
+    matter = {best} | {rival.candidate for rival, _ in rivals if rival.standing in _NOT_WORSE}
+    doubts = [each for each in in_question if each[0].candidate in matter]
     # Of each question that is open: why, and how many replications counted.
     opened: list[tuple[Why, int]] = [
         ("margin" if math.isfinite(rival.high) else "failures", counted)
-        for rival, counted in zip(rivals, met, strict=True)
+        for rival, counted in rivals
         if rival.standing == "undecided"
     ]
     opened += [
@@ -304,8 +281,8 @@ def assess(
     ]
     return Certificate(
         best,
-        tuple(sorted(rivals, key=lambda each: each.margin)),
-        held.kept,
+        tuple(sorted((rival for rival, _ in rivals), key=lambda each: each.margin)),
+        kept,
         tuple(doubt for doubt, _ in doubts),
         replications,
         min((counted for _, counted in opened), default=replications),
@@ -315,17 +292,15 @@ def assess(
     )
 
 
-@dataclass(frozen=True)
-class _Held:
-    """Whether candidates keep to the bounds; where that is open, and how many count there."""
-
-    kept: tuple[bool | None, ...]
-    doubts: tuple[tuple[Doubt, int], ...]
+def chance_of_a_miss(candidates: int, bounds: int, confidence: float) -> float:
+    """What each interval may miss with, so that all of them hold together."""
+    return (1 - confidence) / max(candidates - 1 + candidates * bounds, 1)
 
 
-def _held(
+def _kept(
     evidence: Evidence, bounds: Sequence[Bound], miss: float, known: Sequence[bool | None] | None
-) -> _Held:
+) -> tuple[tuple[bool | None, ...], list[tuple[Doubt, int]]]:
+    """Whether candidates keep to the bounds; where that is open, and how many count there."""
     kept: list[bool | None] = list(known) if known else [None] * len(evidence.means)
     levels = list(zip(evidence.levels(miss), bounds, strict=True))
     doubts: list[tuple[Doubt, int]] = []
@@ -339,7 +314,7 @@ def _held(
                 if answer is None:
                     ends = (float(each[i]) for each in (means.mean, means.low, means.high))
                     doubts.append((Doubt(i, bound, *ends), int(means.met[i])))
-    return _Held(tuple(kept), tuple(doubts))
+    return tuple(kept), doubts
 
 
 def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
@@ -365,15 +340,14 @@ def _least(means: NDArray[np.float64], kept: Sequence[bool | None]) -> int | Non
 
 def _rivals(
     evidence: Evidence, best: int, others: Sequence[int], miss: float, within: float
-) -> tuple[list[Rival], list[int]]:
+) -> list[tuple[Rival, int]]:
     """The others beside the best, and how many replications count in each comparison."""
     if not others:
-        return [], []
+        return []
     rounding = rounding_of(evidence.means)
-    means = evidence.differences(best, others, miss)
     found = []
-    for i, other in enumerate(others):
-        low, high = float(means.low[i]), float(means.high[i])
+    for other, *ends, met in zip(others, *evidence.differences(best, others, miss), strict=True):
+        margin, low, high = map(float, ends)
         standing: Standing = "undecided"
         if -rounding <= low and high <= rounding:
             standing = "same"
@@ -381,5 +355,5 @@ def _rivals(
             standing = "worse"
         elif low > -within:
             standing = "tied"
-        found.append(Rival(other, float(means.mean[i]), low, high, standing))
-    return found, means.met.tolist()
+        found.append((Rival(other, margin, low, high, standing), int(met)))
+    return found

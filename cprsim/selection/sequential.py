@@ -3,9 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any
-
-import numpy as np
 
 from cprsim.selection.bounds import Bound
 from cprsim.selection.certificate import (
@@ -14,13 +11,12 @@ from cprsim.selection.certificate import (
     Certificate,
     PairedSample,
     Rival,
-    assess,
     chance_of_a_miss,
-    check,
+    judge,
 )
 
-#: Plays some candidates on some of the timelines.
-Play = Callable[[Sequence[int], range], PairedSample]
+#: Gives the first so many replications of some candidates.
+Play = Callable[[Sequence[int], int], PairedSample]
 
 FIRST = 256
 MOST = 65536
@@ -54,7 +50,7 @@ def certify(
     Parameters
     ----------
     play
-        Gives the replications of the candidates that are left, in the order asked for.
+        Gives the first replications of the candidates that are left, in the order asked for.
     candidates
         How many there are, in the order in which they are preferred where nothing tells them apart.
     first, most
@@ -76,21 +72,38 @@ def certify(
     """
     if candidates < 1 or not 1 <= first <= most:
         raise ValueError(f"{candidates} candidates, {first} to {most} replications")
-    check(confidence, within)
+    kept: list[bool | None] = [None] * candidates if known is None else list(known)
     looks = _looks(first, most)
-    judged = candidates - (0 if known is None else sum(each is False for each in known))
+    judged = sum(each is not False for each in kept)
     miss = chance_of_a_miss(judged, len(bounds), confidence) / len(looks)
-    search = _Search(candidates, known)
+    left, dropped = list(range(candidates)), dict[int, Rival]()
     for count in looks:
-        new = play(search.left, range(search.played, count))
-        search.add(new, count)
-        certificate = search.assessed(bounds, miss, confidence, within)
+        sample = play(left, count)
+        if sample.objective.shape != (len(left), count):
+            raise ValueError(
+                f"{len(left)} candidates and {count} replications were to be played, not "
+                f"{sample.objective.shape}"
+            )
+        found = judge(
+            sample,
+            bounds,
+            confidence=confidence,
+            within=within,
+            miss=miss,
+            known=[kept[each] for each in left],
+        ).renumbered(left)
+        for each, keeps in zip(left, found.kept, strict=True):
+            kept[each] = keeps
+        rivals = sorted((*found.rivals, *dropped.values()), key=lambda each: each.margin)
+        certificate = replace(found, rivals=tuple(rivals), kept=tuple(kept))
         if tell is not None:
             tell(certificate)
         ended = certificate.verdict != "undecided" or count == most
         if ended or not (go_on is None or go_on(min(2 * count, most))):
             break
-        search.drop()
+        if found.best is not None and kept[found.best]:
+            dropped |= {each.candidate: each for each in found.rivals if each.standing == "worse"}
+        left = [each for each in left if each not in dropped and kept[each] is not False]
     return certificate
 
 
@@ -98,83 +111,3 @@ def _looks(first: int, most: int) -> list[int]:
     """After how many replications the sample is looked at."""
     doubled = (first * 2**i for i in range(most.bit_length() + 1))
     return [*takewhile(lambda count: count < most, doubled), most]
-
-
-class _Search:
-    """Who is left, what was played, and what is known of those who were dropped."""
-
-    def __init__(self, candidates: int, known: Sequence[bool | None] | None) -> None:
-        self.left = list(range(candidates))
-        self.played = 0
-        self._sample: PairedSample | None = None
-        self._kept: list[bool | None] = [None] * candidates if known is None else list(known)
-        self._dropped: dict[int, Rival] = {}
-        self._worse: dict[int, Rival] = {}
-
-    def add(self, new: PairedSample, count: int) -> None:
-        """More replications of those who are left."""
-        if new.objective.shape != (len(self.left), count - self.played):
-            raise ValueError(
-                f"{len(self.left)} candidates and {count - self.played} replications were to be "
-                f"played, not {new.objective.shape}"
-            )
-        self._sample = new if self._sample is None else _joined(self._sample, new)
-        self.played = count
-
-    def assessed(
-        self, bounds: Sequence[Bound], miss: float, confidence: float, within: float
-    ) -> Certificate:
-        """What is known now, of all candidates."""
-        assert self._sample is not None
-        known = [self._kept[each] for each in self.left]
-        found = assess(self._sample, bounds, miss, confidence, within, known)
-        for each, kept in zip(self.left, found.kept, strict=True):
-            self._kept[each] = kept
-        rivals = [replace(each, candidate=self.left[each.candidate]) for each in found.rivals]
-        best = None if found.best is None else self.left[found.best]
-        sure = best is not None and self._kept[best] is True
-        self._worse = {each.candidate: each for each in rivals if each.standing == "worse" and sure}
-        return replace(
-            found,
-            best=best,
-            rivals=tuple(sorted([*rivals, *self._dropped.values()], key=lambda each: each.margin)),
-            kept=tuple(self._kept),
-            doubts=tuple(
-                replace(each, candidate=self.left[each.candidate]) for each in found.doubts
-            ),
-        )
-
-    def drop(self) -> None:
-        """Leave out who is surely worse, and who surely breaks a bound."""
-        assert self._sample is not None
-        stay = [
-            i
-            for i, each in enumerate(self.left)
-            if each not in self._worse and self._kept[each] is not False
-        ]
-        self._dropped |= self._worse
-        self._worse = {}
-        self.left = [self.left[i] for i in stay]
-        self._sample = _part(self._sample, stay)
-
-
-_BY_REPLICATION = ("objective", "bounded", "failures")
-
-
-def _part(sample: PairedSample, stay: Sequence[int]) -> PairedSample:
-    """That of some of its candidates."""
-    rows = list(stay)
-    part: dict[str, Any] = {name: getattr(sample, name)[rows] for name in _BY_REPLICATION}
-    for name in ("lossless", "unmet"):
-        of_each = getattr(sample, name)
-        part[name] = None if of_each is None else of_each[rows]
-    return replace(sample, **part)
-
-
-def _joined(one: PairedSample, other: PairedSample) -> PairedSample:
-    """The one, and then the other, of the same candidates."""
-    both: dict[str, Any] = {
-        name: np.concatenate([getattr(one, name), getattr(other, name)], axis=-1)
-        for name in _BY_REPLICATION
-    }
-    return replace(other, **both)

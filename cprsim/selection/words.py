@@ -63,15 +63,25 @@ def standing(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
 
 def short(found: Certificate, names: Names) -> str:
     """Return the sentence in a few words, for a cell of a table."""
-    return "; ".join(filter(None, (_short(found, names), same(found, names))))
+    if found.best is None:
+        return NONE
+    said = "best"
+    if found.why is not None:
+        said = f"undecided: {_open(found, names)}"
+    elif found.verdict == "tied":
+        said = f"tied with {some([names[i] for i in found.tied])}"
+    elif found.runner_up is None:
+        said = "" if found.same else "the only one"
+    return "; ".join(filter(None, (said, same(found, names))))
 
 
 def same(found: Certificate, names: Names) -> str:
     """Return which candidates equal the best in every replication; empty for none."""
     if not found.same:
         return ""
-    others = "no other differs" if found.runner_up is None else "same as "
-    return others if found.runner_up is None else others + some([names[i] for i in found.same])
+    if found.runner_up is None:
+        return "no other differs"
+    return f"same as {some([names[i] for i in found.same])}"
 
 
 def interval(rival: Rival, unit: Unit = POINTS) -> str:
@@ -96,19 +106,6 @@ def listed(names: Sequence[str]) -> str:
     """All names, with an "and"."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _short(found: Certificate, names: Names) -> str:
-    if found.best is None:
-        return NONE
-    tied = some([names[i] for i in found.tied])
-    if found.why is not None:
-        return f"undecided: {_open(found, names)}"
-    if found.verdict == "tied":
-        return f"tied with {tied}"
-    if found.runner_up is None:
-        return "" if found.same else "the only one"
-    return "best"
 
 
 def _open(found: Certificate, names: Names) -> str:

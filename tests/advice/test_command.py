@@ -189,8 +189,8 @@ def test_interrupted_it_says_what_is_known(
 
     told = asking.Asking._told
 
-    def interrupted(self, certificate) -> None:
-        told(self, certificate)
+    def interrupted(self, advice, replications) -> None:
+        told(self, advice, replications)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(asking.Asking, "_told", interrupted)

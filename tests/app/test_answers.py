@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from cprsim.app import lanes
+from cprsim.app import pictures
 from cprsim.app.answers import Answering
 from cprsim.app.server import AppServer
-from cprsim.app.subject import Subject
+from cprsim.app.subject import Subject, WhatIf
 from cprsim.app.turns import ReplacedError, Tabs
-from cprsim.app.whatif import WhatIf
 from cprsim.cli import command
 from tests.app.serving import KAGGLE, QUICKSTART, get, parts, served
 
@@ -197,7 +196,7 @@ def test_lanes_tile_the_run() -> None:
     subject = Subject.read(QUICKSTART)
     job = subject.scenario(WhatIf())
     for policy in subject.policies:
-        found = lanes.lane(job, policy, 0, 1)
+        found = pictures.lane(job, policy, 0, 1)
         blocks = found["blocks"]
         assert blocks[0].start == 0
         assert blocks[-1].end == pytest.approx(found["wall_s"])

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from cprsim.app.controls import Control
-from cprsim.app.subject import Subject
-from cprsim.app.whatif import WhatIf
+from cprsim.app.subject import Subject, WhatIf
 from cprsim.errors import ScenarioError
 from tests.app.serving import KAGGLE, QUICKSTART, SCENARIOS
 

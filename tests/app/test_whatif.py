@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.app.subject import Subject, faults_at
-from cprsim.app.whatif import MovesError, WhatIf
+from cprsim.app.subject import MovesError, Subject, WhatIf, faults_at
 from cprsim.errors import ScenarioError
 from cprsim.scenario import load_scenario
 from tests.app.serving import KAGGLE, QUICKSTART
@@ -45,7 +44,7 @@ def test_the_address_gives_the_question_back(
 @given(MOVED)
 def test_the_copied_command_reads_the_scenario_of_the_page(moved: dict[str, str]) -> None:
     asked = WhatIf(moved)
-    name, command, path, *options = shlex.split(asked.run_command(QUICKSTART, SUBJECT.controls))
+    name, command, path, *options = shlex.split(SUBJECT.commands(asked)[0])
     sets = [text for flag, text in pairwise(options) if flag == "--set"]
 
     assert (name, command, path) == ("cprsim", "run", str(QUICKSTART))
@@ -61,8 +60,7 @@ def test_what_is_not_moved_is_not_in_the_address() -> None:
 
 
 def test_a_target_that_policies_share_is_moved_for_all_of_them() -> None:
-    controls = Subject.read(KAGGLE).controls
-    found = WhatIf({"target_pls": "0.02"}).overrides(controls)
+    found = Subject.read(KAGGLE).overrides(WhatIf({"target_pls": "0.02"}))
 
     names = ("cpr", "cpr-mfu", "cpr-ssu", "cpr-scar")
     assert found == tuple(f"policies.{name}.target_pls=0.02" for name in names)

@@ -16,15 +16,15 @@ class Played:
 
     def __init__(self, sample: PairedSample) -> None:
         self.sample = sample
-        self.asked: list[tuple[list[int], range]] = []
+        self.asked: list[tuple[list[int], int]] = []
 
-    def __call__(self, left, columns: range) -> PairedSample:
-        self.asked.append((list(left), columns))
-        rows, part = list(left), slice(columns.start, columns.stop)
+    def __call__(self, left, count: int) -> PairedSample:
+        self.asked.append((list(left), count))
+        rows = list(left)
         return PairedSample(
-            self.sample.objective[rows, part],
-            self.sample.bounded[rows][..., part],
-            self.sample.failures[rows, part],
+            self.sample.objective[rows, :count],
+            self.sample.bounded[rows][..., :count],
+            self.sample.failures[rows, :count],
             self.sample.can_fail,
         )
 
@@ -42,9 +42,9 @@ def test_who_is_surely_worse_is_dropped_and_the_others_go_on_where_they_were():
     played = Played(noise(0.05, 0.02, 0.0205, 0.09))
     found = certify(played, 4, (), within=0.0)
 
-    assert played.asked[0] == ([0, 1, 2, 3], range(256))
-    assert played.asked[1] == ([1, 2], range(256, 512))
-    stops = [columns.stop for _, columns in played.asked]
+    assert played.asked[0] == ([0, 1, 2, 3], 256)
+    assert played.asked[1] == ([1, 2], 512)
+    stops = [count for _, count in played.asked]
     assert stops == [256 * 2**i for i in range(len(stops))]
     assert (found.verdict, found.best, found.replications) == ("best", 1, stops[-1])
     assert [each.candidate for each in found.rivals] == [2, 0, 3]
@@ -157,4 +157,4 @@ def test_our_kn_is_that_of_sim_tools(seed):
 def test_what_makes_no_sense_is_refused(changed, fault):
     given = {"candidates": 2, "bounds": ()} | changed
     with pytest.raises(ValueError, match=re.escape(fault)):
-        certify(lambda left, columns: noise(0.1, 0.2, size=len(columns)), **given)
+        certify(lambda left, count: noise(0.1, 0.2, size=count), **given)

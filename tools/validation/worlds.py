@@ -240,20 +240,24 @@ def certified(kind: str, worlds: int, seed: int = 0, most: int = MOST) -> Search
     for _ in range(worlds):
         world = KINDS[kind](rng)
         whole = world.sample(rng, most)
-        count = 0
+        counts = dict.fromkeys(range(len(world.quiet)), 0)
 
-        def play(left: Sequence[int], columns: range, whole: PairedSample = whole) -> PairedSample:
-            nonlocal count
-            count += len(left) * len(columns)
-            part = np.s_[columns.start : columns.stop]
+        def play(
+            left: Sequence[int],
+            count: int,
+            whole: PairedSample = whole,
+            counts: dict[int, int] = counts,
+        ) -> PairedSample:
+            counts |= dict.fromkeys(left, count)
+            rows = list(left)
             return PairedSample(
-                *(each[list(left)][..., part] for each in (whole.objective, whole.bounded)),
-                whole.failures[list(left)][:, part],
-                unmet=None if whole.unmet is None else whole.unmet[list(left)],
+                *(each[rows][..., :count] for each in (whole.objective, whole.bounded)),
+                whole.failures[rows][:, :count],
+                unmet=None if whole.unmet is None else whole.unmet[rows],
             )
 
         outcomes[outcome(world, certify(play, len(world.quiet), world.bounds, most=most))] += 1
-        played += count
+        played += sum(counts.values())
         if not world.bounds:
             best, taken = kim_nelson(whole.objective, WITHIN, first=FIRST)
             by_kn += taken
