@@ -5,6 +5,7 @@ place on the page.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 
 from scipy.stats import binomtest
 
@@ -12,6 +13,7 @@ from cprsim.selection.certificate import WITHIN
 from cprsim.selection.intervals import LEAST_MET
 from cprsim.selection.sequential import FIRST, MOST
 from tools.paths import DOCS
+from tools.validation import beside
 from tools.validation.worlds import KINDS, LAWS, Searched, certified, judged, missed
 
 HEADING = "## Which candidate is best"
@@ -21,31 +23,39 @@ COUNTS = (10, 30, 100, 300, 1000, 3000)
 #: Of a mean of rare failures: runs, how many fail, and samples.
 RUNS, FAILURES, SAMPLES = 1000, (10, 30, 100), 4000
 
+#: Verdicts after a fixed number of replications, beside the page.
+TABLE = DOCS / "choices.csv"
+_HEADS = (
+    "candidates",
+    *(
+        f"{of}, {count} replications"
+        for count in COUNTS
+        for of in ("wrong best, %", "undecided, %")
+    ),
+)
+
 _TEXT = f"""\
 {HEADING}
 
-`sweep --best`, the report and all else that says which candidate is best (`cprsim/selection/`)
-says it with 95 % certainty. Here each kind of made-up candidates is drawn {WORLDS:,} times, with
-failures, costs and losses whose true means are known (`tools/validation/worlds.py`). A *wrong best*
-is a candidate called best that breaks its bound, or than which another that keeps to it and isn't
-the same plan is as good or better: so where means are equal, any best is wrong. In percent of the
-worlds: wrong best with its 95 % interval (Clopper and Pearson), and after the comma how many were
-undecided. The rest was called rightly, or tied within {100 * WITHIN:g} points, or
-tied wrongly, which no more than 1 % were.
+`sweep --best`, the report and every other place that names a best candidate (`cprsim/selection/`)
+name it with 95 % certainty. Here each kind of made-up candidates, whose true means are known
+(`tools/validation/worlds.py`), is drawn {WORLDS:,} times. A *wrong best* breaks its bound, or
+another candidate that meets the bound, and isn't the same plan, is as good or better. Intervals are
+Clopper and Pearson's of 95 %.
 
-| candidates | {" | ".join(f"{count:,} replications" for count in COUNTS)} |
-|{" --- |" * (len(COUNTS) + 1)}
+"""
+
+_FIXED = """\
+With a fixed number of replications, {least:,} to {most:,}, a wrong best was named in up to
+{wrong} % of the worlds of a kind ([choices.csv](choices.csv)).
+
 """
 
 _SEARCH = f"""\
-
-The same until it is decided, with {FIRST} replications at first and {MOST:,} at most. *Played* is
-the mean number of replications of all candidates of a world together. Beside it Kim and Nelson's KN
-on the same replications, with an indifference zone of {100 * WITHIN:g} points: what it plays, and
-how often it selects a candidate that is worse by more than that. It always names one, so it has
-less to show where candidates are nearly equal. But what it knows of the spread it takes from its
-first {FIRST} replications; where failures are that rare, they may not be among them. It knows no
-bounds.
+Until it is decided, with {FIRST} replications at first and up to {MOST:,}. *Played* is the mean
+number of replications of all candidates together. Kim and Nelson's KN ran on the same replications,
+with an indifference zone of {100 * WITHIN:g} points and without bounds. It takes the spread from
+its first {FIRST} replications, which may hold no failure where failures are rare.
 
 | candidates | wrong best, % | tied wrongly, % | undecided, % | played | KN plays | KN wrong, % |
 |{" --- |" * 7}
@@ -53,11 +63,10 @@ bounds.
 
 _ENDS = f"""\
 
-The interval was chosen by simulation: here of the mean of {RUNS:,} runs, of which so many meet a
-failure as the table says, in the mean, and each failure costs what a law says. How often the mean
-lies beyond the worse end, in percent, which should be 2.5: of Student's t, and of the interval that
-is used; after the comma how often there is one (from {LEAST_MET} failures on). {SAMPLES:,} samples
-each.
+The interval of a mean was chosen by simulation: {RUNS:,} runs, of which 10, 30 or 100 meet a
+failure on average. The table has how often the mean lies beyond the worse end, in percent (2.5 is
+right), for Student's t and for the interval that is used; after the comma how often there is one
+(from {LEAST_MET} failures on). {SAMPLES:,} samples each.
 
 | what a failure costs | {" | ".join(f"{each}: Student's t | used" for each in FAILURES)} |
 |{" --- |" * (2 * len(FAILURES) + 1)}
@@ -73,10 +82,10 @@ def ends_row(law: str) -> str:
     return f"| {law} | {' | '.join(cells)} |\n"
 
 
-def row(kind: str, found: dict[int, Counter[str]]) -> str:
-    """The line of a kind, from outcomes by replications."""
-    cells = [f"{_wrong(each)}, {_share(each, 'undecided')}" for each in found.values()]
-    return f"| {_named(kind)} | {' | '.join(cells)} |\n"
+def row(kind: str, found: dict[int, Counter[str]]) -> tuple[str, ...]:
+    """Return the cells of a kind in `TABLE`, from outcomes by replications."""
+    cells = [(_wrong(each), _share(each, "undecided")) for each in found.values()]
+    return _named(kind), *(cell for pair in cells for cell in pair)
 
 
 def search_row(kind: str, found: Searched) -> str:
@@ -96,8 +105,8 @@ def search_row(kind: str, found: Searched) -> str:
     return f"| {_named(kind)} | {' | '.join(cells)} |\n"
 
 
-def judged_row(kind: str) -> str:
-    """The line of a kind, measured."""
+def judged_row(kind: str) -> tuple[str, ...]:
+    """Measure a kind, and return its cells in `TABLE`."""
     return row(kind, {count: judged(kind, count, WORLDS) for count in COUNTS})
 
 
@@ -107,15 +116,18 @@ def certified_row(kind: str) -> str:
 
 
 def section() -> str:
-    """The section, measured."""
-    return (
-        _TEXT
-        + "".join(map(judged_row, KINDS))
-        + _SEARCH
-        + "".join(map(certified_row, KINDS))
-        + _ENDS
-        + "".join(map(ends_row, LAWS))
-    )
+    """Measure the section, and write `TABLE`."""
+    rows = [judged_row(kind) for kind in KINDS]
+    beside.write(TABLE, _HEADS, rows)
+    ends = "".join(map(ends_row, LAWS))
+    return _TEXT + fixed(rows) + _SEARCH + "".join(map(certified_row, KINDS)) + _ENDS + ends
+
+
+def fixed(rows: Sequence[Sequence[str]]) -> str:
+    """Return the sentence on the largest share of wrong bests in `TABLE`."""
+    wrong = (cell for cells in rows for cell in cells[1::2])
+    worst = max(wrong, key=lambda cell: float(cell.split()[0]))
+    return _FIXED.format(least=COUNTS[0], most=COUNTS[-1], wrong=worst)
 
 
 def _named(kind: str) -> str:
