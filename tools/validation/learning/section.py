@@ -40,7 +40,7 @@ intervals over the seeds; in brackets over single runs.
 {shares}
 {points}
 
-[learning-costs.csv](learning-costs.csv) has the cost of a unit of learning lost in each condition."""
+[learning-costs.csv](learning-costs.csv) has the cost of a unit of learning lost by condition."""
 
 
 def section() -> str:
