@@ -57,8 +57,8 @@ _FASTER = """## The batch engine
 
 A replication in `sim` and in `batch`, microseconds. Batch plays 100,000 replications of \
 `criteo-kaggle`, the policies of a row on the same failures, after compiling; *without draws* \
-leaves out drawing the failures, *times drawing* compares with drawing alone, and *times bare* with \
-full recovery in a few compiled lines (`benchmarks/bare.py`).
+leaves out drawing the failures, *times drawing* compares with drawing alone, and *times bare* \
+with full recovery in a few compiled lines (`benchmarks/bare.py`).
 
 {kaggle}
 

@@ -78,8 +78,8 @@ PLS can only predict accuracy if it doesn't matter how many servers fail at once
 that a unit of it loses, by the row model of `cprsim rows` under Adagrad, to first order. Its form
 was chosen with the planted runs, so only MovieLens-100K tests it. Measures are compared by the
 share of the variance that one line through the origin explains, and by Spearman's correlation of
-ranks; the best is better than every other in 97.5 % of bootstrap samples over the seeds. Four policies are
-few.
+ranks; the best is better than every other in 97.5 % of bootstrap samples over the seeds. Four
+policies are few.
 
 {best}
 ## What lost learning is worth
