@@ -84,9 +84,11 @@ def difference(line: Line, cell: str) -> str:
 
 
 def table(lines: Sequence[Line], cells: Sequence[str]) -> str:
-    """Return all lines as a table of a page, which has no notes."""
-    rows = [row(line, cell)[:-1] for line, cell in zip(lines, cells, strict=True)]
-    heads = HEADS[:-1]
+    """Return all lines as a table of a page, which has neither sources nor notes."""
+    shown = [place for place, head in enumerate(HEADS) if head not in ("source", "note")]
+    found = (row(line, cell) for line, cell in zip(lines, cells, strict=True))
+    rows = [[cells[place] for place in shown] for cells in found]
+    heads = [HEADS[place] for place in shown]
     return "".join(f"| {' | '.join(each)} |\n" for each in (heads, ["---"] * len(heads), *rows))
 
 
