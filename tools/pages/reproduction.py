@@ -33,9 +33,9 @@ interval of a simulated mean. A test recomputes all numbers. CPR is Maeng et al.
 is Zhang et al., PVLDB 16(11), 2023; ECRM is its predecessor, arXiv 2104.01981; FT-HSDP is arXiv
 2602.00277.
 
-Its sources are *stated* in the paper or its abstract; on its *poster*; *recalled* and not checked, with
-high, medium or low confidence; *digitised* off a figure, to 0.3 points or minutes; or *derived*
-from equations or stated ratios. Roles are:
+Its sources are *stated* in the paper or its abstract; on its *poster*; *recalled* and not checked,
+with high, medium or low confidence; *digitised* off a figure, to 0.3 points or minutes; or
+*derived* from equations or stated ratios. Roles are:
 
 - *input*: put into the scenario.
 - *calibrated*: a constant was fitted to it, so getting it back checks the arithmetic only.

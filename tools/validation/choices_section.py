@@ -45,20 +45,26 @@ Clopper and Pearson's of 95 %.
 
 """
 
+#: Verdicts of searches, beside the page; played is the mean of all candidates together.
+SEARCHED = DOCS / "choices-searched.csv"
+_SEARCHED_HEADS = (
+    *("candidates", "wrong best, %", "tied wrongly, %", "undecided, %"),
+    *("replications played", "KN plays", "KN wrong, %"),
+)
+
 _FIXED = """\
 With a fixed number of replications, {least:,} to {most:,}, a wrong best was named in up to
 {wrong} % of the worlds of a kind ([choices.csv](choices.csv)).
 
 """
 
-_SEARCH = f"""\
-Until it is decided, with {FIRST} replications at first and up to {MOST:,}. *Played* is the mean
-number of replications of all candidates together. Kim and Nelson's KN ran on the same replications,
-with an indifference zone of {100 * WITHIN:g} points and without bounds. It takes the spread from
-its first {FIRST} replications, which may hold no failure where failures are rare.
+_SEARCH = """\
+Until it is decided, with {first} replications at first and up to {most:,}, a wrong best was named \
+in up to {wrong} %, and a wrong tie in up to {tied} %, of the worlds of a kind. Kim and Nelson's \
+KN on the same replications, with an indifference zone of {within:g} points and without bounds, \
+selected a worse candidate in up to {kn} %: its first {first} replications may hold no failure \
+where failures are rare ([choices-searched.csv](choices-searched.csv)).
 
-| candidates | wrong best, % | tied wrongly, % | undecided, % | played | KN plays | KN wrong, % |
-|{" --- |" * 7}
 """
 
 _ENDS = f"""\
@@ -88,21 +94,13 @@ def row(kind: str, found: dict[int, Counter[str]]) -> tuple[str, ...]:
     return _named(kind), *(cell for pair in cells for cell in pair)
 
 
-def search_row(kind: str, found: Searched) -> str:
-    """The line of a kind that was played until it was decided."""
+def search_row(kind: str, found: Searched) -> tuple[str, ...]:
+    """Return the cells of a kind in `SEARCHED`."""
     outcomes = found.outcomes
-    cells = [
-        _wrong(outcomes),
-        _share(outcomes, "wrong"),
-        _share(outcomes, "undecided"),
-        f"{found.played:,.0f}",
-        *(
-            (f"{found.kn_played:,.0f}", f"{100 * found.kn_wrong / outcomes.total():.1f}")
-            if found.kn_played
-            else ("", "")
-        ),
-    ]
-    return f"| {_named(kind)} | {' | '.join(cells)} |\n"
+    wrong = 100 * found.kn_wrong / outcomes.total()
+    kn = (f"{found.kn_played:.0f}", f"{wrong:.1f}") if found.kn_played else ("", "")
+    shares = _share(outcomes, "wrong"), _share(outcomes, "undecided")
+    return _named(kind), _wrong(outcomes), *shares, f"{found.played:.0f}", *kn
 
 
 def judged_row(kind: str) -> tuple[str, ...]:
@@ -110,24 +108,38 @@ def judged_row(kind: str) -> tuple[str, ...]:
     return row(kind, {count: judged(kind, count, WORLDS) for count in COUNTS})
 
 
-def certified_row(kind: str) -> str:
-    """The line of a kind that is played until it is decided, measured."""
+def certified_row(kind: str) -> tuple[str, ...]:
+    """Measure a kind that is played until it is decided, and return its cells in `SEARCHED`."""
     return search_row(kind, certified(kind, WORLDS))
 
 
 def section() -> str:
-    """Measure the section, and write `TABLE`."""
-    rows = [judged_row(kind) for kind in KINDS]
+    """Measure the section, and write `TABLE` and `SEARCHED`."""
+    rows, found = [judged_row(kind) for kind in KINDS], [certified_row(kind) for kind in KINDS]
     beside.write(TABLE, _HEADS, rows)
-    ends = "".join(map(ends_row, LAWS))
-    return _TEXT + fixed(rows) + _SEARCH + "".join(map(certified_row, KINDS)) + _ENDS + ends
+    beside.write(SEARCHED, _SEARCHED_HEADS, found)
+    return _TEXT + fixed(rows) + searched(found) + _ENDS + "".join(map(ends_row, LAWS))
+
+
+def searched(rows: Sequence[Sequence[str]]) -> str:
+    """Return the sentence on the largest shares of wrong verdicts in `SEARCHED`."""
+    wrong, tied, kn = (
+        max((cells[place] for cells in rows if cells[place]), key=_first) for place in (1, 2, -1)
+    )
+    return _SEARCH.format(
+        first=FIRST, most=MOST, within=100 * WITHIN, wrong=wrong, tied=tied, kn=kn
+    )
 
 
 def fixed(rows: Sequence[Sequence[str]]) -> str:
     """Return the sentence on the largest share of wrong bests in `TABLE`."""
     wrong = (cell for cells in rows for cell in cells[1::2])
-    worst = max(wrong, key=lambda cell: float(cell.split()[0]))
-    return _FIXED.format(least=COUNTS[0], most=COUNTS[-1], wrong=worst)
+    return _FIXED.format(least=COUNTS[0], most=COUNTS[-1], wrong=max(wrong, key=_first))
+
+
+def _first(cell: str) -> float:
+    """Return the first number of a cell."""
+    return float(cell.split(maxsplit=1)[0])
 
 
 def _named(kind: str) -> str:
