@@ -20,7 +20,7 @@ def test_the_page_has_what_waiting_costs(row: tuple[str, str]) -> None:
 def test_the_page_has_where_jobs_start_and_what_learning_is_worth() -> None:
     assert favours.starts(*favours.STARTS[0]) in TEXT
     assert favours.targets(*favours.TARGETS[2]) in TEXT
-    assert favours.charges("5 % of the saves are void, and left out") in TEXT
+    assert favours.charges("5 % of the saves fail, and are skipped") in TEXT
     assert favours.retrained() in TEXT
 
 

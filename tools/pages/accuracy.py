@@ -51,7 +51,7 @@ model on other data has another slope.
 
 Runs are compared seed by seed. A seed decides the samples and their order, the initial weights, and
 at which steps which servers fail. The drop of a run is the AUC of its seed without failures, less
-its own. All tables are beside this page: [points](accuracy-points.csv), [slopes by range of
+its own. All tables are CSV files: [points](accuracy-points.csv), [slopes by range of
 PLS](accuracy-slopes.csv), [differences](accuracy-differences.csv), [predictors of the
 drop](accuracy-predictors.csv).
 

@@ -28,8 +28,8 @@ TRACKING = 0.027
 #: What can be said of what is free by default.
 CHARGES = {
     "nothing": (),
-    "5 % of the saves are void, and tried again": ("storage.save_fails=0.05",),
-    "5 % of the saves are void, and left out": (
+    "5 % of the saves fail, and are retried": ("storage.save_fails=0.05",),
+    "5 % of the saves fail, and are skipped": (
         "storage.save_fails=0.05",
         *(f"policies.{each}.after_void=skip" for each in ("full", "partial", "cpr")),
     ),
