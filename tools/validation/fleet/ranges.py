@@ -41,18 +41,17 @@ def fits_text(table: pd.DataFrame) -> str:
     )
 
 
-def numbers_table(table: pd.DataFrame) -> str:
-    """How wide the facts leave each fitted number."""
-    heads = ("fitted number", "shipped", "least", "most", "drawn between")
-    rows = []
+def numbers(table: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Return the heads and rows of `NUMBERS`: how wide the facts leave each fitted number."""
+    rows: list[tuple[str, ...]] = [("fitted number", "shipped", "least", "most", "drawn between")]
     for each in FITTED:
         shown = SHIPPED[each.name], table[each.name].min(), table[each.name].max()
         drawn = "follows from machine-years"
         if each is not FITTED[-1]:
             drawn = f"{each.low:g} and {each.high:g}{each.unit}"
         cells = (f"{value:,.4g}{each.unit}" for value in shown)
-        rows.append((f"`{each.key}`", *cells, drawn))
-    return _table(heads, rows)
+        rows.append((each.key, *cells, drawn))
+    return rows
 
 
 def ranges_table(table: pd.DataFrame) -> str:
