@@ -11,7 +11,7 @@ from tools.pages.fleets import NUMBERS, PAGE, of_fits
 from tools.validation.beside import line
 from tools.validation.fleet import facts
 from tools.validation.fleet.fits import SETS, few_overheads, read
-from tools.validation.fleet.ranges import numbers
+from tools.validation.fleet.ranges import numbers as ranges_of_numbers
 from tools.validation.fleet.renewals import AsSimulated
 from tools.validation.fleet.search import Search
 from tools.validation.fleet.sets import FITTED, SCENARIO, SHIPPED, SOUGHT, fleet_of
@@ -126,5 +126,5 @@ def test_a_table_without_ranges_is_refused(tmp_path) -> None:
 
 
 def test_the_numbers_beside_the_page_are_those_of_the_table() -> None:
-    made = "".join(f"{line(cells)}\n" for cells in numbers(TABLE))
+    made = "".join(f"{line(cells)}\n" for cells in ranges_of_numbers(TABLE))
     assert NUMBERS.read_text(encoding="utf-8") == made, HINT
