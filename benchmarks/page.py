@@ -22,8 +22,8 @@ _TRACKER_HEADS = (
     *("rows", "batch", "tracker", "us"),
     *("of every id", "of distinct rows", "of a server's part"),
 )
-#: *Without draws* leaves out drawing the failures; *times bare* compares with full recovery in a few
-#: compiled lines (`benchmarks/bare.py`).
+#: *Without draws* leaves out drawing the failures; *times bare* compares with full recovery in a
+#: few compiled lines (`benchmarks/bare.py`).
 ENGINE_HEADS = (
     *("scenario", "policies", "sim, us", "batch, us", "times faster"),
     *("without draws, us", "times drawing", "times bare"),
