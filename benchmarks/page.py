@@ -3,6 +3,7 @@
 `python -m benchmarks.page "The trainer"` measures that section alone and leaves the others be.
 """
 
+import csv
 import importlib.util
 import os
 import platform
@@ -13,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import advice, app, batch, fleets, memory, package, sweeps
-from tools.validation import beside
 
 _PAGE = Path("docs/performance.md")
 #: Every tracker, size and batch; and every policy under both engines: tables beside the page.
@@ -154,7 +154,7 @@ def _trainer() -> str:
         )
         for each in torch_trackers.costs()
     ]
-    beside.write(TRACKERS, _TRACKER_HEADS, trackers)
+    _write(TRACKERS, _TRACKER_HEADS, trackers)
     loops = [
         (
             each.model,
@@ -207,7 +207,7 @@ def _faster(
         )
         for each in nodes
     ]
-    beside.write(ENGINES, ENGINE_HEADS, rows)
+    _write(ENGINES, ENGINE_HEADS, rows)
     return _FASTER.format(
         table=shown_engines(rows),
         range=engines(rows),
@@ -313,6 +313,12 @@ def engines(rows: Sequence[tuple[str, ...]]) -> str:
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     marks = ["---"] * len(headings)
     return "\n".join(f"| {' | '.join(row)} |" for row in (headings, marks, *rows))
+
+
+def _write(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table beside the page, as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([heads, *rows])
 
 
 def _machine() -> str:
