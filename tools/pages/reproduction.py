@@ -84,11 +84,11 @@ def _compared(lines: Sequence[Line], cells: Sequence[str]) -> Iterator[str]:
 
 
 def rows(lines_of: Mapping[str, Sequence[Line]], cells_of: Mapping[str, Sequence[str]]) -> str:
-    """Return `TABLE`."""
+    """Return the text of `TABLE`."""
     found = [
         (name, *row(line, cell))
-        for name, lines in lines_of.items()
-        for line, cell in zip(lines, cells_of[name], strict=True)
+        for name in (*SECTIONS, *APART)
+        for line, cell in zip(lines_of[name], cells_of[name], strict=True)
     ]
     return "".join(f"{beside.line(each)}\n" for each in [("section", *HEADS), *found])
 
