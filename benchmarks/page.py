@@ -3,8 +3,8 @@
 `python -m benchmarks.page "The trainer"` measures that section alone and leaves the others be.
 """
 
+import csv
 import importlib.util
-import math
 import os
 import platform
 import sys
@@ -16,6 +16,20 @@ import numpy as np
 from benchmarks import advice, app, batch, fleets, memory, package, sweeps
 
 _PAGE = Path("docs/performance.md")
+#: Every tracker, size and batch; and every policy under both engines: tables beside the page.
+TRACKERS, ENGINES = Path("docs/performance-trackers.csv"), Path("docs/performance-engines.csv")
+_TRACKER_HEADS = (
+    *("rows", "batch", "tracker", "us"),
+    *("of every id", "of distinct rows", "of a server's part"),
+)
+#: *Without draws* leaves out drawing the failures; *times bare* compares with full recovery in a
+#: few compiled lines (`benchmarks/bare.py`).
+ENGINE_HEADS = (
+    *("scenario", "policies", "sim, us", "batch, us", "times faster"),
+    *("without draws, us", "times drawing", "times bare"),
+)
+#: Of the trackers that the page has.
+_BATCH, _SHOWN = "512", ("MFU", "SSU")
 
 
 def main() -> None:
@@ -41,63 +55,47 @@ def _with(text: str, names: Sequence[str]) -> str:
 
 _HEAD = """# Performance
 
-Measured by `python -m benchmarks.page`, which writes this page, on {machine}. Times are processor \
-time of the process that is measured, since others may use the machine as well; ratios are those \
-of things measured in turn in the same round, as the median of three rounds, with the least and \
-the greatest. `make bench` measures more, all in ratios."""
+Measured by `python -m benchmarks.page` on {machine}. Times are processor time of the measured \
+process; ratios are medians of three rounds, with the least and the greatest. `make bench` \
+measures more ratios."""
 
 _FASTER = """## The batch engine
 
-What a replication takes in `sim` and in `batch`, microseconds; and how many times faster batch \
-is. Batch plays 100,000 replications of `criteo-kaggle`, 4,096 of the others, the policies of a \
-row on the same failures; nothing is compiled while it is measured.
+A replication in `sim` and in `batch`, microseconds, of several policies together on the same \
+failures. Batch plays 100,000 replications of `criteo-kaggle` and 4,096 of the others, after \
+compiling. {range}
 
-Of `criteo-kaggle` the draws of the failures are measured by themselves, instants and victims: \
-what batch takes without them (all that is not drawing: compiled code, and what puts its \
-numbers together), and what with them, beside them. The bare loop is \
-full recovery in a few lines that Numba compiles \
-(`benchmarks/bare.py`), without ledger and on failures that are given; the ratio is that of batch \
-without draws.
+{table}
 
-{kaggle}
-
-{others}
-
-{verdict}
-
-A job of 4,096 nodes for 256 days, `airesim`: milliseconds a run, and failures in a second of \
-processor time.
+A job of 4,096 nodes for 256 days, `airesim`, in milliseconds a run:
 
 {nodes}"""
 
 _MEMORY = """## Memory
 
-Peak memory of a process that runs `criteo-kaggle`, Python and libraries included (target: \
-10,000,000 replications in under 400 MB and 20 s). Up to 1,000,000 rows, policies times \
+Peak memory of a process that runs `criteo-kaggle`. Up to 1,000,000 rows, policies times \
 replications, all are kept as a table; beyond that, means, intervals and counts in bins.
 
 {table}"""
 
 _SWEEPS = """## Sweeps
 
-In one process, from the scenario to the table. Of one replication in which nothing fails, so that \
-what remains is the cost of the sweep; and of 1,000 replications of `criteo-kaggle`.
+In one process, from the scenario to the table: one replication without failures, and 1,000 \
+replications of `criteo-kaggle`.
 
 {table}"""
 
 _FLEETS = """## Fleets
 
-Jobs of `production-fleet` under its three policies, in one process: what comes before they are \
-played (target for resolving one: 100 us).
+Jobs of `production-fleet` under its three policies, in one process, before they are played.
 
 {table}"""
 
 
 _ADVICE = """## Advice
 
-What `cprsim advise` takes on the clock, all cores its own: every system asked, settings searched \
-and a certificate; then other worlds, which the answer ends with (target for all of it on the \
-first two: 10 s on two cores). Seconds, the median of three rounds; nothing is compiled meanwhile.
+`cprsim advise` on the clock with all cores to itself, after compiling: search and certificate, \
+then perturbed scenarios. Seconds, the median of three rounds.
 
 {table}"""
 
@@ -105,17 +103,16 @@ first two: 10 s on two cores). Seconds, the median of three rounds; nothing is c
 _APP = """## The what-if page
 
 From a move to its answer as the server of `cprsim app` sends it, milliseconds, the median of 15 \
-moves, each while the advisor is at work on the one before: by equations (target: 150, with the \
-drawing), and with 1,000 replications and all that is said of them (target: 600). Beside it \
-`cprsim.run` of the same alone, and how many times that the sharp answer takes.
+moves while the advisor is at work: first by equations, then with 1,000 replications, compared \
+with `cprsim.run` alone.
 
 {table}"""
 
 
 _PACKAGE = """## The package
 
-What one waits before anything is computed, milliseconds of processor time, the median of nine \
-processes; and what `pip install cprsim` puts on the disk, MB: {total:,.0f} in all.
+Start-up in milliseconds of processor time, the median of nine processes; and the disk space of \
+`pip install cprsim`, MB: {total:,.0f} in all.
 
 {starts}
 
@@ -128,35 +125,20 @@ _TRAINER = """## The trainer
 
 Measured with {machine}.
 
-What a tracker takes of a batch with 26 lookups a sample, and its share of looking rows up and \
-updating them (targets at batch 512: MFU 3 %, SSU 10 %). A tracker is told of distinct rows. \
-What it is a share of can be three things: lookup and SGD of every id as often as it occurs, in \
-one process; what the trainer and its servers do, which find distinct rows, look them up, add up \
-their gradients and update them by row-wise Adagrad; and what of that a server does. A counter is \
-one more place in memory that has to be waited for. So MFU counts some batches in one go, while \
-its counters are in the cache. Beside it stand a bare `index_add_` of the rows of each batch as \
-soon as it comes, and a bare `scatter_add_` of every id.
+Trackers with 26 lookups a sample: time a batch of 512, and its share of looking rows up and \
+updating them, for every id in one process, for distinct rows as the trainer and its servers do \
+it, and for a server's part of that. [performance-trackers.csv](performance-trackers.csv) has \
+other batches, and bare loops.
 
 {trackers}
 
-{verdict}
+One trainer and two servers, batches of 512, compared with a bare loop of plain sends and receives \
+that has no checkpoints, deadlines, locks or controller. The trainer prefetches ids: it makes the \
+next batch and finds its rows while servers work. Prefetching rows would compute each step from \
+rows that lack an update, so no scenario can request it. {rounds} rounds of {steps} steps, in \
+turns; waits are how often a step gives up its processor to wait for servers.
 
-One trainer and two servers, batches of 512, beside a bare loop of plain sends and receives that \
-does the same with neither checkpoints nor deadlines, epochs, locks or a controller, and looks \
-up and updates every id by SGD (target: {least:.0%} of its throughput). The trainer prefetches \
-ids: it makes the next batch, and finds its rows, while servers update and look up. Beside it are \
-the same trainer without that, and one that fetches the rows of the next batch, too, before it has \
-pushed the update of the one before. Then each step is computed from rows that lack an update, \
-and rows are asked for that a halt or a loss leaves over: for what it brings, as measured here, no \
-scenario can ask for it. Steps are done in turns, {rounds} rounds of {steps}; a throughput in \
-shares of another is the median of those of the rounds, with the least and the greatest. Processor \
-time is of all processes together; where others use the machine as well, it says more than the \
-throughput does, and so do the waits: how often the trainer gives its processor up to wait for \
-servers.
-
-{speeds}
-
-{prefetching}"""
+{speeds}"""
 
 
 def _trainer() -> str:
@@ -164,18 +146,15 @@ def _trainer() -> str:
         return "## The trainer\n\nNot measured: torch is not installed."
     from benchmarks import torch_trackers, trainer_speed  # noqa: PLC0415
 
-    machine, costs = _machine(), list(torch_trackers.costs())
+    machine = _machine()
     trackers = [
         (
-            f"{each.rows:,}",
-            f"{each.batch:,}",
-            each.tracker,
-            f"{each.us:,.0f}",
+            *(str(each.rows), str(each.batch), each.tracker, f"{each.us:.0f}"),
             *(f"{share:.1%}" for share in each.shares),
         )
-        for each in costs
+        for each in torch_trackers.costs()
     ]
-    speeds = list(trainer_speed.speeds())
+    _write(TRACKERS, _TRACKER_HEADS, trackers)
     loops = [
         (
             each.model,
@@ -185,47 +164,39 @@ def _trainer() -> str:
             f"{each.cpu_ms:.2f}",
             f"{each.waits:.2f}",
         )
-        for each in speeds
+        for each in trainer_speed.speeds()
     ]
     return _TRAINER.format(
         machine=machine,
-        trackers=_table(
-            (
-                "rows",
-                "batch",
-                "tracker",
-                "us",
-                "of every id",
-                "of distinct rows",
-                "of a server's part",
-            ),
-            trackers,
-        ),
-        verdict=torch_trackers.verdict(costs),
-        least=trainer_speed.TARGET,
+        trackers=_table(_TRACKER_HEADS, shown_trackers(trackers)),
         rounds=trainer_speed.ROUNDS,
         steps=trainer_speed.STEPS,
         speeds=_table(
             ("model", "loop", "samples/s", "/ bare loop", "CPU ms a step", "waits a step"), loops
         ),
-        prefetching=trainer_speed.verdict(speeds),
     )
+
+
+def shown_trackers(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the rows of `TRACKERS` that the page has."""
+    return [(f"{int(row[0]):,}", *row[1:]) for row in rows if row[1] == _BATCH and row[2] in _SHOWN]
 
 
 def _faster(
     kaggle: Sequence[batch.Speed], others: Iterable[batch.Speed], nodes: Iterable[batch.ManyNodes]
 ) -> str:
-    of_kaggle = [
-        (
-            *_cells(each),
-            f"{each.undrawn_us:,.2f}",
-            str(each.drawn),
-            "" if each.bare is None else str(each.bare),
-        )
-        for each in kaggle
+    rows = [
+        *(
+            (
+                *_cells(each),
+                f"{each.undrawn_us:,.2f}",
+                str(each.drawn),
+                "" if each.bare is None else str(each.bare),
+            )
+            for each in kaggle
+        ),
+        *((*_cells(each), "", "", "") for each in others),
     ]
-    others = list(others)
-    headings = ("scenario", "policies", "sim, us", "batch, us", "times faster")
     of_nodes = [
         (
             each.engine,
@@ -236,12 +207,17 @@ def _faster(
         )
         for each in nodes
     ]
+    _write(ENGINES, ENGINE_HEADS, rows)
     return _FASTER.format(
-        kaggle=_table((*headings, "without draws, us", "times drawing", "times bare"), of_kaggle),
-        verdict=_verdict([*kaggle, *others]),
-        others=_table(headings, map(_cells, others)),
+        table=shown_engines(rows),
+        range=engines(rows),
         nodes=_table(("engine", "runs", "a run, ms", "failures", "failures/s"), of_nodes),
     )
+
+
+def shown_engines(rows: Sequence[tuple[str, ...]]) -> str:
+    """Return the rows of `ENGINES` that the page has: of several policies together."""
+    return _table(ENGINE_HEADS[:5], [row[:5] for row in rows if "together" in row[1]])
 
 
 def _cells(speed: batch.Speed) -> tuple[str, ...]:
@@ -324,45 +300,25 @@ def _package(starts: Sequence[package.Start], sizes: Sequence[tuple[str, float]]
     )
 
 
-def _verdict(speeds: Sequence[batch.Speed]) -> str:
-    """Which rows fall short of the targets, and by how much."""
-    lines = [
-        f"- {each.scenario}, {each.policies}: {'; '.join(short)}."
-        for each in speeds
-        if (short := list(_short(each)))
-    ]
-    if not lines:
-        return "All rows meet their targets."
-    return "\n".join(["Short of a target are these rows:", "", *lines])
-
-
-#: Microseconds a replication, by scenario; of several policies together where they are named.
-_MOST_US = {
-    ("criteo-kaggle", "6 together"): 2.5,
-    ("criteo-kaggle", ""): 0.8,
-    ("all-systems", ""): 40.0,
-    ("quickstart", "4 together"): 25.0,
-    ("ecrm", "6 together"): 60.0,
-}
-#: Of one policy of `criteo-kaggle` without draws, us; how many times faster than `sim`.
-_UNDRAWN_US, _FASTER_THAN_SIM = 0.3, 100.0
-
-
-def _short(speed: batch.Speed) -> Iterable[str]:
-    """What of its targets a row misses."""
-    alone = "together" not in speed.policies
-    most_us = _MOST_US.get((speed.scenario, "" if alone else speed.policies), math.inf)
-    if speed.batch_us > most_us:
-        yield f"{speed.batch_us:,.2f} us of {most_us:g}"
-    if alone and speed.undrawn_us > _UNDRAWN_US:  # not a number where that isn't measured
-        yield f"{speed.undrawn_us:,.2f} us of {_UNDRAWN_US:g} without draws"
-    if speed.scenario == "all-systems" and speed.faster.median < _FASTER_THAN_SIM:
-        yield f"{speed.faster.median:,.0f} times faster than `sim` of {_FASTER_THAN_SIM:g}"
+def engines(rows: Sequence[tuple[str, ...]]) -> str:
+    """Return the sentence on the slowest and the quickest rows of the table of engines."""
+    slow, quick = (pick(rows, key=lambda row: float(row[4].split()[0])) for pick in (min, max))
+    return (
+        f"Over {len(rows)} rows batch is {slow[4].split()[0]} ({slow[0]}, {slow[1]}) to "
+        f"{quick[4].split()[0]} ({quick[0]}, {quick[1]}) times faster: "
+        "[performance-engines.csv](performance-engines.csv)."
+    )
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     marks = ["---"] * len(headings)
     return "\n".join(f"| {' | '.join(row)} |" for row in (headings, marks, *rows))
+
+
+def _write(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table beside the page, as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([heads, *rows])
 
 
 def _machine() -> str:

@@ -72,21 +72,6 @@ def aimed(cost: Cost) -> bool:
     return cost.tracker in TARGETS and cost.batch == 512
 
 
-def verdict(found: Sequence[Cost]) -> str:
-    """How far the targets are met, by each of the three."""
-    lines = []
-    for name, target in TARGETS.items():
-        mine = [cost.shares for cost in found if aimed(cost) and cost.tracker == name]
-        of = ("every id", "distinct rows", "a server's part")
-        met = [
-            f"{sum(share <= target for share in shares)} of {len(shares)} sizes as a share of "
-            f"{what} (at most {max(shares):.1%})"
-            for what, shares in zip(of, zip(*mine, strict=True), strict=True)
-        ]
-        lines.append(f"- {name} keeps to {target:.0%} in {', '.join(met)}.")
-    return "\n".join(lines)
-
-
 def costs() -> Iterator[Cost]:
     """Of all sizes and batches."""
     threads = torch.get_num_threads()

@@ -112,25 +112,6 @@ def speeds() -> Iterator[Speed]:
             )
 
 
-def verdict(found: Sequence[Speed]) -> str:
-    """What prefetching brings, how far the target is met, and whether staleness is worth a step."""
-    lines = []
-    for model in MODELS:
-        ours, without, stale, bare = (
-            each for way in _WAYS for each in found if (each.model, each.way) == (model, way)
-        )
-        met = "kept to" if ours.beside[BARE].median >= TARGET else "missed"
-        lines.append(
-            f"- {model}: {ours.beside[BARE]} times the throughput of the bare loop, so that the "
-            f"target is {met}, for {ours.cpu_ms / bare.cpu_ms:.2f} times its processor time. Ids "
-            f"that are prefetched bring {ours.beside[UNPREFETCHED]} times the throughput, and "
-            f"{ours.waits:.2f} waits a step in the place of {without.waits:.2f}. Rows that are, "
-            f"and lack an update, bring {stale.beside[OURS]} times the throughput of ids alone, "
-            f"and {stale.waits:.2f} waits."
-        )
-    return "\n".join(lines)
-
-
 def _share(rounds: "Sequence[Mapping[str, _Spent]]", way: str, other: str) -> Spread:
     return Spread.of([each[other].wall_s / each[way].wall_s for each in rounds])
 

@@ -9,7 +9,7 @@ from cprsim.gallery import accuracy
 from cprsim.gallery.registry import PICTURES
 from cprsim.scenario import load_scenario
 from tools.pages.accuracy_sources import MOVIELENS
-from tools.pages.reproduction import PAGE, page, shown_cells
+from tools.pages.reproduction import PAGE, TABLE, page, rows, shown_cells
 from tools.paths import FIGURES
 from tools.reproduction import airesim, goodput
 from tools.reproduction.lines import Line, Measured, agree, difference, parsed, printed
@@ -42,7 +42,7 @@ LONG = (
     [pytest.param(each, marks=[pytest.mark.slow] if each in LONG else []) for each in ALL],
 )
 def test_measured_numbers_on_the_page_are_what_comes_out(name: str) -> None:
-    cells = shown_cells(TEXT, name)
+    cells = shown_cells(name)
     for line, cell in zip(again(name), cells, strict=True):
         assert agree(parsed(cell), line.measured), f"{line.quantity}: {cell}; {HINT}"
 
@@ -50,7 +50,9 @@ def test_measured_numbers_on_the_page_are_what_comes_out(name: str) -> None:
 @pytest.mark.slow
 def test_everything_else_on_the_page() -> None:
     lines_of = {name: again(name) for name in ALL}
-    assert page(lines_of, {name: shown_cells(TEXT, name) for name in ALL}) == TEXT, HINT
+    cells_of = {name: shown_cells(name) for name in ALL}
+    assert page(lines_of, cells_of) == TEXT, HINT
+    assert rows(lines_of, cells_of) == TABLE.read_text(encoding="utf-8"), HINT
 
 
 def test_every_picture_is_there_and_on_the_page() -> None:

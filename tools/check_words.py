@@ -1,7 +1,7 @@
-"""Docstrings, comments and messages of the files listed in `DONE` speak plainly.
+"""Docstrings, comments, messages and pages listed in `DONE` speak plainly.
 
 Reports docstrings that open with a word such as What or Whether instead of a verb or the thing
-itself, and words found standing for a clearer one. Code names in backticks are left out.
+itself, and words found standing for a clearer one. Code, in blocks and in backticks, is left out.
 """
 
 import ast
@@ -25,11 +25,40 @@ DONE: tuple[str, ...] = (
     "cprsim/contract/controller.py",
     "cprsim/contract/pattern_rows.py",
     "cprsim/contract/patterns.py",
+    "docs/how-to/*.md",
+    "docs/reference/*.md",
+    "docs/systems/*.md",
+    "docs/tutorials/*.md",
+    "docs/accuracy.md",
+    "docs/advise.md",
+    "docs/app.md",
+    "docs/architecture.md",
+    "docs/batch.md",
+    "docs/counted.md",
+    "docs/failures.md",
+    "docs/favours.md",
+    "docs/fleets.md",
+    "docs/glossary.md",
+    "docs/index.md",
+    "docs/metrics.md",
+    "docs/nothing-lost.md",
+    "docs/parities.md",
+    "docs/performance.md",
+    "docs/prices.md",
+    "docs/rows.md",
+    "docs/semantics.md",
+    "docs/sweeps.md",
+    "docs/timeline.md",
+    "docs/validation.md",
+    "docs/write-a-policy.md",
 )
 
 #: Rightly used phrases that hold a word of `_AVOIDED`: (glob of files, phrase, reason).
 RIGHT: tuple[tuple[str, str, str], ...] = (
     ("cprsim/sim/*.py", "controller asked", "a controller's method is named `ask`"),
+    ("docs/*.md", "share of its own updates", "a shard's, not those of the job"),
+    ("docs/*.md", "share of its own samples", "a shard's, not those of the job"),
+    ("docs/*.md", "share u of its own updates", "a shard's, not those of the job"),
     ("cprsim/sim/outside.py", "the job gets nowhere", "cprsim/runs/hopeless.py replaces this text"),
 )
 
@@ -42,11 +71,13 @@ _AVOIDED = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`[^`]*`")
+#: A fenced block, or lines that are indented by four blanks after an empty line.
+_BLOCK = re.compile(r"^```.*?^```$|(?<=\n\n)(?:    [^\n]*\n|\n(?=    ))+", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"#:? ?")
 
 
 class Text(NamedTuple):
-    """A docstring, a comment block or a message, and the line that it begins on."""
+    """A docstring, a comment block, a message or a page, and the line that it begins on."""
 
     kind: str
     line: int
@@ -60,8 +91,14 @@ def offences(path: Path, name: str) -> list[str]:
     """
     source = path.read_text(encoding="utf-8")
     right = [phrase for glob, phrase, _ in RIGHT if fnmatch(name, glob)]
-    found = [(line, reason) for text in texts(source) for line, reason in _faults(text, right)]
+    read = [Text("page", 1, _without_blocks(source))] if path.suffix == ".md" else texts(source)
+    found = [(line, reason) for text in read for line, reason in _faults(text, right)]
     return [f"{name}:{line}: {reason}" for line, reason in sorted(found)]
+
+
+def _without_blocks(page: str) -> str:
+    """Return a page with its code blocks blanked, so that lines still count right."""
+    return _BLOCK.sub(lambda block: "\n" * block[0].count("\n"), page)
 
 
 def texts(source: str) -> Iterator[Text]:

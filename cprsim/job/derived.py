@@ -24,8 +24,8 @@ ASSUMED_MEMORY = 15e9
 #: 2023, ablation at 220 GB on 5 servers).
 ASSUMED_UPDATE = 0.026
 #: Seconds that a tracker takes to see one row looked up, of 10 million rows in batches of 2,048
-#: samples with 26 lookups (docs/performance.md: 163 and 695 us a batch). SCAR only marks the rows,
-#: and so does Check-N-Run: charged as MFU, which writes to one place in memory, too.
+#: samples with 26 lookups (docs/performance-trackers.csv: 163 and 695 us a batch). SCAR only marks
+#: the rows, and so does Check-N-Run: charged as MFU, which writes to one place in memory, too.
 SECONDS_A_ROW: dict[TrackerName, float] = {
     "mfu": 163e-6 / (2048 * 26),
     "scar": 163e-6 / (2048 * 26),

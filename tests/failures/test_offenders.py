@@ -173,3 +173,17 @@ def test_what_does_not_fit_is_refused_in_a_line(fault: tuple[dict[str, Any], str
     with pytest.raises(ScenarioError) as caught:
         scenario(offenders, failures=rest)
     assert line in str(caught.value)
+
+
+def test_masked_failures_have_not_happened_to_a_machine() -> None:
+    """AIReSim's bad servers: as many failures on top as if nobody failed in a downtime (rule 41)."""
+    downtimes = {"costs": {"load": "12 h"}, "failures": {"during_recovery": False}}
+    case = {"share": 0.5, "times": 6.0, "cured": 0.5}
+    more = []
+    for offenders in (case, None):
+        job = scenario(offenders, **downtimes)
+        more.append(cprsim.run(job, replications=96, engine="sim").replications["failures"])
+    added = more[0] - more[1]
+    wanted = of(**case).mean_pace(DAYS / LIFE_D) - 1
+    error = added.std(ddof=1) / math.sqrt(len(added))
+    assert abs(added.mean() - wanted * NODES * DAYS / LIFE_D) < 3 * error

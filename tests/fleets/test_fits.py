@@ -7,9 +7,11 @@ from cprsim.errors import UsageError
 from cprsim.fleets.fleet import load_fleet
 from cprsim.fleets.play import run_fleet
 from cprsim.gallery.registry import picture
-from tools.pages.fleets import PAGE, of_fits
+from tools.pages.fleets import NUMBERS, PAGE, of_fits
+from tools.validation.beside import line
 from tools.validation.fleet import facts
 from tools.validation.fleet.fits import SETS, few_overheads, read
+from tools.validation.fleet.ranges import numbers as ranges_of_numbers
 from tools.validation.fleet.renewals import AsSimulated
 from tools.validation.fleet.search import Search
 from tools.validation.fleet.sets import FITTED, SCENARIO, SHIPPED, SOUGHT, fleet_of
@@ -121,3 +123,8 @@ def test_a_table_without_ranges_is_refused(tmp_path) -> None:
     path.write_text("set,policy\n0,full\n")
     with pytest.raises(UsageError, match="is not such a file; give a table"):
         picture("fleet-ranges").found(path)
+
+
+def test_the_numbers_beside_the_page_are_those_of_the_table() -> None:
+    made = "".join(f"{line(cells)}\n" for cells in ranges_of_numbers(TABLE))
+    assert NUMBERS.read_text(encoding="utf-8") == made, HINT

@@ -74,3 +74,12 @@ def test_only_files_that_are_done_are_read(tmp_path: Path) -> None:
         (tmp_path / name).write_text("# anew\n")
 
     assert check(tmp_path, ("d*.py",)) == ["done.py:1: comment says 'anew'"]
+
+
+def test_pages_are_read_without_their_code(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A page\n\n    cprsim told\n\n```sh\ncprsim asked\n```\n\nA `void` is anew.\n"
+    )
+
+    assert offences(page, "page.md") == ["page.md:9: page says 'anew'"]

@@ -1,6 +1,6 @@
 """What a study found on two kinds of data, side by side: a section of docs/accuracy.md."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 from cprsim.studies import findings
 from cprsim.studies.findings import Thresholds
 from cprsim.studies.paired import PairedDifference, compare, compare_all, enough
-from cprsim.studies.predictors import Contest, told
+from cprsim.studies.predictors import told
 from tools.pages.accuracy_tables import spread, table
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
@@ -35,27 +35,15 @@ class Study(NamedTuple):
 _SECTION = """\
 ## {first} and {second} side by side
 
-Of the {points} points with failures and the {seeds} seeds that both have. How it is tested, and
-what a verdict means, stands below, with the planted samples.
-
-What a unit of PLS costs, in AUC, with its 95 % interval. A seed has its failures drawn alike on
-both, so slopes are compared seed by seed; equal is within {within:g}.
-Of {enough}.
+Of the {points} points with failures and the {seeds} seeds that both have. What a unit of PLS costs,
+in AUC, with its 95 % interval; equal is within {within:g} ({enough}):
 
 {slopes}
-By range of PLS:
-
-{ranges}
-AUC of one policy less that of another, after the same failures. *Both*: what {second} has to say of
-a difference on {planted}.
+AUC of one policy less that of another, after the same failures. *Both*: whether {second} shows the
+same as {planted}.
 
 {policies}
-{said}
-Three measures of what was lost, as predictors of the drop: the share of its variance that each
-explains, and its rank correlation with it.
-
-{predictors}
-{best}"""
+{said}"""
 
 
 def section(first: Study, second: Study, reading: Thresholds) -> str:
@@ -63,7 +51,6 @@ def section(first: Study, second: Study, reading: Thresholds) -> str:
     runs = _shared(first.runs, second.runs)
     seeds = runs[0]["seed"].nunique()
     labels = (first.label, second.label)
-    contests = [findings.contests(each) for each in runs]
     pairs = _pairs(runs, reading.equal_within)
     return _SECTION.format(
         first=_at_first(first.label),
@@ -74,15 +61,17 @@ def section(first: Study, second: Study, reading: Thresholds) -> str:
         within=reading.equal_within,
         enough=enough("slopes on both", len(findings.slopes(runs[0])), seeds),
         slopes=_slopes(runs, labels, reading),
-        ranges=_ranges(runs, labels, reading),
         policies=_policies(pairs, labels),
         said=_said(pairs, labels),
-        predictors=_predictors(contests, labels),
-        best="".join(
-            f"- {_at_first(label)}, over {name}: {told(contest)}.\n"
-            for label, each in zip(labels, contests, strict=True)
-            for name, contest in each.items()
-        ),
+    )
+
+
+def best(studies: Sequence[Study]) -> str:
+    """Return which measure predicts the drop best, a line for each study."""
+    return "".join(
+        f"- {_at_first(study.label)}, over {name}: {told(contest)}.\n"
+        for study in studies
+        for name, contest in findings.contests(study.runs).items()
     )
 
 
@@ -127,20 +116,6 @@ def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str], reading: Thresh
     return table(heads, rows)
 
 
-def _ranges(runs: Sequence[pd.DataFrame], labels: Sequence[str], reading: Thresholds) -> str:
-    bends = [findings.bends(each, reading) for each in runs]
-    rows = []
-    for system in bends[0]:
-        cells: dict[float, list[str]] = {}
-        for number, each in enumerate(bends):
-            for found in each[system].ranges if system in each else ():
-                cell = f"{found.auc_drop_per_pls:.4f} ({found.low:.4f} to {found.high:.4f})"
-                cells.setdefault(found.above, [""] * len(runs))[number] = f"{found.name}: {cell}"
-        rows += [(system, *cells[above]) for above in sorted(cells)]
-        rows.append((f"{system}, which applies", *(each[system].applies for each in bends)))
-    return table(("system", *labels), rows)
-
-
 def _pairs(runs: Sequence[pd.DataFrame], within: float) -> list[_Pair]:
     """Each difference on the first data, and that of the same policies on the second.
 
@@ -181,21 +156,3 @@ def _said(pairs: Sequence[_Pair], labels: Sequence[str]) -> str:
         if {a.first, a.second} == _CHOSEN
     ]
     return "".join(f"- {line}\n" for line in lines)
-
-
-def _predictors(contests: Sequence[Mapping[str, Contest]], labels: Sequence[str]) -> str:
-    first, second = contests
-    rows = []
-    for name in first:
-        for one, other in zip(first[name].predictors, second[name].predictors, strict=True):
-            explained = (
-                f"{each.explained:.2f} ({each.explained_low:.2f} to {each.explained_high:.2f})"
-                for each in (one, other)
-            )
-            ranked = (
-                f"{each.ranked:.2f} ({each.ranked_low:.2f} to {each.ranked_high:.2f})"
-                for each in (one, other)
-            )
-            rows.append((name, f"`{one.measure}`", *explained, *ranked))
-    heads = [f"{what}, {label}" for what in ("variance", "ranks") for label in labels]
-    return table(("over", "measure", *heads), rows)

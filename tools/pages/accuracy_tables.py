@@ -1,19 +1,28 @@
-"""The tables of docs/accuracy.md and its like, in Markdown."""
+"""The tables beside docs/accuracy.md."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
 
 import pandas as pd
 
 from cprsim.studies import findings
-from cprsim.studies.findings import Bend
+from cprsim.studies.findings import Thresholds
 from cprsim.studies.paired import PairedDifference
-from cprsim.studies.predictors import Contest, told
+
+_Row = tuple[object, ...]
 
 
-def points(runs: pd.DataFrame, up_to: float) -> str:
-    """Each point of a study, with its drop and what the line says of it."""
-    lines = findings.slopes(runs, up_to)
-    rows = []
+class Heads(NamedTuple):
+    """The columns of a table, and its rows of a study."""
+
+    names: tuple[str, ...]
+    rows: Callable[[pd.DataFrame, Thresholds], list[_Row]]
+
+
+def _points(runs: pd.DataFrame, reading: Thresholds) -> list[_Row]:
+    """Return each point of a study, with its drop and what the line says of it."""
+    lines = findings.slopes(runs, reading.linear_up_to)
+    rows: list[_Row] = []
     for row in findings.points(runs).to_dict("records"):
         slope = lines.get(row["system"])
         rows.append(
@@ -27,71 +36,54 @@ def points(runs: pd.DataFrame, up_to: float) -> str:
                 "" if slope is None else f"{slope.auc_drop_per_pls * row['pls']:.5f}",
             )
         )
-    heads = ("policy", "failures", "servers hit", "PLS", "updates lost", "AUC drop", "by the line")
-    return table(heads, rows)
+    return rows
 
 
-def slopes(runs: pd.DataFrame, up_to: float) -> str:
-    """The line of each system."""
-    rows = [
-        (
-            system,
-            f"{slope.auc_drop_per_pls:.5f}",
-            f"{slope.low:.5f} to {slope.high:.5f}",
-            slope.points,
-            f"{slope.pls_up_to:.2f}",
-        )
-        for system, slope in findings.slopes(runs, up_to).items()
-    ]
-    heads = ("system", "AUC drop for each unit of PLS", "95 % interval", "points", "up to PLS")
-    return table(heads, rows)
-
-
-def ranges(found: Mapping[str, Bend]) -> str:
-    """The slopes of each system by range, and which applies."""
-    rows = []
-    for system, bend in found.items():
-        tested = bend.difference
-        for each in bend.ranges:
-            first = each.above == 0
-            rows.append(
-                (
-                    system,
-                    each.name,
-                    f"{each.auc_drop_per_pls:.5f}",
-                    f"{each.low:.5f} to {each.high:.5f}",
-                    "" if tested is None or not first else f"{tested.adjusted_p:.2g}",
-                    bend.applies if first else "",
-                )
+def _slopes(runs: pd.DataFrame, reading: Thresholds) -> list[_Row]:
+    """Return the line of each system, then its slopes by range and which applies."""
+    lines = findings.slopes(runs, reading.linear_up_to)
+    rows: list[_Row] = []
+    for system, bend in findings.bends(runs, reading).items():
+        line, tested = lines[system], bend.difference
+        interval = f"{line.low:.5f} to {line.high:.5f}"
+        whole = system, f"0 to {line.pls_up_to:.2f}", f"{line.auc_drop_per_pls:.5f}", interval
+        rows.append((*whole, "" if tested is None else f"{tested.adjusted_p:.2g}", bend.applies))
+        rows += [
+            (
+                *(system, each.name, f"{each.auc_drop_per_pls:.5f}"),
+                *(f"{each.low:.5f} to {each.high:.5f}", "", ""),
             )
-    heads = ("system", "PLS", "AUC drop for each further unit", "95 % interval", "p, bend")
-    return table((*heads, "which slope applies"), rows)
+            for each in bend.ranges
+        ]
+    return rows
 
 
-def contests(found: Mapping[str, Contest]) -> str:
-    """How well each measure foretells the drops, and which is best."""
-    heads = ("over", "points", "measure", "variance", "95 % interval", "ranks", "95 % interval")
-    rows = [
+def _predictors(runs: pd.DataFrame, _: Thresholds) -> list[_Row]:
+    """Return how well each measure predicts the drops."""
+    return [
         (
             name,
             contest.points,
-            f"`{each.measure}`",
+            each.measure,
             f"{each.explained:.2f}",
             f"{each.explained_low:.2f} to {each.explained_high:.2f}",
             f"{each.ranked:.2f}",
             f"{each.ranked_low:.2f} to {each.ranked_high:.2f}",
         )
-        for name, contest in found.items()
+        for name, contest in findings.contests(runs).items()
         for each in contest.predictors
     ]
-    said = [f"- AUC drop over {name}: {told(contest)}.\n" for name, contest in found.items()]
-    return f"{table(heads, rows)}\n{''.join(said)}"
 
 
-def differences(found: Sequence[PairedDifference]) -> str:
-    """What was compared, with its tests and verdict."""
-    rows = [
+def _differences(runs: pd.DataFrame, reading: Thresholds) -> list[_Row]:
+    """Return differences of policies in AUC, and of slopes by servers hit, with their verdicts."""
+    within = reading.equal_within
+    policies = findings.policy_differences(runs, within)
+    servers = findings.share_differences(runs, reading.linear_up_to, within)
+    compared = *(("AUC", each) for each in policies), *(("slope", each) for each in servers)
+    return [
         (
+            what,
             each.first,
             each.second,
             spread(each),
@@ -100,10 +92,26 @@ def differences(found: Sequence[PairedDifference]) -> str:
             f"{each.equal_p:.2g}",
             each.verdict,
         )
-        for each in found
+        for what, each in compared
     ]
-    heads = ("of", "less that of", "difference", "p", "p, adjusted", "p, equal", "verdict")
-    return table(heads, rows)
+
+
+POINTS: Final = Heads(
+    ("policy", "failures", "servers hit", "PLS", "updates lost", "AUC drop", "by the line"),
+    _points,
+)
+SLOPES: Final = Heads(
+    ("system", "PLS", "AUC drop for each unit", "95 % interval", "p, bend", "which slope applies"),
+    _slopes,
+)
+PREDICTORS: Final = Heads(
+    ("over", "points", "measure", "variance", "95 % interval", "ranks", "95 % interval of ranks"),
+    _predictors,
+)
+DIFFERENCES: Final = Heads(
+    ("what", "of", "less that of", "difference", "p", "p, adjusted", "p, equal", "verdict"),
+    _differences,
+)
 
 
 def spread(found: PairedDifference) -> str:

@@ -3,6 +3,7 @@
 Run `python -m tools.pages.batch`, or `make pages`. A test compares the page with it.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,12 @@ from cprsim.errors import ScenarioError
 from cprsim.scenario import load_scenario
 from cprsim.sim import engine as sim
 from tools.paths import DOCS, SCENARIOS
+from tools.validation import beside
 
 PAGE = DOCS / "batch.md"
+#: Every scenario, beside the page.
+TABLE = DOCS / "batch.csv"
+_HEADS = ("scenario", "policies", "replications of each", "difference")
 #: Those that are not of a fleet, whose every job is another scenario.
 SHIPPED = sorted(path for path in SCENARIOS.glob("*.toml") if "fleet" not in path.stem)
 #: Of each policy; fewer where one of `sim` takes a good part of a second.
@@ -50,19 +55,9 @@ an update of cprsim, Numba or Python it is compiled again.
 Without Numba, or with `NUMBA_DISABLE_JIT=1`, the simulator plays everything. `--engine batch` then
 prints a line that says so; the results are the same.
 
-## How this is tested
-
-- `tests/batch/` compares every entry of both engines' ledgers on random scenarios: every system,
-  every source of failures, every key of scenario files. A key that no scenario sets fails a test.
-- `make frozen` compares both engines with stored results.
-- `make pages` plays the shipped scenarios by both engines and writes the table below. *Difference*
-  is the largest of any entry of any ledger.
-
-To measure speed, run `make bench`; [performance.md](performance.md) has the times.
-
-| scenario | policies | replications of each | difference |
-|---|---|---|---|
-{rows}"""
+[batch.csv](batch.csv) has every shipped scenario under both engines: the largest difference over
+all entries of all ledgers is {most:g}. [performance.md](performance.md) has times.
+"""
 
 
 def is_there(path: Path) -> bool:
@@ -76,19 +71,21 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def row(path: Path) -> str:
-    """The line of one scenario."""
+def row(path: Path) -> tuple[str, ...]:
+    """Play one scenario by both engines, and return its cells in `TABLE`."""
     scenario = load_scenario(path)
     policies, numbers = list(scenario.policies), range(FEWER.get(path.stem, REPLICATIONS))
     found, expected = (each.simulate(scenario, policies, numbers, 0) for each in (batch, sim))
     difference = np.abs(found - expected).max()
-    return f"| {path.stem} | {len(policies)} | {len(numbers)} | {difference:g} |\n"
+    return path.stem, str(len(policies)), str(len(numbers)), f"{difference:g}"
 
 
-def page() -> str:
-    """All of it."""
-    return _PAGE.format(rows="".join(map(row, SHIPPED)))
+def page(rows: Sequence[Sequence[str]]) -> str:
+    """Return the page, given the rows of `TABLE`."""
+    return _PAGE.format(most=max(float(cells[-1]) for cells in rows))
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    made = [row(path) for path in SHIPPED]
+    beside.write(TABLE, _HEADS, made)
+    PAGE.write_text(page(made), encoding="utf-8")

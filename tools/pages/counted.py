@@ -24,6 +24,7 @@ from cprsim.trainer.validation.predicted import Predicted, predict
 from tools.counted import counted
 from tools.pages.predicted import BASE, CONFIG, of_interval
 from tools.paths import DOCS
+from tools.validation import beside
 
 #: Of a run's own count.
 _BOUND = 0.05
@@ -79,6 +80,8 @@ CONFIGURATIONS = (
 )
 
 
+#: Every run, beside the page.
+TABLE = DOCS / "counted.csv"
 _HEADS = (
     *("configuration", "policy", "overrides", "seed", "counted"),
     *("all alike", "predicted", "from the mean", "spread"),
@@ -151,29 +154,19 @@ def _alike(scenario: Scenario, predicted: Predicted, name: str) -> float:
 _PAGE = """\
 # Updates lost by chosen rows, counted
 
-What `cprsim validate` predicts of SCAR, SSU and MFU beside what the trainer loses, for
-`scenarios/train-quick.toml` with {base} set. `python -m tools.pages.counted` writes this page.
-Counts are those of real runs, to the last update: the trainer's own model, rows and trackers play
-them in one process, saved and set back at the same steps (`tools/counted.py`; a test compares).
+Predictions of `cprsim validate` for SCAR, SSU and MFU against counts of real runs, for
+`scenarios/train-quick.toml` with {base} set. `python -m tools.pages.counted` writes this page. The
+trainer's own model, rows and trackers play the runs in one process.
 
-- *all alike* is the prediction of the row model where nothing is said of gradients and batches:
-  every update moves a row by as much, and a batch is one sample.
-- *predicted* knows `batch`, `gradient_directions` and `updates` of each table
-  ([rows.md](rows.md#gradients-and-batches)), as `validate` sets them before anything is trained:
-  from the scenario's batches, from gradients of models of its own, and from where the updates of
-  the first samples go. None of it is fitted to a count.
-- SCAR's choice rests on single gradients, SSU's on evictions that are drawn: runs that differ in
-  nothing but the seed of model and lists lose as much more or less as the *spread* says (one
-  standard deviation over {models} seeds), and *from the mean* is how far the prediction is from
-  what these runs lose on average. MFU's choice rests on neither.
+*All alike* is the row model's prediction without gradients and batches. *Predicted* knows `batch`,
+`gradient_directions` and `updates` of each table ([rows.md](rows.md#gradients-and-batches)), which
+`validate` measures before training; nothing is fitted to a count. Choices of SCAR and SSU are
+partly chance: the *spread* is one standard deviation over {models} seeds of model and lists, and
+*from the mean* the distance from the mean of these runs. The table has how many predictions are
+within 5 % of the run's own count, how many the mean itself is expected to be, and the largest
+distances. [counted.csv](counted.csv) has every run.
 
-How many are within 5 %, and the largest distance from a run's own count. *The mean itself*: how
-many runs it would be expected to be as near to, by their spread. Who doesn't know a run's seed
-can't expect to do better.
-
-{summary}
-{heads}
-{rows}"""
+{summary}"""
 
 
 def _line(cells: Sequence[object]) -> str:
@@ -213,22 +206,18 @@ def page(all_found: Sequence[Found]) -> str:
         base=", ".join(f"`{override}`" for override in BASE),
         models=1 + len(MODELS),
         summary=_summary(all_found),
-        heads=_table(_HEADS, ()).rstrip(),
-        rows="".join(map(row, all_found)),
     )
 
 
-def row(each: Found) -> str:
-    """A line of the table."""
+def row(each: Found) -> tuple[str, ...]:
+    """Return the cells of a run in `TABLE`."""
     asked, (own, *others) = each.asked, each.counted
-    overrides = ", ".join(f"`{override}`" for override in asked.overrides)
-    told = [
-        f"{own:.4f}",
+    return (
+        *(asked.title, asked.policy, " ".join(asked.overrides), str(asked.seed), f"{own:.4f}"),
         *(f"{it:.4f} ({100 * (it / own - 1):+.1f} %)" for it in (each.alike, each.predicted)),
         f"{100 * each.from_mean:+.1f} %" if others else "",
         f"{100 * each.spread:.1f} %" if others else "",
-    ]
-    return _line((asked.title, asked.policy, overrides, asked.seed, *told))
+    )
 
 
 def main() -> None:
@@ -237,8 +226,9 @@ def main() -> None:
     all_found = []
     for asked in CONFIGURATIONS:
         all_found.append(found(asked, () if asked.policy == _MFU else MODELS))
-        sys.stderr.write(row(all_found[-1]))
+        sys.stderr.write(f"{beside.line(row(all_found[-1]))}\n")
         sys.stderr.flush()
+    beside.write(TABLE, _HEADS, map(row, all_found))
     write_all(DOCS, {"counted.md": page(all_found).encode()})
 
 

@@ -28,8 +28,8 @@ TRACKING = 0.027
 #: What can be said of what is free by default.
 CHARGES = {
     "nothing": (),
-    "5 % of the saves are void, and tried again": ("storage.save_fails=0.05",),
-    "5 % of the saves are void, and left out": (
+    "5 % of the saves fail, and are retried": ("storage.save_fails=0.05",),
+    "5 % of the saves fail, and are skipped": (
         "storage.save_fails=0.05",
         *(f"policies.{each}.after_void=skip" for each in ("full", "partial", "cpr")),
     ),
@@ -85,60 +85,55 @@ _RETRAINED_HEAD = (
 )
 
 _PAGE = """\
-# What favours whom
+# Modelling choices that bias the comparison
 
-A simulator is fair to its policies only as far as its conventions are. Here are those that
-somebody who plans a job, or reviews a comparison, should know of: whom each favours, by how
-much, and the key that says otherwise. `make pages` computes the tables (costs of
-`criteo-kaggle.toml`, {replications} replications, seed 0; mean ± 95 %), and a test compares
-them with this page.
+Which policy each convention favours, by how much, and the key that changes it. `make pages`
+computes the tables (costs of `criteo-kaggle.toml`, {replications} replications, seed 0; mean ±
+95 %).
 
-## Who can fail while nodes are waited for
+## Failures while nodes are waited for
 
-Rule 11 of [semantics](semantics.md). A job that is restarted as a whole gives its nodes back,
-and none of them can fail meanwhile. Under partial recovery the healthy servers stay up and can
-fail; so can those of a full restart that keeps its nodes (`cluster.holds_nodes = true`). With
-`failures.while_waiting = false` nobody does, which **favours partial recovery**, the more the
-longer the wait is beside the MTBF. Overhead, %:
+Rule 11 of [semantics](semantics.md). A job that restarts as a whole gives its nodes back, so none
+of them can fail meanwhile. Under partial recovery the healthy servers stay up and can fail, and so
+can those of a full restart with `cluster.holds_nodes = true`. `failures.while_waiting = false`
+excludes such failures, which **favours partial recovery**, the more the longer the wait is relative
+to the MTBF. Overhead, %:
 
 {waits_head}{waits}
 ## Where in a gap a job starts
 
-Rule 16. A job starts at a random time of a process that has long run. With
-`failures.ages = "new"` the first gap is drawn like the others, as if a failure had just been: for
-laws with many early failures (shape below 1) that is too many in short jobs, which **favours
-whoever loses least at a failure**. [validation.md](validation.md) has what logs say.
-Gamma laws, failures a job, and the overhead of full and cpr, %:
+Rule 16. By default a job starts at a random time of a long-running failure process. With
+`failures.ages = "new"` the first gap starts with the job: for laws with many early failures (shape
+below 1) short jobs then have too many, which **favours the policy that loses least at a failure**
+([validation.md](validation.md) compares logs). Gamma laws, failures a job, and the overhead of full
+and cpr, %:
 
 {starts_head}{starts}
-## What keeps to a target on lost samples
+## What meets a target on lost samples
 
-Rule 23. CPR's interval keeps the mean PLS of the job at its target, or below it where recoveries
-last long beside the MTBF. With `pls_interval = "E6"` it
-is the paper's, which leaves out failures in saves and in recoveries, and the end of the job. That
-**favours CPR in time** where saves or recoveries are long beside the interval, and costs it time
-where the job ends soon after a save. Under exponential failures, a wait of 20 min, %:
+Rule 23. CPR's interval keeps the mean PLS of the job at its target or below. With
+`pls_interval = "E6"` it is the paper's, which leaves out failures in saves and in recoveries, and
+the end of the job. That **favours CPR in time** where saves or recoveries are long relative to the
+interval. Exponential failures, a wait of 20 min, %:
 
 {targets_head}{targets}
-## What is charged only where it is said
+## Costs that are charged only on request
 
-Rules 31 to 33, and keys of policies. By default no save is void, no load fails and the store is
-always there, which **favours whoever saves most**; `after_void` says whether a void save is tried
-again. Tracking takes no time unless a policy's `slowdown` says so, which **favours CPR's
-trackers**: on the trainer MFU takes {tracking:.1%} of looking rows up and updating them (a million
-rows, batches of 512: [performance.md](performance.md)), an upper bound of its share of a step.
-A server that is down loads its neighbours where `job.network` says what their cards carry
-(`degraded` of `replication` and `ecrm`), and else not, which **favours both**. Machines that stand
-ready never fail: one would be away for a share wait / (nodes x MTBF) of the time, {spare:.2%} of
-the line below, which **favours hot-swap** by as much of its waits. MTBF 28 h, wait 20 min, %:
+Rules 31 to 33, and keys of policies. By default no save or load fails and the store is always
+there, which **favours the policy that saves most**. Tracking takes no time unless a policy's
+`slowdown` says so, which **favours CPR's trackers**: MFU takes {tracking:.1%} of looking rows up
+and updating them (a million rows, batches of 512: [performance.md](performance.md)), an upper bound
+of its share of a step. A server that is down loads its neighbours only with `job.network`
+(`degraded` of `replication` and `ecrm`), which **favours both**. Spares never fail: one would be
+down for a share wait / (nodes x MTBF) of the time, {spare:.2%} below, which **favours hot-swap** by
+as much of its waits. MTBF 28 h, wait 20 min, %:
 
 {charges_head}{charges}
 ## What lost learning is worth
 
-Rule 24. Updates that a policy loses cost it no time, which **favours whoever rolls nobody
-back**. `overhead_retrained` is the overhead if each of them were made up for by another, an
-upper bound of what they are worth; it stands beside the overhead everywhere. Of
-`criteo-kaggle.toml` as it is, %:
+Rule 24. Lost updates cost a policy no time, which **favours policies without rollback**.
+`overhead_retrained` is the overhead if each were trained again, an upper bound of their worth.
+`criteo-kaggle.toml`, %:
 
 {retrained_head}{retrained}"""
 

@@ -17,12 +17,15 @@ from cprsim.fleets.play import run_fleet
 from cprsim.fleets.result import FleetResult
 from cprsim.scenario.mapping import load_mapping
 from tools.paths import DOCS
+from tools.validation import beside
 from tools.validation.fleet.facts import DOMINANT, FACTS, JOBS, YEAR_S, dominant, measured
 from tools.validation.fleet.fits import read
-from tools.validation.fleet.ranges import fits_text, numbers_table, ranges_table
+from tools.validation.fleet.ranges import fits_text, numbers, ranges_table
 from tools.validation.fleet.sets import SCENARIO
 
 PAGE: Final = DOCS / "fleets.md"
+#: How wide the facts leave each fitted number, beside the page.
+NUMBERS: Final = DOCS / "fleet-numbers.csv"
 
 
 def scenario_hash() -> str:
@@ -85,7 +88,6 @@ def of_fits(table: pd.DataFrame) -> dict[str, str]:
     """What the page has of the fleets that fit, by the markers before it."""
     return {
         "fits": fits_text(table),
-        "numbers": numbers_table(table),
         "ranges": ranges_table(table),
     }
 
@@ -111,3 +113,5 @@ if __name__ == "__main__":
     played = run_fleet(load_fleet(SCENARIO), replications=JOBS, workers=2)
     page = refreshed(PAGE.read_text(encoding="utf-8"), played, read())
     PAGE.write_text(page, encoding="utf-8")
+    heads, *rows = numbers(read())
+    beside.write(NUMBERS, heads, rows)

@@ -182,41 +182,34 @@ def _line(name: str, each: Measured) -> list[str]:
 _HEAD = (
     "policy",
     "a step, ms",
-    "beside `full`",
+    "relative to `full`",
     "stopped by a kill, ms",
     "trained again, ms",
-    "rebuilt beside training, ms",
+    "rebuilt during training, ms",
     "throughput meanwhile",
 )
 _PAGE = """# Parities on real processes
 
-What `ecrm` costs where servers are processes that are killed, beside `full` and `replication` in
-the same runs. `python -m tools.pages.parities` trains and writes this page; seconds are of this
-machine: {cores} cores, and on average {load:.1f} processes that ran or waited, these ones and
-others.
+The cost of `ecrm` on servers that are really killed, compared with `full` and `replication` in the
+same runs. `python -m tools.pages.parities` trains and writes this page; seconds are of this
+machine: {cores} cores, and on average {load:.1f} processes that ran or waited.
 
 A job of {steps} steps of {batch} samples, {rows:,} rows of {dim} numbers on {servers} servers, one
-trainer; a server is killed by the wall clock, at the same instants under each policy. Policies are
-trained in turns, {repeats} times each without a kill and with one. Times are lower quartiles of
-these, the throughput is a median.
+trainer; a server is killed at the same instants under each policy. Policies are trained in turns,
+{repeats} times each without a kill and with one. Times are lower quartiles, the throughput is a
+median.
 
 {table}
 
-- *A step*: without failures, the median of a run. Saves of `full` are not in it; the others save
-  nothing. *Beside `full`*: the median over the turns of the ratio to `full` in the same turn, and
-  its least and its most: where these are far apart, others kept the machine busy, and what parities
-  cost a step is less than can be told from it.
-- *Stopped*: from the kill until training goes on: noticed, another process started, and under
-  `full` everything loaded.
+- *A step*: without failures, the median of a run, without saves of `full`. *Relative to `full`*:
+  the median over the turns, and its range; a wide range means that other processes kept the machine
+  busy.
+- *Stopped*: from the kill until training resumes.
 - *Rebuilt*: from then until the server has all its rows again, and its parity or its copies. The
-  throughput meanwhile is in steps a second, as a share of the same policy's without failures.
-  Under `ecrm` rows of the lost server are worked out as they are looked up, under `replication`
-  another copy answers.
+  throughput meanwhile is a share of the same policy's without failures.
 
-Processes of one machine share its cores, and what servers send each other crosses no network. What
-servers do for parities takes the trainer's time here, where those of the paper have machines of
-their own: its 2.6 % for coding are no expectation of this table. As in the paper nobody trains
-anything again, and training goes on while a server is rebuilt.
+Processes of one machine share its cores, and what servers send each other crosses no network. So
+the work of parities takes the trainer's time here; the paper's 2.6 % for coding can't be expected.
 """
 
 

@@ -1,13 +1,11 @@
-"""Refresh the tables of phases in docs/architecture.md, from the machine's code.
+"""Refresh the table of phases in docs/architecture.md, from the machine's code.
 
 Run `python -m tools.pages.phases`, or `make pages`. A test compares the page with it. What follows
 a phase is read from the source of `cprsim/machine/step.py`: its branches name phases and calls.
 """
 
 import ast
-import inspect
 import re
-from importlib import import_module
 from typing import Final
 
 from cprsim.machine.phases import CAUSE_OF
@@ -114,24 +112,11 @@ def phases_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def functions_table() -> str:
-    """A row for each function of the other table, with the first line of its docstring."""
-    names = dict.fromkeys(each for pair in followers().values() for each in pair if each)
-    rows = ["| function | what it does |", "|---|---|"]
-    for name in names:
-        module, _, function = name.partition(".")
-        about = inspect.getdoc(getattr(import_module(f"cprsim.machine.{module}"), function)) or ""
-        rows.append(f"| `{name}` | {about.partition(chr(10))[0]} |")
-    return "\n".join(rows) + "\n"
-
-
 def refreshed(text: str) -> str:
-    """The page with its tables of phases made anew."""
-    for name, shown in {"phases": phases_table(), "functions": functions_table()}.items():
-        before, marker, rest = text.partition(f"<!-- {name} -->\n")
-        after = rest[rest.index("<!-- end -->") :]
-        text = f"{before}{marker}\n{shown}\n{after}"
-    return text
+    """Return the page with a fresh table of phases."""
+    before, marker, rest = text.partition("<!-- phases -->\n")
+    after = rest[rest.index("<!-- end -->") :]
+    return f"{before}{marker}\n{phases_table()}\n{after}"
 
 
 if __name__ == "__main__":

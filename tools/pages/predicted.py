@@ -9,7 +9,7 @@ written into build/predicted/ before anything is trained, and the page has their
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,13 +31,16 @@ from cprsim.trainer.validation.compared import (
     Compared,
     Comparison,
 )
-from cprsim.trainer.validation.rehearsal import LONG, rehearsal, strikes
+from cprsim.trainer.validation.rehearsal import rehearsal, strikes
 from cprsim.trainer.validation.validated import Validated, Validation
 from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
+from tools.validation import beside
 
 PAGE = "predicted.md"
 #: Every quantity that was compared, beside the page.
 ALL = "predicted.csv"
+#: Every configuration, and the hash of its predictions.
+HASHES = "predicted-configurations.csv"
 PICTURE = "predicted-measured.svg"
 CONFIG = SCENARIOS / "train-quick.toml"
 #: What the picture is drawn of.
@@ -146,103 +149,41 @@ CONFIGURATIONS = {
 _INTRO = """\
 # Predicted against measured
 
-`python -m tools.pages.predicted` trains {runs} times for real on this machine, kills members, and
-puts what that took beside what a simulation predicted. `cprsim validate CONFIG --repeats 5` does it
-for any scenario with a block `[trainer]`; [trainer.md](trainer.md) says how it goes about it. The
-figures below are of one machine and one day: {cores} cores, the load at most {before:.1f} before a
-configuration and {during:.1f} during one, which has what was trained in it.
+`python -m tools.pages.predicted` trains {runs} times for real on one machine, kills members, and
+compares the measured seconds with simulated ones. `cprsim validate CONFIG --repeats 5` does it for
+any scenario with a block `[trainer]` ([trainer.md](trainer.md)). The figures below are of one
+machine and one day: {cores} cores, the load up to {before:.1f} before a configuration and
+{during:.1f} during one.
 
-## What is an input, what is calibrated, what is a prediction
+- **Inputs**: the scenario, the steps at which failures strike, and the destinations of the first
+  samples' updates. All configurations have {base} set, unless they set failures themselves.
+- **Calibrated** in a short run on the servers and tables of the configuration, which doesn't know
+  its policies' intervals ({whole} saves of everything, {portions} of chosen rows, {kills} kills).
+- **Predicted**: everything else, written down before anything was trained;
+  [predicted-configurations.csv](predicted-configurations.csv) has the hashes of those files.
 
-- **Inputs**: the scenario (rows, samples, servers, intervals), the steps at which failures
-  strike, and where the updates of the first samples go. All configurations have {base} set, but
-  for failures that they set themselves.
-- **Calibrated**, on the servers and tables of the configuration, in a short run that knows nothing
-  of its policies' intervals, and of its failures who fails at once alone
-  (`cprsim/trainer/validation/rehearsal.py`: {whole} saves of everything, {portions} of chosen rows
-  where a save takes an eighth of them, {kills} kills).
-- **Predicted**: everything else, and written down before anything was trained: the hashes below are
-  of those files.
-
-A cause is within bounds if it is off by at most 10 % or 50 ms, the sum (*overhead*) by at most
-5 %, and so are updates lost. All configurations are rehearsed {repeats} times, in turns, and then
-trained {repeats} times, in turns, so that each meets the machine at many times; those that rehearse
-the same, whatever their intervals and failures, count for each other. Each save, load
-and so on counts with its median over the runs, all put at one pace, and so does each in the
-calibration; *noise* is how far the sums of single runs are apart. PLS, failures and lost steps are
-counted, and have to agree exactly.
-
-This machine is slower at one minute than at another, and then at everything. So seconds are
-compared at the rehearsal's pace: divided by what training itself took, of what was predicted of it
-({slowest:.2f} at most, {quickest:.2f} at least). Sums that agree then are the same share of
-training. Compared as they were, {as_they_were} of {configurations} sums are within bounds.
+A cause is within bounds if it is off by up to 10 % or 50 ms, the sum (*overhead*) and updates lost
+by up to 5 %; PLS, failures and lost steps have to agree exactly. All configurations are rehearsed
+{repeats} times and trained {repeats} times, in turns; each save and load counts with its median.
+*Noise* is how far the sums of single runs are apart. Since the machine's speed varies, seconds are
+compared at the rehearsal's pace: measured training takes {quickest:.2f} to {slowest:.2f} times the
+predicted. As they were, {as_they_were} of {configurations} sums are within bounds.
 
 ![Predicted seconds against measured ones](figures/predicted-measured.svg)
 
 {within} of {all} causes are within bounds, and {sums} of {configurations} sums: {choosing} of
 policies that choose rows, {others} of others. So are {updates} of {lossy} counts of updates lost;
-of PLS, failures and lost steps {exact} of {counted} agree. How much of that is the machine's: of
-two runs of the same the sums are within 5 % of each other in {agreeing} of {pairs} pairs, each at
-its own pace.
+of PLS, failures and lost steps {exact} of {counted} agree. Of two runs of the same, the sums are
+within 5 % of each other in {agreeing} of {pairs} pairs.
 
-## What the cost model lacked
-
-What came out of the first comparisons, and is in the simulator since:
-
-- **A store that appends.** A save of chosen rows is a file on top of the last whole one. A load
-  reads all of them (`costs.append` for each), and every so many saves they are merged, which
-  reads and writes everything (`merge_after` of CPR's policies, `costs.merge`). Before, loads of
-  CPR's policies were as short as others, and merging cost nothing. What a file adds to a load, and
-  what each of its rows does, is measured from many files of few rows and from files of more.
-- **Servers that merge at different saves.** Each has as many rows in its files as were used of its
-  own, so it merges when its own are long enough, and each time training waits for it. When that is
-  is counted beforehand, with the trainer's own trackers and the kills of the run
-  (`cprsim/trainer/validation/appended.py`): it can't be said by a number of saves, since servers
-  that were struck save fewer rows for a while and merge later, and others at the same saves. Those
-  that merge at once share the cores: as many as there are take as long as one.
-- **Files that are there already** made each save longer: the store looked through its folder three
-  times for each. That was mended, not modelled; it knows what it wrote.
-- **Rows of a save.** A save of twice as many rows takes nowhere near twice as long: what each row
-  adds is measured, from saves after few steps and after many. Where their rows vary by less than
-  5 %, nothing tells what one takes, and none is charged.
-- **The stretch before a save.** The more was trained since the save before, the longer a save
-  takes, whole or of chosen rows, beside what its rows take. That grows ever more slowly, and is
-  fitted in proportion to log2(1 + steps / 6).
-- **Batches that SSU has still to look at** when a save is due, since it looks at several at a time,
-  make its saves longer. Rehearsals had saves at steps where none were left, runs mostly have some.
-- **Shards that are not alike.** A few hot rows make one server's updates many times another's
-  (`cluster.updates`), so a failure of that one loses as much more. `updates_lost` of whole saves
-  follows.
-- **Whole steps.** A save is due at a step, so an interval is rounded up to whole steps. The
-  policies of the calibrated scenario have intervals that are.
-- **Rows that nobody used** are in no save of chosen rows, however many it may take: `writes` of
-  CPR's policies, counted with the trainer's own trackers in the first samples; and each tracker
-  takes its own time to choose (`select`).
-- **Stretches of training** take more than their steps: members start and stop, and are slower just
-  after a recovery. Where that is rolled back it is lost. The first steps of each are slower, too,
-  so what a step takes was predicted too long while rehearsals had {long} in one go at most, and
-  with it all else too short beside it; now {longest} steps are among them.
-- **New members are slow** for more than one save, and so is what is trained between those. While
-  every other save of a rehearsal came after a failure, nearly all of it was slower than a run is.
-  One in six does now. Each new server makes the next save longer, and the one after that by about a
-  third as much; several of them add up, and all are new at the start.
-- **Who is killed takes a while to die**, milliseconds in which nothing else goes on. They went to
-  what the job had been at: training, but loading where a second failure strikes at the same step,
-  and a stall where a save in the background had to land first. They are detection now.
-
-## What falls short
-
-- **SCAR** saves the rows that moved most, which is a matter of single gradients, and **SSU's**
-  lists evict at random: what one run loses is a matter of chance. [counted.md](counted.md) has by
-  how much, without processes and seconds.
-
-What is out of bounds; [predicted.csv](predicted.csv) has all that was compared, times in seconds:
+SCAR saves the rows that moved most, and SSU's lists evict at random, so what one run loses is
+partly chance: [counted.md](counted.md). Out of bounds are ([predicted.csv](predicted.csv) has all
+comparisons):
 
 {beyond}
-What predictions lean to, the mean distance of each cause that took 50 ms or more:
+The mean distance of each cause that took 50 ms or more:
 
-{leanings}
-"""
+{leanings}"""
 _HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance")
 
 
@@ -343,14 +284,12 @@ def page(found: Mapping[str, Validated]) -> str:
     script = rehearsal(Tracking("mfu", 0.125)).script
     portions = sum(each.save.portion < 1 for each in script)
     compared = [each for one in found.values() for each in one.compared]
-    text = _INTRO.format(
+    return _INTRO.format(
         runs=sum(len(each.runs) for each in compared),
         repeats=max(len(each.runs) for each in compared),
         cores=max(each.load.cores for each in found.values()),
         before=max(each.load.before for each in found.values()),
         during=max(each.load.during for each in found.values()),
-        long=max(LONG),
-        longest=max(after.end - one.end for one, after in pairwise(script)),
         whole=len(script) - portions,
         portions=portions,
         kills=len(strikes(script)),
@@ -378,7 +317,6 @@ def page(found: Mapping[str, Validated]) -> str:
             if row.what == OVERHEAD
         ),
     )
-    return text + _hashes(found)
 
 
 def _within(rows: Sequence[Found], *, chooses: bool) -> str:
@@ -402,15 +340,14 @@ def agreeing(compared: Iterable[Compared]) -> tuple[int, int]:
 
 
 def _hashes(found: Mapping[str, Validated]) -> str:
-    lines = [
-        "| configuration | overrides | seed | SHA-256 of the predictions |",
-        "| --- " * 4 + "|",
+    """Return the table of configurations, with the hash of what was predicted of each."""
+    rows = [
+        (name, " ".join(asked.overrides), str(asked.seed), each.predicted.sha256)
+        for name, each in found.items()
+        for asked in [CONFIGURATIONS[name]]
     ]
-    for name, each in found.items():
-        asked = CONFIGURATIONS[name]
-        told = ", ".join(f"`{override}`" for override in asked.overrides)
-        lines.append(f"| {name} | {told} | {asked.seed} | `{each.predicted.sha256}` |")
-    return "\n".join(lines) + "\n"
+    heads = ("configuration", "overrides", "seed", "SHA-256 of the predictions")
+    return "".join(f"{beside.line(each)}\n" for each in (heads, *rows))
 
 
 def measured(names: Sequence[str], repeats: int) -> dict[str, Validated]:
@@ -458,7 +395,8 @@ def main() -> None:
     write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})
     write_all(figures, {PICTURE: save_bytes(GALLERY.figure(scenarios / TABLE), "svg")})
     compared = everything(all_rows(found)).to_csv(index=False, float_format="%.6g")
-    write_all(docs, {PAGE: page(found).encode(), ALL: compared.encode()})
+    texts = {PAGE: page(found), ALL: compared, HASHES: _hashes(found)}
+    write_all(docs, {name: text.encode() for name, text in texts.items()})
 
 
 if __name__ == "__main__":

@@ -4,49 +4,51 @@ Run `python -m tools.pages.reproduction`, or `make figures`. What is published, 
 of the pictures' tables stand beside it, is in tools/reproduction/.
 """
 
-import re
+import csv
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
 from cprsim.gallery.registry import PICTURES
 from tools.paths import DOCS, FIGURES
-from tools.reproduction.lines import HEADS, Line, printed, table
+from tools.reproduction.lines import HEADS, Line, printed, row, summary, table
 from tools.reproduction.sections import APART, SECTIONS
+from tools.validation import beside
 
 PAGE = DOCS / "reproduction.md"
-_MEASURED = HEADS.index("measured") + 1  # after the empty cell before the first bar
+#: Every published number, beside the page.
+TABLE = DOCS / "reproduction.csv"
+#: Rows up to which a section has its table on the page.
+_MOST = 10
 
 _INTRO = """\
 # Reproduction
 
-Every picture of `cprsim figure`, made of the shipped scenarios by `make figures`, and beside it
-what is published. The tables are computed from what the pictures draw, ± being half of a 95 %
-interval of a simulated mean. A test recomputes them: numbers without ± to the last digit, the
-others within their intervals, since random numbers may change.
+Every picture of `cprsim figure`, made of the shipped scenarios by `make figures`, and the published
+numbers that it can be compared with. [reproduction.csv](reproduction.csv) has all of them, with the
+source of each and how certain it is; tables of up to 10 rows are on this page. ± is half of a 95 %
+interval of a simulated mean. A test recomputes all numbers. CPR is Maeng et al., MLSys 2021; ECRec
+is Zhang et al., PVLDB 16(11), 2023; ECRM is its predecessor, arXiv 2104.01981; FT-HSDP is arXiv
+2602.00277.
 
-How certain a published number is stands with its source: *stated* in the paper or its abstract; on
-its *poster*; *recalled* from memory and not checked against the text, with high, medium or low
-confidence; *digitised* off a figure, to 0.3 points or minutes; *derived*, by the paper's equations
-or from ratios that it states. CPR is Maeng et al., MLSys 2021; ECRec is Zhang et al., PVLDB 16(11),
-2023; ECRM is its predecessor, arXiv 2104.01981; FT-HSDP is arXiv 2602.00277.
+Its sources are *stated* in the paper or its abstract; on its *poster*; *recalled* and not checked,
+with high, medium or low confidence; *digitised* off a figure, to 0.3 points or minutes; or
+*derived* from equations or stated ratios. Roles are:
 
-What it means to get it back stands in its role. An *input* was put into the scenario, which proves
-nothing. To a *calibrated* number a constant was fitted: getting it back checks the arithmetic, and
-is no evidence for the model. A *prediction* follows from inputs and from constants that were fitted
-to other numbers. A *check* holds the simulator against the paper's equations at the calibrated
-costs, and isn't a number of the paper. *Arithmetic* gives back a number that was itself derived
-from those that the constants were fitted to, and *repeated* is what follows by arithmetic from what
-another row publishes: neither counts as a prediction. *Other data*: the paper's aren't public. What
-was not reproduced stands here with its distance.
+- *input*: put into the scenario.
+- *calibrated*: a constant was fitted to it, so getting it back checks the arithmetic only.
+- *prediction*: it follows from inputs and from constants that were fitted to other numbers.
+- *check*: the paper's equations at the calibrated costs, not a number of the paper.
+- *arithmetic*: derived from the numbers that constants were fitted to. *repeated*: it follows from
+  another row. Neither is a prediction.
+- *other data*: the paper's aren't public.
 """
-_NOTHING = "No number is published for this picture."
 
 
 def page(lines_of: Mapping[str, Sequence[Line]], cells_of: Mapping[str, Sequence[str]]) -> str:
-    """The whole page, given the lines of each picture and what is measured of each, in print."""
+    """Return the whole page, given the lines of each section and what is measured, in print."""
     shown = (section(name, lines_of.get(name, ()), cells_of.get(name, ())) for name in PICTURES)
     return _INTRO + "".join(
         (*shown, *(apart(name, lines_of[name], cells_of[name]) for name in APART))
@@ -54,23 +56,41 @@ def page(lines_of: Mapping[str, Sequence[Line]], cells_of: Mapping[str, Sequence
 
 
 def section(name: str, lines: Sequence[Line], cells: Sequence[str]) -> str:
-    """One picture, its source and its table."""
+    """Return one picture, what it shows and its table."""
     picture = PICTURES[name]
-    of = f", of scenarios/{picture.default}" if picture.default else ""
+    of = f" (scenarios/{picture.default})" if picture.default else ""
     paragraphs = [
         f"## `{name}`",
-        _filled(f"`cprsim figure {name}`{of}: {picture.explains}."),
-        f"![{picture.explains}](figures/{name}.svg)",
-        _filled(SECTIONS[name].text if name in SECTIONS else _NOTHING),
-        *([table(lines, cells).rstrip("\n")] if lines else []),
+        _filled(f"{picture.explains[0].upper()}{picture.explains[1:]}{of}."),
+        f"![{name}](figures/{name}.svg)",
+        *([_filled(SECTIONS[name].text)] if name in SECTIONS else []),
+        *_compared(lines, cells),
     ]
     return "".join(f"\n{paragraph}\n" for paragraph in paragraphs)
 
 
 def apart(name: str, lines: Sequence[Line], cells: Sequence[str]) -> str:
-    """What has no picture."""
-    paragraphs = f"## {name}", _filled(APART[name].text), table(lines, cells).rstrip("\n")
+    """Return a section without a picture."""
+    paragraphs = f"## {name}", _filled(APART[name].text), *_compared(lines, cells)
     return "".join(f"\n{paragraph}\n" for paragraph in paragraphs)
+
+
+def _compared(lines: Sequence[Line], cells: Sequence[str]) -> Iterator[str]:
+    """Yield the table of a section, or how many numbers it has and how far predictions are off."""
+    if len(lines) > _MOST:
+        yield _filled(summary(lines, cells))
+    elif lines:
+        yield table(lines, cells).rstrip("\n")
+
+
+def rows(lines_of: Mapping[str, Sequence[Line]], cells_of: Mapping[str, Sequence[str]]) -> str:
+    """Return the text of `TABLE`."""
+    found = [
+        (name, *row(line, cell))
+        for name in (*SECTIONS, *APART)
+        for line, cell in zip(lines_of[name], cells_of[name], strict=True)
+    ]
+    return "".join(f"{beside.line(each)}\n" for each in [("section", *HEADS), *found])
 
 
 def _filled(text: str) -> str:
@@ -80,11 +100,10 @@ def _filled(text: str) -> str:
     )
 
 
-def shown_cells(text: str, name: str) -> list[str]:
-    """What a page shows as measured in the section of that picture, or of that name."""
-    found = re.search(rf"^## `?{name}`?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    rows = re.findall(r"^\| .*\|$", found[1] if found else "", re.MULTILINE)
-    return [row.split("|")[_MEASURED].strip() for row in rows[2:]]
+def shown_cells(name: str) -> list[str]:
+    """Return what `TABLE` has as measured in the section of that name."""
+    with TABLE.open(encoding="utf-8", newline="") as lines:
+        return [each["measured"] for each in csv.DictReader(lines) if each["section"] == name]
 
 
 def write() -> None:
@@ -102,7 +121,8 @@ def write() -> None:
         name: [printed(each.measured) for each in lines] for name, lines in lines_of.items()
     }
     write_all(FIGURES, pictures)
-    write_all(PAGE.parent, {PAGE.name: page(lines_of, cells_of).encode()})
+    texts = {PAGE: page(lines_of, cells_of), TABLE: rows(lines_of, cells_of)}
+    write_all(DOCS, {path.name: text.encode() for path, text in texts.items()})
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ there and in the tests, are in tools/validation/cases.py.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from cprsim.analytic.expected import expected
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.scenario import Scenario
 from tools.paths import DOCS
-from tools.validation import published_section
+from tools.validation import beside, published_section
 from tools.validation.advice import section as advice_section
 from tools.validation.advice.regret import read as read_regrets
 from tools.validation.cases import (
@@ -30,125 +30,108 @@ from tools.validation.cases import (
 )
 from tools.validation.choices_section import section as choices_section
 from tools.validation.exact import POINTS
-from tools.validation.first_order import PREDICTED, Predicted
+from tools.validation.first_order import PREDICTED
 from tools.validation.frailty_section import section as frailty_section
 from tools.validation.replayed_section import sections as logs_sections
 
 PAGE = DOCS / "validation.md"
+#: Every case, beside the page.
+TABLE = DOCS / "validation.csv"
+#: Overheads in closed form, beside the page.
+FIRST_ORDER = DOCS / "first-order.csv"
+_HEADS = ("group", "case", "source", "exact", "simulated", "z", "replications")
+_FIRST_ORDER = ("scenario", "policy", "source", "to reproduce", "computed")
+_SUMMARY = ("group", "cases", "beyond 1", "beyond 2", "largest z")
 
 _INTRO = """\
 # Validation
 
-`make validation` computes every number on this page. `make test-all` measures the same runs again,
-holds each mean to three standard errors of its exact value, and compares the rows with this page.
-So the page can't be out of date. Random numbers have fixed seeds, one for each simulation, and no
-tolerance was widened to make a row pass.
+`make validation` computes every number on this page; `make test-all` measures the runs again, holds
+each mean to three standard errors of its exact value, and compares the rows with this page.
 
-## What is an input, what was calibrated, what is a prediction
-
-- **Inputs** are the numbers in the case names (in seconds, if no unit is given) and in
-  `scenarios/*.toml`. From the CPR paper (Maeng et al., MLSys 2021) come the useful time, the
-  MTBF, the number of servers and of failures, and the target PLS. Some of them are recalled and
-  not checked against its text.
+- **Inputs** are the numbers in the names of cases (in seconds, unless a unit is given) and in
+  `scenarios/*.toml`. Useful time, MTBF, numbers of servers and of failures, and target PLS come
+  from the CPR paper (Maeng et al., MLSys 2021); some are recalled and not checked against its text.
 - **Calibrated** are the costs in `criteo-kaggle.toml`, `criteo-terabyte.toml` and
   `production.toml`: `save`, and the sum of `load` and `reschedule`, are solved from the overheads
-  that the paper reports for full recovery and CPR; for the production run from full recovery
-  alone, with the ratio that those costs have for Kaggle. That the closed forms return 8.5 %,
-  0.53 %, 8.2 %, 0.68 % and 12.5 % therefore checks the arithmetic, and says nothing about how
-  true the model is.
-- **Predictions** are all the rest: naive partial recovery, other numbers of servers, the
-  production run under CPR, and every simulated mean. Simulated runs take nothing from closed
-  forms but the intervals of the shipped scenarios, and have no parameter that could be fitted to
-  them.
+  that the paper reports for full recovery and CPR (for the production run from full recovery alone,
+  with Kaggle's ratio of costs). So 8.5 %, 0.53 %, 8.2 %, 0.68 % and 12.5 % check the arithmetic,
+  not the model.
+- **Predictions** are all other numbers. Simulated runs take only the intervals of shipped scenarios
+  from closed forms.
 
-Plans that the batch engine can play are played in it, which gives the same ledgers as the
-simulator, run by run (`tests/batch/`).
+Agreement shows that the simulator plays the model of [semantics.md](semantics.md), not that a
+cluster behaves like the model.
 
-A mean that agrees with its exact value shows that the simulator plays the model as written in
-[semantics.md](semantics.md). It doesn't show that a cluster behaves like the model.
+## Simulated and exact means
 
-## How to read the tables
+[validation.csv](validation.csv) has a row for each case: its exact value, the simulated mean with
+its standard error, and z, their distance in standard errors. About one z in three should lie beyond
+1, one in twenty beyond 2. Rows of one simulation share their luck.
+"""
 
-*Simulated* is the mean over the replications and its standard error; *z* is its distance from the
-exact value in standard errors. About one z in three should lie beyond 1, one in twenty beyond 2.
-Rows of one simulation (a wall time and its PLS, or several policies against the same failures)
-share their luck.
+_SYMBOLS = """\
+T is useful time, τ the interval, δ a save, M the MTBF, R a load, D the downtime before it (in
+partial recovery R is both), s the stall of a background save, P the time until it is stored, N the
+number of servers.
 
-T is useful time, τ the interval, δ a save, M the MTBF, R a load, D the downtime before it, s the
-stall of a background save, P the time until it is stored, N the number of servers. In the tables
-of partial recovery R is load and downtime together.
 """
 
 _GROUPS = {
     "Blocking saves, full recovery: wall time": """\
-Exponential failures, a save at the end unless said otherwise. Failures strike the load too unless
-said otherwise. The exact value sums `(M + D) exp(R/M) (exp((τ + δ)/M) - 1)` over the segments, or
-`(M + D + R) (exp((τ + δ)/M) - 1)` without failures in recovery:
-`closed_form.makespan.blocking_makespan_s`.
+exponential failures. `(M + D) exp(R/M) (exp((τ + δ)/M) - 1)` for each segment, or
+`(M + D + R) (exp((τ + δ)/M) - 1)` without failures in recovery.
 """,
     "Blocking saves, partial recovery": """\
-Nothing is rolled back but the lost shard: `T (1 + δ/τ)(1 + R/M)`, and the PLS that counts each
-loss from the last checkpoint, `(τ/2 + δ)/(M N)`. Both forms assume no failure in a recovery and a
-save at the end.
+only the lost shard rolls back: `T (1 + δ/τ)(1 + R/M)`, and a PLS of `(τ/2 + δ)/(M N)`. No failure
+in a recovery.
 """,
     "Background saves, full recovery": """\
-n commits from a fresh start take `(M + R + D)(exp((τ + s + P)/M) - 1)` for the first and a
-*cycle* of `(M + R + D) exp(P/M) (exp((τ + s)/M) - 1)` for each further one. A cycle row is the
-wall time of the row above it, less the exact first commit, over n - 1. The job ends when its last
-save is stored.
+the first commit takes `(M + R + D)(exp((τ + s + P)/M) - 1)`, each further one a *cycle* of
+`(M + R + D) exp(P/M) (exp((τ + s)/M) - 1)`.
 """,
     "Goodput under any failure law": """\
-τ = {tau:g}, s = {stall:g}, P = {persist:g}, R + D = {recovery:g}, mean time between failures
-{mean:g}. The exact value is the long-run goodput `τ Σ S(i(τ + s) + P) / (M + R + D)`, with S the
-survival (renewal reward). A finite job is not the long run: it starts fresh and ends on a commit.
-How much longer it takes than its share of the long run, its *edge*, is computed exactly, by a
-recursion on the first failure (`fresh_makespan_s` in tools/validation/exact.py), and taken off
-the simulated wall time before the ratio is formed. So no bias is left, however short the job.
+τ = {tau:g}, s = {stall:g}, P = {persist:g}, R + D = {recovery:g}, mean {mean:g}. The long-run
+goodput is `τ Σ S(i(τ + s) + P) / (M + R + D)`, S being the survival function. What a finite job
+takes more is computed exactly (`fresh_makespan_s` in tools/validation/exact.py) and subtracted.
 """,
     "Number of failures in a fixed time": """\
-A job in which saves, loads and replacements cost nothing lasts just its useful time. The mean
-number of failures is then N times the renewal function of one node's life, or that of the job's
-law. It holds only if a node that survives a failure keeps its age. From stationary ages it is
-time / mean, however short the time.
+N times the renewal function of a node's life, or that of the job's law; time / mean from
+stationary ages.
 """,
     "Shipped scenarios: overhead in percent, and PLS": """\
-Exactly 2 failures (Criteo) or 5 (production), uniform over the useful time on the wall clock. The
-exact value integrates over the failure instants: the wall time for given instants is arithmetic
-(whole save cycles between failures, by division), done on {points:,} evenly spread sets of
-instants; more of them would not move the first three digits. It differs from the first-order
-values below for two reasons. The number of saves is whole: CPR saves Kaggle once in {useful_h:g}
-h, not {saves:g} times. And a failure can strike a save, which loses the whole interval: that
-takes full recovery for Kaggle from {training:.2f} % to {wall:.2f} %.
+2 failures (Criteo) or 5 (production), uniform over the useful time on the wall clock; exact
+arithmetic on {points:,} evenly spread sets of failure instants. It differs from the first-order
+values below because the number of saves is whole (CPR saves Kaggle once in {useful_h:g} h, not
+{saves:g} times) and because a failure can strike a save (full recovery for Kaggle: {wall:.2f} %
+instead of {training:.2f} %).
 """,
 }
 
 _PREDICTED = """\
 ## Shipped scenarios in closed form
 
-First-order overhead of each plan, CPR's (E1) and (E2) at the intervals (E3) and (E6), in percent
-of the useful time. It must be within 0.01 points of the figure that it reproduces. For the rows
-with *whole saves*, `ceil(T/τ) - 1` saves are counted and the checkpoint's age is averaged over
-the segments that there are; their figures are a Monte Carlo of the same model in which failures
-strike at instants of training, and the tolerance is its rounding.
+First-order overhead of each plan in percent of the useful time: CPR's (E1) and (E2) at the
+intervals (E3) and (E6). Rows with *whole saves* count `ceil(T/τ) - 1` saves; their figures to
+reproduce are a Monte Carlo of the same model. All {count} are within {off:.2g} points of the figure
+to reproduce ([first-order.csv](first-order.csv)).
 """
 
 _SWEEP = """\
 ## Where the best interval is
 
-Full recovery at several intervals, all against the same failures, useful time {useful:g} s, save
-{save:g} s, MTBF {mtbf:g} s, load {load:g} s, downtime {downtime:g} s. The closed form's best
-interval is {optimum:.2f} s, with an exact overhead of {least:.3f} %. The best of the simulated
-intervals is {found:g} s, and there the exact wall time is {above:.3f} % above the least.
+Full recovery, all intervals against the same failures: useful time {useful:g} s, save {save:g} s,
+MTBF {mtbf:g} s, load {load:g} s, downtime {downtime:g} s. The closed form's best interval is
+{optimum:.2f} s, with an exact overhead of {least:.3f} %. The best simulated interval is
+{found:g} s; the exact wall time there is {above:.3f} % above the minimum.
 """
 
 _PRODUCTION = """\
 ## Production run
 
 The CPR paper's production-scale run: {trainers} trainers, {servers} servers, {useful_h:g} h,
-{failures} failures of {hit:g} servers each, so T_fail = {mtbf_h:g} h and k = {hit:g}. Assumed
-besides: the costs, calibrated to the 12.5 % that is remembered of full recovery there, with save
-over load + reschedule as in `criteo-kaggle.toml`; and the target PLS, which is not known. To
-first order:
+{failures} failures of {hit:g} servers each, so T_fail = {mtbf_h:g} h and k = {hit:g}. The target
+PLS is assumed; the costs are calibrated to the recalled 12.5 % of full recovery. To first order:
 
 | policy | target PLS | interval | overhead | less than full |
 | --- | --- | --- | --- | --- |
@@ -156,21 +139,21 @@ first order:
 
 A target PLS of 0.1 gives {at_tenth:.1f} % less overhead than full recovery, not the "over 91 %"
 that is reported. That needs an interval of {interval_h:.2f} h, from `save/interval + (load +
-reschedule)/T_fail = 0.09 x full`, and so a target PLS of {target:.3f} by (E5). The paper's run
-may have had such a target, other costs, or another account of k failing servers: the model can't
-tell. The simulated overheads are in the table of the shipped scenarios.
+reschedule)/T_fail = 0.09 x full`, and so a target PLS of {target:.3f} by (E5). Other costs, or
+another account of k failing servers, could explain the difference as well.
 """
 
 
-def row(case: Case, measured: Measured) -> str:
-    """The line of one case in its table."""
-    return _line(
+def row(case: Case, measured: Measured) -> tuple[str, ...]:
+    """Return the cells of one case in `TABLE`."""
+    return (
+        case.group,
         case.name,
         case.source,
         f"{measured.exact:.7g}",
         simulated(measured),
         f"{measured.z:+.2f}",
-        f"{case.replications:,}",
+        str(case.replications),
     )
 
 
@@ -273,46 +256,47 @@ def production_section() -> str:
     )
 
 
-def page(row_of: Callable[[Case], str], sweep: str, *measured: str) -> str:
-    """The whole page, given the row of each case and the sections that are measured apart.
+def page(rows: Sequence[Sequence[str]], sweep: str, *measured: str) -> str:
+    """Return the whole page, given the rows of `TABLE` and the sections that are measured apart.
 
     `measured` are those at the end, in order: published figures, replayed logs, starts of jobs,
-    what `advise` picks, choices of the best.
+    nodes that differ, what `advise` picks, choices of the best.
     """
-    heads = ("case", "source", "exact", "simulated", "z", "replications")
     figures = _figures()
-    groups = [
-        _join(
-            f"## {group}\n",
-            _GROUPS[group].format(**figures),
-            _table(heads, [row_of(case) for case in cases]),
-            _notes(cases),
-        )
-        for group, cases in ((key, list(found)) for key, found in groupby(CASES, _group))
-    ]
-    forms = _table(
-        ("scenario", "policy", "source", "to reproduce", "computed"),
-        [_predicted_row(each) for each in PREDICTED],
-    )
-    predicted = _join(_PREDICTED, forms), production_section()
-    return _join(_INTRO, *groups, sweep, *predicted, *measured)
+    groups = [list(found) for _, found in groupby(rows, lambda cells: cells[0])]
+    listed = "".join(_listed(name, text.format(**figures)) for name, text in _GROUPS.items())
+    off = max(abs(each.computed - each.published) for each in PREDICTED)
+    predicted = _PREDICTED.format(count=len(PREDICTED), off=off), production_section()
+    compared = _join(_INTRO, _table(_SUMMARY, map(_summary_row, groups)), _SYMBOLS + listed)
+    return _join(compared, sweep, *predicted, *measured)
+
+
+def _summary_row(rows: Sequence[Sequence[str]]) -> str:
+    """Return the line of one group of cases."""
+    z = [float(cells[_HEADS.index("z")]) for cells in rows]
+    beyond = (str(sum(abs(each) > limit for each in z)) for limit in (1, 2))
+    return _line(rows[0][0], str(len(rows)), *beyond, f"{max(z, key=abs):+.2f}")
+
+
+def _listed(group: str, text: str) -> str:
+    """Return a group's exact form as an item of a list."""
+    return f"- *{group}*:\n  " + text.strip().replace("\n", "\n  ") + "\n"
 
 
 def write(path: Path = PAGE) -> None:
     """Measure everything and write the page, all of it or nothing."""
     committed = path.read_text(encoding="utf-8")
-    logs = *logs_sections(committed), frailty_section(committed)
+    logs = *logs_sections(committed), frailty_section()
     sweep, published = sweep_section(measure_sweep()), published_section.section()
-    picked = advice_section.section(read_regrets())  # it takes an hour to measure that anew
+    picked = advice_section.section(read_regrets())  # measuring that again takes an hour
     apart = published, *logs, picked, choices_section()
-    text = page(lambda case: row(case, measure(case)), sweep, *apart)
+    rows = [row(case, measure(case)) for case in CASES]
+    beside.write(TABLE, _HEADS, rows)
+    beside.write(FIRST_ORDER, _FIRST_ORDER, predicted_rows())
+    text = page(rows, sweep, *apart)
     partial = path.with_suffix(".partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
-
-
-def _group(case: Case) -> str:
-    return case.group
 
 
 def _figures() -> dict[str, float]:
@@ -330,16 +314,15 @@ def _figures() -> dict[str, float]:
     }
 
 
-def _predicted_row(each: Predicted) -> str:
-    figures = f"{each.published:.4g}", f"{each.computed:.4g}"
-    return _line(each.name, each.policy, each.source, *figures)
+def predicted_rows() -> list[tuple[str, ...]]:
+    """Return the cells of `FIRST_ORDER`."""
+    return [
+        (each.name, each.policy, each.source, f"{each.published:.4g}", f"{each.computed:.4g}")
+        for each in PREDICTED
+    ]
 
 
-def _notes(cases: Sequence[Case]) -> str:
-    return "".join(f"- {case.name}: {case.note}.\n" for case in cases if case.note)
-
-
-def _table(heads: Sequence[str], lines: Sequence[str]) -> str:
+def _table(heads: Sequence[str], lines: Iterable[str]) -> str:
     return "\n".join([_line(*heads), _line(*["---"] * len(heads)), *lines]) + "\n"
 
 

@@ -1,6 +1,7 @@
 """A published number beside a measured one, as docs/reproduction.md shows them."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -66,11 +67,11 @@ def agree(shown: Measured, again: Measured) -> bool:
     return abs(shown.value - again.value) <= 2 * math.hypot(shown.half, again.half) + rounding
 
 
-def row(line: Line, cell: str) -> str:
-    """A line of the table, with `cell` as what is measured."""
+def row(line: Line, cell: str) -> tuple[str, ...]:
+    """Return the cells of a line, under `HEADS`, with `cell` as what is measured."""
     quantity = f"{line.quantity}, {line.unit}" if line.unit else line.quantity
     cells = quantity, _text(line.published), line.source, line.role, cell, difference(line, cell)
-    return f"| {' | '.join((*cells, line.note))} |"
+    return *cells, line.note
 
 
 def difference(line: Line, cell: str) -> str:
@@ -83,9 +84,38 @@ def difference(line: Line, cell: str) -> str:
 
 
 def table(lines: Sequence[Line], cells: Sequence[str]) -> str:
-    """All lines under their heads."""
-    rows = [row(line, cell) for line, cell in zip(lines, cells, strict=True)]
-    return "\n".join([f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}", *rows]) + "\n"
+    """Return all lines as a table of a page, which has neither sources nor notes."""
+    shown = [place for place, head in enumerate(HEADS) if head not in ("source", "note")]
+    found = (row(line, cell) for line, cell in zip(lines, cells, strict=True))
+    rows = [[cells[place] for place in shown] for cells in found]
+    heads = [HEADS[place] for place in shown]
+    return "".join(f"| {' | '.join(each)} |\n" for each in (heads, ["---"] * len(heads), *rows))
+
+
+def summary(lines: Sequence[Line], cells: Sequence[str]) -> str:
+    """Return a sentence on how many numbers have which role, and which is farthest off."""
+    roles = Counter(line.role for line in lines)
+    listed = ", ".join(f"{count} {role}" for role, count in roles.items())
+    pairs = [(line, cell) for line, cell in zip(lines, cells, strict=True) if _is_evidence(line)]
+    words = [line.quantity for line, cell in pairs if difference(line, cell) == "differs"]
+    line, cell = max(pairs, key=lambda pair: _relative(*pair))
+    role = "prediction" if line.role == "prediction" else "one"
+    quantity, published, *_ = row(line, cell)
+    said = f"{len(lines)} numbers: {listed}. The {role} farthest off: {quantity}, published "
+    said += f"{published}, measured {cell}."
+    return " ".join([said, *(f"Not reproduced: {each}." for each in words)])
+
+
+def _is_evidence(line: Line) -> bool:
+    return line.role in ("prediction", "check")
+
+
+def _relative(line: Line, cell: str) -> float:
+    """Return the distance as a share of the published number; -1 if one of them is a word."""
+    value = parsed(cell).value
+    if isinstance(value, str) or isinstance(line.published, str):
+        return -1.0
+    return abs(value - line.published) / abs(line.published)
 
 
 def _text(published: float | str) -> str:

@@ -69,33 +69,29 @@ def _of_ecrec(rows: list[Row]) -> list[Line]:
 #: By the name of the picture; nothing is published for those that aren't here.
 SECTIONS: Final[dict[str, Section]] = {
     "survival": Section(
-        """CPR fitted the failures of 17,000 production jobs, which aren't public. What is known of
-        them gives a gamma law, shipped as a preset. The picture's log shows the tool alone.""",
+        """CPR's 17,000 production jobs aren't public. What is known of their failures gives a gamma
+        law, shipped as a preset. The picture's log shows the tool only.""",
         cpr.survival,
         PICTURES["survival"].found,
     ),
     "mtbf-scaling": Section(
-        """CPR reports that large jobs fail sooner, and compares these two models; its numbers
-        aren't known here. On any log the fall is nearly 1 / nodes: it is slower only where failures
-        coincide.""",
+        """CPR compares these two models; its numbers aren't known here. On any log the fall is
+        nearly 1 / nodes, and slower only where failures coincide.""",
         lambda _: [],
         lambda: None,
     ),
     "policy-breakdown": Section(
-        """The costs are solved from the overheads of full recovery and CPR: that those come back is
-        a regression check. What partial recovery costs is a prediction of Kaggle's 4.4 %, which is
-        remembered of the paper. Terabyte's 4.35 % isn't: it was itself derived, from the abstract's
-        two numbers that the costs are solved from. The paper's breakdown by
-        cause at the 75th, 90th and 95th percentile is of its fleet, not of this job. Not
-        reproducible here: AUC, since accuracy itself isn't modelled.""",
+        """Costs are solved from the overheads of full recovery and CPR. Kaggle's partial recovery
+        is a prediction of a recalled 4.4 %; Terabyte's 4.35 % was itself derived. The paper's
+        breakdown by cause is of its fleet. Not reproducible here: AUC.""",
         cpr.breakdown,
         lambda: runs.breakdown(shipped("criteo-kaggle.toml"), 80),
     ),
     "production": Section(
         """18 servers, 50 h, 5 failures that take 4 servers each (poster). The costs are calibrated
-        to full recovery alone, so what CPR costs is a prediction: it is dearer than reported, and
-        [validation.md](validation.md) says which target PLS would do. Not reproducible here: the
-        change of the log-loss, 0.0008 (poster).""",
+        to full recovery alone. CPR costs more than reported; [validation.md](validation.md) says
+        which target PLS would reach it. Not reproducible here: the change of the log-loss, 0.0008
+        (poster).""",
         cpr.production,
         lambda: runs.production(shipped("production.toml"), 80),
     ),
@@ -103,61 +99,57 @@ SECTIONS: Final[dict[str, Section]] = {
         f"""Published are a range of jobs (59 to 85 % before, 80 to 93 % after), and of the levers:
         MegaCache takes 40 % off compiling, publishing on other machines 30 min off a job,
         asynchronous saves 77 % off what training waits for saves, and recovery is
-        {ladder.FASTER[0]:g} to {ladder.FASTER[1]:g} times faster; here {ladder.MEAN:g} times, the
-        geometric mean of both, is taken for each of its parts but compiling. All of the job is
-        assumed, since how its lost time is spread over causes isn't published; one number, the mean
-        time between failures, is calibrated to where each job starts, and all else is the same in
-        both. Where the levers end is a prediction. The rows below the first four say how far it
-        moves with either end of the published range, and with other assumptions. Not published, and
-        not in these numbers, are half the failures and partial recovery, the picture's last two.
-        Left out are the scheduler that preempts jobs which have just saved, and levers whose size
-        isn't known here.""",
+        {ladder.FASTER[0]:g} to {ladder.FASTER[1]:g} times faster (here {ladder.MEAN:g} times, the
+        geometric mean, for each of its parts but compiling). All of the job is assumed, and its
+        mean time between failures calibrated to where each job starts; where the levers end is a
+        prediction, which other assumptions move by up to 5 points. Half the failures and partial
+        recovery, the picture's last two levers, aren't published. Left out are the scheduler that
+        preempts jobs which have just saved, and levers of unknown size.""",
         ladder.lines,
         ladder.again,
     ),
     "scaling": Section(
-        """The paper's own numbers aren't known here, only that full recovery grows and CPR stays
-        low. So the published ones are its equations, to first order, at the calibrated costs. With
-        many servers full recovery costs more than they say: failures strike work that is done
-        again, and saves.""",
+        """The paper's own numbers aren't known here, so the published ones are its equations, to
+        first order, at the calibrated costs. With many servers full recovery costs more than they
+        say: failures strike repeated work, and saves.""",
         cpr.scaling,
         lambda: _titled(scaling.table(_kaggle(), _FEW)),
     ),
     "sensitivity": Section(
-        """As for scaling. The numbers of failures (2, 20, 40) and the shares of servers (12.5, 25,
-        50 %) are recalled with low confidence, and so is that CPR falls back to full recovery.""",
+        """As for scaling. The numbers of failures (2, 20, 40), the shares of servers (12.5, 25, 50
+        %), and that CPR falls back to full recovery are recalled with low confidence. The fallback
+        is not reproduced: by (E7) partial recovery costs less at every point shown.""",
         cpr.sensitivity,
         lambda: _titled(sensitivity.table(_kaggle(), _FEW)),
     ),
     "interval": Section(
-        """Not a picture of the papers: it shows that full recovery's interval is where simulated
-        jobs cost least, and why CPR's is as long as its target allows.""",
+        """Not a picture of the papers: full recovery's interval is where simulated jobs cost least,
+        and CPR's is as long as its target allows.""",
         cpr.interval,
         lambda: _titled(interval.table(_kaggle(), 4 * _FEW)),
     ),
     "tradeoff": Section(
         """Not reproducible here: the correlation of PLS with the loss of accuracy, 0.8764
-        (recalled, low). What can be shown is how much learning each policy loses.""",
+        (recalled, low).""",
         cpr.tradeoff,
         lambda: _titled(tradeoff.table(_kaggle("full", "cpr", "cpr-mfu"), 4 * _FEW)),
     ),
     "rows": Section(
-        """The curves are a mean field over classes of rows, whose skew CPR doesn't publish. What is
-        known of its trackers are sizes; the time that they take isn't known here.""",
+        """The curves are a mean field over classes of rows, whose skew CPR doesn't publish. Only
+        the sizes of its trackers are published.""",
         cpr.rows,
         PICTURES["rows"].found,
     ),
     "ecrm-overhead": Section(
-        """ECRec is the peer-reviewed successor of ECRM (2021), of which only the headlines are
-        known: up to 88 % less overhead, up to 10.3 times faster recovery.""",
+        """ECRec is the successor of ECRM (2021), of which only the headlines are known: up to 88 %
+        less overhead, up to 10.3 times faster recovery.""",
         lambda _: _of_ecrec([*ecrm.normal_rows(), *ecrm.ablation_rows()]),
         lambda: None,
     ),
     "ecrm-recovery": Section(
-        """A load of a checkpoint, and what is trained again: nothing at best, half an interval on
-        average, a whole one at worst. Under ECRec training goes on after 30 s. All rows of
-        checkpoints rest on four load times, one a model: each stands as one row, and the
-        others, ratios included, as repeated.""",
+        """A load of a checkpoint, and repeated training: none at best, half an interval on average,
+        a whole one at worst. Under ECRec training resumes after 30 s. All rows of checkpoints rest
+        on four load times, one a model.""",
         lambda _: _of_ecrec([*ecrm.recovery_rows(), *ecrm.ratio_rows()]),
         lambda: None,
     ),
@@ -165,39 +157,33 @@ SECTIONS: Final[dict[str, Section]] = {
 #: What is published of what no picture shows, by the heading it stands under.
 APART: Final[dict[str, Section]] = {
     "Effective training time": Section(
-        f"""FT-HSDP (arXiv 2602.00277) trains on 100,000 GPUs, with a failure every
-        {effective.GAP_MIN:g} min. The published pair is not reproduced. 44 % is 1 - 10/18: each
-        failure stops training for a whole stall, one after the other. By the rule that nobody fails
-        while nodes are waited for, gaps begin when a stall is over, and so there are fewer
-        failures. With `failures.while_waiting` and `cluster.holds_nodes`, they strike at the same
-        rate all the time; but machines for several are waited for at once, so stalls overlap. That
-        comes nearer, no more. By either, FT-HSDP stays above 80 %: what else it
-        loses isn't known here. The blog's best interval is Young's, and what it calls wasted is to
-        first order, as in CPR's equations.""",
+        f"""FT-HSDP trains on 100,000 GPUs, with a failure every {effective.GAP_MIN:g} min. The
+        published pair is not reproduced. 44 % is 1 - 10/18: each failure stops training for a whole
+        stall, one after the other. In the simulator gaps begin when a stall is over, or, with
+        `failures.while_waiting` and `cluster.holds_nodes`, stalls overlap. Either way FT-HSDP stays
+        above 80 %; its other losses aren't known here. The PyTorch blog's best interval is
+        Young's.""",
         effective.lines,
         lambda: effective.played(100),
         effective.played,
     ),
     "AIReSim": Section(
-        """AIReSim (arXiv 2603.07041) simulates clusters at large, and its default job is shipped as
+        """AIReSim (arXiv 2603.07041) simulates clusters; its default job is shipped as
         scenarios/airesim.toml: 4,096 servers for 256 days, each failure a stop of 20 min, and 15 %
-        of the servers bad until a repair cures them. No constant is fitted to what it publishes.
-        Left out are its host selections and preemptions, 7 h of the job in April. A change of its
-        repairs, 20 September 2026, by which the job took 9,832 h, was taken back a day later as a
-        fault of its own; the report of 22 September is of the model as restored. ± is of 30 runs,
-        as many as it has; its own is 12 h. It has no checkpoints, so nothing is said of them.""",
+        of the servers bad until a repair cures them. No constant is fitted. Left out are host
+        selections and preemptions, 7 h of the job in April. A change of its repairs of 20 September
+        2026 (9,832 h) was taken back a day later; the report of 22 September is of the model as
+        restored. ± is of 30 runs; its own is 12 h. It has no checkpoints.""",
         airesim.lines,
         lambda: airesim.played(3),
         airesim.played,
     ),
     "Goodput by cause": Section(
-        """12-gpu-goodput-mtbi simulates 128 GPU nodes whose failures have seven causes, each with
-        its own detection, of which three leave the node. Its baseline is shipped as
-        scenarios/causes.toml, its inputs are put in as they stand, and nothing is fitted. The
-        bounds in the notes were set after a first look at the differences. Its goodput is of 20
-        runs, known to some 0.5 points; and it has all machines ready at first, of a job of 28 days
-        of the wall clock, where ours trains for 28 days, which matters where the job mostly waits
-        for machines.""",
+        """12-gpu-goodput-mtbi simulates 128 GPU nodes whose failures have seven causes. Its
+        baseline is shipped as scenarios/causes.toml; nothing is fitted. The bounds in the notes
+        were set after a first look at the differences. Its goodput is of 20 runs, known to some 0.5
+        points. Its job lasts 28 days of the wall clock, ours trains for 28 days, which matters
+        where the job mostly waits for machines.""",
         goodput.lines,
         lambda: goodput.played(64),
         goodput.played,

@@ -5,6 +5,7 @@ place on the page.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 
 from scipy.stats import binomtest
 
@@ -12,6 +13,7 @@ from cprsim.selection.certificate import WITHIN
 from cprsim.selection.intervals import LEAST_MET
 from cprsim.selection.sequential import FIRST, MOST
 from tools.paths import DOCS
+from tools.validation import beside
 from tools.validation.worlds import KINDS, LAWS, Searched, certified, judged, missed
 
 HEADING = "## Which candidate is best"
@@ -21,43 +23,56 @@ COUNTS = (10, 30, 100, 300, 1000, 3000)
 #: Of a mean of rare failures: runs, how many fail, and samples.
 RUNS, FAILURES, SAMPLES = 1000, (10, 30, 100), 4000
 
+#: Verdicts after a fixed number of replications, beside the page.
+TABLE = DOCS / "choices.csv"
+_HEADS = (
+    "candidates",
+    *(
+        f"{of}, {count} replications"
+        for count in COUNTS
+        for of in ("wrong best, %", "undecided, %")
+    ),
+)
+
 _TEXT = f"""\
 {HEADING}
 
-`sweep --best`, the report and all else that says which candidate is best (`cprsim/selection/`)
-says it with 95 % certainty. Here each kind of made-up candidates is drawn {WORLDS:,} times, with
-failures, costs and losses whose true means are known (`tools/validation/worlds.py`). A *wrong best*
-is a candidate called best that breaks its bound, or than which another that keeps to it and isn't
-the same plan is as good or better: so where means are equal, any best is wrong. In percent of the
-worlds: wrong best with its 95 % interval (Clopper and Pearson), and after the comma how many were
-undecided. The rest was called rightly, or tied within {100 * WITHIN:g} points, or
-tied wrongly, which no more than 1 % were.
+`sweep --best`, the report and every other place that names a best candidate (`cprsim/selection/`)
+name it with 95 % certainty. Here each kind of made-up candidates, whose true means are known
+(`tools/validation/worlds.py`), is drawn {WORLDS:,} times. A *wrong best* breaks its bound, or
+another candidate that meets the bound, and isn't the same plan, is as good or better. Intervals are
+Clopper and Pearson's of 95 %.
 
-| candidates | {" | ".join(f"{count:,} replications" for count in COUNTS)} |
-|{" --- |" * (len(COUNTS) + 1)}
 """
 
-_SEARCH = f"""\
+#: Verdicts of searches, beside the page; played is the mean of all candidates together.
+SEARCHED = DOCS / "choices-searched.csv"
+_SEARCHED_HEADS = (
+    *("candidates", "wrong best, %", "tied wrongly, %", "undecided, %"),
+    *("replications played", "KN plays", "KN wrong, %"),
+)
 
-The same until it is decided, with {FIRST} replications at first and {MOST:,} at most. *Played* is
-the mean number of replications of all candidates of a world together. Beside it Kim and Nelson's KN
-on the same replications, with an indifference zone of {100 * WITHIN:g} points: what it plays, and
-how often it selects a candidate that is worse by more than that. It always names one, so it has
-less to show where candidates are nearly equal. But what it knows of the spread it takes from its
-first {FIRST} replications; where failures are that rare, they may not be among them. It knows no
-bounds.
+_FIXED = """\
+With a fixed number of replications, {least:,} to {most:,}, a wrong best was named in up to
+{wrong} % of the worlds of a kind ([choices.csv](choices.csv)).
 
-| candidates | wrong best, % | tied wrongly, % | undecided, % | played | KN plays | KN wrong, % |
-|{" --- |" * 7}
+"""
+
+_SEARCH = """\
+Until it is decided, with {first} replications at first and up to {most:,}, a wrong best was named \
+in up to {wrong} %, and a wrong tie in up to {tied} %, of the worlds of a kind. Kim and Nelson's \
+KN on the same replications, with an indifference zone of {within:g} points and without bounds, \
+selected a worse candidate in up to {kn} %: its first {first} replications may hold no failure \
+where failures are rare ([choices-searched.csv](choices-searched.csv)).
+
 """
 
 _ENDS = f"""\
 
-The interval was chosen by simulation: here of the mean of {RUNS:,} runs, of which so many meet a
-failure as the table says, in the mean, and each failure costs what a law says. How often the mean
-lies beyond the worse end, in percent, which should be 2.5: of Student's t, and of the interval that
-is used; after the comma how often there is one (from {LEAST_MET} failures on). {SAMPLES:,} samples
-each.
+The interval of a mean was chosen by simulation: {RUNS:,} runs, of which 10, 30 or 100 meet a
+failure on average. The table has how often the mean lies beyond the worse end, in percent (2.5 is
+right), for Student's t and for the interval that is used; after the comma how often there is one
+(from {LEAST_MET} failures on). {SAMPLES:,} samples each.
 
 | what a failure costs | {" | ".join(f"{each}: Student's t | used" for each in FAILURES)} |
 |{" --- |" * (2 * len(FAILURES) + 1)}
@@ -73,49 +88,58 @@ def ends_row(law: str) -> str:
     return f"| {law} | {' | '.join(cells)} |\n"
 
 
-def row(kind: str, found: dict[int, Counter[str]]) -> str:
-    """The line of a kind, from outcomes by replications."""
-    cells = [f"{_wrong(each)}, {_share(each, 'undecided')}" for each in found.values()]
-    return f"| {_named(kind)} | {' | '.join(cells)} |\n"
+def row(kind: str, found: dict[int, Counter[str]]) -> tuple[str, ...]:
+    """Return the cells of a kind in `TABLE`, from outcomes by replications."""
+    cells = [(_wrong(each), _share(each, "undecided")) for each in found.values()]
+    return _named(kind), *(cell for pair in cells for cell in pair)
 
 
-def search_row(kind: str, found: Searched) -> str:
-    """The line of a kind that was played until it was decided."""
+def search_row(kind: str, found: Searched) -> tuple[str, ...]:
+    """Return the cells of a kind in `SEARCHED`."""
     outcomes = found.outcomes
-    cells = [
-        _wrong(outcomes),
-        _share(outcomes, "wrong"),
-        _share(outcomes, "undecided"),
-        f"{found.played:,.0f}",
-        *(
-            (f"{found.kn_played:,.0f}", f"{100 * found.kn_wrong / outcomes.total():.1f}")
-            if found.kn_played
-            else ("", "")
-        ),
-    ]
-    return f"| {_named(kind)} | {' | '.join(cells)} |\n"
+    wrong = 100 * found.kn_wrong / outcomes.total()
+    kn = (f"{found.kn_played:.0f}", f"{wrong:.1f}") if found.kn_played else ("", "")
+    shares = _share(outcomes, "wrong"), _share(outcomes, "undecided")
+    return _named(kind), _wrong(outcomes), *shares, f"{found.played:.0f}", *kn
 
 
-def judged_row(kind: str) -> str:
-    """The line of a kind, measured."""
+def judged_row(kind: str) -> tuple[str, ...]:
+    """Measure a kind, and return its cells in `TABLE`."""
     return row(kind, {count: judged(kind, count, WORLDS) for count in COUNTS})
 
 
-def certified_row(kind: str) -> str:
-    """The line of a kind that is played until it is decided, measured."""
+def certified_row(kind: str) -> tuple[str, ...]:
+    """Measure a kind that is played until it is decided, and return its cells in `SEARCHED`."""
     return search_row(kind, certified(kind, WORLDS))
 
 
 def section() -> str:
-    """The section, measured."""
-    return (
-        _TEXT
-        + "".join(map(judged_row, KINDS))
-        + _SEARCH
-        + "".join(map(certified_row, KINDS))
-        + _ENDS
-        + "".join(map(ends_row, LAWS))
+    """Measure the section, and write `TABLE` and `SEARCHED`."""
+    rows, found = [judged_row(kind) for kind in KINDS], [certified_row(kind) for kind in KINDS]
+    beside.write(TABLE, _HEADS, rows)
+    beside.write(SEARCHED, _SEARCHED_HEADS, found)
+    return _TEXT + fixed(rows) + searched(found) + _ENDS + "".join(map(ends_row, LAWS))
+
+
+def searched(rows: Sequence[Sequence[str]]) -> str:
+    """Return the sentence on the largest shares of wrong verdicts in `SEARCHED`."""
+    wrong, tied, kn = (
+        max((cells[place] for cells in rows if cells[place]), key=_first) for place in (1, 2, -1)
     )
+    return _SEARCH.format(
+        first=FIRST, most=MOST, within=100 * WITHIN, wrong=wrong, tied=tied, kn=kn
+    )
+
+
+def fixed(rows: Sequence[Sequence[str]]) -> str:
+    """Return the sentence on the largest share of wrong bests in `TABLE`."""
+    wrong = (cell for cells in rows for cell in cells[1::2])
+    return _FIXED.format(least=COUNTS[0], most=COUNTS[-1], wrong=max(wrong, key=_first))
+
+
+def _first(cell: str) -> float:
+    """Return the first number of a cell."""
+    return float(cell.split(maxsplit=1)[0])
 
 
 def _named(kind: str) -> str:

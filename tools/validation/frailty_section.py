@@ -1,11 +1,11 @@
-"""The section of docs/validation.md on nodes that fail far more often than others."""
+"""The section of docs/validation.md on nodes that fail more often than others, and its table."""
 
 from typing import Final
 
 import cprsim
 from cprsim.fitting.frailty_fit import FrailtyFit
-from tools.paths import SHARED
-from tools.validation.replayed_section import as_it_stands
+from tools.paths import DOCS, SHARED
+from tools.validation import beside
 
 HEADING: Final = "## Nodes that fail far more often than others"
 _LANL: Final = "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -17,23 +17,22 @@ LOGS: Final[dict[str, tuple[str, dict[str, int]]]] = {
     "Grid'5000 site6/c1": ("grid5000_fta/g5k_dev_site6_c1.tab.gz", {}),
 }
 
+#: Every log, beside the page.
+TABLE: Final = DOCS / "frailty.csv"
+
 _TEXT: Final = f"""\
 {HEADING}
 
-The worst tenth of the nodes of a log has more than a tenth of its failures by luck alone, more if
-failures of a node follow its own (lives of a shape below 1), and more still if nodes differ. Each
-row has the best of three laws fitted to all that was seen of all nodes, alike and with a frailty;
-199 logs are simulated with either, for as long, with the outages of the log. *Gain* is twice the
-log-likelihood that the frailty adds: beyond 9, nodes differ by more than chance.
+[frailty.csv](frailty.csv) has a row for each log: the share of failures on the worst tenth of the
+nodes, and the same in 199 logs simulated from the best of three laws, with alike nodes and with a
+frailty. *Gain* is twice the log-likelihood that the frailty adds: beyond 9, nodes differ by more
+than chance.
 
-In no system of LANL would alike nodes concentrate failures as the log does. But what looks like a
-frailty is for the most part a few nodes of another kind: in most systems one node has more failures
-than any gamma frailty gives it, and without it the gain is small in all but systems 8, 18 and 20.
-So `fit` offers no frailty there, says why, and what to leave out. StepFun's servers are alike: the
-worst tenth has what alike servers give it, since faults of a server follow its own within hours.
-Exponential lives would need a frailty for that (tests/fitting/test_frailty_fit.py); a law of early
-failures needs none.
-
+In each system of LANL failures are more concentrated than alike nodes would have them. But most of
+it is a few nodes of another kind: in most systems one node has more failures than any gamma frailty
+gives it, and without it the gain is small in all but systems 8, 18 and 20. There `fit` offers no
+frailty, says why, and what to leave out. StepFun's servers are alike: faults of a server follow its
+own within hours, which a law of early failures describes without a frailty.
 """
 _HEADS: Final = (
     "log",
@@ -45,7 +44,7 @@ _HEADS: Final = (
     "gain",
     "without the worst node",
     "failures of the worst node",
-    "with frailty",
+    "with frailty, worst node",
     "law",
 )
 
@@ -63,8 +62,8 @@ def found(name: str, exclude_worst: int = 0) -> FrailtyFit:
     return fitted
 
 
-def row(name: str, fitted: FrailtyFit) -> str:
-    """The line of a log."""
+def row(name: str, fitted: FrailtyFit) -> tuple[str, ...]:
+    """Return the cells of a log in `TABLE`."""
     frail = fitted.found
     ends, worst, frailty, others = "", "", "none", ""
     if frail.is_sure:
@@ -72,18 +71,17 @@ def row(name: str, fitted: FrailtyFit) -> str:
         frailty = "{:.2g} ({:.2g} to {:.2g})".format(frail.variance, *frail.interval)
         others = f"{found(name, exclude_worst=1).found.gain:.1f}"
     return (
-        f"| {name} | {fitted.nodes:,} | {100 * fitted.share:.0f} | {_ends(fitted.alike, 100)} "
-        f"| {ends} | {frailty} | {frail.gain:.1f} | {others} | {fitted.worst:,} | {worst} "
-        f"| {frail.law.distribution} |\n"
+        *(name, str(fitted.nodes), f"{100 * fitted.share:.0f}", _ends(fitted.alike, 100)),
+        *(ends, frailty, f"{frail.gain:.1f}", others, str(fitted.worst), worst),
+        frail.law.distribution,
     )
 
 
-def section(committed: str) -> str:
-    """The section, anew where all logs are at hand, else as it stands on the page."""
-    if not all((SHARED / path).exists() for path, _ in LOGS.values()):
-        return as_it_stands(committed, HEADING)
-    head = f"| {' | '.join(_HEADS)} |\n|{' --- |' * len(_HEADS)}\n"
-    return _TEXT + head + "".join(row(name, found(name)) for name in LOGS)
+def section() -> str:
+    """Return the section; write `TABLE` if all logs are at hand."""
+    if all((SHARED / path).exists() for path, _ in LOGS.values()):
+        beside.write(TABLE, _HEADS, (row(name, found(name)) for name in LOGS))
+    return _TEXT
 
 
 def _ends(interval: tuple[float, float], times: int = 1) -> str:

@@ -1,9 +1,11 @@
-"""The section of docs/validation.md with published figures of systems beside computed ones."""
+"""The section of docs/validation.md on published figures of systems, and docs/published.csv."""
 
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Final
 
+from tools.paths import DOCS
+from tools.validation import beside
 from tools.validation.systems import (
     accepted_loss,
     asynchronous,
@@ -34,47 +36,54 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
 #: In the order of the section, by the names of their modules.
 SYSTEMS: Final = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
+#: Every figure, beside the page.
+TABLE: Final = DOCS / "published.csv"
+
 _TEXT = f"""\
 {HEADING}
 
-Every figure below is computed by runs of the simulator unless its note says otherwise. *input*:
-the figure was put into the scenario, so that getting it back proves nothing. *calibrated*: a
-constant was fitted to it. *prediction*: it follows from inputs and calibrated constants of other
-rows. *repeated*: by arithmetic it is the published figure of another row again, and counts there.
-What each system is, and what its model leaves out, is in [systems/](systems/README.md).
+[published.csv](published.csv) has a row for each published figure, with the computed one, computed
+by runs of the simulator unless its note says otherwise. *input*: the figure was put into the
+scenario. *calibrated*: a constant was fitted to it. *prediction*: it follows from inputs and
+calibrated constants of other rows. *repeated*: by arithmetic it is the published figure of another
+row. [systems/](systems/README.md) has what each system is, and what its model leaves out.
 
 """
-_TITLES = {"meta": "`full`, at Meta's scale"}
-_HEADS = ("figure", "source", "role", "published", "computed", "distance", "note")
+_TITLES = {"meta": "full, at Meta's scale", "asynchronous": "async"}
+_HEADS = ("system", "figure", "source", "role", "published", "computed", "distance", "note")
+_ROLES = ("input", "calibrated", "prediction", "repeated")
+_SUMMARY = ("system", *_ROLES, "prediction farthest off: published, computed")
 
 
 def section() -> str:
-    """All systems."""
-    return _TEXT + "\n".join(table(name, rows(name)) for name in SYSTEMS)
+    """Return the section, and write all rows into `TABLE`."""
+    found = [cells for name in SYSTEMS for cells in table(name, rows(name))]
+    beside.write(TABLE, _HEADS, found)
+    return text(found)
+
+
+def text(found: Sequence[Sequence[str]]) -> str:
+    """Return the section, of all rows of `TABLE`."""
+    systems = {cells[0]: None for cells in found}
+    lines = [_summary_row(name, [each for each in found if each[0] == name]) for name in systems]
+    return _TEXT + "\n".join([_line(*_SUMMARY), _line(*["---"] * len(_SUMMARY)), *lines]) + "\n"
 
 
 def rows(name: str) -> Sequence[Row]:
-    """The rows of one system, computed."""
+    """Compute the rows of one system."""
     found: Sequence[Row] = SYSTEMS[name].rows()
     return found
 
 
-def table(name: str, found: Sequence[Row]) -> str:
-    """The rows of one system under its heading."""
-    system = name.replace("_", "-").replace("asynchronous", "async")
-    lines = [
-        f"### {_TITLES.get(name, f'`{system}`')}\n",
-        f"| {' | '.join(_HEADS)} |",
-        f"|{' --- |' * len(_HEADS)}",
-        *(line(row) for row in found),
-    ]
-    return "\n".join(lines) + "\n"
+def table(name: str, found: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return the cells of one system's rows in `TABLE`."""
+    system = _TITLES.get(name, name.replace("_", "-"))
+    return [(system, *_cells(row)) for row in found]
 
 
-def line(row: Row) -> str:
-    """One row of a table."""
+def _cells(row: Row) -> tuple[str, ...]:
     distance = row.computed - row.published
-    cells = (
+    return (
         f"{row.quantity}, {row.unit}" if row.unit else row.quantity,
         row.source,
         row.role,
@@ -83,4 +92,20 @@ def line(row: Row) -> str:
         f"{distance:+.2g}" if abs(distance) > 1e-9 * abs(row.published) else "0",
         row.note,
     )
+
+
+def _summary_row(name: str, found: Sequence[Sequence[str]]) -> str:
+    """Return a system's line: its figures by role, and the worst of its predictions."""
+    roles = [cells[3] for cells in found]
+    predicted = [cells for cells in found if cells[3] == "prediction" and float(cells[4])]
+    worst = "" if not predicted else "{1}: {4}, {5}".format(*max(predicted, key=_relative))
+    return _line(name, *(str(roles.count(role)) for role in _ROLES), worst)
+
+
+def _relative(cells: Sequence[str]) -> float:
+    published, computed = float(cells[4]), float(cells[5])
+    return abs(computed / published - 1)
+
+
+def _line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"

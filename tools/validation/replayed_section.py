@@ -28,29 +28,18 @@ BEYOND = 3.0
 _TEXT = f"""\
 {HEADING}
 
-Does it matter whether a job meets the failures of a log, or failures drawn from the law that
-`cprsim fit` finds best? Every log at hand, in jobs of 2, 6 and 60 mean gaps, with the same plans
-either way: full recovery at Young's interval, and partial recovery at CPR's for a PLS of 0.1 over 8
-servers. A replayed job runs on random nodes from a random start, and what comes after the end of
-the log is its beginning; jobs of each length add up to {GAPS:,} gaps, but are 1,000 at most (400 of
-Alibaba's). A log that counts no nodes is taken for one of those that fail. Titan's GPUs are lives
-and no failures by time: they are drawn from, not replayed.
+Every log is replayed in jobs of 2, 6 and 60 mean gaps, and the same plans meet failures drawn from
+the law that `cprsim fit` finds best: full recovery at Young's interval, and partial recovery at
+CPR's for a PLS of 0.1 over 8 servers. A replayed job runs on random nodes from a random start, and
+the log wraps around. Jobs of each length add up to {GAPS:,} gaps, but are no more than 1,000 (400
+of Alibaba's). Titan's GPUs are lives, and drawn from instead of replayed.
 
-[replayed-logs.csv](replayed-logs.csv) has a row for each log and length: overheads in percent of
-the useful time, and the portion of lost samples (PLS) of partial recovery in percent, each with its
-standard error. Those of a log are of as many jobs as there are in it, as `cprsim fit --for` counts
-them: to play the same failures again tells no more of the cluster that had them. z is the
-difference in standard errors.
-
-`fit` *says*, before anything is played: whether a law is adequate; *a guess*, where more than 5 %
-of its mean is what it says of durations that nobody saw; *clusters*, where short gaps follow short
-ones, so that jobs differ more from each other; *trend*, where failures become rarer or more
-frequent. A law that is adequate and no guess agrees with its log within three standard errors, in
-each row. Where no law is adequate, `--toml` replays the log.
-
-What can't be reached is in the table with its distance. A law has whole nodes a failure: those of
-StepFun take 1.07, as `fit` says, and its law has 1, so its PLS is lower. Titan's lives are cut
-short where most GPUs still work, so laws that follow them have means from 55,000 h to 174,000 h.
+[replayed-logs.csv](replayed-logs.csv) has a row for each log and length, in percent with standard
+errors; those of a log count as many jobs as there are in it. `fit` *says* beforehand whether a law
+is adequate, whether its mean is *a guess* (more than 5 % of it is extrapolated), and whether there
+are *clusters* or a *trend*. An adequate law that is no guess agrees with its log within three
+standard errors in each row; where no law is adequate, `--toml` replays the log. A law has whole
+nodes a failure, so StepFun's (1.07 a failure) has a lower PLS.
 
 """
 _NAMES = ("full recovery", "partial recovery", "PLS")
@@ -123,10 +112,10 @@ def _repeated(found: dict[Log, Compared]) -> str:
         for name, excess, z in _of_replays(jobs)
         if abs(z) > BEYOND
     ]
-    listed = f" are these:\n\n- {f'{chr(10)}- '.join(told)}\n" if told else ": there is none.\n"
+    listed = f":\n\n- {f'{chr(10)}- '.join(told)}\n" if told else " none.\n"
     return (
-        "If every replay counted as failures of its own, however short the log, differences\n"
-        f"beyond three standard errors under adequate laws that are no guess{listed}"
+        "If every replay counted as new failures, the differences beyond three standard errors\n"
+        f"under adequate laws that are no guess would be{listed}"
     )
 
 

@@ -23,30 +23,20 @@ _TEXT = f"""\
 {HEADING}
 
 With `ages = "new"` a gap begins with the job, with `"stationary"` one is under way
-([semantics.md](semantics.md), rule 16). Which of them is like a log? The logs of the section before
-that have an adequate law of jobs that is not exponential, in the same jobs. 2 gaps are the regime
-of the CPR paper, 56 h at an MTBF of 28 h. z is of the replays alone: each is a start of its own.
-[starts.csv](starts.csv) has a row for each log and length.
+([semantics.md](semantics.md), rule 16). The same jobs, for logs with an adequate law that is not
+exponential; z counts each replay as a start. [starts.csv](starts.csv) has a row for each log and
+length.
 
 """
 
 _ARGUED = """\
-Jobs of two gaps whose clock starts new take more than under the log, and the more so the more the
-gaps vary. With a clock that is under way they take as much, at every length. At 60 gaps the two
-can't be told apart. So these logs speak for `stationary`, which is the default.
-
-They can't speak for all failures. A replay starts at random by construction, as a job does whose
-nodes have run before and will run after it; a log of nodes doesn't know when jobs began. Failures
-that a job brings with it (a wrong setting, memory that runs out) come early in each job, and for
-them `new` is right, for the first gap at least.
-
-What the CPR paper measured can be read either way. It counts times to failure of 17,000 jobs in 30
-days of a production cluster, from the start of each, and finds failures near the start more likely
-than later on (both recalled, not checked against its text). As it stands that is the law of the
-first gap of a job that starts new. But jobs that differ in their MTBF show the same curve when they
-are put together, though none has a clock: those that fail often fail first. And its equations (E1),
-(E2) and (E4), and its emulation of two failures at random instants of 56 h, have time / MTBF
-failures in a job, however short: those of a stationary clock.
+Short jobs whose clock starts new take more than under the log; with a clock that is under way they
+take as much, at every length. So `stationary` is the default. Replays start at random by
+construction, so they say nothing of failures that a job brings with it (a wrong setting, memory
+that runs out): these come early in each job, and for them `new` is right, for the first gap. The
+CPR paper's finding that failures near a job's start are more likely (recalled) fits `new`, and also
+jobs that differ in their MTBF; its equations and its emulation have time / MTBF failures in a job,
+as a stationary clock has.
 
 """
 

@@ -4,7 +4,6 @@
 `tools.validation.advice.regret` wrote.
 """
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pandas as pd
@@ -19,36 +18,30 @@ from tools.validation.choices_section import HEADING as NEXT
 HEADING: Final = "## What `advise` picks"
 #: What is aimed at: percent of the useful time in the mean, and percent of certificates.
 MOST_REGRET, MOST_WRONG = 0.05, 5.0
-_WORST: Final = 5
 
 _TEXT = f"""\
 {HEADING}
 
-`advise` searches the settings of every system and says which is best. Here it is asked about jobs
-of a Latin hypercube (`tools/validation/advice/jobs.py`): 1 to 20 days, an MTBF of 2 to 200 h under
-three laws, 4 to 64 servers and 8 to 128 trainers, 50 GB to 5 TB, stores of 1 to 20 GB/s, with
-severities, rows, limits and objectives in parts of them; half of the jobs say the memory of their
-servers, 1.2 to 8 times what the model takes. Costs of systems are derived or assumed but for those
-that a job gives. Where a question says no limit, its first answer is judged, which loses nothing.
-Beside it stands brute force
-(`brute.py`): every system that can be asked, at every value of its choices and on a grid of
-intervals (down to 3e-4 of the job, or a thousandth of the MTBF),
-and no search. Whoever does worse on few timelines is left out; the last few, the pick
-and what is tied with it meet {FEWEST:,} to {MOST:,} timelines that nothing was chosen by. Of CPR's
-policies that choose rows only a coarse grid is tried, as their plans take long.
+`advise` answers for jobs of a Latin hypercube (`tools/validation/advice/jobs.py`): 1 to 20 days,
+an MTBF of 2 to 200 h under three laws, 4 to 64 servers, 8 to 128 trainers, 50 GB to 5 TB, stores of
+1 to 20 GB/s, some with severities, rows, limits, other objectives and limited memory. Costs are
+derived or assumed unless a job gives them. Without a limit its first answer, which loses nothing,
+is judged. It is compared with brute force (`brute.py`): every system, every value of its choices
+and a grid of intervals (coarse for CPR's policies that choose rows). The last few candidates meet
+{FEWEST:,} to {MOST:,} fresh timelines.
 
-*Regret* is what the pick takes more than the best that keeps to the bounds, in points: percent of
-the useful time. It should be {MOST_REGRET:g} at most in the mean. A certificate is *wrong* where
-the pick breaks a bound, or a candidate of the answer that keeps to all is better beyond {SURE:g}
-standard errors, and by more than `within` where the verdict is "tied". No more than
-{MOST_WRONG:g} % of them should be.
+*Regret* is how much more the pick takes than the best within the bounds, in points: percent of the
+useful time (the aim is a mean up to {MOST_REGRET:g}). A certificate is *wrong* where the pick
+breaks a bound, or a candidate of the answer within all bounds is better by more than {SURE:g}
+standard errors (and by more than `within`, if the verdict is "tied"); the aim is up to
+{MOST_WRONG:g} % of them. `tools/validation/advice/regret.csv` has all jobs.
 
 """
 
 
 def section(found: pd.DataFrame) -> str:
     """The section, of outcomes that were written."""
-    return _TEXT + _summary(found) + _worst(found)
+    return _TEXT + _summary(found)
 
 
 def summary(found: pd.DataFrame) -> dict[str, float]:
@@ -87,27 +80,7 @@ def _summary(found: pd.DataFrame) -> str:
         ),
         "picks that break a bound": f"{told['broken']:.0f}",
     }
-    return _table(("", ""), rows.items()) + "\n"
-
-
-def _worst(found: pd.DataFrame) -> str:
-    """The jobs with the most regret."""
-    head = f"The {_WORST} jobs with the most regret; what is to be least in percent:\n\n"
-    heads = "job", "least of", "bound", "verdict", "picked", "best by brute force", "regret, points"
-    return head + _table(heads, _worst_rows(found))
-
-
-def _worst_rows(found: pd.DataFrame) -> Iterator[tuple[str, ...]]:
-    for _, each in found.sort_values("regret", ascending=False).head(_WORST).iterrows():
-        yield (
-            str(each["number"]),
-            each["objective"],
-            each["bound"],
-            each["verdict"],
-            f"`{each['picked']}`: {each['picked_at']:.4f}",
-            f"`{each['best']}`: {each['best_at']:.4f}",
-            f"{each['regret']:.4f} ± {each['regret_se']:.4f}",
-        )
+    return _table(("", ""), rows.items())
 
 
 def _table(heads: tuple[str, ...], rows: Any) -> str:

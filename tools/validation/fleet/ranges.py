@@ -34,25 +34,24 @@ def fits_text(table: pd.DataFrame) -> str:
         f"{others} other sets are kept. *As well* means: by the {facts.JOBS:,} jobs of seed 0 the "
         f"shares of overhead in the first six rows above are missed by at most {near:.2f} points "
         "together (root of the sum of squares, 0 within a range), which is how far the shipped set "
-        f"is on the average of {SEEDS} other seeds; what dominates is what is reported to; "
+        f"is on the average of {SEEDS} other seeds; the dominant causes are the reported ones; "
         f"machine-years are within {facts.YEARS_WITHIN:.0f}. By seed 0, to which it was fitted, "
         f"the shipped set is {shipped:.2f} points off, the others {off.min():.2f} to "
         f"{off.max():.2f}. Predictions are of the first {JOBS:,} jobs.\n"
     )
 
 
-def numbers_table(table: pd.DataFrame) -> str:
-    """How wide the facts leave each fitted number."""
-    heads = ("fitted number", "shipped", "least", "most", "drawn between")
-    rows = []
+def numbers(table: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Return the heads and rows of `NUMBERS`: how wide the facts leave each fitted number."""
+    rows: list[tuple[str, ...]] = [("fitted number", "shipped", "least", "most", "drawn between")]
     for each in FITTED:
         shown = SHIPPED[each.name], table[each.name].min(), table[each.name].max()
         drawn = "follows from machine-years"
         if each is not FITTED[-1]:
             drawn = f"{each.low:g} and {each.high:g}{each.unit}"
         cells = (f"{value:,.4g}{each.unit}" for value in shown)
-        rows.append((f"`{each.key}`", *cells, drawn))
-    return _table(heads, rows)
+        rows.append((each.key, *cells, drawn))
+    return rows
 
 
 def ranges_table(table: pd.DataFrame) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cprsim.studies.predictors import Contest, contest, explained_share
 from tools.pages.accuracy_tables import table
+from tools.paths import DOCS
 from tools.validation.learning.measured import TABLE
 
 #: Measures of a run, in words.
@@ -23,46 +24,36 @@ MEASURES: Final = {
 _RULES: Final = {"adagrad": "Adagrad", "sgd": "SGD"}
 _PRIORITY: Final = "MFU"
 
+#: What a unit of learning lost costs by condition, beside the page.
+COSTS: Final = DOCS / "learning-costs.csv"
+
 _TEXT: Final = """\
 `learning_lost` is the mean over servers of -ln(1 - u), where u is the share of its own updates that
-a server has lost for good. It is what one expects where accuracy grows as the logarithm of the
-samples that a row has seen. How well it foretells the drop, beside other measures, was tried with
-{runs} runs in one process of the lab's own model, {seeds} seeds each, under row-wise Adagrad and
-under plain SGD at a constant rate (`python -m tools.validation.learning.measured`): {conditions}
-conditions, from saves every T/40 to none, losses early, late and at any time, and saves of the most
-used rows. Without losses and under Adagrad the model's predictions are those of `cprsim train`.
-
-*Change lost* is counted here: the share of the way that rows go. *By row*: the mean over rows of
--ln(1 - u), weighted by their updates. Shares of the variance of the mean drop, over conditions,
-that one line through the origin explains, with 95 % intervals over the seeds; in brackets over
-single runs.
+a server has lost permanently. It was compared with other measures in {runs} runs in one process of
+the lab's own model, {seeds} seeds each, under row-wise Adagrad and plain SGD at a constant rate:
+{conditions} conditions, from saves every T/40 to none, losses early, late and at any time, and
+saves of the most used rows. *Change lost* is counted here: the share of the way that rows go. *By
+row*: the mean over rows of -ln(1 - u), weighted by their updates. The table has shares of the
+variance of the mean drop, over conditions, that one line through the origin explains, with 95 %
+intervals over the seeds; in brackets over single runs.
 
 {shares}
-Without the conditions under MFU:
-
-{shares_without}
 {points}
 
-What a unit of learning lost costs, in AUC:
-
-{costs}"""
+[learning-costs.csv](learning-costs.csv) has the cost of a unit of learning lost by condition."""
 
 
 def section() -> str:
     """The text and its tables."""
     runs = pd.read_csv(TABLE)
     conditions = list(dict.fromkeys(runs["condition"]))
-    others = [each for each in conditions if _PRIORITY not in each]
     found = dict(_contests(runs, conditions))
-    without = dict(_contests(runs, others))
     return _TEXT.format(
         runs=len(runs) * (len(conditions) + 1) // len(conditions),
         seeds=runs["seed"].nunique(),
         conditions=len(conditions),
         shares=_shares(runs, found, conditions),
-        shares_without=_shares(runs, without, others),
         points=_points(runs, found),
-        costs=_costs(runs, conditions),
     )
 
 
@@ -160,14 +151,16 @@ def _by_row(found: dict[tuple[str, str], Contest]) -> str:
     )
 
 
-def _costs(runs: pd.DataFrame, conditions: Sequence[str]) -> str:
+def costs() -> list[tuple[str, ...]]:
+    """Return the heads and rows of `COSTS`."""
+    runs = pd.read_csv(TABLE)
     kinds = [(data, rule) for data in dict.fromkeys(runs["data"]) for rule in _RULES]
-    rows = []
-    for condition in conditions:
+    rows = [("condition", *(f"{data}, {_RULES[rule]}" for data, rule in kinds))]
+    for condition in dict.fromkeys(runs["condition"]):
         cells = [condition]
         for data, rule in kinds:
             own = of(runs, data, rule)
             one = own[own["condition"] == condition]
             cells.append(f"{one['auc_drop'].mean() / one['learning_lost'].mean():.4f}")
         rows.append(tuple(cells))
-    return table(("condition", *(f"{data}, {_RULES[rule]}" for data, rule in kinds)), rows)
+    return rows
