@@ -176,7 +176,7 @@ def test_what_does_not_fit_is_refused_in_a_line(fault: tuple[dict[str, Any], str
 
 
 def test_masked_failures_have_not_happened_to_a_machine() -> None:
-    """AIReSim's bad servers: as many failures on top as if nobody failed in a downtime (rule 41)."""
+    """Bad servers of AIReSim: as many failures more as if nobody failed in a downtime (rule 41)."""
     downtimes = {"costs": {"load": "12 h"}, "failures": {"during_recovery": False}}
     case = {"share": 0.5, "times": 6.0, "cured": 0.5}
     more = []
