@@ -23,6 +23,12 @@ from tools.paths import DOCS, ROOT
 
 PAGE = DOCS / "plug-into-other-trainers.md"
 STEPS, KILLED, SAVED = 60, 33, Path("saved.txt")
+#: The last as the page says for torchrun.
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "OMP_NUM_THREADS": "1",
+    "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+}
 
 
 def needs(library: str) -> list[pytest.MarkDecorator]:
@@ -44,16 +50,30 @@ class Script:
     def run(self, killed: int = 0) -> list[int]:
         """Run it to its end, or kill it after so many steps; the steps after which it saved."""
         (self.folder / SAVED).unlink(missing_ok=True)
+        assert self._start(killed) == (-signal.SIGKILL if killed else 0)
+        return self._saved
+
+    def run_by_torchrun(self, killed: int = 0) -> list[int]:
+        """The same with two ranks, which torchrun starts again if the first one is killed."""
+        agent = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"]
+        assert self._start(killed, *agent, "-m") == 0
+        return self._saved
+
+    def _start(self, killed: int, *agent: str) -> int:
         ended = subprocess.run(
-            [sys.executable, "-m", "tests.hooks.scripts", self.name, str(killed)],
+            [sys.executable, "-m", *agent, "tests.hooks.scripts", self.name, str(killed)],
             cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+            env=os.environ | ENVIRONMENT,
             capture_output=True,
             text=True,
             timeout=HANGS_S,
             check=False,
         )
-        assert ended.returncode == (-signal.SIGKILL if killed else 0), ended.stderr
+        assert killed or not ended.returncode, ended.stderr
+        return ended.returncode
+
+    @property
+    def _saved(self) -> list[int]:
         return [int(line) for line in (self.folder / SAVED).read_text().split()]
 
 
@@ -83,11 +103,12 @@ def alone(folder: Path, begun: int = 0) -> list[int]:
 
 
 def _observe(killed: int) -> None:
-    """Have deciders kill the process, and write down each save."""
+    """Have deciders kill the process, unless torchrun restarted it, and write down each save."""
     due, saved = Decider.due, Decider.saved
+    restarted = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
 
     def due_or_killed(self: Decider, step: int) -> Any:
-        if step == killed:
+        if step == killed and not restarted:
             os.kill(os.getpid(), signal.SIGKILL)
         return due(self, step)
 

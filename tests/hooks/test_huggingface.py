@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cprsim.hooks.decider import Decider
-from tests.hooks.scripts import killed_and_resumed, needs
+from tests.hooks.scripts import KILLED, Script, alone, killed_and_resumed, needs
 from tests.hooks.test_decider import Loop, job
 from tests.hooks.test_whole_saves import Watch
 
@@ -21,6 +21,22 @@ def test_a_killed_job_ends_with_the_same_weights(name: str, tmp_path: Path) -> N
 
     assert plain.keys() == hit.keys()
     assert all(torch.equal(plain[each], hit[each]) for each in plain)
+
+
+def test_torchrun_ends_all_ranks_and_all_return_to_the_last_save(tmp_path: Path) -> None:
+    """The ranks save at the steps of rank 0: each has its own random state in a checkpoint."""
+    import torch
+
+    plain, hit = (Script("huggingface_job.py", tmp_path / each) for each in ("plain", "hit"))
+    saved = plain.run_by_torchrun()
+    assert saved == alone(plain.folder)
+    assert hit.run_by_torchrun(killed=KILLED) == [20, *alone(plain.folder, begun=20)]
+
+    for step in saved:
+        states = (hit.folder / f"checkpoints/checkpoint-{step}").glob("rng_state_*.pth")
+        assert sorted(each.name for each in states) == ["rng_state_0.pth", "rng_state_1.pth"]
+    weights, others = (torch.load(each.folder / "weights.pt") for each in (plain, hit))
+    assert all(torch.equal(weights[each], others[each]) for each in weights)
 
 
 def train(folder: Path, decider: Decider, until: int, **more: Any) -> list[int]:
