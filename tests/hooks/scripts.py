@@ -22,7 +22,8 @@ from tools.pages.walkthroughs import code
 from tools.paths import DOCS, ROOT
 
 PAGE = DOCS / "plug-into-other-trainers.md"
-STEPS, KILLED, SAVED = 60, 33, Path("saved.txt")
+STEPS, KILLED, SAVED = 60, 33, "saved.txt"
+_KILLED, _FOLDER = "CPRSIM_KILLED", "CPRSIM_FOLDER"
 #: The last as the page says for torchrun.
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
@@ -50,16 +51,15 @@ class Script:
     def run(self, killed: int = 0) -> list[int]:
         """Run it to its end, or kill it after so many steps; the steps after which it saved."""
         (self.folder / SAVED).unlink(missing_ok=True)
-        assert self._start(killed) == (-signal.SIGKILL if killed else 0)
+        self._run(-signal.SIGKILL if killed else 0, killed)
         return self._saved
 
-    def run_by_torchrun(self, killed: int = 0) -> list[int]:
-        """The same with two ranks, which torchrun starts again if the first one is killed."""
-        agent = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"]
-        assert self._start(killed, *agent, "-m") == 0
+    def run_restarted(self, killed: int, *agent: str) -> list[int]:
+        """Run it to its end by an agent that starts it again once it was killed."""
+        self._run(0, killed, *agent)
         return self._saved
 
-    def _start(self, killed: int, *agent: str) -> int:
+    def _run(self, expected: int, killed: int, *agent: str) -> None:
         ended = subprocess.run(
             [sys.executable, "-m", *agent, "tests.hooks.scripts", self.name, str(killed)],
             cwd=self.folder,
@@ -69,8 +69,7 @@ class Script:
             timeout=HANGS_S,
             check=False,
         )
-        assert killed or not ended.returncode, ended.stderr
-        return ended.returncode
+        assert ended.returncode == expected, ended.stdout + ended.stderr
 
     @property
     def _saved(self) -> list[int]:
@@ -102,24 +101,42 @@ def alone(folder: Path, begun: int = 0) -> list[int]:
     return found
 
 
-def _observe(killed: int) -> None:
-    """Have deciders kill the process, unless torchrun restarted it, and write down each save."""
-    due, saved = Decider.due, Decider.saved
-    restarted = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
+def _observe(killed: int, folder: Path) -> None:
+    """Have deciders kill the process, once, and write down each save."""
+    due, saved, hit = Decider.due, Decider.saved, folder / "killed.txt"
 
     def due_or_killed(self: Decider, step: int) -> Any:
-        if step == killed and not restarted:
+        if step == killed and not hit.exists():
+            hit.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return due(self, step)
 
     def saved_and_written(self: Decider, step: int, *more: Any) -> None:
         saved(self, step, *more)
-        with SAVED.open("a") as file:
+        with (folder / SAVED).open("a") as file:
             file.write(f"{step}\n")
 
     Decider.due, Decider.saved = due_or_killed, saved_and_written  # type: ignore[method-assign]
 
 
+def observe_worker() -> None:
+    """Observe deciders in a process that Ray has started."""
+    _observe(int(os.environ[_KILLED]), Path(os.environ[_FOLDER]))
+
+
+def _begin_ray(killed: str) -> None:
+    """Begin Ray before the script does, which then observes its workers."""
+    import ray
+
+    environment = {
+        "worker_process_setup_hook": "tests.hooks.scripts.observe_worker",
+        "env_vars": {_KILLED: killed, _FOLDER: str(Path.cwd())},
+    }
+    ray.init(num_cpus=2, include_dashboard=False, runtime_env=environment)
+
+
 if __name__ == "__main__":
-    _observe(int(sys.argv[2]))
+    if sys.argv[1].startswith("ray"):
+        _begin_ray(sys.argv[2])
+    _observe(int(sys.argv[2]), Path.cwd())
     runpy.run_path(sys.argv[1], run_name="__main__")

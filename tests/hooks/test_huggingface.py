@@ -11,6 +11,10 @@ from tests.hooks.test_decider import Loop, job
 from tests.hooks.test_whole_saves import Watch
 
 pytestmark = [*needs("transformers"), *needs("accelerate")]
+TORCHRUN = (
+    *("torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"),
+    "-m",
+)
 
 
 @pytest.mark.parametrize("name", ["huggingface_job.py", "accelerate_job.py"])
@@ -28,9 +32,9 @@ def test_torchrun_ends_all_ranks_and_all_return_to_the_last_save(tmp_path: Path)
     import torch
 
     plain, hit = (Script("huggingface_job.py", tmp_path / each) for each in ("plain", "hit"))
-    saved = plain.run_by_torchrun()
+    saved = plain.run_restarted(0, *TORCHRUN)
     assert saved == alone(plain.folder)
-    assert hit.run_by_torchrun(killed=KILLED) == [20, *alone(plain.folder, begun=20)]
+    assert hit.run_restarted(KILLED, *TORCHRUN) == [20, *alone(plain.folder, begun=20)]
 
     for step in saved:
         states = (hit.folder / f"checkpoints/checkpoint-{step}").glob("rng_state_*.pth")
