@@ -25,6 +25,11 @@ DONE: tuple[str, ...] = (
     "cprsim/contract/controller.py",
     "cprsim/contract/pattern_rows.py",
     "cprsim/contract/patterns.py",
+    "cprsim/hooks/huggingface.py",
+    "cprsim/hooks/lightning.py",
+    "cprsim/hooks/orbax.py",
+    "cprsim/hooks/ray.py",
+    "cprsim/hooks/whole_saves.py",
 )
 
 #: Rightly used phrases that hold a word of `_AVOIDED`: (glob of files, phrase, reason).

@@ -26,12 +26,16 @@ class SlowPolicy(OrbaxPolicy):
         return super().should_preserve(checkpoints, context=context)
 
 
-def train(folder: Path, policy: OrbaxPolicy, decider: Decider, until: int) -> list[int]:
+def train(
+    folder: Path, policy: OrbaxPolicy, decider: Decider, until: int, background: bool = False
+) -> list[int]:
     """Train from the last checkpoint on, 1 s a step; the steps of all checkpoints there are."""
     import orbax.checkpoint as ocp
 
     options = ocp.CheckpointManagerOptions(
-        save_decision_policy=policy, preservation_policy=policy, enable_async_checkpointing=False
+        save_decision_policy=policy,
+        preservation_policy=policy,
+        enable_async_checkpointing=background,
     )
     with ocp.CheckpointManager(folder, options=options) as manager:
         begun = manager.latest_step() or 0
@@ -41,6 +45,7 @@ def train(folder: Path, policy: OrbaxPolicy, decider: Decider, until: int) -> li
             decider.clock.now_s += 1.0
             args, learned = ocp.args.StandardSave({"step": np.array(step)}), asdict(decider.learned)
             manager.save(step, args=args, custom_metadata=learned)
+            manager.wait_until_finished()  # or how fast disks are decides which save waits
         return list(manager.all_steps())
 
 
@@ -77,6 +82,13 @@ def test_the_policy_says_how_many_are_kept(tmp_path: Path) -> None:
     decider = Decider("full", steps=200, scenario=job(full=keys), clock=Watch())
 
     assert train(tmp_path, OrbaxPolicy(decider), decider, 45) == [30, 40]
+
+
+def test_saves_in_the_background_are_those_of_async(tmp_path: Path) -> None:
+    keys = {"system": "async", "interval": "500 s"}
+    decider = Decider("async", steps=200, scenario=job(**{"async": keys}), clock=Watch())
+
+    assert train(tmp_path, OrbaxPolicy(decider), decider, 35, background=True) == [10, 20, 30]
 
 
 @pytest.mark.parametrize(
