@@ -50,7 +50,7 @@ nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: u
 torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
 	@$(VENV)/bin/python -m tools.torchrec $(ARGS)
 
-adapters: $(INSTALLED) ## install Orbax, Transformers, Lightning beside .venv, by their page, and test the adapters
+adapters: $(INSTALLED) ## install Orbax, Transformers, Lightning, Ray beside .venv, by their page, and test the adapters
 	@$(VENV)/bin/python -m tools.adapters $(ARGS)
 
 check: $(INSTALLED) ## check style, format, types, who imports whom, names and words

@@ -29,7 +29,7 @@ import sys
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name in {"accelerate", "lightning", "transformers"}:
+        if name in {"accelerate", "lightning", "ray", "transformers"}:
             raise ModuleNotFoundError(name=name)
 
 sys.meta_path.insert(0, Absent())
@@ -38,20 +38,19 @@ from cprsim.errors import UsageError
 
 
 @pytest.mark.parametrize(
-    ("adapter", "library", "install"),
+    ("adapter", "library", "said"),
     [
-        ("huggingface", "accelerate", "transformers accelerate"),
-        ("lightning", "lightning", "lightning"),
+        ("huggingface", "accelerate", "callback needs it: pip install transformers accelerate"),
+        ("lightning", "lightning", "callback needs it: pip install lightning"),
+        ("ray", "ray", "report needs it: pip install 'ray[train]'"),
     ],
 )
-def test_a_missing_library_is_one_clear_line(adapter: str, library: str, install: str) -> None:
+def test_a_missing_library_is_one_clear_line(adapter: str, library: str, said: str) -> None:
     tried = f"try: import cprsim.hooks.{adapter}\nexcept UsageError as error: print(error)"
     done = subprocess.run(
         [sys.executable, "-c", ABSENT + tried], check=True, capture_output=True, text=True
     )
-    assert done.stdout == (
-        f"{library} is not installed, and this callback needs it: pip install {install}\n"
-    )
+    assert done.stdout == f"{library} is not installed, and this {said}\n"
 
 
 def test_every_script_of_the_page_is_run_by_a_test() -> None:
