@@ -39,7 +39,7 @@ def report_if_due(
     Returns
     -------
     bool
-        Whether a checkpoint was due, and is stored.
+        Whether a checkpoint was due, and Ray's controller has it now.
 
     Raises
     ------
@@ -54,5 +54,7 @@ def report_if_due(
         with TemporaryDirectory() as folder:
             write(Path(folder))
             train.report(dict(metrics), checkpoint=train.Checkpoint.from_directory(folder))
+        # Until the controller has it, a worker that fails would not return to this checkpoint.
+        train.get_all_reported_checkpoints(train.CheckpointConsistencyMode.COMMITTED)
         saves.stored(step)
     return due
