@@ -23,7 +23,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo quick test test-all test-slow nightly torchrec check soak interleavings study frozen bench validation calibrated predicted pages figures \
+.PHONY: demo quick test test-all test-slow nightly torchrec adapters check soak interleavings study frozen bench validation calibrated predicted pages figures \
 	notebooks docs package lowest clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
@@ -49,6 +49,9 @@ nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: u
 
 torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
 	@$(VENV)/bin/python -m tools.torchrec $(ARGS)
+
+adapters: $(INSTALLED) ## install Orbax, Transformers, Lightning, Ray beside .venv, by their page, and test the adapters
+	@$(VENV)/bin/python -m tools.adapters $(ARGS)
 
 check: $(INSTALLED) ## check style, format, types, who imports whom, names and words
 	@$(call or_report,$(VENV)/bin/ruff check)

@@ -30,17 +30,17 @@ def installs(page: str) -> list[list[str]]:
 def main() -> None:
     """Install it where that has to be, and run the tests."""
     environment = Path(sys.prefix, "torchrec")
-    missing = _missing(environment, installs(PAGE.read_text(encoding="utf-8")))
-    if missing:
-        sys.stdout.write(f"TorchRec's tests are not run: {missing}\n")
+    lacking = missing(environment, installs(PAGE.read_text(encoding="utf-8")))
+    if lacking:
+        sys.stdout.write(f"TorchRec's tests are not run: {lacking}\n")
         return
     tests = sorted(str(each) for each in Path("tests/trainer").glob("test_torchrec*.py"))
     pytest = [environment / "bin" / "python", "-m", "pytest", "-m", "", *tests, *sys.argv[1:]]
     raise SystemExit(subprocess.run(pytest, cwd=ROOT, check=False).returncode)
 
 
-def _missing(environment: Path, wanted: list[list[str]]) -> str:
-    """Install all of it; what there is none of for this Python, or nothing."""
+def missing(environment: Path, wanted: list[list[str]]) -> str:
+    """Install all of it; return the package that has no wheel for this Python, or nothing."""
     stamp = environment / "installed"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == str(wanted):
         return ""

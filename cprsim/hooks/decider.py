@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cprsim.errors import UsageError
 
 if TYPE_CHECKING:
-    from cprsim.contract import Clock, Controller, Loss, Recover, Save
+    from cprsim.contract import Clock, Controller, Loss, Plan, Recover, Save
     from cprsim.scenario import Scenario
 
 #: Steps that are timed before the first save, where nothing says what a step takes.
@@ -82,6 +82,13 @@ class Decider:
     clock
         Tells the time, s.
 
+    Attributes
+    ----------
+    policy, clock
+        As they were given.
+    plan
+        The policy's plan; None until enough is known to plan, at a call of `due`.
+
     Raises
     ------
     UsageError
@@ -112,15 +119,13 @@ class Decider:
             raise UsageError(f"steps {steps}, servers {servers}: each must be at least 1")
         if keys is not None and scenario is not None:
             raise UsageError("keys: the scenario has the policy's keys; leave them out")
-        self._policy, self._steps, self._given = policy, steps, scenario
+        self.policy, self._steps, self._given = policy, steps, scenario
         self._keys, self._mtbf, self._servers = dict(keys or {}), mtbf, servers
-        self._clock, self._began_s = clock, clock()
-        known = learned if isinstance(learned, LearnedCosts) else LearnedCosts(**(learned or {}))
-        self._before = known
-        self._save_s, self._away_s = known.save_s, known.away_s
-        self._failures = known.failures + (learned is not None)
+        self.clock = clock
+        self.plan: Plan | None = None
+        self._save_s = self._away_s = 0.0
+        self._take_over(learned)
         self._controller: Controller | None = None
-        self._interval_s = math.inf
         self._origin = self._step = 0
         self._step_s, self._apart_s = 0.0, 0.0
         self._until_s = 0.0  # progress to which nothing is due
@@ -176,7 +181,7 @@ class Decider:
         from cprsim.contract import Failed, Loss, Recover  # noqa: PLC0415
 
         self._failures += 1
-        self._lost_s, self._wanted, self._until_s = self._clock(), None, 0.0
+        self._lost_s, self._wanted, self._until_s = self.clock(), None, 0.0
         controller = self._ready()
         if controller is None:
             self._plan(self._step)
@@ -188,15 +193,21 @@ class Decider:
         assert isinstance(answer, Recover)
         return answer
 
-    def resumed(self, step: int) -> None:
-        """Note that training goes on from a step: after `lost`, or in a new process."""
+    def resumed(self, step: int, learned: LearnedCosts | Mapping[str, Any] | None = None) -> None:
+        """Note that training continues from a step: after `lost`, or in a new process.
+
+        `learned`: the measurements of the process before this one, which failed; the constructor
+        takes them as well. After `lost` they change nothing: this process has newer ones.
+        """
         from cprsim.contract import Resumed  # noqa: PLC0415
 
         self._step, self._first = step, None
         if self._lost_s is None or self._controller is None:
             self._origin, self._controller, self._wanted = step, None, None
+            if learned is not None:
+                self._take_over(learned)
             return
-        away_s = self._clock() - self._lost_s
+        away_s = self.clock() - self._lost_s
         self._apart_s += away_s
         self._away_s, self._lost_s = away_s, None
         self._controller.tell(Resumed(self._now(step), ()))
@@ -206,23 +217,30 @@ class Decider:
     @property
     def learned(self) -> LearnedCosts:
         """What was measured so far; `asdict` of it fits into a checkpoint."""
-        running_s = self._before.running_s + self._clock() - self._began_s
+        running_s = self._before.running_s + self.clock() - self._began_s
         return LearnedCosts(self._pace_s, self._save_s, self._away_s, running_s, self._failures)
 
     @property
     def interval_s(self) -> float:
         """Training from save to save, s; infinite where none is planned, or nothing is yet."""
-        return self._interval_s
+        return math.inf if self.plan is None else self.plan.interval_s
 
     def __repr__(self) -> str:
         known = ", ".join(f"{name} {value:.3g}" for name, value in asdict(self.learned).items())
-        return f"<Decider {self._policy}: a save every {self.interval_s:.3g} s; learned {known}>"
+        return f"<Decider {self.policy}: a save every {self.interval_s:.3g} s; learned {known}>"
+
+    def _take_over(self, learned: LearnedCosts | Mapping[str, Any] | None) -> None:
+        """Begin with what the process before had measured; its end was a failure."""
+        known = learned if isinstance(learned, LearnedCosts) else LearnedCosts(**(learned or {}))
+        self._before, self._began_s = known, self.clock()
+        self._save_s, self._away_s = known.save_s, known.away_s
+        self._failures = known.failures + (learned is not None)
 
     # --- Plans ------------------------------------------------------------------------------------
 
     def _measure_step(self, step: int) -> None:
         """Measure what a step takes, of training alone."""
-        now_s = self._clock() - self._apart_s
+        now_s = self.clock() - self._apart_s
         if self._first is None:
             self._first = step, now_s
         elif step > self._first[0]:
@@ -261,11 +279,10 @@ class Decider:
             scenario, self._origin = self._measured(), step
         else:
             scenario = scenario_of(self._given)
-            scenario = _with_system(scenario, self._policy)
-        plan = scenario.plan(self._policy)
+            scenario = _with_system(scenario, self.policy)
+        self.plan = scenario.plan(self.policy)
         self._useful_s = scenario.job.useful_time_s
-        self._interval_s = plan.interval_s
-        self._controller, self._until_s = plan.start(), 0.0
+        self._controller, self._until_s = self.plan.start(), 0.0
 
     def _measured(self) -> "Scenario":
         """The job as it was measured; until a save was, it takes as long as a step."""
@@ -284,7 +301,7 @@ class Decider:
                 "detect": "0 s",
             },
             failures={"distribution": "exponential", "mean": _time(mtbf_s)},
-            policies={self._policy: {"system": self._policy, **self._keys}},
+            policies={self.policy: {"system": self.policy, **self._keys}},
         )
 
     def _now(self, step: int) -> "Clock":
@@ -292,7 +309,7 @@ class Decider:
 
         steps = self._steps if self._given is not None else max(self._steps - self._origin, 1)
         progress_s = max(step - self._origin, 0) * self._useful_s / steps
-        return Clock(self._clock() - self._began_s, progress_s)
+        return Clock(self.clock() - self._began_s, progress_s)
 
 
 def _with_system(scenario: "Scenario", policy: str) -> "Scenario":

@@ -151,6 +151,42 @@ def test_the_next_process_goes_on_with_what_was_learned() -> None:
     )
 
 
+def test_what_was_learned_may_come_when_training_resumes() -> None:
+    """A trainer's checkpoint may be read after the decider was made."""
+    kept = LearnedCosts(step_s=1.0, save_s=60.0, away_s=5.0, running_s=20_000.0, failures=2)
+    early, late = Loop(10**6, learned=kept), Loop(10**6)
+    early.decider.resumed(7_000)
+    late.now_s = 500.0  # to load it took a while
+    late.decider.resumed(7_000, asdict(kept))
+    for loop in (early, late):
+        loop.step = 7_000
+        loop.run(12_000)
+
+    assert late.saved == early.saved
+    assert late.decider.learned == early.decider.learned
+    assert late.decider.learned.failures == 3
+
+
+def test_after_a_loss_in_this_process_the_older_measurements_change_nothing() -> None:
+    loop = Loop(10**6)
+    loop.run(2_000)
+    loop.decider.lost()
+    loop.now_s += 100.0
+    before = loop.decider.learned
+    loop.decider.resumed(loop.saved[-1], LearnedCosts(save_s=1.0, failures=9))
+
+    assert loop.decider.learned.failures == before.failures == 1
+    assert loop.decider.learned.save_s == pytest.approx(60.0)
+
+
+def test_the_plan_is_there_once_it_is_known() -> None:
+    loop = Loop(10**6)
+    assert loop.decider.plan is None
+    loop.run(30)
+    assert loop.decider.plan is not None
+    assert loop.decider.plan.interval_s == loop.decider.interval_s
+
+
 ALL = cprsim.load_scenario("all-systems")
 
 
