@@ -204,7 +204,7 @@ def _survival(axes: Axes, data: _Data) -> None:
     grid = _grid(axes, log)
     lowest = min(low[-1], float(curve.at(curve.last_s)))
     for law, look in data.laws:
-        left = survival_of(law, grid)
+        left = survival_of(law, grid, curve.from_s)
         lowest = min(lowest, float(left[-1]))
         axes.plot(grid, left, **look)
     bottom = 1 - _ROOM * (1 - lowest) if _LOWEST < lowest < 1 else 0.0
@@ -264,7 +264,8 @@ def _quantiles(axes: Axes, data: _Data) -> None:
     left = (np.concatenate(([1.0], curve.survival[:-1])) + curve.survival) / 2
     some = by_log_odds(left, _MOST_QUANTILES)
     seen_s, left = curve.times_s[some], left[some]
-    expected = [(law.quantile(left), look) for law, look in data.laws]
+    began = np.array([curve.from_s])
+    expected = [(law.quantile(left * law.survival(began)), look) for law, look in data.laws]
     log = bool(seen_s[-1] > _SPAN * seen_s[0])
     _same_scales(axes, data, log, np.concatenate((seen_s, expected[-1][0])))
     axes.axline(*_DIAGONAL, transform=axes.transAxes, color=style.FAINT_INK, linewidth=0.6)

@@ -1,7 +1,9 @@
-"""Maximum likelihood of each law under right-censoring, on durations in units of their mean.
+"""Maximum likelihood of each law under right-censoring and left truncation.
 
-A censored duration adds the probability of lasting longer. All four likelihoods are maximised in
-parameters in which that is safe; what comes out is the mean and the spread of a `Distribution`.
+On durations in units of their mean. A censored duration adds the probability of lasting longer; one
+that came into sight late is divided by that of lasting until then (`Scaled`). All four likelihoods
+are maximised in parameters in which that is safe; what comes out is the mean and the spread of a
+`Distribution`.
 Sums are NumPy's, not `@`: BLAS threads cost more than they save, and add up in any order.
 """
 
@@ -14,6 +16,11 @@ import numpy as np
 from cprsim.survival.gamma import gamma_maximum
 from cprsim.survival.newton import maximum
 from cprsim.survival.sample import Floats, Scaled
+
+#: Logarithm of the least shape of a Weibull law; below, no float holds its mean.
+_LEAST_LOG_SHAPE = -7.0
+#: In the units of `_tobit`, where lives came into sight late and the likelihood isn't concave.
+_LONGEST_STEP = 0.5
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,13 @@ def weibull(data: Scaled) -> Estimate:
 def _weibull_shape(logs: Floats, counts: Floats, failures: int) -> float:
     """The shape k that fits logarithms y <= 0, those of the failures first.
 
-    `sum(y e^(ky)) / sum(e^(ky)) - 1/k` climbs, from below, through the mean of y over the failures.
+    `sum(y e^(ky)) / sum(e^(ky)) - 1/k` climbs, from below, through the mean of y over the failures;
+    where lives came into sight late it may stay above, and the likelihood climbs with the mean.
+
+    Raises
+    ------
+    OverflowError
+        If no shape fits whose law has a mean that a float holds.
     """
     from scipy.optimize import brentq  # noqa: PLC0415  (scipy is slow to import)
 
@@ -88,6 +101,8 @@ def _weibull_shape(logs: Floats, counts: Floats, failures: int) -> float:
     low = high - 1.0
     while excess(low) > 0:
         low -= 1.0
+        if low < _LEAST_LOG_SHAPE:
+            raise OverflowError
     return math.exp(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
 
 
@@ -98,7 +113,7 @@ def gamma(data: Scaled) -> Estimate:
 
 
 def lognormal(data: Scaled) -> Estimate:
-    """Newton in (mu / sigma, 1 / sigma), where the likelihood is concave.
+    """Newton in (mu / sigma, 1 / sigma), where the likelihood of censored durations is concave.
 
     R. J. Olsen, "Note on the uniqueness of the maximum likelihood estimator for the Tobit model",
     Econometrica 46 (1978).
@@ -113,7 +128,8 @@ def lognormal(data: Scaled) -> Estimate:
     def curve(parameters: Floats) -> tuple[float, Floats, Floats]:
         return _tobit(parameters, failures, sums, cut, data.counts)
 
-    (offset, slope), value, bends = maximum(curve, np.array([0.0, 1.0]))
+    step = math.inf if (data.counts > 0).all() else _LONGEST_STEP
+    (offset, slope), value, bends = maximum(curve, np.array([0.0, 1.0]), step)
     sigma, mu = width / slope, centre + width * offset / slope
     # To (mu, log sigma), at the maximum; from them to (log mean, log cv).
     inner = np.array([[slope / width, -offset], [0.0, -slope]])

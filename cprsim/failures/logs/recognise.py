@@ -86,7 +86,7 @@ def _are_lives(head: str) -> bool:
         start = list(csv_cells("", iter(first_lines), lives.delimiter))[1:]
     except LogError:
         return False
-    lasted = [duration for _, duration, _ in found if duration]
+    lasted = [life.duration for life in found if life.duration]
     return bool(found) and all(map(_LIFE.fullmatch, lasted)) and lives.is_of_lives(start)
 
 

@@ -216,9 +216,11 @@ def durations(intervals: Intervals, ties: Ties = "drop") -> View:
     """Durations that somebody else has measured."""
     zero = intervals.durations_s == 0
     lasted, count = _positive(intervals.durations_s, ties)
-    observed = intervals.observed if ties == "keep" else intervals.observed[~zero]
+    kept = slice(None) if ties == "keep" else ~zero
+    entered_s = np.broadcast_to(intervals.entered_s, zero.shape)[kept]
     per: Literal["job", "node"] = "node" if intervals.of_nodes else "job"
-    return View(Sample(lasted, observed), count, (), per, None, _dropped(count, ties))
+    sample = Sample(lasted, intervals.observed[kept], entered_s)
+    return View(sample, count, (), per, None, _dropped(count, ties))
 
 
 def _dropped(count: int, ties: Ties) -> dict[str, int]:
