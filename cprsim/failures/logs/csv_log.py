@@ -44,8 +44,9 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
 
     In cprsim's own format the columns are `time_s`, in seconds, 0 or later, and `node`, an index
     from 0. Optional are `kind`, parameter_server (or ps) or trainer; `end_s`, when the outage was
-    over, in seconds, empty or NULL where that isn't known; `rack`; `severity`, process, node or
-    cluster; and `cause`. Others are ignored and named. A table without nodes is of one job.
+    over, in seconds, empty or NULL (none, nan, n/a, unknown, -) where that isn't known; `rack`;
+    `severity`, process, node or cluster; and `cause`. Others are ignored and named. A table without
+    nodes is of one job.
 
     Columns that are called otherwise are found by their commonest names, `columns.SYNONYMS`, or
     named. Times of a column that isn't called `time_s` are in the unit that `rules` gives, or are

@@ -21,6 +21,7 @@ from cprsim.basics.tabular import (
     TableRow,
     csv_cells,
     delimiter_of,
+    is_unknown,
     shown,
     table,
     with_header,
@@ -39,7 +40,6 @@ NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0
 #: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
 _STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
-_UNKNOWN: Final = ("", "unknown", "invalid", "none", "null", "nan", "nat", "n/a", "-")
 _NODES: Final = re.compile(r"[0-9]{1,9}(\.0)?")
 
 
@@ -131,7 +131,7 @@ class _Reader:
         self._jobs[self._run(row, job.job)] = job
         if "elapsed" not in of:
             times = [of["start"], of["end"]]
-            if all(row[each].lower() not in _UNKNOWN for each in times):
+            if not any(is_unknown(row[each]) for each in times):
                 for column, into in zip(times, (self._starts, self._ends), strict=True):
                     into.append(self._clock.read(row, column))
                 self._timed.append(job)
@@ -143,7 +143,7 @@ class _Reader:
         return (job, row[self._of["start"]]) if "start" in self._of else tuple(row.cells)
 
     def _elapsed_s(self, row: TableRow) -> float:
-        if "elapsed" not in self._of or row[self._of["elapsed"]].lower() in _UNKNOWN:
+        if "elapsed" not in self._of or is_unknown(row[self._of["elapsed"]]):
             return math.nan
         try:
             return seconds_of(row[self._of["elapsed"]], self._unit_s or 1.0)
@@ -221,7 +221,7 @@ def _told_once(header: str, text: Iterator[str]) -> Iterator[str]:
 
 def _nodes(row: TableRow, column: str) -> int:
     text = row[column].replace(",", "")
-    if text.lower() in _UNKNOWN:
+    if is_unknown(text):
         return 0
     if not _NODES.fullmatch(text):
         raise row.bad(
