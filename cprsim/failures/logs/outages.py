@@ -40,7 +40,7 @@ class NodeOutages:
 
     def add(
         self,
-        node: str,
+        node: str | int,
         start_s: float,
         end_s: float = math.nan,
         cause: str | None = None,
@@ -48,9 +48,10 @@ class NodeOutages:
     ) -> None:
         """One more; without an end, as long as nothing else is said of it.
 
-        `planned`: the words by which it was planned; None of a failure.
+        `node`: its name, or the number that it has. `planned`: the words by which it was planned;
+        None of a failure.
         """
-        self._nodes.append(self.names.number(node))
+        self._nodes.append(self.names.number(node) if isinstance(node, str) else node)
         self._starts.append(start_s)
         self._ends.append(end_s)
         # A text that comes again is kept once.
