@@ -4,9 +4,10 @@ import math
 from array import array
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from typing import NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath
@@ -174,12 +175,15 @@ def without_repeats(log: FailureLog) -> FailureLog:
 
     An outage ends with the last of its records that has an end. Without any, nothing is down.
     """
-    if log.repaired_s is None or not _overlap(log.machines, log.times_s, log.repaired_s):
+    if log.repaired_s is None:
         return log
     known = np.fmax(log.times_s, log.repaired_s)
     rows, ends_s = merged(log.machines, log.times_s, known)
+    repeats = len(log) - len(rows)
+    if not repeats:
+        return log
     order = np.argsort(rows, kind="stable")
-    rows, ends_s, repeats = rows[order], ends_s[order], len(log) - len(rows)
+    rows, ends_s = rows[order], ends_s[order]
     untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
     ends_with_one = log.times_s[-1] == log.start_s + log.span_s
     return replace(
@@ -189,11 +193,26 @@ def without_repeats(log: FailureLog) -> FailureLog:
     )
 
 
-def _overlap(nodes: Integers, starts: Floats, stops: Floats) -> bool:
-    """Return whether an outage of a node touches the one before it."""
-    order = np.lexsort((starts, nodes))
-    late = np.fmax(starts[order[:-1]], stops[order[:-1]]) >= starts[order[1:]]
-    return bool((late & (np.diff(nodes[order]) == 0)).any())
+class Continued(NamedTuple):
+    """Down intervals by node, then start: what comes before each of them, and when that is over.
+
+    `order`: the intervals, by number. `until_s`: when the latest end of its node up to each is.
+    `before_s`: the same up to the one before; -inf of a node's first. A start up to then continues
+    an outage. Shape (n,).
+    """
+
+    order: Integers
+    until_s: Floats
+    before_s: Floats
+
+    @classmethod
+    def of(cls, nodes: Integers, starts: Floats, stops: Floats) -> Self:
+        """Those of intervals in any order, shape (n,); a stop may be nan: it is at the start."""
+        order = np.lexsort((starts, nodes))
+        node = nodes[order]
+        until = pd.Series(np.fmax(starts, stops)[order]).groupby(node).cummax()
+        before = until.groupby(node).shift(fill_value=-np.inf)
+        return cls(order, *(each.to_numpy(np.float64) for each in (until, before)))
 
 
 def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:
@@ -209,16 +228,10 @@ def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Fl
     tuple
         Which interval begins each outage, and when that ends or nan; by node, then start.
     """
-    order = np.lexsort((starts, nodes))
-    nodes, starts, stops = nodes[order], starts[order], stops[order]
-    ends, begins = np.fmax(starts, stops), np.ones(len(nodes), np.bool_)
-    edges = np.flatnonzero(np.diff(nodes, prepend=-1, append=-1)).tolist()
-    for first, last in pairwise(edges):
-        node = slice(first, last)
-        ends[node] = np.maximum.accumulate(ends[node])
-        begins[first + 1 : last] = starts[node][1:] > ends[node][:-1]
-    closing = np.roll(begins, -1)
-    return order[begins], np.where(np.isnan(stops), np.nan, ends)[closing]
+    order, until_s, before_s = Continued.of(nodes, starts, stops)
+    begins = starts[order] > before_s
+    ends_s = np.where(np.isnan(stops[order]), np.nan, until_s)
+    return order[begins], ends_s[np.roll(begins, -1)]
 
 
 def outages_of(log: FailureLog) -> tuple[Integers, Integers, Floats]:
