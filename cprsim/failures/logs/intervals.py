@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath, check_length, lines, shown
 from cprsim.errors import LogError, UnitError
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.durations import CLOCK, seconds_of
+from cprsim.failures.logs.durations import CLOCK, is_duration, seconds_of
 from cprsim.failures.logs.lives import Life, lives_of
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.rules import Rules
@@ -156,6 +156,12 @@ def _split(content: str) -> tuple[str, str]:
     if len(words) > 2 or (len(words) == 2 and words[1].lower() in _FLAGS):
         return " ".join(words[:-1]), words[-1]
     return content, "0"
+
+
+def is_line(text: str) -> bool:
+    """Return whether a line is a duration, with or without a flag."""
+    duration, flag = _split(text)
+    return flag.lower() in _FLAGS and is_duration(duration)
 
 
 def _lacks(columns: Columns | None, rules: Rules) -> str:

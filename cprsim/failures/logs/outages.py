@@ -212,7 +212,7 @@ class Continued(NamedTuple):
         node = nodes[order]
         until = pd.Series(np.fmax(starts, stops)[order]).groupby(node).cummax()
         before = until.groupby(node).shift(fill_value=-np.inf)
-        return cls(order, *(each.to_numpy(np.float64) for each in (until, before)))
+        return cls(order, np.asarray(until, np.float64), np.asarray(before, np.float64))
 
 
 def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:
