@@ -16,6 +16,10 @@ _CLOSE = 1e-9  # Newton's next error is the square of this
 _STEPS = 200
 
 
+class NoMaximumError(LogError):
+    """That a likelihood climbs for ever, or has no top that could be found."""
+
+
 def maximum(
     curve: Curve, start: Floats, longest_step: float = math.inf
 ) -> tuple[Floats, float, Floats]:
@@ -24,6 +28,11 @@ def maximum(
     Newton's method with two safeguards: a direction in which the curve isn't concave is climbed as
     if it were as concave as it is convex, and a step that doesn't climb is halved. A curve that is
     concave everywhere needs no `longest_step`.
+
+    Raises
+    ------
+    NoMaximumError
+        If it finds none.
     """
     x, (value, slopes, curvatures), small = start, curve(start), False
     for _ in range(_STEPS):
@@ -43,4 +52,4 @@ def maximum(
             break
     if small and np.all(np.linalg.eigvalsh(curvatures) < 0):
         return x, value, curvatures
-    raise LogError("the likelihood of a law has no maximum that could be found")
+    raise NoMaximumError("the likelihood of a law has no maximum that could be found")

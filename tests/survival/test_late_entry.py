@@ -204,3 +204,17 @@ def test_no_trend_where_ever_more_nodes_fail_alike():
     assert everyone is not None
     assert everyone.shape == pytest.approx(seen.shape)
     assert everyone.z == pytest.approx(seen.z)
+
+
+def test_laws_whose_likelihood_has_no_top_are_left_out():
+    """Lives that last as often to twice the age at which they came into sight, whatever that is:
+    the shorter the mean of a gamma law, the better it fits."""
+    rng = np.random.default_rng(0)
+    entered = rng.uniform(1, 50, 200)
+    sample = Sample(entered * np.exp(rng.exponential(1.0, 200)), np.ones(200, bool), entered)
+
+    names = {found.law.distribution for found in fit_all(sample)}
+    assert "exponential" in names
+    assert "gamma" not in names
+    with pytest.raises(LogError, match="has no maximum"):
+        fit(sample, "gamma")
