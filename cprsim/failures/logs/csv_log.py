@@ -136,6 +136,7 @@ class _Rows:
         late = int(np.count_nonzero(np.diff(when) < 0))
         order = np.argsort(when, kind="stable")
         when, repaired = when[order], ends[order] if len(ends) else ends
+        self.times = self.ends = ends = array("d")  # a long log is kept once
         kinds = None if self.kinds is None else self.kinds.words(order)
         first_s, last_s = float(when[0]), float(when[-1])
         unused = forget_early(repaired, when) if len(repaired) else {}
@@ -228,7 +229,7 @@ class _Words(Generic[_Name]):
 
     def words(self, order: Integers) -> tuple[_Name, ...] | None:
         """The words of the rows in an order; None where some are none."""
-        return None if self.foreign else tuple(self._kept[row] for row in order.tolist())
+        return None if self.foreign else tuple(self._kept[row] for row in order)
 
 
 def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:

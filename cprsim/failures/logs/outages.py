@@ -4,10 +4,10 @@ import math
 from array import array
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath
@@ -41,7 +41,7 @@ class NodeOutages:
 
     def add(
         self,
-        node: str | int,
+        node: str,
         start_s: float,
         end_s: float = math.nan,
         cause: str | None = None,
@@ -49,10 +49,9 @@ class NodeOutages:
     ) -> None:
         """One more; without an end, as long as nothing else is said of it.
 
-        `node`: its name, or the number that it has. `planned`: the words by which it was planned;
-        None of a failure.
+        `planned`: the words by which it was planned; None of a failure.
         """
-        self._nodes.append(self.names.number(node) if isinstance(node, str) else node)
+        self._nodes.append(self.names.number(node))
         self._starts.append(start_s)
         self._ends.append(end_s)
         # A text that comes again is kept once.
@@ -175,15 +174,12 @@ def without_repeats(log: FailureLog) -> FailureLog:
 
     An outage ends with the last of its records that has an end. Without any, nothing is down.
     """
-    if log.repaired_s is None:
+    if log.repaired_s is None or not _overlap(log.machines, log.times_s, log.repaired_s):
         return log
     known = np.fmax(log.times_s, log.repaired_s)
     rows, ends_s = merged(log.machines, log.times_s, known)
-    repeats = len(log) - len(rows)
-    if not repeats:
-        return log
     order = np.argsort(rows, kind="stable")
-    rows, ends_s = rows[order], ends_s[order]
+    rows, ends_s, repeats = rows[order], ends_s[order], len(log) - len(rows)
     untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
     ends_with_one = log.times_s[-1] == log.start_s + log.span_s
     return replace(
@@ -191,6 +187,13 @@ def without_repeats(log: FailureLog) -> FailureLog:
         span_s=float(log.times_s[rows[-1]]) - log.start_s if ends_with_one else log.span_s,
         repaired_s=np.where(untold, np.nan, ends_s),
     )
+
+
+def _overlap(nodes: Integers, starts: Floats, stops: Floats) -> bool:
+    """Return whether an outage of a node touches the one before it, in little memory."""
+    order = np.lexsort((starts, nodes))
+    late = np.fmax(starts[order[:-1]], stops[order[:-1]]) >= starts[order[1:]]
+    return bool((late & (np.diff(nodes[order]) == 0)).any())
 
 
 class Continued(NamedTuple):
@@ -209,10 +212,14 @@ class Continued(NamedTuple):
     def of(cls, nodes: Integers, starts: Floats, stops: Floats) -> Self:
         """Those of intervals in any order, shape (n,); a stop may be nan: it is at the start."""
         order = np.lexsort((starts, nodes))
-        node = nodes[order]
-        until = pd.Series(np.fmax(starts, stops)[order]).groupby(node).cummax()
-        before = until.groupby(node).shift(fill_value=-np.inf)
-        return cls(order, np.asarray(until, np.float64), np.asarray(before, np.float64))
+        edges = np.flatnonzero(np.diff(nodes[order], prepend=-1, append=-1))
+        until_s = np.fmax(starts, stops)[order]
+        for first, last in pairwise(edges.tolist()):
+            node = until_s[first:last]
+            np.maximum.accumulate(node, out=node)
+        before_s = np.roll(until_s, 1)
+        before_s[edges[:-1]] = -np.inf
+        return cls(order, until_s, before_s)
 
 
 def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:

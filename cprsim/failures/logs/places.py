@@ -71,4 +71,4 @@ class Causes:
 
     def texts(self, order: Integers) -> tuple[str | None, ...]:
         """Return the reason of each row, in an order; None where it is empty."""
-        return tuple(self._texts[row] for row in order.tolist())
+        return tuple(self._texts[row] for row in order)
