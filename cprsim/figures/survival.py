@@ -171,9 +171,11 @@ def _finding(fits: Sequence[Fit]) -> str:
 
 def _facts(sample: Sample) -> str:
     counts = counted(sample.n, "duration")
-    if not sample.censored:
+    if not sample.censored and not sample.late:
         return f"{counts}, none censored; mean {ticks.duration(sample.mean_s)}"
     counts += f", {sample.censored:,} censored ({layout.percent(sample.censored / sample.n)})"
+    if sample.late:
+        counts += f", {sample.late:,} watched from a later age"
     if not sample.failures:
         return f"{counts}; nothing failed"
     return f"{counts}; mean (time watched for each failure) {ticks.duration(sample.mtbf_s)}"

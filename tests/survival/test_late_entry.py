@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError
@@ -218,3 +219,21 @@ def test_laws_whose_likelihood_has_no_top_are_left_out():
     assert "gamma" not in names
     with pytest.raises(LogError, match="has no maximum"):
         fit(sample, "gamma")
+
+
+def test_the_picture_draws_laws_of_lives_that_get_to_where_the_curve_begins():
+    from cprsim.figures.survival import survival
+
+    late = Sample(T + 50, D, ENTRY + 50)
+    fits = fit_all(late)
+    figure = survival(late, fits)
+
+    said = " ".join(text.get_text() for text in figure.findobj(Text))
+    assert "29 censored (72.5 %), 40 watched from a later age" in said
+    (lines,) = (axes.lines for axes in figure.axes[:1])
+    laws = [line for line in lines if line.get_linestyle() != "None" and len(line.get_xdata()) > 99]
+    assert len(laws) == len(fits)
+    for line in laws:
+        x, y = line.get_data()
+        assert np.all(y[x < 50] == 1)
+        assert y[-1] < 0.7

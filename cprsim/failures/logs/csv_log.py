@@ -136,7 +136,8 @@ class _Rows:
         late = int(np.count_nonzero(np.diff(when) < 0))
         order = np.argsort(when, kind="stable")
         when, repaired = when[order], ends[order] if len(ends) else ends
-        self.times = self.ends = ends = array("d")  # a long log is kept once
+        self.times = self.ends = array("d")  # a long log is kept once
+        del ends
         kinds = None if self.kinds is None else self.kinds.words(order)
         first_s, last_s = float(when[0]), float(when[-1])
         unused = forget_early(repaired, when) if len(repaired) else {}
