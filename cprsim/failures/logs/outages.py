@@ -114,14 +114,10 @@ class NodeOutages:
         order = np.lexsort((nodes[each], starts[each]))
         each, stops = each[order], stops[order]
         was_planned = np.array([self._planned[row] is not None for row in each], np.bool_)
-        away, away_stops = each[was_planned], stops[was_planned]
-        each, stops = each[~was_planned], stops[~was_planned]
-        if not len(each):
+        failed = starts[each[~was_planned]]
+        if not len(failed):
             raise self._no_failure(path, nothing)
-        first_s, last_s = (
-            (starts[each[0]], starts[each[-1]]) if zero_s is None else (zero_s, until_s)
-        )
-        known = bool(self._texts)
+        first_s, last_s = (failed[0], failed[-1]) if zero_s is None else (zero_s, until_s)
         log = FailureLog(
             times_s=starts[each] - first_s,
             nodes=nodes[each],
@@ -131,23 +127,15 @@ class NodeOutages:
             dropped=dict(self.dropped),
             repaired_s=stops - first_s if ends else None,
             until_s=float(until_s - first_s),
-            causes=tuple(self._causes[row] for row in each) if known else None,
+            causes=tuple(self._causes[row] for row in each) if self._texts else None,
             epoch=None if epoch is None else epoch._replace(unix_s=epoch.unix_s + float(first_s)),
             rows=rows,
             unused=dict(self.unused),
         )
-        if not len(away):
+        if not was_planned.any():
             return log
-        planned = FailureLog(
-            times_s=starts[away] - first_s,
-            nodes=nodes[away],
-            start_s=0.0,
-            span_s=log.until_s,
-            repaired_s=away_stops - first_s if ends else None,
-            until_s=log.until_s,
-            causes=tuple(self._causes[row] for row in away) if known else None,
-        )
-        return replace(log, planned=planned)
+        planned = replace(log.only(np.flatnonzero(was_planned)), span_s=log.until_s)
+        return replace(log.only(np.flatnonzero(~was_planned)), planned=planned)
 
     def _no_failure(self, path: LogPath, nothing: str) -> LogError:
         every = {**self.dropped, **self.unused}
