@@ -9,10 +9,8 @@ import numpy as np
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration, rough_percent
 from cprsim.errors import LogError
-from cprsim.survival.distance import kolmogorov_smirnov
-from cprsim.survival.fitted_laws import Fit, check_failures, check_spread, fit_all, law_of
+from cprsim.survival.fitted_laws import Fit, fit, fit_all
 from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Floats, Sample
 
 #: Most that a law may be off the survival, as a share of the failures the data show.
@@ -183,20 +181,9 @@ def _by_chance(sample: Sample, fitted: Fit) -> bool:
     farther = 0
     for _ in range(_REPLICATIONS):
         try:
-            farther += _distance_by_chance(draws, rng) >= fitted.ks
-        except (LogError, OverflowError):
+            farther += fit(draws.sample(rng), fitted.law.distribution).ks >= fitted.ks
+        except LogError:
             farther += 1  # too few failures to fit: chance could do anything
         if farther >= _FARTHER:
             return True
     return False
-
-
-def _distance_by_chance(draws: Simulated, rng: np.random.Generator) -> float:
-    """Largest distance (0 to 1) of a simulated sample from the law fitted to it in turn."""
-    like, name = draws.sample(rng), draws.law.distribution
-    check_failures(like)
-    check_spread(like)
-    scaled = like.scaled()
-    estimate = ESTIMATE[name](scaled)
-    again = law_of(name, estimate.mean * scaled.unit_s, estimate.spread)
-    return kolmogorov_smirnov(KaplanMeier.from_sample(like), again)
