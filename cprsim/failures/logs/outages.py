@@ -227,19 +227,3 @@ def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Fl
     begins = starts[order] > before_s
     ends_s = np.where(np.isnan(stops[order]), np.nan, until_s)
     return order[begins], ends_s[np.roll(begins, -1)]
-
-
-def outages_of(log: FailureLog) -> tuple[Integers, Integers, Floats]:
-    """Outages of a log's nodes, by node, then start; one with no known end takes no time.
-
-    Returns
-    -------
-    tuple
-        The failure that begins each, whose it is of the nodes that fail (from 0), and when the
-        node is up again, s, at the latest when the watch ends.
-    """
-    _, node = np.unique(log.machines, return_inverse=True)
-    repaired = log.times_s if log.repaired_s is None else log.repaired_s
-    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.left(log.machines)))
-    rows, up_s = merged(node, log.times_s, stops)
-    return rows, node[rows], up_s
