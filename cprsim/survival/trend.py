@@ -63,13 +63,13 @@ def trend(
     watched_s
         How long the watch lasted.
     came_s, left_s
-        When each node came into sight and went out of it, on the clock of `times_s`, shape
-        (nodes,). The trend is then that of a node's rate of failures: more nodes that fail alike
-        are none. Without them as many nodes are in sight all the time.
+        When each node came into sight and went out of it, on the clock of `times_s`, as far as the
+        watch goes, shape (nodes,). The trend is then that of a node's rate of failures: more nodes
+        that fail alike are none. Without them as many nodes are in sight all the time.
     """
     if came_s is not None and left_s is not None:
-        times_s = _node_time(times_s, came_s, left_s)
-        watched_s = float(np.sum(left_s - came_s))
+        came_s, left_s = (np.clip(each, 0.0, watched_s) for each in (came_s, left_s))
+        times_s, watched_s = _node_time(times_s, came_s, left_s), float(np.sum(left_s - came_s))
     # A log that starts or ends with a failure tells nothing by that one.
     times = times_s[(times_s > 0) & (times_s < watched_s)]
     count, gaps = len(times), np.diff(times)
