@@ -14,6 +14,7 @@ Curve: TypeAlias = Callable[[Floats], tuple[float, Floats, Floats]]
 
 _CLOSE = 1e-9  # Newton's next error is the square of this
 _STEPS = 200
+_ROUNDING = 1e-13  # of a sum of thousands of terms, as a share of it
 
 
 class NoMaximumError(LogError):
@@ -43,8 +44,9 @@ def maximum(
         while True:
             there = curve(x + step)
             small = float(np.abs(step).max()) < _CLOSE
-            # So near the top, whether a step climbs is a matter of rounding.
-            if small or there[0] >= value:
+            # So near the top, whether a step climbs is a matter of rounding: halved, it would end
+            # a square root of that away.
+            if small or there[0] >= value - _ROUNDING * abs(value):
                 break
             step = step / 2
         x, (value, slopes, curvatures) = x + step, there

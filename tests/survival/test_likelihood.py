@@ -122,3 +122,19 @@ def test_a_lognormal_fit_steep_beside_its_censored_durations():
     law = next(found.law for found in fits if found.law.distribution == "lognormal")
 
     assert law.cv == pytest.approx(math.sqrt(math.expm1(np.log(failed).var())), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [61, 90, 223, 359])  # of which rounding stops a step near the top
+def test_rounding_near_the_top_does_not_end_a_search_early(seed):
+    """Of a Weibull law against the root of its profile likelihood, in extended precision."""
+    lasted = np.random.default_rng(seed).weibull(0.2, 400 + seed)
+    y = np.log(lasted.astype(np.longdouble))
+    y -= y.max()
+    found = next(f.law for f in fit_all(Sample.complete(lasted)) if f.law.distribution == "weibull")
+    k = np.longdouble(found.shape)
+    for _ in range(20):
+        powers = np.exp(k * y)
+        first, second = (powers * y).sum() / powers.sum(), (powers * y**2).sum() / powers.sum()
+        k -= (first - 1 / k - y.mean()) / (second - first**2 + 1 / k**2)
+
+    assert found.shape == pytest.approx(float(k), rel=1e-12)
