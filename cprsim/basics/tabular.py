@@ -36,7 +36,8 @@ _LONGEST_LINE = 2**20  # bytes; a file without line ends must not fill the memor
 #: Lines of a table, at most: each is a row that is kept, and takes 30 µs or so to read.
 _MOST_LINES = 10_000_000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits fit in an int64
-_UNKNOWN = ("", "NULL")
+#: What tools write where they don't know a time, a number or a reason; in small letters.
+_UNKNOWN = frozenset(("", "-", "invalid", "n/a", "na", "nan", "nat", "none", "null", "unknown"))
 
 
 @contextmanager
@@ -140,8 +141,8 @@ class TableRow:
         return value
 
     def seconds_if_known(self, column: str) -> float:
-        """A finite time, 0 s or later; nan where the cell is empty or NULL."""
-        return math.nan if self[column] in _UNKNOWN else self.seconds(column)
+        """A finite time, 0 s or later; nan where the cell is of what isn't known."""
+        return math.nan if is_unknown(self[column]) else self.seconds(column)
 
     def integer(self, column: str) -> int:
         """A whole number, positive or negative."""
@@ -166,6 +167,11 @@ def number(text: str) -> float | None:
         return float(text if text.isascii() and "_" not in text else "")
     except ValueError:
         return None
+
+
+def is_unknown(text: str) -> bool:
+    """Return whether a cell is empty, or says that what it should hold isn't known."""
+    return text.lower() in _UNKNOWN
 
 
 def delimiter_of(header: str) -> str:

@@ -171,9 +171,11 @@ def _finding(fits: Sequence[Fit]) -> str:
 
 def _facts(sample: Sample) -> str:
     counts = counted(sample.n, "duration")
-    if not sample.censored:
+    if not sample.censored and not sample.late:
         return f"{counts}, none censored; mean {ticks.duration(sample.mean_s)}"
     counts += f", {sample.censored:,} censored ({layout.percent(sample.censored / sample.n)})"
+    if sample.late:
+        counts += f", {sample.late:,} watched from a later age"
     if not sample.failures:
         return f"{counts}; nothing failed"
     return f"{counts}; mean (time watched for each failure) {ticks.duration(sample.mtbf_s)}"
@@ -204,7 +206,7 @@ def _survival(axes: Axes, data: _Data) -> None:
     grid = _grid(axes, log)
     lowest = min(low[-1], float(curve.at(curve.last_s)))
     for law, look in data.laws:
-        left = survival_of(law, grid)
+        left = survival_of(law, grid, curve.from_s)
         lowest = min(lowest, float(left[-1]))
         axes.plot(grid, left, **look)
     bottom = 1 - _ROOM * (1 - lowest) if _LOWEST < lowest < 1 else 0.0
@@ -264,7 +266,8 @@ def _quantiles(axes: Axes, data: _Data) -> None:
     left = (np.concatenate(([1.0], curve.survival[:-1])) + curve.survival) / 2
     some = by_log_odds(left, _MOST_QUANTILES)
     seen_s, left = curve.times_s[some], left[some]
-    expected = [(law.quantile(left), look) for law, look in data.laws]
+    began = np.array([curve.from_s])
+    expected = [(law.quantile(left * law.survival(began)), look) for law, look in data.laws]
     log = bool(seen_s[-1] > _SPAN * seen_s[0])
     _same_scales(axes, data, log, np.concatenate((seen_s, expected[-1][0])))
     axes.axline(*_DIAGONAL, transform=axes.transAxes, color=style.FAINT_INK, linewidth=0.6)

@@ -8,6 +8,7 @@ from cprsim.errors import LogError, UsageError
 from cprsim.survival.distance import kolmogorov_smirnov, root_mean_square
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE
+from cprsim.survival.newton import NoMaximumError
 from cprsim.survival.sample import Sample
 
 #: Below this many failures not even the shape's sign (wear-out or early failures) is known.
@@ -95,8 +96,8 @@ def fit(sample: Sample, name: str) -> Fit:
 def fit_all(sample: Sample) -> list[Fit]:
     """Every law fitted to `sample`, the best by AIC first.
 
-    A law that fits only with an infinite mean is left out: no scenario could hold it. The
-    exponential always has one.
+    A law that fits only with an infinite mean, or better and better the longer it is, is left out:
+    no scenario could hold it. The exponential always has a mean.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def fit_all(sample: Sample) -> list[Fit]:
     for name in ESTIMATE:
         try:
             fits.append(_fit(sample, name, curve))
-        except _InfiniteMeanError:
+        except (_InfiniteMeanError, NoMaximumError):
             continue
     return sorted(fits, key=lambda fitted: fitted.aic)
 

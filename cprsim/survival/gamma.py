@@ -1,4 +1,4 @@
-"""The gamma likelihood under right-censoring."""
+"""The gamma likelihood under right-censoring and left truncation."""
 
 import math
 
@@ -27,14 +27,15 @@ def gamma_maximum(data: Scaled) -> tuple[Floats, float, Floats]:
         outlived = _outlived(parameters, data.censored, data.counts)
         return failed[0] + outlived[0], failed[1] + outlived[1], failed[2] + outlived[2]
 
-    start = _start(failures, total, logs, data.exposure - total)
+    if len(data.censored):  # the exponential that fits
+        start = np.array([math.log(data.exposure / failures), 0.0])
+    else:
+        start = _start(failures, total, logs)
     return maximum(curve, start, _LONGEST_STEP)
 
 
-def _start(failures: int, total: float, logs: float, censored: float) -> Floats:
-    """The exponential that fits; without censoring, T. P. Minka's approximation (2002)."""
-    if censored:
-        return np.array([math.log((total + censored) / failures), 0.0])
+def _start(failures: int, total: float, logs: float) -> Floats:
+    """T. P. Minka's approximation (2002), of complete durations."""
     gap = math.log(total / failures) - logs / failures
     shape = (3 - gap + math.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
     return np.array([math.log(total / failures), math.log(shape)])
@@ -61,7 +62,7 @@ def _failed(
 
 
 def _outlived(parameters: Floats, cut: Floats, counts: Floats) -> tuple[float, Floats, Floats]:
-    """The terms of those censored; by differences in log shape, since no closed form is known."""
+    """The terms of those censored or late; by differences in log shape: no closed form is known."""
     log_mean, log_shape = map(float, parameters)
     values, slopes = np.empty(5), np.empty(5)
     for at, steps in enumerate(range(-2, 3)):

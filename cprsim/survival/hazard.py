@@ -19,12 +19,12 @@ class Hazard:
     Parameters
     ----------
     edges_s
-        Ages at which the bins start and end, seconds, from 0 to the longest duration, shape
-        (b + 1,). A failure at an edge belongs to the bin that ends there.
+        Ages at which the bins start and end, seconds, from the least age that was watched to the
+        longest duration, shape (b + 1,). A failure at an edge belongs to the bin that ends there.
     failures
         Failures in each bin, shape (b,).
     exposure_s
-        Time spent at such ages by all durations together, seconds.
+        Time watched at such ages of all durations together, seconds.
     rate
         Failures / exposure, 1/s.
     lower, upper
@@ -45,7 +45,8 @@ def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Haza
     Parameters
     ----------
     sample
-        Durations, censored ones included: they add exposure until they were cut.
+        Durations, censored ones included: they add exposure until they were cut, and those that
+        came into sight late from there.
     bins
         How many; if not given, one for 25 failures, but 1 to 20. Ties can leave fewer.
     level
@@ -73,10 +74,14 @@ def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Haza
         raise UsageError(f"bins is {bins}; it is from 1 to the {len(failed)} failures")
     if not 0 < level < 1:
         raise UsageError(f"level is {level:g}; it is a share between 0 and 1, e.g. 0.95")
-    edges = _edges(failed, bins, float(sample.durations_s.max()))
+    edges = _edges(failed, bins, float(sample.entered_s.min()), float(sample.durations_s.max()))
     bin_of = np.searchsorted(edges, failed) - 1
     failures = np.bincount(bin_of, minlength=len(edges) - 1)
-    exposure = np.diff([float(np.minimum(sample.durations_s, edge).sum()) for edge in edges])
+    watched = [
+        np.minimum(sample.durations_s, edge).sum() - np.minimum(sample.entered_s, edge).sum()
+        for edge in edges
+    ]
+    exposure = np.diff(watched)
     lower, upper = poisson_band(failures, level)
     return Hazard(
         edges_s=edges,
@@ -97,8 +102,8 @@ def poisson_band(counts: NDArray[np.int64], level: float = 0.95) -> tuple[Floats
     return few, np.asarray(gammaincinv(counts + 1, 1 - miss), dtype=np.float64)
 
 
-def _edges(failed: Floats, bins: int, last_s: float) -> Floats:
-    """0, quantiles of the failures that happened, and the longest duration."""
+def _edges(failed: Floats, bins: int, from_s: float, last_s: float) -> Floats:
+    """The least age, quantiles of the failures that happened, and the longest duration."""
     shares = np.arange(1, bins) / bins
     inner = np.quantile(failed, shares, method="inverted_cdf")
-    return np.unique(np.concatenate(([0.0], inner[inner < last_s], [last_s])))
+    return np.unique(np.concatenate(([from_s], inner[inner < last_s], [last_s])))

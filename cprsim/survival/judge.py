@@ -9,11 +9,9 @@ import numpy as np
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration, rough_percent
 from cprsim.errors import LogError
-from cprsim.survival.distance import kolmogorov_smirnov
-from cprsim.survival.fitted_laws import Fit, check_failures, check_spread, fit_all, law_of
+from cprsim.survival.fitted_laws import Fit, fit, fit_all
 from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.likelihood import ESTIMATE
-from cprsim.survival.sample import Sample
+from cprsim.survival.sample import Floats, Sample
 
 #: Most that a law may be off the survival, as a share of the failures the data show.
 MOST_RMSE = 0.05
@@ -45,13 +43,14 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
     A law is adequate if it has their mean, and is near the data or no farther from them than chance
     explains:
 
-    * mean: where nothing is censored, the law's mean is within 10 % of the data's, chance or not.
-      A log of n failures has lasted n means, and what failures cost goes with their number; the
-      gamma and the exponential law always have the data's mean, a heavy-tailed one need not (of 20
-      durations from a lognormal law of cv 2, three in ten miss it by chance: it takes a longer log
-      to tell whether the law is wrong or the log had luck). Of lives, some of which are always
-      censored, the law's mean is no more than 10 % outside `mean_s`: in the long run nodes fail
-      once in a mean life, whatever the law says of lives longer than any that was watched;
+    * mean: where nothing is censored, nor came into sight late, the law's mean is within 10 % of
+      the data's, chance or not. A log of n failures has lasted n means, and what failures cost goes
+      with their number; the gamma and the exponential law always have the data's mean, a
+      heavy-tailed one need not (of 20 durations from a lognormal law of cv 2, three in ten miss it
+      by chance: it takes a longer log to tell whether the law is wrong or the log had luck). Of
+      lives, some of which are always censored, the law's mean is no more than 10 % outside
+      `mean_s`: in the long run nodes fail once in a mean life, whatever the law says of lives
+      longer than any that was watched;
     * near: the root mean square distance between its survival and the Kaplan-Meier curve is at
       most 5 % and the largest distance at most 10 %, both as shares of the failures the data show
       (1 less the curve's end, which is all of them without censoring);
@@ -87,7 +86,7 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
         return Verdict(
             False, f"{name} has a mean of {mean}, where nodes were up {ends} per failure"
         )
-    if not sample.censored and abs(ratio - 1) > MOST_MEAN:
+    if not sample.censored and not sample.late and abs(ratio - 1) > MOST_MEAN:
         side = "above" if ratio > 1 else "below"
         return Verdict(
             False, f"{name} has a mean {rough_percent(abs(ratio - 1))} {side} that of the durations"
@@ -140,7 +139,7 @@ class Simulated:
     Whoever was censored is again watched for just as long. How long a failed one would have been
     watched isn't known: that is drawn from the Kaplan-Meier curve of the censoring times, beyond
     the time it failed (Davison and Hinkley, "Bootstrap methods and their application", 1997,
-    algorithm 3.2).
+    algorithm 3.2). Whoever came into sight late has lasted until then.
     """
 
     like: Sample
@@ -149,19 +148,29 @@ class Simulated:
     @cached_property
     def _watching(self) -> KaplanMeier:
         """Survival of the watch itself: a failure is what cuts it short."""
-        return KaplanMeier.from_sample(Sample(self.like.durations_s, ~self.like.observed))
+        like = self.like
+        return KaplanMeier.from_sample(Sample(like.durations_s, ~like.observed, like.entered_s))
 
     def sample(self, rng: np.random.Generator) -> Sample:
         """One more sample; successive calls continue one sequence."""
         like, watched_s = self.like, np.full(self.like.n, np.inf)
         # A shape near 0 draws zeros, which are but very short.
-        lasted_s = np.maximum(self.law.sample(rng, like.n), np.finfo(np.float64).tiny)
+        shortest_s = np.nextafter(np.maximum(like.entered_s, np.finfo(np.float64).tiny), np.inf)
+        lasted_s = np.maximum(self._lasted_s(rng), shortest_s)
         if like.censored:
             watched_s[~like.observed] = like.durations_s[~like.observed]
             left = self._watching.at(like.durations_s[like.observed])
             until_s = self._watching.quantile(1 - left * rng.random(len(left)))
             watched_s[like.observed] = np.where(np.isnan(until_s), np.inf, until_s)
-        return Sample(np.minimum(lasted_s, watched_s), lasted_s <= watched_s)
+        return Sample(np.minimum(lasted_s, watched_s), lasted_s <= watched_s, like.entered_s)
+
+    def _lasted_s(self, rng: np.random.Generator) -> Floats:
+        """Durations of the law, each longer than the age at which it came into sight, seconds."""
+        if not self.like.late:
+            return self.law.sample(rng, self.like.n)
+        reached = self.law.survival(self.like.entered_s)
+        # Never a share of 0, of which no float holds the duration.
+        return self.law.quantile(reached * (1 - rng.random(self.like.n)))
 
 
 def _by_chance(sample: Sample, fitted: Fit) -> bool:
@@ -172,20 +181,9 @@ def _by_chance(sample: Sample, fitted: Fit) -> bool:
     farther = 0
     for _ in range(_REPLICATIONS):
         try:
-            farther += _distance_by_chance(draws, rng) >= fitted.ks
-        except (LogError, OverflowError):
+            farther += fit(draws.sample(rng), fitted.law.distribution).ks >= fitted.ks
+        except LogError:
             farther += 1  # too few failures to fit: chance could do anything
         if farther >= _FARTHER:
             return True
     return False
-
-
-def _distance_by_chance(draws: Simulated, rng: np.random.Generator) -> float:
-    """Largest distance (0 to 1) of a simulated sample from the law fitted to it in turn."""
-    like, name = draws.sample(rng), draws.law.distribution
-    check_failures(like)
-    check_spread(like)
-    scaled = like.scaled()
-    estimate = ESTIMATE[name](scaled)
-    again = law_of(name, estimate.mean * scaled.unit_s, estimate.spread)
-    return kolmogorov_smirnov(KaplanMeier.from_sample(like), again)

@@ -24,11 +24,20 @@ class KaplanMeier:
     failures
         How many failed at each of them.
     at_risk
-        How many lasted at least that long; one censored at the same duration counts.
+        How many were watched then; one censored at the same duration counts, one that comes into
+        sight at it doesn't.
     survival
         Share that lasts longer, at each of them: 1 before the first, constant in between.
     last_s
         Longest duration, failed or censored: beyond it the data say nothing.
+    from_s
+        The least age at which one came into sight: before it the data say nothing either, so that
+        `survival` is that of lives that get there.
+
+    Notes
+    -----
+    Where lives come into sight late, few may be at risk at the least ages: if all of them fail, the
+    curve is 0 from there on, whatever is seen later.
 
     References
     ----------
@@ -42,15 +51,16 @@ class KaplanMeier:
     at_risk: NDArray[np.int64]
     survival: Floats
     last_s: float
+    from_s: float = 0.0
 
     @classmethod
     def from_sample(cls, sample: Sample) -> Self:
         """The curve of a sample; flat at 1 where nothing failed."""
-        ordered = np.sort(sample.durations_s)
         times, failures = np.unique(sample.durations_s[sample.observed], return_counts=True)
-        at_risk = sample.n - np.searchsorted(ordered, times)
+        at_risk = sample.at_risk(times)
         survival = np.cumprod((at_risk - failures) / at_risk, dtype=np.float64)
-        return cls(times, failures, at_risk, survival, float(ordered[-1]))
+        ends_s = float(sample.entered_s.min()), float(sample.durations_s.max())
+        return cls(times, failures, at_risk, survival, from_s=ends_s[0], last_s=ends_s[1])
 
     @property
     def median_s(self) -> float:

@@ -1,19 +1,29 @@
-"""Maximum likelihood of each law under right-censoring, on durations in units of their mean.
+"""Maximum likelihood of each law under right-censoring and left truncation.
 
-A censored duration adds the probability of lasting longer. All four likelihoods are maximised in
-parameters in which that is safe; what comes out is the mean and the spread of a `Distribution`.
+On durations in units of their mean. A censored duration adds the probability of lasting longer; one
+that came into sight late is divided by that of lasting until then (`Scaled`). All four likelihoods
+are maximised in parameters in which that is safe; what comes out is the mean and the spread of a
+`Distribution`.
 Sums are NumPy's, not `@`: BLAS threads cost more than they save, and add up in any order.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from cprsim.survival.gamma import gamma_maximum
 from cprsim.survival.newton import maximum
 from cprsim.survival.sample import Floats, Scaled
+
+#: A standard law's logarithm, its slope and its curvature, at each of some places.
+Terms: TypeAlias = tuple[Floats, Floats, Floats]
+#: Where lives came into sight late and the likelihood isn't concave.
+_LONGEST_STEP = 0.5
+#: Standardised logarithm of a duration at which a search begins, at most.
+_FARTHEST = 20.0
 
 
 @dataclass(frozen=True)
@@ -40,55 +50,13 @@ def exponential(data: Scaled) -> Estimate:
 
 
 def weibull(data: Scaled) -> Estimate:
-    """The one root of the profile likelihood of the shape; the scale follows in closed form.
-
-    J. D. Kalbfleisch and R. L. Prentice, "The statistical analysis of failure time data" (2002),
-    section 3.4.
-    """
+    """Logarithms of durations have the smallest extreme value's law, of scale 1 / shape."""
     from scipy.special import digamma, gammaln  # noqa: PLC0415  (scipy is slow to import)
 
-    failures = len(data.failed)
-    logs = np.log(np.concatenate((data.failed, data.censored)))
-    top = float(logs.max())  # powers of the longest duration can't overflow
-    counts = np.concatenate((np.ones(failures), data.counts))
-    shape = _weibull_shape(logs - top, counts, failures)
-    powers = counts * np.exp(shape * (logs - top))
-    log_scale = top + math.log(powers.sum() / failures) / shape
-    log_mean = log_scale + float(gammaln(1 + 1 / shape))
-
-    # With u = shape (y - log scale), e^u is the cumulative hazard; it sums to the failures.
-    u = shape * (logs - log_scale)
-    hazard = counts * np.exp(u)
-    log_likelihood = failures * (math.log(shape) - 1) + float(np.sum((u - logs)[:failures]))
-    # In (log shape, log scale).
-    mixed = shape * float(np.sum(hazard * u))
-    curvatures = np.array(
-        [[-failures - float(np.sum(hazard * u**2)), mixed], [mixed, -failures * shape**2]]
-    )
-    jacobian = np.array([[-float(digamma(1 + 1 / shape)) / shape, 1.0], [1.0, 0.0]])
-    return _estimate(log_mean, math.log(shape), jacobian, curvatures, log_likelihood)
-
-
-def _weibull_shape(logs: Floats, counts: Floats, failures: int) -> float:
-    """The shape k that fits logarithms y <= 0, those of the failures first.
-
-    `sum(y e^(ky)) / sum(e^(ky)) - 1/k` climbs, from below, through the mean of y over the failures.
-    """
-    from scipy.optimize import brentq  # noqa: PLC0415  (scipy is slow to import)
-
-    mean = float(logs[:failures].mean())
-
-    def excess(log_shape: float) -> float:
-        powers = counts * np.exp(math.exp(log_shape) * logs)
-        return float(np.sum(powers * logs) / powers.sum()) - math.exp(-log_shape) - mean
-
-    high = 1.0
-    while excess(high) < 0:
-        high += 1.0
-    low = high - 1.0
-    while excess(low) > 0:
-        low -= 1.0
-    return math.exp(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
+    mu, sigma, curvatures, log_likelihood = _log_location_scale(data, EXTREME)
+    jacobian = np.array([[1.0, sigma * float(digamma(1 + sigma))], [0.0, -1.0]])
+    log_mean = mu + float(gammaln(1 + sigma))
+    return _estimate(log_mean, -math.log(sigma), jacobian, curvatures, log_likelihood)
 
 
 def gamma(data: Scaled) -> Estimate:
@@ -98,73 +66,97 @@ def gamma(data: Scaled) -> Estimate:
 
 
 def lognormal(data: Scaled) -> Estimate:
-    """Newton in (mu / sigma, 1 / sigma), where the likelihood is concave.
-
-    R. J. Olsen, "Note on the uniqueness of the maximum likelihood estimator for the Tobit model",
-    Econometrica 46 (1978).
-    """
-    logs, censored = np.log(data.failed), np.log(data.censored)
-    failures, centre = len(logs), float(logs.mean())
-    # Of logarithms with mean 0 and standard deviation 1, which the start fits but for censoring.
-    width = float(np.concatenate((logs, censored)).std())
-    y, cut = (logs - centre) / width, (censored - centre) / width
-    sums = float(y.sum()), float(np.sum(y**2))
-
-    def curve(parameters: Floats) -> tuple[float, Floats, Floats]:
-        return _tobit(parameters, failures, sums, cut, data.counts)
-
-    (offset, slope), value, bends = maximum(curve, np.array([0.0, 1.0]))
-    sigma, mu = width / slope, centre + width * offset / slope
-    # To (mu, log sigma), at the maximum; from them to (log mean, log cv).
-    inner = np.array([[slope / width, -offset], [0.0, -slope]])
-    outer = np.array([[1.0, sigma**2], [0.0, -(sigma**2) / math.expm1(-(sigma**2))]])
-    log_likelihood = value - failures * math.log(width) - float(logs.sum())
-    return _estimate(
-        mu + sigma**2 / 2, _log_cv(sigma**2), outer, inner.T @ bends @ inner, log_likelihood
-    )
+    """Logarithms of durations are normal."""
+    mu, sigma, curvatures, log_likelihood = _log_location_scale(data, NORMAL)
+    variance = sigma**2
+    jacobian = np.array([[1.0, variance], [0.0, -variance / math.expm1(-variance)]])
+    # Of the cv, sqrt(exp(variance) - 1).
+    log_cv = (variance + math.log(-math.expm1(-variance))) / 2
+    return _estimate(mu + variance / 2, log_cv, jacobian, curvatures, log_likelihood)
 
 
-def _log_cv(variance: float) -> float:
-    """Logarithm of standard deviation / mean of a lognormal: log sqrt(exp(variance) - 1)."""
-    return (variance + math.log(-math.expm1(-variance))) / 2
+class Standard(NamedTuple):
+    """A standard law of logarithms: its log-density and log-survival with two derivatives each."""
+
+    density: Callable[[Floats], Terms]
+    survival: Callable[[Floats], Terms]
 
 
-def _tobit(
-    parameters: Floats,
-    failures: int,
-    sums: tuple[float, float],
-    cut: Floats,
-    counts: Floats,
-) -> tuple[float, Floats, Floats]:
-    """Log-likelihood of normal values in offset = mu / sigma and slope = 1 / sigma."""
+def _extreme_density(u: Floats) -> Terms:
+    grown = np.exp(u)
+    return u - grown, 1 - grown, -grown
+
+
+def _extreme_survival(u: Floats) -> Terms:
+    grown = -np.exp(u)
+    return grown, grown, grown
+
+
+def _normal_density(u: Floats) -> Terms:
+    return -(u**2 + math.log(2 * math.pi)) / 2, -u, -np.ones_like(u)
+
+
+def _normal_survival(u: Floats) -> Terms:
     from scipy.special import log_ndtr  # noqa: PLC0415
 
+    outlived = np.asarray(log_ndtr(-u))
+    mills = np.exp(-(u**2) / 2 - outlived) / math.sqrt(2 * math.pi)
+    return outlived, -mills, -mills * (mills - u)
+
+
+EXTREME: Final = Standard(_extreme_density, _extreme_survival)
+NORMAL: Final = Standard(_normal_density, _normal_survival)
+
+
+def _log_location_scale(data: Scaled, law: Standard) -> tuple[float, float, Floats, float]:
+    """Location and scale of the logarithms, curvatures in (location, log scale), log-likelihood.
+
+    Newton in (location / scale, 1 / scale), where the likelihood of failed and censored durations
+    is concave.
+
+    References
+    ----------
+    R. J. Olsen, "Note on the uniqueness of the maximum likelihood estimator for the Tobit model",
+    Econometrica 46 (1978); J. Burridge, "A note on maximum likelihood estimation for regression
+    models using grouped data", J. R. Statist. Soc. B 43 (1981), for all log-concave densities.
+    """
+    logs, others = np.log(data.failed), np.log(data.censored)
+    centre = float(logs.mean())
+    # Of logarithms with mean 0 and standard deviation 1, which the start fits but for censoring.
+    width = float(np.concatenate((logs, others)).std())
+    y, cut = (logs - centre) / width, (others - centre) / width
+
+    def curve(parameters: Floats) -> tuple[float, Floats, Floats]:
+        return log_likelihood(parameters, law, y, cut, data.counts)
+
+    # Far out a standard law has no density that a float holds.
+    least = min(1.0, _FARTHEST / float(np.concatenate((y, cut)).max()))
+    step = math.inf if (data.counts > 0).all() else _LONGEST_STEP
+    (offset, slope), value, bends = maximum(curve, np.array([0.0, least]), step)
+    inner = np.array([[slope / width, -offset], [0.0, -slope]])
+    found = value - len(logs) * math.log(width) - float(logs.sum())
+    mu, sigma = centre + width * offset / slope, width / slope
+    return float(mu), float(sigma), inner.T @ bends @ inner, found
+
+
+def log_likelihood(
+    parameters: Floats, law: Standard, failed: Floats, censored: Floats, counts: Floats
+) -> tuple[float, Floats, Floats]:
+    """Of logarithms in (location / scale, 1 / scale); with its slopes and curvatures in these."""
     offset, slope = map(float, parameters)
     if slope <= 0:
         return -math.inf, np.zeros(2), np.eye(2)
-    first, second = sums
-    beyond = slope * cut - offset
-    outlived = log_ndtr(-beyond)
-    mills = np.exp(-(beyond**2) / 2 - outlived) / math.sqrt(2 * math.pi)
-    tilt = counts * mills
-    bend = tilt * (mills - beyond)
-    squares = slope**2 * second - 2 * slope * offset * first + failures * offset**2
-    value = failures * (math.log(slope) - math.log(2 * math.pi) / 2) - squares / 2
-    value += float(np.sum(counts * outlived))
-    slopes = np.array(
-        [
-            slope * first - failures * offset + tilt.sum(),
-            failures / slope - slope * second + offset * first - np.sum(tilt * cut),
-        ]
-    )
-    mixed = first + float(np.sum(bend * cut))
-    curvatures = np.array(
-        [
-            [-failures - bend.sum(), mixed],
-            [mixed, -failures / slope**2 - second - np.sum(bend * cut**2)],
-        ]
-    )
-    return float(value), slopes, curvatures
+    value, slopes = len(failed) * math.log(slope), np.array([0.0, len(failed) / slope])
+    curvatures = np.diag([0.0, -len(failed) / slope**2])
+    of_each = ((law.density, failed, 1.0), (law.survival, censored, counts))
+    for terms, y, weight in of_each:
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too far, which is taken back
+            level, first, second = (weight * each for each in terms(slope * y - offset))
+            value += float(level.sum())
+            slopes += np.array([-first.sum(), (first * y).sum()])
+            mixed = -(second * y).sum()
+            curvatures += np.array([[second.sum(), mixed], [mixed, (second * y**2).sum()]])
+    return value, slopes, curvatures
 
 
 def _estimate(

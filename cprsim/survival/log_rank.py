@@ -42,7 +42,7 @@ class LogRank:
 
 
 def log_rank(samples: Sequence[Sample]) -> LogRank | None:
-    """Compare samples of independent durations, right-censored ones among them.
+    """Compare samples of independent durations, cut short or seen from a later age on.
 
     None where there are less than two, or nothing tells them apart: none ends while durations of
     two of them go on.
@@ -50,10 +50,8 @@ def log_rank(samples: Sequence[Sample]) -> LogRank | None:
     if len(samples) < 2:
         return None
     ends = np.unique(np.concatenate([each.durations_s[each.observed] for each in samples]))
-    # Shape (k, times): how many of each group last at least so long, and how many end then.
-    at_risk = np.array(
-        [each.n - np.searchsorted(np.sort(each.durations_s), ends) for each in samples]
-    )
+    # Shape (k, times): how many of each group are watched then, and how many end.
+    at_risk = np.array([each.at_risk(ends) for each in samples])
     ended = np.array([_counts(each, ends) for each in samples])
     every, all_ended = at_risk.sum(axis=0), ended.sum(axis=0)
     share = at_risk / every

@@ -14,6 +14,11 @@ Curve: TypeAlias = Callable[[Floats], tuple[float, Floats, Floats]]
 
 _CLOSE = 1e-9  # Newton's next error is the square of this
 _STEPS = 200
+_ROUNDING = 1e-13  # of a sum of thousands of terms, as a share of it
+
+
+class NoMaximumError(LogError):
+    """That a likelihood climbs for ever, or has no top that could be found."""
 
 
 def maximum(
@@ -24,6 +29,11 @@ def maximum(
     Newton's method with two safeguards: a direction in which the curve isn't concave is climbed as
     if it were as concave as it is convex, and a step that doesn't climb is halved. A curve that is
     concave everywhere needs no `longest_step`.
+
+    Raises
+    ------
+    NoMaximumError
+        If it finds none.
     """
     x, (value, slopes, curvatures), small = start, curve(start), False
     for _ in range(_STEPS):
@@ -34,8 +44,9 @@ def maximum(
         while True:
             there = curve(x + step)
             small = float(np.abs(step).max()) < _CLOSE
-            # So near the top, whether a step climbs is a matter of rounding.
-            if small or there[0] >= value:
+            # So near the top, whether a step climbs is a matter of rounding: halved, it would end
+            # a square root of that away.
+            if small or there[0] >= value - _ROUNDING * abs(value):
                 break
             step = step / 2
         x, (value, slopes, curvatures) = x + step, there
@@ -43,4 +54,4 @@ def maximum(
             break
     if small and np.all(np.linalg.eigvalsh(curvatures) < 0):
         return x, value, curvatures
-    raise LogError("the likelihood of a law has no maximum that could be found")
+    raise NoMaximumError("the likelihood of a law has no maximum that could be found")

@@ -1,6 +1,6 @@
-"""Durations, some of them cut short by the end of the observation."""
+"""Durations, some of them cut short by the end of the observation, or seen from a later age on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -15,7 +15,10 @@ Floats = NDArray[np.float64]
 class Scaled:
     """Durations of a sample divided by their mean, so that fitting never meets a unit.
 
-    `censored` are distinct, each with its count: a watch often ends for many at one time.
+    A likelihood multiplies the density at each of `failed` by the survival at each of `censored`
+    to the power of its count. Censored durations count once each, and ages at which lives came
+    into sight minus once: what came later is the chance of lasting on from there. Ages are
+    distinct, since a watch often begins or ends for many at one time.
     """
 
     failed: Floats
@@ -25,7 +28,7 @@ class Scaled:
 
     @property
     def exposure(self) -> float:
-        """All durations together."""
+        """Time watched of all durations together."""
         return float(self.failed.sum() + np.sum(self.counts * self.censored))
 
 
@@ -39,11 +42,15 @@ class Sample:
         How long each one lasted, seconds, > 0, shape (n,).
     observed
         Whether it ended in a failure; False = right-censored: it would have lasted longer.
+    entered_s
+        The age from which each was watched, seconds, from 0 to below its duration, shape (n,) or
+        one for all: a life that ended before it wouldn't be in the sample (left truncation).
 
     Raises
     ------
     LogError
-        If there is no duration, one isn't positive and finite, or the lengths differ.
+        If there is no duration, one isn't positive and finite, the lengths differ, or a duration
+        was watched for no time.
 
     Notes
     -----
@@ -52,12 +59,17 @@ class Sample:
 
     durations_s: Floats
     observed: NDArray[np.bool_]
+    entered_s: Floats = field(default_factory=lambda: np.zeros(()))
 
     def __post_init__(self) -> None:
         durations = np.array(self.durations_s, dtype=np.float64)
         observed = np.array(self.observed)
-        _check(durations, observed)
-        for name, array in (("durations_s", durations), ("observed", observed)):
+        entered = np.array(self.entered_s, dtype=np.float64)
+        if not entered.ndim:
+            entered = np.full(durations.shape, entered)
+        _check(durations, observed, entered)
+        arrays = {"durations_s": durations, "observed": observed, "entered_s": entered}
+        for name, array in arrays.items():
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -83,11 +95,16 @@ class Sample:
         return self.n - self.failures
 
     @property
+    def late(self) -> int:
+        """How many durations were watched from a later age than 0."""
+        return int(np.count_nonzero(self.entered_s))
+
+    @property
     def mean_s(self) -> float:
         """Mean of the durations that ended in a failure, seconds; nan where none did.
 
-        Too short where others are censored, since long durations are the likelier to be cut;
-        `mtbf_s` isn't.
+        Too short where others are censored, since long durations are the likelier to be cut, and
+        too long where others came into sight late; `mtbf_s` isn't.
         """
         return _mean(self.durations_s[self.observed]) if self.failures else np.nan
 
@@ -96,15 +113,25 @@ class Sample:
         """Time watched for each failure, seconds: the mean of the exponential law that fits."""
         if not self.failures:
             return np.inf
-        return _mean(self.durations_s) * (self.n / self.failures)
+        return _mean(self.durations_s - self.entered_s) * (self.n / self.failures)
+
+    def at_risk(self, ages_s: Floats) -> NDArray[np.int64]:
+        """Count the durations that were watched just before each of these ages (seconds).
+
+        One that comes into sight at an age isn't, one that is cut short at it is.
+        """
+        came, went = (np.sort(each) for each in (self.entered_s, self.durations_s))
+        return np.searchsorted(came, ages_s) - np.searchsorted(went, ages_s)
 
     def scaled(self) -> Scaled:
         """Durations in units of their own mean (censored ones included), and that mean."""
         unit_s = _mean(self.durations_s)
         # Durations too short for a float beside their mean are as short as one can be.
         shares = np.maximum(self.durations_s / unit_s, np.finfo(np.float64).tiny)
-        censored, counts = np.unique(shares[~self.observed], return_counts=True)
-        return Scaled(shares[self.observed], censored, counts.astype(np.float64), unit_s)
+        cut, came = shares[~self.observed], self.entered_s[self.entered_s > 0] / unit_s
+        ages, which = np.unique(np.concatenate((cut, came)), return_inverse=True)
+        counts = np.bincount(which, np.repeat((1.0, -1.0), (len(cut), len(came))), len(ages))
+        return Scaled(shares[self.observed], ages[counts != 0], counts[counts != 0], unit_s)
 
 
 def _mean(values: Floats) -> float:
@@ -113,7 +140,7 @@ def _mean(values: Floats) -> float:
     return largest * float(np.mean(values / largest))
 
 
-def _check(durations: Floats, observed: NDArray[np.bool_]) -> None:
+def _check(durations: Floats, observed: NDArray[np.bool_], entered: Floats) -> None:
     if durations.ndim != 1 or durations.shape != observed.shape:
         raise LogError(
             f"durations_s has shape {durations.shape}, observed {observed.shape}; "
@@ -129,4 +156,16 @@ def _check(durations: Floats, observed: NDArray[np.bool_]) -> None:
         raise LogError(
             f"durations_s[{where}] is {durations[where]:g}; durations are finite and longer than "
             "0 s (drop the gaps between simultaneous failures, or merge those failures)"
+        )
+    if entered.shape != durations.shape:
+        raise LogError(
+            f"durations_s has shape {durations.shape}, entered_s {entered.shape}; they must be two "
+            "lists of the same length"
+        )
+    bad = ~((entered >= 0) & (entered < durations))
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise LogError(
+            f"entered_s[{where}] is {entered[where]:g}; a life comes into sight at 0 s or later, "
+            f"and before its duration of {durations[where]:g} s is over"
         )

@@ -46,11 +46,30 @@ class Trend:
         return abs(self.z) > _SURE
 
 
-def trend(times_s: Floats, watched_s: float) -> Trend | None:
+def trend(
+    times_s: Floats,
+    watched_s: float,
+    came_s: Floats | None = None,
+    left_s: Floats | None = None,
+) -> Trend | None:
     """The trend of failures at these times after the watch began, seconds, ascending.
 
     None where there are fewer than 20 gaps, or they are all alike.
+
+    Parameters
+    ----------
+    times_s
+        Failures of all nodes together, shape (n,).
+    watched_s
+        How long the watch lasted.
+    came_s, left_s
+        When each node came into sight and went out of it, on the clock of `times_s`, as far as the
+        watch goes, shape (nodes,). The trend is then that of a node's rate of failures: more nodes
+        that fail alike are none. Without them as many nodes are in sight all the time.
     """
+    if came_s is not None and left_s is not None:
+        came_s, left_s = (np.clip(each, 0.0, watched_s) for each in (came_s, left_s))
+        times_s, watched_s = _node_time(times_s, came_s, left_s), float(np.sum(left_s - came_s))
     # A log that starts or ends with a failure tells nothing by that one.
     times = times_s[(times_s > 0) & (times_s < watched_s)]
     count, gaps = len(times), np.diff(times)
@@ -63,3 +82,12 @@ def trend(times_s: Floats, watched_s: float) -> Trend | None:
     low, high = (float(chi2.ppf(each, 2 * count)) for each in (0.025, 0.975))
     interval = shape * low / (2 * count), shape * high / (2 * count)
     return Trend(laplace * float(gaps.mean() / gaps.std(ddof=1)), shape, interval)
+
+
+def _node_time(times_s: Floats, came_s: Floats, left_s: Floats) -> Floats:
+    """Time watched of all nodes together up to each of these times, seconds."""
+    came, left = np.sort(came_s), np.sort(left_s)
+    began, over = (np.append(0.0, np.cumsum(each)) for each in (came, left))
+    here, gone = (np.searchsorted(each, times_s, side="right") for each in (came, left))
+    watched: Floats = (here - gone) * times_s - began[here] + over[gone]
+    return watched

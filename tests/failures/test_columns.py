@@ -11,6 +11,7 @@ import pytest
 from cprsim.errors import UsageError
 from cprsim.failures.logs.columns import SYNONYMS, Columns
 from cprsim.failures.logs.csv_log import read_csv
+from cprsim.failures.logs.job_table import read_jobs
 from cprsim.failures.logs.log import FailureLog
 
 START = 1_777_816_800  # 2026-05-03 14:00 UTC
@@ -242,3 +243,17 @@ def test_the_page_has_every_known_name():
 
     for column, names in SYNONYMS.items():
         assert f"| {column} | {', '.join(f'`{name}`' for name in names)} |" in page
+
+
+@pytest.mark.parametrize("word", ["", "-", "N/A", "na", "NaN", "NaT", "None", "NULL", "unknown"])
+def test_an_end_that_is_not_known_is_written_in_many_ways(tmp_path, word):
+    """And alike in cprsim's own format, in tables of others and in tables of jobs."""
+    own, others = tmp_path / "own.csv", tmp_path / "others.csv"
+    own.write_text(f"time_s,node,end_s\n10,0,{word}\n20,1,25\n")
+    others.write_text(f"failed_at,host,resolved\n10,a,{word}\n20,b,25\n")
+    for path in (own, others):
+        assert np.isnan(read_csv(path).repaired_s).tolist() == [True, False]
+    jobs = tmp_path / "jobs.csv"
+    row = f"7,NODE_FAIL,2,100,{word}\n8,COMPLETED,2,100,200\n"
+    jobs.write_text(f"JobID,State,NNodes,Start,End\n{row}")
+    assert read_jobs(jobs).dropped == {"of jobs that never ran, or whose end is unknown": 1}

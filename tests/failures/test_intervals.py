@@ -14,6 +14,7 @@ from cprsim.errors import LogError
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.recognise import recognised
+from cprsim.failures.logs.views import durations
 
 
 def rows_of(path: Path) -> list[tuple[float, bool]]:
@@ -135,3 +136,33 @@ def test_durations_are_no_failures_of_nodes(tmp_path):
         "reader 'intervals' holds durations, not failures of nodes; "
         "fit them with `cprsim fit --reader intervals`"
     )
+
+
+def test_lives_may_come_into_sight_late(tmp_path):
+    """The age counts in every estimator; what was over by then is left out and counted."""
+    path = tmp_path / "parts.csv"
+    path.write_text("part,entry_h,T,E\na,0,3 h,1\nb,1,3 h,0\nc,4,3 h,1\nd,,3 h,1\ne,3,3 h,0\n")
+
+    read = read_intervals(path)
+    assert read.entered_s.tolist() == [0.0, 3600.0]
+    assert read.durations_s.tolist() == [10800.0, 10800.0]
+    assert read.dropped == {
+        "lives that were over before they were watched": 2,
+        "lines without the age from which a life was watched": 1,
+    }
+    assert "'entry_h' is the age from which each was watched" in read.notes[0]
+    assert durations(read).sample.entered_s.tolist() == [0.0, 3600.0]
+
+
+def test_a_law_of_late_lives_is_not_one_of_the_longest(tmp_path):
+    """Of exponential lives of 100 h that are seen from an age on, however long they last."""
+    rng = np.random.default_rng(1)
+    entered, left = rng.uniform(0, 300, 400), rng.exponential(100, 400)
+    ended = left < 80
+    path = tmp_path / "parts.csv"
+    rows = zip(entered, entered + np.minimum(left, 80), ended, strict=True)
+    path.write_text("entry_h,T_h,E\n" + "".join(f"{a},{b},{int(c)}\n" for a, b, c in rows))
+
+    (found,) = (each for each in cprsim.fit(path).fits if each.law.distribution == "exponential")
+    low, high = found.mean_interval_s
+    assert low < 360_000 < high

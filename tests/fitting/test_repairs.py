@@ -9,8 +9,8 @@ import pytest
 
 import cprsim
 from cprsim.basics.distributions import Distribution
+from cprsim.failures.logs.histories import histories
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.outages import outages_of
 from cprsim.failures.logs.repairs import RepairTimes, repair_times
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -69,9 +69,8 @@ def test_an_end_that_is_unknown_leaves_a_node_down_as_long_as_others_say(
     assert found is not None
     assert told(found) == [(each, True) for each in durations]
     assert found.unknown == (times == [0, 5])
-    rows, up_s = outages_of(log)[::2]
-    down_s = up_s - log.times_s[rows]
-    assert down_s[down_s > 0].tolist() == durations
+    (up_s,) = histories(log, np.ones(len(log), np.bool_), 1).watched_s
+    assert log.until_s - log.start_s - up_s == sum(durations)
 
 
 def test_a_log_without_repairs_or_without_one_that_took_time_tells_nothing():

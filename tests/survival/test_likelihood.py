@@ -9,7 +9,7 @@ from cprsim.basics.laws.gamma import _fraction, gamma_tail
 from cprsim.errors import LogError
 from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.gamma import _outlived
-from cprsim.survival.likelihood import _tobit
+from cprsim.survival.likelihood import EXTREME, NORMAL, log_likelihood
 from cprsim.survival.newton import maximum
 from cprsim.survival.sample import Sample
 
@@ -75,20 +75,20 @@ def differences(curve, at, step=1e-4):
 
 @pytest.mark.parametrize("at", [(0.3, 0.5), (2.0, -1.0), (-0.5, 2.5)])
 def test_slopes_and_curvatures_are_those_of_the_values(at):
-    cut, counts = np.array([0.2, 1.0, 3.5]), np.array([1.0, 4.0, 2.0])
-    curves = (
-        lambda p: _outlived(p, cut, counts),
-        lambda p: _tobit(np.exp(p), 7, (0.4, 6.0), np.log(cut), counts),
-    )
-    gamma, tobit = (curve(np.array(at)) for curve in curves)
-    slopes, bends = differences(curves[0], np.array(at))
-    assert gamma[1] == pytest.approx(slopes, rel=1e-6, abs=1e-7)
-    assert gamma[2] == pytest.approx(bends, rel=1e-6, abs=1e-7)
-
-    powers = np.exp(np.array(at))
-    slopes, bends = differences(curves[1], np.array(at))
-    assert tobit[1] * powers == pytest.approx(slopes, rel=1e-6, abs=1e-6)
-    assert tobit[2] * powers == pytest.approx(bends.T, rel=1e-6, abs=1e-6)
+    """Of durations that are censored, and of ages from which lives were watched."""
+    cut, counts = np.array([0.2, 1.0, 3.5]), np.array([1.0, 4.0, -2.0])
+    failed = np.log([0.1, 0.7, 0.7, 1.9, 5.0])
+    curves = [lambda p: _outlived(p, cut, counts)]
+    curves += [
+        lambda p, law=law: log_likelihood((p[0], math.exp(p[1])), law, failed, np.log(cut), counts)
+        for law in (EXTREME, NORMAL)
+    ]
+    for curve, power in zip(curves, (1.0, math.exp(at[1]), math.exp(at[1])), strict=True):
+        _, found, bent = curve(np.array(at))
+        slopes, bends = differences(curve, np.array(at))
+        by = np.array([1.0, power])
+        assert found * by == pytest.approx(slopes, rel=1e-6, abs=1e-6)
+        assert bent * by == pytest.approx(bends.T, rel=1e-6, abs=1e-6)
 
 
 def test_newton_climbs_out_of_a_hollow():
@@ -122,3 +122,19 @@ def test_a_lognormal_fit_steep_beside_its_censored_durations():
     law = next(found.law for found in fits if found.law.distribution == "lognormal")
 
     assert law.cv == pytest.approx(math.sqrt(math.expm1(np.log(failed).var())), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [61, 90, 223, 359])  # of which rounding stops a step near the top
+def test_rounding_near_the_top_does_not_end_a_search_early(seed):
+    """Of a Weibull law against the root of its profile likelihood, in extended precision."""
+    lasted = np.random.default_rng(seed).weibull(0.2, 400 + seed)
+    y = np.log(lasted.astype(np.longdouble))
+    y -= y.max()
+    found = next(f.law for f in fit_all(Sample.complete(lasted)) if f.law.distribution == "weibull")
+    k = np.longdouble(found.shape)
+    for _ in range(20):
+        powers = np.exp(k * y)
+        first, second = (powers * y).sum() / powers.sum(), (powers * y**2).sum() / powers.sum()
+        k -= (first - 1 / k - y.mean()) / (second - first**2 + 1 / k**2)
+
+    assert found.shape == pytest.approx(float(k), rel=1e-12)

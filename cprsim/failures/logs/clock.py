@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import TableRow, number
+from cprsim.basics.tabular import TableRow, is_unknown, number
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch
 from cprsim.failures.logs.rules import UNITS_S
@@ -18,7 +18,6 @@ from cprsim.failures.logs.rules import UNITS_S
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NUMBER, _ZONED, _LOCAL = "a number", "a date with a zone", "a date without a zone"
-_UNKNOWN = {"", "null", "none", "nan", "nat", "na", "n/a", "-"}
 
 
 class _Unit(NamedTuple):
@@ -99,9 +98,7 @@ class LogClock:
 
     def read_if_known(self, row: TableRow, column: str) -> float:
         """As `read`; nan where the cell is empty or says that nobody knows."""
-        if self.plain:
-            return row.seconds_if_known(column)
-        return math.nan if row[column].lower() in _UNKNOWN else self.read(row, column)
+        return math.nan if is_unknown(row[column]) else self.read(row, column)
 
     def placed(
         self, times: "array[float]", ends: "array[float]"

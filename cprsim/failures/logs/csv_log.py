@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from cprsim.basics.tabular import (
     Cells,
@@ -23,7 +24,7 @@ from cprsim.failures.logs.columns import FREE_TEXT, Columns
 from cprsim.failures.logs.flags import FailingRows, Flagged
 from cprsim.failures.logs.log import FailureLog, Rows, forget_early
 from cprsim.failures.logs.outages import without_repeats
-from cprsim.failures.logs.places import Causes, Integers, Places, as_they_come
+from cprsim.failures.logs.places import Causes, Integers, Places
 from cprsim.failures.logs.plausible import doubtful_mean, repeats
 from cprsim.failures.logs.polled import failures_among, watch_of, without_leaving
 from cprsim.failures.logs.rules import Rules
@@ -44,8 +45,9 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
 
     In cprsim's own format the columns are `time_s`, in seconds, 0 or later, and `node`, an index
     from 0. Optional are `kind`, parameter_server (or ps) or trainer; `end_s`, when the outage was
-    over, in seconds, empty or NULL where that isn't known; `rack`; `severity`, process, node or
-    cluster; and `cause`. Others are ignored and named. A table without nodes is of one job.
+    over, in seconds, empty or NULL (none, nan, n/a, unknown, -) where that isn't known; `rack`;
+    `severity`, process, node or cluster; and `cause`. Others are ignored and named. A table without
+    nodes is of one job.
 
     Columns that are called otherwise are found by their commonest names, `columns.SYNONYMS`, or
     named. Times of a column that isn't called `time_s` are in the unit that `rules` gives, or are
@@ -132,15 +134,16 @@ class _Rows:
     def log(self) -> FailureLog:
         when, ends, notation, epoch = self.clock.placed(self.times, self.ends)
         late = int(np.count_nonzero(np.diff(when) < 0))
-        order = np.argsort(when, kind="stable") if late else None
-        when = when if order is None else when[order]
-        repaired = ends if order is None or not len(ends) else ends[order]
+        order = np.argsort(when, kind="stable")
+        when, repaired = when[order], ends[order] if len(ends) else ends
+        self.times = self.ends = array("d")  # a long log is kept once
+        del ends
         kinds = None if self.kinds is None else self.kinds.words(order)
         first_s, last_s = float(when[0]), float(when[-1])
         unused = forget_early(repaired, when) if len(repaired) else {}
         every = FailureLog(
             times_s=when,
-            nodes=self._nodes(order, kinds, len(when)),
+            nodes=self._nodes(order, kinds),
             start_s=first_s,
             span_s=last_s - first_s,
             kinds=kinds,
@@ -155,40 +158,34 @@ class _Rows:
             columns=self.found,
             of_nodes=self.nodes is not None,
         )
-        flagged = self.flags.failing() or self._regular(every, order)
-        log = without_repeats(self._failures(every, flagged, order))
+        flagged, leaving = self._failing(every, order), self.flags.leaving()
+        log = every if flagged is None else failures_among(every, flagged)
+        if leaving is not None:
+            log = without_leaving(log, every, leaving[order])
+        log = without_repeats(log)
         notes = self._notes(log, notation, late, flagged)
         return replace(log, notes=tuple(notes))
 
-    def _regular(self, every: FailureLog, order: Integers | None) -> FailingRows | None:
-        """Return the rows with the rarer flag of a table in which nodes have regular rows."""
-        found = self.flags.rarest() if every.of_nodes else None
-        if found is None:
-            return None
-        failing = found.failing if order is None else found.failing[order]
-        return None if watch_of(every, failing) is None else found
+    def _failing(self, every: FailureLog, order: Integers) -> FailingRows | None:
+        """Return the rows that are failures; None where no column says it.
 
-    def _failures(
-        self, every: FailureLog, flagged: FailingRows | None, order: Integers | None
-    ) -> FailureLog:
-        """Return the rows that are failures, and the watch of nodes that the others show."""
-        log, leaving = every, self.flags.leaving()
-        if flagged is not None:
-            failing = flagged.failing if order is None else flagged.failing[order]
-            log = failures_among(every, failing, flagged)
-        if leaving is not None:
-            log = without_leaving(log, every, leaving if order is None else leaving[order])
-        return log
+        Of a table in which nodes have regular rows, those with the rarer value of its one flag.
+        """
+        found = self.flags.failing()
+        if found is not None:
+            return found.sorted(order)
+        rarest = self.flags.rarest() if every.of_nodes else None
+        rarest = None if rarest is None else rarest.sorted(order)
+        return None if rarest is None or watch_of(every, rarest.failing) is None else rarest
 
-    def _nodes(self, order: Integers | None, kinds: Sequence[str] | None, count: int) -> Integers:
+    def _nodes(self, order: Integers, kinds: Sequence[str] | None) -> Integers:
         if self.nodes is None:
-            return np.zeros(count, np.int64)
+            return np.zeros(len(order), np.int64)
         nodes = self.nodes.numbers(order)
         if kinds is not None and self.nodes.named:  # each group has numbers of its own
             trainer = np.array([kind == "trainer" for kind in kinds])
-            nodes = nodes.copy()
             for group in (trainer, ~trainer):
-                nodes[group] = as_they_come(nodes[group])
+                nodes[group] = pd.factorize(nodes[group])[0]
         return nodes
 
     def _notes(
@@ -231,12 +228,9 @@ class _Words(Generic[_Name]):
         else:
             self.foreign = True
 
-    def words(self, order: Integers | None) -> tuple[_Name, ...] | None:
+    def words(self, order: Integers) -> tuple[_Name, ...] | None:
         """The words of the rows in an order; None where some are none."""
-        if self.foreign:
-            return None
-        kept = self._kept
-        return tuple(kept if order is None else (kept[row] for row in order.tolist()))
+        return None if self.foreign else tuple(self._kept[row] for row in order)
 
 
 def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:

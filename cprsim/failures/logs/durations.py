@@ -42,3 +42,12 @@ def seconds_of(text: str, unit_s: float = 1.0) -> float:
     if not 0 <= value < math.inf:
         raise UnitError(f"duration is {shown(text)}; durations are finite and 0 s or longer")
     return value
+
+
+def is_duration(text: str) -> bool:
+    """Return whether a text is a duration."""
+    try:
+        seconds_of(text)
+    except UnitError:
+        return False
+    return True

@@ -63,6 +63,10 @@ class FailingRows(NamedTuple):
     lasting: bool
     guessed: bool
 
+    def sorted(self, order: NDArray[np.int64]) -> "FailingRows":
+        """Return the same of the rows in an order."""
+        return self._replace(failing=self.failing[order])
+
 
 class _Values:
     """The cells of a column, as long as they have but few values."""

@@ -4,14 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.outages import outages_of
+from cprsim.failures.logs.outages import merged
 from cprsim.survival.alike import Histories
 
 
 def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     """Up times of all nodes, those that never failed among them, which come last.
 
-    Outages are those of `outages_of`.
+    Outages of a node that touch or overlap are one. One with no known end takes no time; none goes
+    on after the watch of its node.
 
     Parameters
     ----------
@@ -22,7 +23,12 @@ def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     nodes
         How many there are, those that never failed included.
     """
-    rows, node, up_s = outages_of(log)
+    _, failing = np.unique(log.machines, return_inverse=True)
+    repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
+    ends_s = np.minimum(repaired_s, log.left(log.machines))
+    stops_s = np.where(np.isnan(repaired_s), log.times_s, ends_s)
+    rows, up_s = merged(failing, log.times_s, stops_s)
+    node = failing[rows]
     down_s = log.times_s[rows]
     opens, closes = np.diff(node, prepend=-1) > 0, np.diff(node, append=nodes) > 0
 

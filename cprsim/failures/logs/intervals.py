@@ -1,6 +1,7 @@
 """Durations that somebody else has measured, one a line; some may be right-censored."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath, check_length, lines, shown
 from cprsim.errors import LogError, UnitError
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.durations import CLOCK, seconds_of
-from cprsim.failures.logs.lives import lives_of
+from cprsim.failures.logs.durations import CLOCK, is_duration, seconds_of
+from cprsim.failures.logs.lives import Life, lives_of
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.rules import Rules
 
@@ -22,6 +23,10 @@ _FLAGS = {
     **dict.fromkeys(("0", "false", "no", "failed"), False),
 }
 _NO_RULES = Rules()
+#: Why lives are left out.
+_NO_DURATION = "lines without a duration"
+_NO_ENTRY = "lines without the age from which a life was watched"
+_UNWATCHED = "lives that were over before they were watched"
 _HEADERS = (["duration_s"], ["duration_s", "censored"])
 
 
@@ -43,6 +48,8 @@ class Intervals:
         Whether each is the life of a node or a part, and not a time between failures of all.
     notes
         How the file was understood, where that isn't plain, a sentence each.
+    entered_s
+        The age from which each was watched, seconds, shape (n,) or one for all.
     """
 
     durations_s: NDArray[np.float64]
@@ -51,6 +58,7 @@ class Intervals:
     rows: Rows | None = None
     of_nodes: bool = False
     notes: tuple[str, ...] = ()
+    entered_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(()))
 
 
 def read_intervals(
@@ -64,7 +72,8 @@ def read_intervals(
     what it is without. The first line may be a header, `duration_s` or `duration_s,censored`.
     Blank lines and those that begin with `#` are skipped. A line with a flag but no duration is
     dropped and counted. A table of lives of nodes, or of parts, is known by its header; see
-    `cprsim.failures.logs.lives`.
+    `cprsim.failures.logs.lives`. Lives that were over by the age from which they were watched are
+    dropped and counted, too.
 
     Parameters
     ----------
@@ -81,7 +90,8 @@ def read_intervals(
         If the file can't be read, lacks a column that is named, a duration is negative, infinite or
         none, or there is none.
     """
-    durations, observed, missing, read = array("d"), bytearray(), 0, 0
+    durations, observed, entered = array("d"), bytearray(), array("d")
+    dropped, read = Counter[str](), 0
     check_length(path)
     with closing(lines(path)) as text:
         start = list(islice(text, 1))
@@ -89,33 +99,41 @@ def read_intervals(
         lives = lives_of("".join(start), named, rules.failing)
         if lives is None and (columns is not None or rules.failing is not None):
             raise LogError(f"{path}: {_lacks(columns, rules)}; the header is {_header(start)}")
-        named_s = None if lives is None else lives.unit_s
+        named_s, entry_s = (None, None) if lives is None else (lives.unit_s, lives.entry_unit_s)
         unit_s = rules.unit_s or named_s or 1.0
         whole = chain(start, text)
-        for line, duration, flag in _plain(whole) if lives is None else lives.rows(path, whole):
+        for life in _plain(whole) if lives is None else lives.rows(path, whole):
             read += 1
-            if not duration:
-                missing += 1
+            if not life.duration or not life.entry:
+                dropped[_NO_ENTRY if life.duration else _NO_DURATION] += 1
                 continue
             try:
-                durations.append(seconds_of(duration, unit_s))
-                observed.append(not _censored(flag))
+                lasted_s = seconds_of(life.duration, unit_s)
+                came_s = seconds_of(life.entry, rules.unit_s or entry_s or unit_s)
+                failed = not _censored(life.flag)
             except UnitError as error:
-                raise LogError(f"{path}:{line}: {error}") from None
+                raise LogError(f"{path}:{life.line}: {error}") from None
+            if came_s and came_s >= lasted_s:
+                dropped[_UNWATCHED] += 1
+                continue
+            durations.append(lasted_s)
+            observed.append(failed)
+            entered.append(came_s)
     if not durations:
         raise LogError(f"{path}: holds no duration")
     return Intervals(
         np.asarray(durations),
         np.frombuffer(observed, np.bool_),
-        {"lines without a duration": missing} if missing else {},
+        dict(dropped),
         Rows("lines", read, len(durations)),
         lives is not None,
         () if lives is None else (lives.told,),
+        np.asarray(entered),
     )
 
 
-def _plain(text: Iterator[str]) -> Iterator[tuple[int, str, str]]:
-    """Line, duration and flag of each line that has some."""
+def _plain(text: Iterator[str]) -> Iterator[Life]:
+    """The duration and flag of each line that has some."""
     first = True
     for line, content in enumerate(map(str.strip, text), 1):
         if not content or content.startswith("#"):
@@ -123,7 +141,7 @@ def _plain(text: Iterator[str]) -> Iterator[tuple[int, str, str]]:
         header = first and content.lower().replace(",", " ").split() in _HEADERS
         first = False
         if not header:
-            yield line, *_split(content)
+            yield Life(line, *_split(content))
 
 
 def _split(content: str) -> tuple[str, str]:
@@ -138,6 +156,12 @@ def _split(content: str) -> tuple[str, str]:
     if len(words) > 2 or (len(words) == 2 and words[1].lower() in _FLAGS):
         return " ".join(words[:-1]), words[-1]
     return content, "0"
+
+
+def is_line(text: str) -> bool:
+    """Return whether a line is a duration, with or without a flag."""
+    duration, flag = _split(text)
+    return flag.lower() in _FLAGS and is_duration(duration)
 
 
 def _lacks(columns: Columns | None, rules: Rules) -> str:

@@ -10,9 +10,9 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from cprsim.basics.tabular import (
@@ -21,6 +21,7 @@ from cprsim.basics.tabular import (
     TableRow,
     csv_cells,
     delimiter_of,
+    is_unknown,
     shown,
     table,
     with_header,
@@ -39,14 +40,23 @@ NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0
 #: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
 _STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
-_UNKNOWN: Final = ("", "unknown", "invalid", "none", "null", "nan", "nat", "n/a", "-")
 _NODES: Final = re.compile(r"[0-9]{1,9}(\.0)?")
 
 
-@dataclass
-class _Job:
-    """A row: how long it ran is NaN until its start and end are put in one unit."""
+#: Why rows are left out, in the order in which they are told.
+_AGAIN: Final = "told again"
+_OF_STEPS: Final = "of steps of a job"
+_WITHOUT_NODES: Final = "of jobs without nodes"
+_NEVER_RAN: Final = "of jobs that never ran, or whose end is unknown"
 
+
+class _Job(NamedTuple):
+    """A row: how long it ran is NaN where its start and end say it, until these are in one unit.
+
+    `run`: what tells runs of jobs apart, the start of each, where that is known.
+    """
+
+    run: object
     job: str
     state: str
     nodes: int
@@ -96,10 +106,8 @@ class _Reader:
         self._given = rules.failing
         self._failing = Cell("", "")
         self._of: dict[str, str] = {}
-        self._jobs: dict[object, _Job] = {}
-        self._rows = 0
-        self._starts, self._ends = array("d"), array("d")
-        self._timed: list[_Job] = []
+        self._jobs = list[_Job]()
+        self._starts, self._ends, self._timed = array("d"), array("d"), list[int]()
 
     def choose(self, names: list[str]) -> tuple[list[str], list[str]]:
         """The columns to read."""
@@ -120,30 +128,24 @@ class _Reader:
     def add(self, row: TableRow) -> None:
         """Take a row."""
         of, cell = self._of, row[self._failing.column]
-        self._rows += 1
-        job = _Job(
-            row[of["job"]] if "job" in of else "",
-            _first(row[of["state"]]),
-            _nodes(row, of["nodes"]),
-            self._elapsed_s(row),
-            self._failing.holds(cell) or self._failing.holds(_first(cell)),
-        )
-        self._jobs[self._run(row, job.job)] = job
-        if "elapsed" not in of:
-            times = [of["start"], of["end"]]
-            if all(row[each].lower() not in _UNKNOWN for each in times):
-                for column, into in zip(times, (self._starts, self._ends), strict=True):
-                    into.append(self._clock.read(row, column))
-                self._timed.append(job)
+        job = row[of["job"]] if "job" in of else ""
+        interrupted = self._failing.holds(cell) or self._failing.holds(_first(cell))
+        state, nodes = _first(row[of["state"]]), _nodes(row, of["nodes"])
+        elapsed_s = self._elapsed_s(row)
+        if "elapsed" not in of and not any(is_unknown(row[of[each]]) for each in ("start", "end")):
+            self._timed.append(len(self._jobs))
+            self._starts.append(self._clock.read(row, of["start"]))
+            self._ends.append(self._clock.read(row, of["end"]))
+        self._jobs.append(_Job(self._run(row, job), job, state, nodes, elapsed_s, interrupted))
 
     def _run(self, row: TableRow, job: str) -> object:
         """What tells runs of jobs apart: the start of each, where that is known."""
         if not job:
-            return self._rows
+            return len(self._jobs)
         return (job, row[self._of["start"]]) if "start" in self._of else tuple(row.cells)
 
     def _elapsed_s(self, row: TableRow) -> float:
-        if "elapsed" not in self._of or row[self._of["elapsed"]].lower() in _UNKNOWN:
+        if "elapsed" not in self._of or is_unknown(row[self._of["elapsed"]]):
             return math.nan
         try:
             return seconds_of(row[self._of["elapsed"]], self._unit_s or 1.0)
@@ -152,51 +154,39 @@ class _Reader:
 
     def records(self, path: str) -> JobRecords:
         """What was read."""
+        rows = pd.DataFrame(self._jobs, columns=list(_Job._fields))
         if self._timed:
             when_s, until_s, *_ = self._clock.placed(self._starts, self._ends)
-            for job, took_s in zip(self._timed, until_s - when_s, strict=True):
-                job.elapsed_s = float(took_s)
-        jobs = list(self._jobs.values())
-        if self._given is not None and not any(each.interrupted for each in jobs):
-            ended = ", ".join(dict.fromkeys(each.state for each in jobs))
+            rows.loc[self._timed, "elapsed_s"] = until_s - when_s
+        jobs = rows.drop_duplicates("run", keep="last")
+        if self._given is not None and not jobs.interrupted.any():
             raise UsageError(
-                f"--failure-when {self._given}: no row of {path} has it; jobs ended as {ended}"
+                f"--failure-when {self._given}: no row of {path} has it; jobs ended as "
+                f"{', '.join(jobs.state.unique())}"
             )
-        ids = {each.job for each in jobs}
-        left_out = {
-            "told again": self._rows - len(jobs),
-            "of steps of a job": 0,
-            "of jobs without nodes": 0,
-            "of jobs that never ran, or whose end is unknown": 0,
+        ids, hours = {*jobs.job}, jobs.elapsed_s / _HOUR_S
+        why = np.select(
+            [jobs.job.map(lambda job: _is_step(job, ids)), jobs.nodes == 0, ~(hours > 0)],
+            [_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN],
+            "",
+        )
+        kept = jobs.assign(hours=hours)[why == ""]
+        left_out = {_AGAIN: len(rows) - len(jobs)}
+        left_out |= {
+            each: int((why == each).sum()) for each in (_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN)
         }
-        kept = []
-        for each in jobs:
-            if _is_step(each.job, ids):
-                left_out["of steps of a job"] += 1
-            elif not each.nodes:
-                left_out["of jobs without nodes"] += 1
-            elif not each.elapsed_s > 0:
-                left_out["of jobs that never ran, or whose end is unknown"] += 1
-            else:
-                kept.append(each)
         dropped = {why: count for why, count in left_out.items() if count}
-        if not kept:
-            why = ", ".join(f"{count:,} {each}" for each, count in dropped.items())
-            raise LogError(f"none of its {counted(self._rows, 'row')} is of a job that ran: {why}")
+        if kept.empty:
+            told = ", ".join(f"{count:,} {each}" for each, count in dropped.items())
+            raise LogError(f"none of its {counted(len(rows), 'row')} is of a job that ran: {told}")
         return JobRecords(
             path,
-            pd.DataFrame(
-                {
-                    "nodes": [each.nodes for each in kept],
-                    "hours": [each.elapsed_s / _HOUR_S for each in kept],
-                    "interrupted": [each.interrupted for each in kept],
-                }
-            ),
+            kept[["nodes", "hours", "interrupted"]].reset_index(drop=True),
             str(self._failing),
-            dict(Counter(each.state for each in kept).most_common()),
+            dict(Counter(kept.state).most_common()),
             dropped,
             # Slurm's own word for nodes, and no job with two runs.
-            plain(self._of["nodes"]) == "nnodes" and len({e.job for e in kept}) == len(kept),
+            plain(self._of["nodes"]) == "nnodes" and kept.job.is_unique,
         )
 
 
@@ -221,7 +211,7 @@ def _told_once(header: str, text: Iterator[str]) -> Iterator[str]:
 
 def _nodes(row: TableRow, column: str) -> int:
     text = row[column].replace(",", "")
-    if text.lower() in _UNKNOWN:
+    if is_unknown(text):
         return 0
     if not _NODES.fullmatch(text):
         raise row.bad(

@@ -1,11 +1,17 @@
 """Tables of lives: how long each node, or part, lived, and whether it died or was still alive."""
 
-import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
-from cprsim.basics.tabular import Cells, LogPath, csv_cells, delimiter_of, shown
+from cprsim.basics.tabular import (
+    Cells,
+    LogPath,
+    csv_cells,
+    delimiter_of,
+    header_cells,
+    shown,
+)
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import SYNONYMS, plain
 from cprsim.failures.logs.flags import NO, YES
@@ -15,7 +21,7 @@ from cprsim.failures.logs.rules import UNITS_S, Cell
 #: isn't one: with it a table is of failures, in cprsim's own format.
 DURATIONS: Final = (
     *("duration", "lifetime", "life", "survival_time", "survtime", "time_to_event", "tte"),
-    *("futime", "t", "time", "uptime", "lasted"),
+    *("futime", "t", "time", "tstop", "uptime", "lasted"),
 )
 #: By what names the flag goes, and whether it says of a life that it was cut short.
 FLAGS: Final = {
@@ -38,17 +44,30 @@ _UNITS: Final = {
 _NAMED: Final = ("seconds", "minutes", "hours", "days", "weeks")
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = frozenset(("1", "2"))
-#: Names of the age from which a life was watched, which nothing takes into account.
-_ENTERED: Final = frozenset(("entry", "entry_s", "entry_time", "entered", "truncation"))
+#: By what names the age goes from which a life was watched; a unit may stand behind.
+ENTRIES: Final = ("entry", "entry_time", "entered", "late_entry", "truncation", "tstart")
 _TOLD: Final = ("1", "true", "yes", "0", "false", "no")
 _PEEKED: Final = 1000
+
+
+class Life(NamedTuple):
+    """A row, or a line: its number, how long a life lasted, and how it ended, as the file has it.
+
+    `entry`: the age from which it was watched.
+    """
+
+    line: int
+    duration: str
+    flag: str
+    entry: str = "0"
 
 
 class LifeTable(NamedTuple):
     """Where in a table the lives stand; `names` are all its columns, as its header has them.
 
     `unit_s`: seconds in a unit of its durations. `dies`: which cell says that a life ended; None
-    where the flag does.
+    where the flag does. `entry`, `entry_unit_s`: where the ages stand from which lives were
+    watched, and seconds in a unit of them if it differs; None where all were from the beginning.
     """
 
     names: list[str]
@@ -57,6 +76,8 @@ class LifeTable(NamedTuple):
     flag: int | None
     unit_s: float | None = None
     dies: Cell | None = None
+    entry: int | None = None
+    entry_unit_s: float | None = None
 
     @property
     def told(self) -> str:
@@ -67,12 +88,9 @@ class LifeTable(NamedTuple):
             f"A table of lives, not of failures by time: {duration!r} ({unit}) is how long each "
             "node or part lived"
         )
-        entered = [name for name in self.names if plain(name) in _ENTERED]
-        late = "".join(
-            f" {name!r} isn't read: lives count from 0, which is too long for parts that were "
-            "watched from a later age."
-            for name in entered
-        )
+        late = ""
+        if self.entry is not None:
+            late = f" {self.names[self.entry]!r} is the age from which each was watched."
         if self.flag is None:
             return f"{said}; all of them ended.{late}"
         flag = self.names[self.flag]
@@ -82,20 +100,21 @@ class LifeTable(NamedTuple):
     def _cut(self) -> bool:
         return self.dies is None and FLAGS.get(plain(self.names[self.flag or 0]), False)
 
-    def rows(self, path: LogPath, text: Iterator[str]) -> Iterator[tuple[int, str, str]]:
-        """Line, duration and flag, `"censored"` or `"failed"`, of each row."""
+    def rows(self, path: LogPath, text: Iterator[str]) -> Iterator[Life]:
+        """The life of each row; its flag is `"censored"` or `"failed"`."""
         rows = csv_cells(path, text, self.delimiter)
         next(rows)
         start = list(islice(rows, _PEEKED))
         said = self._said(start)
         for line, cells in chain(start, rows):
-            if len(cells) <= max(self.duration, self.flag or 0):
+            if len(cells) <= max(self.duration, self.flag or 0, self.entry or 0):
                 raise LogError(
                     f"{path}:{line}: the row has {len(cells)} cells, the header has "
                     f"{len(self.names)}"
                 )
+            entry = "0" if self.entry is None else cells[self.entry].strip()
             if self.flag is None:
-                yield line, cells[self.duration].strip(), "failed"
+                yield Life(line, cells[self.duration].strip(), "failed", entry)
                 continue
             flag = cells[self.flag].strip()
             died = self.dies.holds(flag) if self.dies is not None else said.get(flag.lower())
@@ -104,7 +123,8 @@ class LifeTable(NamedTuple):
                     f"{path}:{line}: {self.names[self.flag]} is {shown(flag)}; known flags: "
                     f"{', '.join(_TOLD if len(said) > len(_CODES) else said)}"
                 )
-            yield line, cells[self.duration].strip(), "failed" if died else "censored"
+            flag = "failed" if died else "censored"
+            yield Life(line, cells[self.duration].strip(), flag, entry)
 
     def _said(self, start: list[Cells]) -> dict[str, bool]:
         """Whether a life ended, by the flag in small letters."""
@@ -143,11 +163,7 @@ def lives_of(
     dies
         Which cell says that a life ended, likewise.
     """
-    mark = delimiter_of(header)
-    try:
-        names = [name.strip() for name in next(csv.reader([header], delimiter=mark), [])]
-    except csv.Error:  # a line of a megabyte that is no header
-        return None
+    names = header_cells(header)
     plain_names = [plain(name) for name in names]
     found = _duration_of(plain_names, duration)
     flag = next((plain_names.index(name) for name in FLAGS if name in plain_names), None)
@@ -159,8 +175,8 @@ def lives_of(
     said = duration is not None or dies is not None
     if found is None or plain_pair or "time_s" in plain_names or (flag is None and not said):
         return None
-    place, unit_s = found
-    return LifeTable(names, mark, place, flag, unit_s, dies)
+    entry = _column_of(plain_names, ENTRIES)
+    return LifeTable(names, delimiter_of(header), found[0], flag, found[1], dies, *(entry or ()))
 
 
 def _place(names: list[str], name: str) -> int | None:
@@ -172,11 +188,17 @@ def _duration_of(names: list[str], said: str | None) -> tuple[int, float | None]
     if said is not None:
         place = _place(names, said)
         return None if place is None else (place, _UNITS.get(plain(said).rpartition("_")[2]))
-    for name in DURATIONS:
+    named = ((names.index(unit), _UNITS[unit]) for unit in _NAMED if unit in names)
+    return _column_of(names, DURATIONS) or next(named, None)
+
+
+def _column_of(names: list[str], known: Sequence[str]) -> tuple[int, float | None] | None:
+    """Where a column of a known name stands, and the unit behind that; None where there is none."""
+    for name in known:
         for place, column in enumerate(names):
             word, _, unit = column.rpartition("_")
             if column == name:
                 return place, None
             if word == name and unit in _UNITS and column != "time_s":
                 return place, None if _UNITS[unit] == 1 else _UNITS[unit]
-    return next(((names.index(unit), _UNITS[unit]) for unit in _NAMED if unit in names), None)
+    return None

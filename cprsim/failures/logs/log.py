@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,14 @@ from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs.window import Dates, Window, day_of
 from cprsim.job.severity import Severity
 
-_Text = TypeVar("_Text", bound=str | None)
+#: What a log may have of each failure: numbers, and texts.
+_ARRAYS: Final = {
+    "times_s": np.float64,
+    "nodes": np.int64,
+    "repaired_s": np.float64,
+    "racks": np.int64,
+}
+_TEXTS: Final = ("kinds", "severities", "causes")
 _EARLIEST_S = 1e8  # in 1973; three years, in a log that counts from a start of its own
 #: Why a failure of a log isn't used.
 OUTSIDE = "failures outside the window"
@@ -127,23 +134,13 @@ class FailureLog:
     left_s: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        arrays = {
-            "times_s": np.float64,
-            "nodes": np.int64,
-            "repaired_s": np.float64,
-            "racks": np.int64,
-        }
-        lengths = set()
-        for name, kind in arrays.items():
+        for name, kind in _ARRAYS.items():
             if getattr(self, name) is None:
                 continue
             array = np.array(getattr(self, name), dtype=kind)  # a copy: the caller's stays writable
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-            lengths.add(len(array))
-        texts = (self.kinds, self.severities, self.causes)
-        lengths |= {len(each) for each in texts if each is not None}
-        if len(lengths) > 1:
+        if len({len(each) for each in self._columns.values()}) > 1:
             raise LogError("the columns of a failure log must have the same length")
         if np.any(np.diff(self.times_s) < 0):
             raise LogError("times_s of a failure log must be in order")
@@ -299,16 +296,17 @@ class FailureLog:
 
     def only(self, rows: NDArray[np.int64]) -> "FailureLog":
         """Some of its failures, by number in ascending order, over the same time."""
-        return replace(
-            self,
-            times_s=self.times_s[rows],
-            nodes=self.nodes[rows],
-            kinds=_picked(self.kinds, rows),
-            severities=_picked(self.severities, rows),
-            causes=_picked(self.causes, rows),
-            repaired_s=None if self.repaired_s is None else self.repaired_s[rows],
-            racks=None if self.racks is None else self.racks[rows],
-        )
+        picked: dict[str, Any] = {
+            name: tuple(column[row] for row in rows) if name in _TEXTS else column[rows]
+            for name, column in self._columns.items()
+        }
+        return replace(self, **picked)
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """What the log has of each failure, by name."""
+        columns = {name: getattr(self, name) for name in (*_ARRAYS, *_TEXTS)}
+        return {name: column for name, column in columns.items() if column is not None}
 
     def leaving_out(self, rows: NDArray[np.int64], why: Mapping[str, int]) -> "FailureLog":
         """Return these of its failures; of the others, how many are left `dropped` for which why.
@@ -354,10 +352,6 @@ class FailureLog:
         first, last = float(self.times_s[0]), float(self.times_s[-1])
         # first + 1 x (last - first) can round to less than last, which would cut the last failure.
         return last if share == 1 else first + share * (last - first)
-
-
-def _picked(texts: tuple[_Text, ...] | None, rows: NDArray[np.int64]) -> tuple[_Text, ...] | None:
-    return None if texts is None else tuple(texts[row] for row in rows)
 
 
 def forget_early(repaired_s: NDArray[np.float64], times_s: NDArray[np.float64]) -> dict[str, int]:

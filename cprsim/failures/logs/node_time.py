@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.failures.logs.histories import histories
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.outages import outages_of
 from cprsim.survival.fitted_laws import log_interval
 from cprsim.survival.sample import Floats, Sample
 
@@ -39,7 +39,9 @@ class NodeTime(NamedTuple):
 
 def node_time(log: FailureLog, own: NDArray[np.bool_], lives: Sample) -> NodeTime:
     """That of a log; `own`: failures that end a life by themselves, shape (n,)."""
-    up_s, failures = _by_node(log, own)
+    failing = len(np.unique(log.machines))
+    each = histories(log, own, max(log.population or 0, failing))
+    up_s, failures = each.watched_s, each.ended
     unseen = never_seen(failures) if log.population is None else 0
     up_s = np.append(up_s, np.full(unseen, log.until_s - log.start_s))
     failures = np.append(failures, np.zeros(unseen, np.int64))
@@ -59,20 +61,6 @@ def never_seen(failures: NDArray[np.int64]) -> int:
     """Nodes that never failed, by Chao's estimate from those that failed once and twice."""
     once, twice = (int(np.count_nonzero(failures == count)) for count in (1, 2))
     return round(once * (once - 1) / (2 * (twice + 1)))
-
-
-def _by_node(log: FailureLog, own: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
-    """Up time, seconds, and failures while up of each node, those that never failed last."""
-    rows, node, up_s = outages_of(log)
-    failing = int(node.max()) + 1
-    nodes = failing if log.population is None else max(log.population, failing)
-    down_s = np.bincount(node, up_s - log.times_s[rows], nodes).astype(np.float64)
-    failures = np.bincount(node[own[rows]], minlength=nodes)
-    numbers = np.unique(log.machines)  # of those that fail; the others behind them
-    if log.population is not None:
-        rest = np.setdiff1d(np.arange(nodes), numbers)
-        numbers = np.append(numbers, rest[: nodes - len(numbers)])
-    return log.left(numbers) - log.came(numbers) - down_s, failures
 
 
 def _interval(times_s: Floats, failures: NDArray[np.generic]) -> tuple[float, float]:

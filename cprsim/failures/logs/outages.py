@@ -5,6 +5,7 @@ from array import array
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,14 +114,10 @@ class NodeOutages:
         order = np.lexsort((nodes[each], starts[each]))
         each, stops = each[order], stops[order]
         was_planned = np.array([self._planned[row] is not None for row in each], np.bool_)
-        away, away_stops = each[was_planned], stops[was_planned]
-        each, stops = each[~was_planned], stops[~was_planned]
-        if not len(each):
+        failed = starts[each[~was_planned]]
+        if not len(failed):
             raise self._no_failure(path, nothing)
-        first_s, last_s = (
-            (starts[each[0]], starts[each[-1]]) if zero_s is None else (zero_s, until_s)
-        )
-        known = bool(self._texts)
+        first_s, last_s = (failed[0], failed[-1]) if zero_s is None else (zero_s, until_s)
         log = FailureLog(
             times_s=starts[each] - first_s,
             nodes=nodes[each],
@@ -130,23 +127,15 @@ class NodeOutages:
             dropped=dict(self.dropped),
             repaired_s=stops - first_s if ends else None,
             until_s=float(until_s - first_s),
-            causes=tuple(self._causes[row] for row in each) if known else None,
+            causes=tuple(self._causes[row] for row in each) if self._texts else None,
             epoch=None if epoch is None else epoch._replace(unix_s=epoch.unix_s + float(first_s)),
             rows=rows,
             unused=dict(self.unused),
         )
-        if not len(away):
+        if not was_planned.any():
             return log
-        planned = FailureLog(
-            times_s=starts[away] - first_s,
-            nodes=nodes[away],
-            start_s=0.0,
-            span_s=log.until_s,
-            repaired_s=away_stops - first_s if ends else None,
-            until_s=log.until_s,
-            causes=tuple(self._causes[row] for row in away) if known else None,
-        )
-        return replace(log, planned=planned)
+        planned = replace(log.only(np.flatnonzero(was_planned)), span_s=log.until_s)
+        return replace(log.only(np.flatnonzero(~was_planned)), planned=planned)
 
     def _no_failure(self, path: LogPath, nothing: str) -> LogError:
         every = {**self.dropped, **self.unused}
@@ -189,10 +178,36 @@ def without_repeats(log: FailureLog) -> FailureLog:
 
 
 def _overlap(nodes: Integers, starts: Floats, stops: Floats) -> bool:
-    """Return whether an outage of a node touches the one before it."""
+    """Return whether an outage of a node touches the one before it, in little memory."""
     order = np.lexsort((starts, nodes))
     late = np.fmax(starts[order[:-1]], stops[order[:-1]]) >= starts[order[1:]]
     return bool((late & (np.diff(nodes[order]) == 0)).any())
+
+
+class Continued(NamedTuple):
+    """Down intervals by node, then start: what comes before each of them, and when that is over.
+
+    `order`: the intervals, by number. `until_s`: when the latest end of its node up to each is.
+    `before_s`: the same up to the one before; -inf of a node's first. A start up to then continues
+    an outage. Shape (n,).
+    """
+
+    order: Integers
+    until_s: Floats
+    before_s: Floats
+
+    @classmethod
+    def of(cls, nodes: Integers, starts: Floats, stops: Floats) -> Self:
+        """Those of intervals in any order, shape (n,); a stop may be nan: it is at the start."""
+        order = np.lexsort((starts, nodes))
+        edges = np.flatnonzero(np.diff(nodes[order], prepend=-1, append=-1))
+        until_s = np.fmax(starts, stops)[order]
+        for first, last in pairwise(edges.tolist()):
+            node = until_s[first:last]
+            np.maximum.accumulate(node, out=node)
+        before_s = np.roll(until_s, 1)
+        before_s[edges[:-1]] = -np.inf
+        return cls(order, until_s, before_s)
 
 
 def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:
@@ -208,29 +223,7 @@ def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Fl
     tuple
         Which interval begins each outage, and when that ends or nan; by node, then start.
     """
-    order = np.lexsort((starts, nodes))
-    nodes, starts, stops = nodes[order], starts[order], stops[order]
-    ends, begins = np.fmax(starts, stops), np.ones(len(nodes), np.bool_)
-    edges = np.flatnonzero(np.diff(nodes, prepend=-1, append=-1)).tolist()
-    for first, last in pairwise(edges):
-        node = slice(first, last)
-        ends[node] = np.maximum.accumulate(ends[node])
-        begins[first + 1 : last] = starts[node][1:] > ends[node][:-1]
-    closing = np.roll(begins, -1)
-    return order[begins], np.where(np.isnan(stops), np.nan, ends)[closing]
-
-
-def outages_of(log: FailureLog) -> tuple[Integers, Integers, Floats]:
-    """Outages of a log's nodes, by node, then start; one with no known end takes no time.
-
-    Returns
-    -------
-    tuple
-        The failure that begins each, whose it is of the nodes that fail (from 0), and when the
-        node is up again, s, at the latest when the watch ends.
-    """
-    _, node = np.unique(log.machines, return_inverse=True)
-    repaired = log.times_s if log.repaired_s is None else log.repaired_s
-    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.left(log.machines)))
-    rows, up_s = merged(node, log.times_s, stops)
-    return rows, node[rows], up_s
+    order, until_s, before_s = Continued.of(nodes, starts, stops)
+    begins = starts[order] > before_s
+    ends_s = np.where(np.isnan(stops[order]), np.nan, until_s)
+    return order[begins], ends_s[np.roll(begins, -1)]

@@ -4,6 +4,7 @@ import re
 from array import array
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.tabular import TableRow
@@ -47,14 +48,13 @@ class Places:
         """How many names there are; 0 where all are indices."""
         return 0 if self._indices is not None else len(self._names)
 
-    def numbers(self, order: Integers | None) -> Integers:
+    def numbers(self, order: Integers) -> Integers:
         """Of each row, in an order: its index, or that of its name as they first come in it."""
-        numbers = np.asarray(self._numbers)
-        numbers = numbers if order is None else numbers[order]
-        if self._indices is not None:
-            indices: Integers = np.asarray(self._indices, np.int64)
-            return np.take(indices, numbers)
-        return numbers if order is None else as_they_come(numbers)
+        numbers = np.asarray(self._numbers)[order]
+        if self._indices is None:
+            return pd.factorize(numbers)[0]
+        indices: Integers = np.asarray(self._indices, np.int64)
+        return np.take(indices, numbers)
 
 
 class Causes:
@@ -69,15 +69,6 @@ class Causes:
         text = row[self.column]
         self._texts.append(self._known.setdefault(text, text) if text else None)
 
-    def texts(self, order: Integers | None) -> tuple[str | None, ...]:
+    def texts(self, order: Integers) -> tuple[str | None, ...]:
         """Return the reason of each row, in an order; None where it is empty."""
-        texts = self._texts
-        return tuple(texts if order is None else (texts[row] for row in order.tolist()))
-
-
-def as_they_come(numbers: Integers) -> Integers:
-    """Numbers from 0 in the order in which the given ones first come, shape (n,)."""
-    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    ranks = np.empty(len(first), np.int64)
-    ranks[np.argsort(first)] = np.arange(len(first))
-    return ranks[which]
+        return tuple(self._texts[row] for row in order)

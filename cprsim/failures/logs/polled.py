@@ -27,7 +27,7 @@ class Watch(NamedTuple):
     left_s: Floats
 
 
-def failures_among(every: FailureLog, failing: Flags, flagged: FailingRows) -> FailureLog:
+def failures_among(every: FailureLog, flagged: FailingRows) -> FailureLog:
     """Return the rows of a table that are failures.
 
     Of a table in which nodes have rows at regular times, from the first to the last of each node
@@ -38,11 +38,10 @@ def failures_among(every: FailureLog, failing: Flags, flagged: FailingRows) -> F
     ----------
     every
         All rows, as if each were a failure.
-    failing
-        Which of them are, shape (n,).
     flagged
-        By which column.
+        Which of them are, and by which column.
     """
+    failing = flagged.failing
     if not failing.any():
         raise LogError(f"holds no failure: no row has {flagged.by}")
     watch = watch_of(every, failing) if every.kinds is None and every.of_nodes else None

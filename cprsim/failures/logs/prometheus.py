@@ -16,6 +16,7 @@ from cprsim.failures.logs.json_stream import Each
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows, unix
 from cprsim.failures.logs.outages import UNSEEN, NodeOutages
 from cprsim.failures.logs.polarity import is_good
+from cprsim.failures.logs.polled import outages_of_rows
 from cprsim.failures.logs.rules import NEVER, Cell, Rules
 
 #: A node that lacks more samples in a row than this is down.
@@ -293,7 +294,7 @@ class _Watch:
         if may_leave:
             missed = missed[missed < len(series.times_s) - 1]
         times_s = np.insert(series.times_s, missed + 1, self._due_s[places[missed]])
-        edges = np.diff(np.insert(series.up, missed + 1, False).astype(np.int8))
-        falls, rises = np.flatnonzero(edges < 0) + 1, np.flatnonzero(edges > 0) + 1
-        ends = np.append(times_s[rises], np.nan)[np.searchsorted(rises, falls)]
-        yield from zip(times_s[falls].tolist(), ends.tolist(), strict=True)
+        down = ~np.insert(series.up, missed + 1, False)
+        falls, ends_s = outages_of_rows(times_s, np.zeros(len(down), np.int64), down)
+        seen = falls > 0
+        yield from zip(times_s[falls[seen]].tolist(), ends_s[seen].tolist(), strict=True)

@@ -7,18 +7,14 @@ from pathlib import Path
 from cprsim.basics.tabular import LogPath, csv_cells, header_cells, opened
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
+from cprsim.failures.logs.durations import is_duration
+from cprsim.failures.logs.intervals import is_line
 from cprsim.failures.logs.job_columns import are_jobs
 from cprsim.failures.logs.lives import lives_of
 from cprsim.failures.logs.readers import READERS
 
 _HEAD = 2**18  # bytes that are looked at
 _DURATIONS = 50  # lines that are looked at, without a header
-_CLOCK = r"([0-9]+(-|\s*days?,?\s+))?[0-9]+:[0-5][0-9]:[0-5][0-9](\.[0-9]+)?"
-_LIFE = re.compile(rf"[0-9.]+(e[+-]?[0-9]+)?\s*(ms|s|min|h|d|days?)?|{_CLOCK}", re.IGNORECASE)
-_DURATION = re.compile(
-    rf"([0-9][0-9.e+-]*\s*(ms|s|min|h|d|days?)?|{_CLOCK})([,\s]\s*(1|0|true|false|yes|no|censored|failed))?",
-    re.IGNORECASE,
-)
 
 
 def recognised(path: LogPath) -> str:
@@ -86,8 +82,8 @@ def _are_lives(head: str) -> bool:
         start = list(csv_cells("", iter(first_lines), lives.delimiter))[1:]
     except LogError:
         return False
-    lasted = [duration for _, duration, _ in found if duration]
-    return bool(found) and all(map(_LIFE.fullmatch, lasted)) and lives.is_of_lives(start)
+    lasted = [life.duration for life in found if life.duration]
+    return bool(found) and all(map(is_duration, lasted)) and lives.is_of_lives(start)
 
 
 def _are_durations(head: str) -> bool:
@@ -95,4 +91,4 @@ def _are_durations(head: str) -> bool:
     texts = map(str.strip, head.splitlines())
     lines = list(islice((line for line in texts if line and line[0] != "#"), _DURATIONS))
     header = lines[:1] and lines[0].lower().startswith("duration_s")
-    return bool(header or (lines and all(map(_DURATION.fullmatch, lines))))
+    return bool(header or (lines and all(map(is_line, lines))))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from cprsim.basics.tabular import Cells, LogPath, TableRow, joined, table
+from cprsim.basics.tabular import Cells, LogPath, TableRow, is_unknown, joined, table
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.outages import NodeOutages
 from cprsim.failures.logs.planned import planned_word
@@ -26,7 +26,6 @@ _DRAINED = re.compile(r"(IDLE|MIXED|ALLOCATED)\*?\+(?=DRAIN)")
 _FAULT = re.compile(rf"\b({'|'.join(FAULTS)})\b")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
 _EPOCH = datetime(2000, 1, 1)
-_UNKNOWN = ("", "Unknown", "None")
 _NO_RULES = Rules()
 
 
@@ -79,7 +78,7 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
             node = f"{row['Cluster']}/{node}"
         is_fault = _FAULT.search(_state(row)) is not None
         planned = planned_word(reason, rules, by_words=not is_fault)
-        outages.add(node, start_s, end_s, None if reason in _UNKNOWN else reason, planned)
+        outages.add(node, start_s, end_s, None if is_unknown(reason) else reason, planned)
     return outages.log(
         path,
         "it has no row",
@@ -108,7 +107,7 @@ def _left_out(row: TableRow, start_s: float) -> str | None:
 def _time_s(row: TableRow, column: str) -> float:
     """Seconds from `_EPOCH` to a local time; nan where it isn't known."""
     text = row[column]
-    if text in _UNKNOWN:
+    if is_unknown(text):
         return math.nan
     try:
         if _TIME.fullmatch(text):

@@ -1,6 +1,5 @@
 """Ways to look at a failure log: each makes durations of it, to which a law can be fitted."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,6 +12,7 @@ from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_time import NodeTime, node_time
+from cprsim.failures.logs.outages import Continued, merged
 from cprsim.survival.sample import Floats, Sample
 
 #: What becomes of the durations of 0 s between failures at the same instant.
@@ -157,68 +157,38 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
         True for each failure that ends an uptime by some other cause than the node's own life, so
         that the uptime counts as cut short there; shape (n,).
     """
-    repaired = (log.times_s if log.repaired_s is None else log.repaired_s).tolist()
-    watch = _WatchedNode()
-    other = np.zeros(len(log), np.bool_) if elsewise is None else elsewise
-    times, machines, left_s = log.times_s.tolist(), log.machines, log.left(log.machines).tolist()
-    machine = None
-    for row in np.lexsort((log.times_s, machines)).tolist():
-        if machines[row] != machine:
-            watch.end()
-            machine, watch.until_s = machines[row], left_s[row]
-        else:
-            watch.fail(times[row], bool(other[row]))
-        watch.repair(repaired[row])
-    watch.end()
-    if not watch.lasted_s:
+    repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
+    of_each = log.machines, log.times_s, repaired_s
+    rows, up_s = merged(*of_each)
+    machine, then = log.machines[rows], np.roll(rows, -1)
+    fails_again = np.diff(machine, append=-1) == 0
+    until_s = np.where(fails_again, log.times_s[then], log.left(machine))
+    own = np.ones(len(log), np.bool_) if elsewise is None else ~elsewise
+    lived = until_s > up_s
+    if not lived.any():
         raise LogError(
             "the log shows no uptime: no node fails again, or is watched, after a repair"
         )
-    sample = Sample(np.array(watch.lasted_s), np.array(watch.observed))
-    left_out = _dropped(watch.ties, "drop")
-    if watch.unknown:
-        left_out["uptimes after a failure without a repair time"] = watch.unknown
-    held = node_time(log, ~other, sample) if sample.failures else None
-    return View(sample, watch.ties, (), "node", None, left_out, held)
-
-
-class _WatchedNode:
-    """The uptimes of one node after the other; `up_s` is nan while the node's state is unknown."""
-
-    def __init__(self) -> None:
-        self.until_s = self.up_s = math.nan
-        self.lasted_s, self.observed = list[float](), list[bool]()
-        self.ties = self.unknown = 0
-
-    def fail(self, at_s: float, elsewise: bool) -> None:
-        if math.isnan(self.up_s):
-            self.unknown += 1
-        elif at_s > self.up_s:
-            self.lasted_s.append(at_s - self.up_s)
-            self.observed.append(not elsewise)
-            self.up_s = math.nan
-        elif at_s == self.up_s:
-            self.ties += 1
-
-    def repair(self, at_s: float) -> None:
-        if not at_s < self.up_s:  # a longer outage that began before goes on
-            self.up_s = at_s
-
-    def end(self) -> None:
-        """Nobody watches the node any more."""
-        if self.up_s < self.until_s:
-            self.lasted_s.append(self.until_s - self.up_s)
-            self.observed.append(False)
-        self.up_s = math.nan
+    sample = Sample((until_s - up_s)[lived], (fails_again & own[then])[lived])
+    order, _, before_s = Continued.of(*of_each)
+    ties = int(np.count_nonzero(log.times_s[order] == before_s))
+    left_out = _dropped(ties, "drop")
+    unknown = int(np.count_nonzero(np.isnan(up_s) & fails_again))
+    if unknown:
+        left_out["uptimes after a failure without a repair time"] = unknown
+    held = node_time(log, own, sample) if sample.failures else None
+    return View(sample, ties, (), "node", None, left_out, held)
 
 
 def durations(intervals: Intervals, ties: Ties = "drop") -> View:
     """Durations that somebody else has measured."""
     zero = intervals.durations_s == 0
     lasted, count = _positive(intervals.durations_s, ties)
-    observed = intervals.observed if ties == "keep" else intervals.observed[~zero]
+    kept = slice(None) if ties == "keep" else ~zero
+    entered_s = np.broadcast_to(intervals.entered_s, zero.shape)[kept]
     per: Literal["job", "node"] = "node" if intervals.of_nodes else "job"
-    return View(Sample(lasted, observed), count, (), per, None, _dropped(count, ties))
+    sample = Sample(lasted, intervals.observed[kept], entered_s)
+    return View(sample, count, (), per, None, _dropped(count, ties))
 
 
 def _dropped(count: int, ties: Ties) -> dict[str, int]:

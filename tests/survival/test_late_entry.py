@@ -1,0 +1,239 @@
+"""Lives that came into sight late: every estimator against other software, and against truth."""
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+from cprsim.basics.distributions import Distribution
+from cprsim.errors import LogError
+from cprsim.survival.fitted_laws import fit, fit_all
+from cprsim.survival.hazard import hazard
+from cprsim.survival.judge import Simulated, judge
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.log_rank import log_rank
+from cprsim.survival.sample import Sample
+from cprsim.survival.trend import trend
+from tests.survival.cases import spread_of
+
+#: Made up: Weibull 1.6 lives of 40 parts, months; from which age each was watched, until which,
+#: and whether it failed then.
+ENTRY = np.array(
+    [
+        *(0.0, 0.0, 19.0, 24.4, 0.0, 0.0, 17.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 15.0, 5.9, 16.0),
+        *(3.2, 6.5, 0.0, 0.0, 14.0, 13.4, 0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 20.7, 13.1, 0.0, 4.4),
+        *(0.0, 11.3, 0.0, 0.0, 0.0, 3.2, 19.7, 3.5),
+    ]
+)
+T = np.array(
+    [
+        *(19.6, 12.9, 28.2, 33.9, 21.6, 7.3, 27.4, 23.1, 21.4, 16.6, 11.9, 9.9, 23.8, 20.6, 26.5),
+        *(33.3, 9.3, 14.7, 26.2, 21.7, 24.0, 31.8, 5.5, 14.7, 14.8, 17.3, 19.1, 23.6, 32.0, 32.4),
+        *(19.6, 27.1, 10.9, 21.2, 18.4, 8.4, 27.0, 12.5, 24.9, 26.5),
+    ]
+)
+D = np.zeros(40, bool)
+D[[1, 2, 3, 4, 9, 13, 15, 16, 32, 35, 39]] = True
+PARTS = Sample(T, D, ENTRY)
+
+
+@pytest.mark.parametrize(
+    ("law", "mean", "mean_se", "spread", "spread_se", "log_likelihood"),
+    [
+        ("exponential", 54.645454545, 16.4762, None, None, -55.00952640971),
+        ("weibull", 31.3633514, 4.33211, 2.48763662, 0.676976, -51.14647941209),
+        ("lognormal", 39.781052, 9.9379, 0.7501013, 0.217605, -51.6355843731),
+        ("gamma", 34.3603763, 5.80836, 3.4622083, 1.385146, -51.3990917027),
+    ],
+)
+def test_laws_are_those_of_lifelines(law, mean, mean_se, spread, spread_se, log_likelihood):
+    """Made once with lifelines 0.30.3, as in `test_lifelines`, each time with the ages::
+
+    WeibullFitter().fit(T, D, entry=ENTRY, fit_options=options)
+
+    and so on; of the gamma law with `entry=np.maximum(ENTRY, 1e-9)`.
+    """
+    found = fit(PARTS, law)
+
+    assert found.law.mean_s == pytest.approx(mean, rel=5e-6)
+    assert found.mean_se_s == pytest.approx(mean_se, rel=2e-5)
+    assert spread_of(found.law) == (None if spread is None else pytest.approx(spread, rel=5e-6))
+    assert found.shape_se == (None if spread is None else pytest.approx(spread_se, rel=2e-5))
+    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-8)
+
+
+def test_the_curve_is_that_of_lifelines():
+    """`KaplanMeierFitter().fit(T, D, entry=ENTRY)` of lifelines 0.30.3."""
+    curve = KaplanMeier.from_sample(PARTS)
+
+    assert curve.at_risk.tolist() == [26, 25, 24, 22, 23, 20, 18, 11, 6, 2, 1]
+    frozen = [
+        *(0.9615384615384612, 0.9230769230769231, 0.8846153846153845, 0.8444055944055942),
+        *(0.8076923076923076, 0.7673076923076922, 0.7246794871794873, 0.6587995337995339),
+        *(0.5489996114996116, 0.2744998057498058, 0.0),
+    ]
+    assert curve.survival == pytest.approx(frozen, rel=1e-12)
+
+
+def test_rates_are_those_of_lifelines():
+    """1 / `PiecewiseExponentialFitter([12.9 + 1e-7, 26.5 + 1e-7]).fit(T, D, entry=ENTRY).params_`,
+    since of lifelines a failure at a limit belongs to the bin that begins there."""
+    found = hazard(PARTS, bins=3)
+
+    assert found.edges_s.tolist() == [0.0, 12.9, 26.5, 33.9]
+    frozen = 0.012841086071726937, 0.015686278205177602, 0.0867052057649059
+    assert found.rate == pytest.approx(frozen, rel=1e-6)
+
+
+def test_the_log_rank_test_is_the_score_test_of_coxs_model():
+    """Where no two fail at one age. statsmodels 0.14, with `x` two columns of group 1 and 2::
+
+    m = PHReg(T, x, status=D, entry=ENTRY)
+    m.score(np.zeros(2)) @ np.linalg.inv(-m.hessian(np.zeros(2))) @ m.score(np.zeros(2))
+    """
+    group = np.arange(40) % 3
+    found = log_rank([Sample(T[group == g], D[group == g], ENTRY[group == g]) for g in range(3)])
+
+    assert found is not None
+    assert found.freedom == 2
+    assert found.chi2 == pytest.approx(1.9033134601522657, rel=1e-9)
+
+
+def test_at_an_age_the_one_that_fails_is_watched_and_the_one_that_comes_is_not():
+    """As R has it: a life is at risk over (entry, time]."""
+    curve = KaplanMeier.from_sample(
+        Sample(np.array([5.0, 5.0, 9.0]), np.array([True, False, True]), np.array([0.0, 2.0, 5.0]))
+    )
+    assert curve.at_risk.tolist() == [2, 1]
+    assert curve.survival.tolist() == [0.5, 0.0]
+
+
+def drawn(law: Distribution, nodes: int, rng: np.random.Generator) -> Sample:
+    """Lives of a law, of those that last until their watch begins, two thirds of which late."""
+    lasted = law.sample(rng, 4 * nodes)
+    entered = rng.uniform(0, 1.5 * law.expected_s, 4 * nodes) * (rng.random(4 * nodes) < 2 / 3)
+    seen = lasted > entered
+    lasted, entered = lasted[seen][:nodes], entered[seen][:nodes]
+    cut = entered + rng.exponential(law.expected_s, len(lasted))
+    return Sample(np.minimum(lasted, cut), lasted <= cut, entered)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"distribution": "weibull", "shape": 0.6},
+        {"distribution": "weibull", "shape": 2.0},
+        {"distribution": "gamma", "shape": 2.5},
+        {"distribution": "lognormal", "cv": 1.2},
+        {"distribution": "exponential"},
+    ],
+)
+def test_the_law_that_was_drawn_is_found(keys):
+    """Without the ages its mean is far too long."""
+    law = Distribution.model_validate({"mean": "100 h", **keys})
+    sample = drawn(law, 3000, np.random.default_rng(6))
+    found = fit(sample, law.distribution)
+    low, high = found.mean_interval_s
+
+    assert low < law.expected_s < high
+    if found.spread_interval is not None:
+        low, high = found.spread_interval
+        assert low < spread_of(law) < high
+    unaware = fit(Sample(sample.durations_s, sample.observed), law.distribution)
+    assert unaware.law.expected_s > 1.1 * law.expected_s
+    assert found.ks < 0.06
+    assert judge(sample, found).adequate
+
+
+def test_simulated_lives_last_until_they_are_watched_and_fit_the_same_law():
+    law = fit(PARTS, "weibull").law
+    draws, rng = Simulated(PARTS, law), np.random.default_rng(2)
+    every = [draws.sample(rng) for _ in range(60)]
+
+    assert all((each.entered_s == ENTRY).all() for each in every)
+    whole = Sample(
+        np.concatenate([each.durations_s for each in every]),
+        np.concatenate([each.observed for each in every]),
+        np.tile(ENTRY, 60),
+    )
+    again = fit(whole, "weibull")
+    assert again.mean_interval_s[0] < law.expected_s < again.mean_interval_s[1]
+
+
+def test_ages_of_0_change_nothing():
+    plain = Sample(T, D)
+    given = Sample(T, D, np.zeros(40))
+    assert not plain.late
+    assert fit_all(plain) == fit_all(given)
+
+
+def test_a_shift_of_exponential_lives_is_none():
+    """Those that are watched from an age on are as those that begin there."""
+    late = Sample(T + 50, D, ENTRY + 50)
+    found = fit(late, "exponential").law.expected_s
+    assert found == pytest.approx(fit(PARTS, "exponential").law.expected_s)
+
+
+@pytest.mark.parametrize("entered", [-1.0, 5.0, 7.0, np.nan, np.inf])
+def test_an_age_is_from_0_to_below_the_duration(entered):
+    with pytest.raises(LogError, match=r"entered_s\[1\] is .*before its duration of 5 s"):
+        Sample(np.array([4.0, 5.0]), np.array([True, True]), np.array([0.0, entered]))
+    with pytest.raises(LogError, match="two lists of the same length"):
+        Sample(np.array([4.0, 5.0]), np.array([True, True]), np.array([0.0]))
+
+
+def test_no_trend_where_ever_more_nodes_fail_alike():
+    """Of 200 nodes that come one after the other and fail by one law; one of a rate that grows."""
+    rng, end = np.random.default_rng(4), 1000.0
+    came = np.sort(rng.uniform(0, 900.0, 200))
+    left = np.minimum(came + rng.exponential(600.0, 200), end)
+    times = np.sort(
+        np.concatenate(
+            [rng.uniform(a, b, rng.poisson((b - a) / 50)) for a, b in zip(came, left, strict=True)]
+        )
+    )
+    seen = trend(times, end)
+    found = trend(times, end, came, np.where(left < end, left, 2 * end))
+
+    assert seen is not None
+    assert seen.is_sure
+    assert seen.shape > 1.3
+    assert found is not None
+    assert not found.is_sure
+    low, high = found.shape_interval
+    assert low < 1 < high
+    everyone = trend(times, end, np.zeros(200), np.full(200, end))
+    assert everyone is not None
+    assert everyone.shape == pytest.approx(seen.shape)
+    assert everyone.z == pytest.approx(seen.z)
+
+
+def test_laws_whose_likelihood_has_no_top_are_left_out():
+    """Lives that last as often to twice the age at which they came into sight, whatever that is:
+    the shorter the mean of a gamma law, the better it fits."""
+    rng = np.random.default_rng(0)
+    entered = rng.uniform(1, 50, 200)
+    sample = Sample(entered * np.exp(rng.exponential(1.0, 200)), np.ones(200, bool), entered)
+
+    names = {found.law.distribution for found in fit_all(sample)}
+    assert "exponential" in names
+    assert "gamma" not in names
+    with pytest.raises(LogError, match="has no maximum"):
+        fit(sample, "gamma")
+
+
+def test_the_picture_draws_laws_of_lives_that_get_to_where_the_curve_begins():
+    from cprsim.figures.survival import survival
+
+    late = Sample(T + 50, D, ENTRY + 50)
+    fits = fit_all(late)
+    figure = survival(late, fits)
+
+    said = " ".join(text.get_text() for text in figure.findobj(Text))
+    assert "29 censored (72.5 %), 40 watched from a later age" in said
+    (lines,) = (axes.lines for axes in figure.axes[:1])
+    laws = [line for line in lines if line.get_linestyle() != "None" and len(line.get_xdata()) > 99]
+    assert len(laws) == len(fits)
+    for line in laws:
+        x, y = line.get_data()
+        assert np.all(y[x < 50] == 1)
+        assert y[-1] < 0.7
