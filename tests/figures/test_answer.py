@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.answer import answer, chosen
-from cprsim.figures.parts.layout import percent
 from cprsim.figures.parts.style import CAUSE_COLOURS
+from cprsim.figures.parts.texts import percent
 from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate
 from tests.figures.reading import boxes_apart, rendered, words
 

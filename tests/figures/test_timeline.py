@@ -19,8 +19,8 @@ from cprsim.contract.ledger import CAUSES
 from cprsim.figures import save_bytes
 from cprsim.figures.parts.lanes import COLOURS
 from cprsim.figures.parts.style import CAUSE_COLOURS, WIDTH_IN
+from cprsim.figures.parts.texts import duration
 from cprsim.figures.parts.thinning import BarBlock, merged
-from cprsim.figures.parts.ticks import duration
 from cprsim.figures.timeline import timeline, timelines
 from cprsim.history.recorder import History, record
 from cprsim.scenario import Scenario
