@@ -55,9 +55,11 @@ def log_page(
         found.append(repairs_of(*repairs))
     if len(causes) > 1:
         found.append(by_cause(causes))
-    if calendar is not None:
-        found.append(by_hour(calendar.hours, zone))
-        found.append(by_weekday(calendar.weekdays, zone))
+    spread, clock = list[Finding](), list[Finding]()
     if nodes is not None and len(nodes.counts) > 1:
-        found.append(by_node(nodes))
+        spread = [by_node(nodes)]
+    if calendar is not None:
+        clock = [by_hour(calendar.hours, zone), by_weekday(calendar.weekdays, zone)]
+    # Two are side by side, after the three of `survival`: hours and weekdays are in one row.
+    found += [*clock, *spread] if len(found) % 2 else [*spread, *clock]
     return survival(sample, fits, title, found)

@@ -109,12 +109,13 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
         sheet = Sheet(len(skews), min(2, len(skews)), sharey=True, sharex=True)
         lines = _lines(table)
         for skew, axes in zip(skews, sheet.axes, strict=True):
-            axes.set_title("\n".join(texts.lines(str(skew), 34)))
+            axes.set_title("\n".join(texts.lines(str(skew), 22)))
             _scales(axes, table)
             _draw(axes, table[table["skew"] == skew], lines)
         for axes in sheet.first_column:
             axes.set_ylabel("updates lost, % of CPR-vanilla's")
         for axes in sheet.axes[-sheet.columns :]:
+            axes.tick_params(labelbottom=True)
             axes.set_xlabel("share of all rows that a save takes")
         sheet.key(_entries(lines, _marked(sheet.axes[0])))
         return sheet.done(_finding(table), title, height_in=_HEIGHTS[sheet.rows > 1])

@@ -18,7 +18,7 @@ from cprsim.basics.units import counted, format_duration
 from cprsim.errors import UsageError
 from cprsim.figures.parts import style, ticks
 from cprsim.figures.parts.scale import Scale
-from cprsim.figures.parts.sheet import Entry, Sheet
+from cprsim.figures.parts.sheet import Entry, Sheet, place
 from cprsim.figures.parts.texts import percent
 from cprsim.selection.words import NONE
 
@@ -201,11 +201,11 @@ def _fit(
     for count in (2, 1, 0):
         for text, lines in cells:
             text.set_text("\n".join(lines[:count]))
-        figure.draw_without_rendering()
+        place(figure)
         wide = np.diff(axes.transData.transform([(each, edges[0]) for each in x.edges])[:, 0])
         high = np.diff(axes.transData.transform([(x.edges[0], each) for each in edges])[:, 1])
         boxes = [text.get_window_extent() for text, _ in cells if text.get_text()]
-        if all(b.width < 0.94 * wide.min() and b.height < 0.94 * high.min() for b in boxes):
+        if all(b.width < 0.85 * wide.min() and b.height < 0.94 * high.min() for b in boxes):
             break
     for text, _ in cells:
         if not text.get_text():

@@ -77,7 +77,8 @@ def boxes_apart(
     figure: Figure, texts: Sequence[Text] | None = None, least_pt: float = LEAST_PT
 ) -> dict[Text, Bbox]:
     """The extent of each text (of all, by default): none is cut, too small, or covers another."""
-    boxes = {text: text.get_window_extent() for text in texts or texts_of(figure)}
+    # That of an annotation would hold its leader, too.
+    boxes = {text: Text.get_window_extent(text) for text in texts or texts_of(figure)}
     for text, box in boxes.items():
         assert -1 <= box.x0 < box.x1 <= figure.bbox.x1 + 1, text
         assert -1 <= box.y0 < box.y1 <= figure.bbox.y1 + 1, text

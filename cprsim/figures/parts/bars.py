@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from cprsim.figures.parts import style, texts, ticks
+from cprsim.figures.parts.sheet import place
 from cprsim.figures.parts.texts import percent
 
 Floats = NDArray[np.float64]
@@ -113,7 +114,7 @@ def write_parts(axes: Axes, found: Sequence[BarContainer], limits: Floats) -> li
 
 def drop_cut(figure: Figure, axes: Axes, written: Sequence[WrittenPart]) -> None:
     """Take the values away that are wider than their part of a bar; call it when all is placed."""
-    figure.draw_without_rendering()
+    place(figure)
     for text, *ends in written:
         box = text.get_window_extent()
         left, right = axes.transData.transform([(end, 0.0) for end in ends])[:, 0]

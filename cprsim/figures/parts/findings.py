@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from cprsim.figures.parts import texts
 
-_LETTERS: Final = 38  # of a line of the sentence
+_LETTERS: Final = 32  # of a line of the sentence
 
 
 class Finding(NamedTuple):

@@ -11,6 +11,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from cprsim.figures.parts import style
+from cprsim.figures.parts.sheet import place
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ def name_points(
     list of int
         The numbers of the points whose names found room.
     """
-    figure.draw_without_rendering()
+    place(figure)
     there = axes.transData.transform(at)
     taken: list[Bbox] = []
     named = []
@@ -76,7 +77,7 @@ def _place(
 ) -> Bbox | None:
     """Move a name to the first free place near its point; None where there is none."""
     per_pt = text.axes.figure.dpi / 72  # type: ignore[union-attr]  # it is on axes of a figure
-    size = np.asarray(text.get_window_extent().size)  # its leader has no length yet
+    size = np.asarray(text.get_window_extent().size) + 2 * per_pt  # no leader has a length yet
     for far_pt in _FAR_PT:
         for way in _WAYS:
             shift = np.asarray(way) * (size / 2 + far_pt * per_pt)

@@ -21,6 +21,7 @@ from cprsim.figures.parts import style, texts
 
 _EDGE_IN: Final = 0.06  # from the left edge to the words above and below the panels
 _NEAR_IN: Final = 0.01
+_FULL: Final = 0.97  # of a line of words: readers of an SVG may have a wider font
 #: Letters of a line of the key: right of the panels, below them, below them in a narrow figure.
 _KEY_LETTERS: Final = (30, 60, 44)
 
@@ -151,12 +152,15 @@ class Sheet:
         if self._given is not None:
             return self.figure
         left = _EDGE_IN / self.figure.get_figwidth()
-        title, *foot = [texts.kept_together(text) for text in (finding, about, *notes) if text]
-        placed: dict[str, Any] = {"x": left, "ha": "left", "wrap": True}
-        self.figure.suptitle(title, **placed)
+        title, *foot = [text for text in (finding, about, *notes) if text] or [""]
+        placed: dict[str, Any] = {"x": left, "ha": "left"}
+        written = [self.figure.suptitle(title, **placed)]
         if foot:
-            text = ". ".join(each.rstrip(".") for each in foot)
-            self.figure.supxlabel(text, color=style.FAINT_INK, **placed)
+            words = ". ".join(each.rstrip(".") for each in foot)
+            written.append(self.figure.supxlabel(words, color=style.FAINT_INK, **placed))
+        room_pt = 72 * _FULL * (self.figure.get_figwidth() - 2 * _EDGE_IN)
+        for text in written:
+            text.set_text(texts.filled(text.get_text(), room_pt, text.get_fontproperties()))
         self._fit(height_in)
         return self.figure
 
@@ -167,12 +171,21 @@ class Sheet:
             self.figure.set_figheight(whole_in)
             return
         for _ in range(4):
-            self.figure.draw_without_rendering()
+            place(self.figure)
             have_in = sum(axes.bbox.height for axes in self.first_column) / self.figure.dpi
             short_in = self.rows * height_in - have_in
             if abs(short_in) < _NEAR_IN:
                 return
             self.figure.set_figheight(self.figure.get_figheight() + short_in)
+
+
+def place(figure: Figure) -> None:
+    """Let matplotlib find the places of all parts of a figure, without drawing them."""
+    engine = figure.get_layout_engine()
+    if engine is None:
+        figure.draw_without_rendering()
+    else:
+        engine.execute(figure)
 
 
 def without_words(figure: Figure) -> list[str]:
@@ -181,8 +194,8 @@ def without_words(figure: Figure) -> list[str]:
     It gets lower by their height, unless the user has set its height. Returns what they said, words
     for a caption.
     """
-    figure.draw_without_rendering()
-    words = [text.get_text().replace("\u00a0", " ") for text in figure.texts]
+    place(figure)
+    words = [" ".join(text.get_text().split()) for text in figure.texts]
     saved_in = sum(text.get_window_extent().height for text in figure.texts) / figure.dpi
     for text in figure.texts:
         text.set_text("")

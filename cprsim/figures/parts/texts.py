@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
 from cprsim.basics.units import SECONDS
 from cprsim.selection import words
 
@@ -20,6 +23,7 @@ _UNITS: Final = {
     "min": (SECONDS["min"], 1),
     "s": (1.0, 0),
 }
+_LETTER: Final = 0.62  # width of a usual letter, as a share of its size
 _SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -74,8 +78,37 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 
 def lines(text: str, letters: int) -> list[str]:
-    """Return the text in lines of so many letters; a number stays with its unit."""
-    return wrap(kept_together(text), letters)
+    """Return the text in lines as wide as so many usual letters; a number stays with its unit."""
+    text = kept_together(text)
+    found = wrap(text, letters)
+    widest = max(map(_ems, found), default=0.0) / (_LETTER * letters)
+    return found if widest <= 1 else wrap(text, max(1, int(letters / widest)))
+
+
+def filled(text: str, width_pt: float, font: FontProperties) -> str:
+    """Return the text in lines of that width in a font; longer words are broken.
+
+    Unlike matplotlib's own wrapping it takes a "$" for a letter.
+    """
+    letters = int(width_pt / font.get_size_in_points())  # that surely have room
+    found = [""]
+    for word in kept_together(text).split(" "):
+        for part in wrap(word, max(letters, 1)) or [""]:
+            longer = f"{found[-1]} {part}".lstrip()
+            if _width_pt(longer, font) <= width_pt or not found[-1]:
+                found[-1] = longer
+            else:
+                found.append(part)
+    return "\n".join(found)
+
+
+def _ems(line: str) -> float:
+    """Return the width of a line, as a share of the size of its letters."""
+    return _width_pt(line, FontProperties(size=100)) / 100
+
+
+def _width_pt(line: str, font: FontProperties) -> float:
+    return float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0])
 
 
 def kept_together(text: str) -> str:

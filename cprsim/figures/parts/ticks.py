@@ -64,9 +64,9 @@ class RoomyLocator(Locator):
         for values in self._candidates(vmin, vmax):
             shown = [v for v in values if vmin - slack <= v <= vmax + slack]
             if 1 < len(shown) <= _MOST and self._have_room(shown):
-                return shown
+                return np.asarray(shown)
             fewest = fewest or shown[:1]
-        return fewest
+        return np.asarray(fewest)
 
     def _have_room(self, values: list[float]) -> bool:
         axis: Any = self.axis
@@ -92,7 +92,7 @@ class WithStrip(Locator):
     def __call__(self) -> Any:
         """Return the ticks of the axis as it is."""
         ratio = self._edge / self._middle
-        return [self._middle, *(v for v in self._beyond() if v > self._edge * ratio)]
+        return np.asarray([self._middle, *(v for v in self._beyond() if v > self._edge * ratio)])
 
 
 def with_zero(beyond: Formatter, middle: float) -> Formatter:
