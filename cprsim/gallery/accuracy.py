@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from cprsim.gallery.picture import Picture, Source
+from cprsim.gallery.picture import Picture, PictureSource
 from cprsim.studies import findings
 from cprsim.studies.findings import LINEAR_UP_TO
 
@@ -19,7 +19,7 @@ class StudyRuns(NamedTuple):
     runs: pd.DataFrame
 
 
-def _prepare(source: Source) -> StudyRuns:
+def _prepare(source: PictureSource) -> StudyRuns:
     path = source.path
     table = path / "runs.csv" if path.is_dir() else path
     runs = findings.read_runs(table)

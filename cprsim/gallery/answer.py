@@ -6,13 +6,13 @@ from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Robustness, robustness
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture, Source
+from cprsim.gallery.picture import Picture, PictureSource
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def of_scenario(source: Source) -> Advice:
+def of_scenario(source: PictureSource) -> Advice:
     """Return the advice on a scenario: least time, with the default limits.
 
     Where policies are chosen, other systems than theirs are no candidates.
@@ -22,7 +22,7 @@ def of_scenario(source: Source) -> Advice:
     return advise(scenario, systems=systems)
 
 
-def elsewhere(source: Source) -> tuple[str, Robustness]:
+def elsewhere(source: PictureSource) -> tuple[str, Robustness]:
     """Return the scenario's title, and the choice for it where inputs are others."""
     advice = of_scenario(source)
     found = robustness(advice)

@@ -3,13 +3,13 @@
 import pandas as pd
 
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture, Source, Titled, drawn_by
+from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by
 
 _OF = ("set", "policy", "removed", "removed_retrained", "overhead")
 _COLUMNS = [*_OF, *(f"overhead_p{each}" for each in (50, 75, 90, 95, 99))]
 
 
-def _prepare(source: Source) -> Titled:
+def _prepare(source: PictureSource) -> Titled:
     try:
         table = pd.read_csv(source.path)[_COLUMNS]
     except (OSError, ValueError, KeyError) as error:

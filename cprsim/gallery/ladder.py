@@ -7,7 +7,7 @@ import pandas as pd
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import VOCABULARIES
-from cprsim.gallery.picture import Picture, Source, Titled, drawn_by
+from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by
 from cprsim.runs.engines import chosen
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
@@ -67,7 +67,7 @@ def _sets(levers: Levers, which: Sequence[str]) -> str:
     )
 
 
-def of_file(source: Source) -> Titled:
+def of_file(source: PictureSource) -> Titled:
     """Return the table of a scenario file with `[levers]`."""
     levers = load_levers(source.path)
     return Titled(levers.scenario().title, table(levers))

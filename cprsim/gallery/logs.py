@@ -7,7 +7,7 @@ from cprsim.errors import UsageError
 from cprsim.fitting.fit_log import fit
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.mtbf import MtbfByNodes, mtbf_by_nodes
-from cprsim.gallery.picture import Picture, Source
+from cprsim.gallery.picture import Picture, PictureSource
 from cprsim.scenario import load_scenario
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _KEYS = ("reader", "system", "columns", "window", "coalesce")
 
 
-def survival(source: Source) -> LogFit:
+def survival(source: PictureSource) -> LogFit:
     """The gaps between the failures of a log, or of a scenario's, and the laws fitted to them."""
     return fit(**_log(source.path))
 
@@ -35,7 +35,7 @@ def _of_nodes(found: MtbfByNodes, **on: Any) -> "Figure":
     return drawn(found.rows, str(found.source), **on)
 
 
-def mtbf(source: Source) -> MtbfByNodes:
+def mtbf(source: PictureSource) -> MtbfByNodes:
     """The MTBF of jobs of every size on the nodes of a log, or of a scenario's."""
     return mtbf_by_nodes(**_log(source.path))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cprsim.basics.owned import owned_folder
 from cprsim.errors import RunError, UsageError
-from cprsim.gallery.picture import Picture, Source
+from cprsim.gallery.picture import Picture, PictureSource
 from cprsim.scenario import Scenario
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.sweep import sweep
@@ -35,7 +35,7 @@ def _varied(scenario: Scenario) -> dict[str, list[str]]:
 
 
 @contextmanager
-def _swept(source: Source, replications: int = 10000) -> Iterator[Sweep]:
+def _swept(source: PictureSource, replications: int = 10000) -> Iterator[Sweep]:
     """Yield the sweep in a folder, or one of a scenario that is not kept."""
     if source.path.is_dir():
         if source.policies:
@@ -47,7 +47,7 @@ def _swept(source: Source, replications: int = 10000) -> Iterator[Sweep]:
         yield sweep(scenario, folder, _varied(scenario), replications=replications)
 
 
-def _prepare(source: Source) -> "Figure":
+def _prepare(source: PictureSource) -> "Figure":
     with _swept(source) as found:
         failed = found.failures
         if len(failed) == len(found.points):

@@ -36,7 +36,7 @@ TAKES: Final[dict[Takes, str]] = {
 }
 
 
-class Source(NamedTuple):
+class PictureSource(NamedTuple):
     """A file or a folder that a picture is made of, and the policies to show; all if none."""
 
     path: Path
@@ -82,7 +82,7 @@ class Picture:
     explains: str
     takes: Takes
     default: str
-    prepare: Callable[[Source], Any]
+    prepare: Callable[[PictureSource], Any]
     draw: Callable[..., "Figure"]
     one_axes: bool = False
 
@@ -104,7 +104,7 @@ class Picture:
             source = located(source)
         if source is None:
             path = shipped(self.default) if self.default else Path()
-            return self.prepare(Source(path, tuple(policies)))
+            return self.prepare(PictureSource(path, tuple(policies)))
         if self.takes == "nothing":
             raise UsageError(
                 f"figure {self.name}: plays its paper's own set-up; leave {source} out"
@@ -112,7 +112,7 @@ class Picture:
         if self.takes in ("scenario", "levers", "log") and source.is_dir():
             file = "log" if self.takes == "log" else "scenario"
             raise UsageError(f"figure {self.name}: {source} is a folder; give a {file}")
-        return self.prepare(Source(source, tuple(policies)))
+        return self.prepare(PictureSource(source, tuple(policies)))
 
     def figure(
         self,
@@ -146,10 +146,10 @@ def drawn_by(name: str) -> Callable[..., "Figure"]:
     return draw
 
 
-def of_scenario(table: Callable[[Scenario], pd.DataFrame]) -> Callable[[Source], Titled]:
+def of_scenario(table: Callable[[Scenario], pd.DataFrame]) -> Callable[[PictureSource], Titled]:
     """Prepare a table of a scenario file."""
 
-    def prepare(source: Source) -> Titled:
+    def prepare(source: PictureSource) -> Titled:
         scenario = source.scenario()
         return Titled(scenario.title, table(scenario))
 

@@ -7,12 +7,12 @@ import pandas as pd
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture, Source, Titled, drawn_by
+from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by
 
 _COLUMNS = ["cause", "predicted", "measured"]
 
 
-def _prepare(source: Source) -> Titled:
+def _prepare(source: PictureSource) -> Titled:
     path = source.path / "validate.json" if source.path.is_dir() else source.path
     try:
         if path.suffix == ".json":

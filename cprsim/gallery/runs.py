@@ -12,7 +12,7 @@ from cprsim.errors import UsageError
 from cprsim.fleets.fleet import Fleet, load
 from cprsim.fleets.play import run_fleet
 from cprsim.fleets.result import FleetResult
-from cprsim.gallery.picture import Picture, Source
+from cprsim.gallery.picture import Picture, PictureSource
 from cprsim.gallery.points import of_systems
 from cprsim.runs.measures import Basis, measures_of
 from cprsim.runs.replications import ReplicationTable
@@ -34,7 +34,7 @@ def of_folder(folder: Path, policies: Sequence[str] = ()) -> Result:
             raise UsageError(f"{folder} has no {name}; give a scenario, or the folder of a run")
     scenario = load_scenario(folder / "scenario.toml")
     manifest = read_manifest(folder, _FILES)
-    Source(folder, tuple(policies)).check(manifest["policies"])
+    PictureSource(folder, tuple(policies)).check(manifest["policies"])
     plans = scenario.plans_of([*policies] or manifest["policies"])
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
     table = table.assign(**{f"{c}_s": 0.0 for c in RARE_CAUSES if f"{c}_s" not in table})
@@ -47,14 +47,14 @@ def of_folder(folder: Path, policies: Sequence[str] = ()) -> Result:
     return Result(scenario, manifest["seed"], manifest["engines"], plans, ReplicationTable(table))
 
 
-def breakdown(source: Source, replications: int = 400) -> Result:
+def breakdown(source: PictureSource, replications: int = 400) -> Result:
     """Return the result of the policies of a scenario, or of the run in a folder."""
     if source.path.is_dir():
         return of_folder(*source)
     return run(load_scenario(source.path), source.policies or None, replications)
 
 
-def production(source: Source, replications: int = 400) -> Result:
+def production(source: PictureSource, replications: int = 400) -> Result:
     """Return the result of full recovery and CPR in a scenario, or of the run in a folder."""
     if source.path.is_dir() or source.policies:
         return breakdown(source, replications)
@@ -65,7 +65,7 @@ def production(source: Source, replications: int = 400) -> Result:
     return run(scenario, list(policies), replications)
 
 
-def fleet(source: Source, jobs: int = 1000) -> FleetResult:
+def fleet(source: PictureSource, jobs: int = 1000) -> FleetResult:
     """Return the result of a fleet under its first policy, or those that are chosen."""
     loaded = load(source.path)
     if not isinstance(loaded, Fleet):

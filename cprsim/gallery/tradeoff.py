@@ -4,7 +4,7 @@ import pandas as pd
 
 from cprsim.errors import UsageError
 from cprsim.estimates.row_loss import RowLosses, row_losses
-from cprsim.gallery.picture import Picture, Source, Titled, drawn_by, of_scenario
+from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by, of_scenario
 from cprsim.gallery.points import at, measured, tidy
 from cprsim.policies.cpr import Cpr
 from cprsim.scenario import Scenario
@@ -37,7 +37,7 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     return tidy(points)
 
 
-def of_sweep(source: Source) -> Titled:
+def of_sweep(source: PictureSource) -> Titled:
     """Return all points of a sweep; keys that are no choice of a policy are circumstances."""
     sweep = Sweep(source.path)
     rows = sweep.table[sweep.table["error"] == ""]

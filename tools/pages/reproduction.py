@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import matplotlib as mpl
+
 from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
 from cprsim.gallery.registry import PICTURES
@@ -89,6 +91,7 @@ def shown_cells(text: str, name: str) -> list[str]:
 
 def write() -> None:
     """Make every picture and the page, all of it or nothing."""
+    mpl.rcdefaults()  # whatever the settings of whoever runs this
     pictures: dict[str, bytes] = {}
     lines_of: dict[str, list[Line]] = {}
     for name, picture in PICTURES.items():
