@@ -56,8 +56,9 @@ tolerance was widened to make a row pass.
   alone, with the ratio that those costs have for Kaggle. That the closed forms return 8.5 %,
   0.53 %, 8.2 %, 0.68 % and 12.5 % therefore checks the arithmetic, and says nothing about how
   true the model is.
-- **Predictions** are all the rest: naive partial recovery, other numbers of servers, the
-  production run under CPR, and every simulated mean. Simulated runs take nothing from closed
+- **Predictions** are all the rest, except naive partial recovery to first order, which is
+  arithmetic on the same two numbers: other numbers of servers, the production run under CPR, and
+  every simulated mean. Simulated runs take nothing from closed
   forms but the intervals of the shipped scenarios, and have no parameter that could be fitted to
   them.
 
