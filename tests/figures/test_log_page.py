@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 import cprsim
 from cprsim.failures.logs.concentration import Concentration, concentration
 from cprsim.failures.logs.log import Epoch, FailureLog
+from cprsim.figures import look
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.figures.reading import boxes_apart, rendered, words
 
@@ -86,6 +87,11 @@ def test_a_page_has_the_panels_whose_data_the_log_has(case: str) -> None:
 @pytest.mark.parametrize("case", LOGS)
 def test_no_text_is_cut_or_covers_another(case: str) -> None:
     boxes_apart(drawn(case))
+
+
+def test_in_one_column_of_a_paper_every_text_can_be_read() -> None:
+    with look(width="3.3in", font="serif"):
+        boxes_apart(rendered(cprsim.fit(log_of(**LOGS["all"])).figure()))
 
 
 def test_hours_stand_beside_weekdays() -> None:

@@ -50,7 +50,7 @@ def _finding(cycle: Cycle, says: str, which: str, at: Mapping[float, str]) -> Fi
         size = len(cycle.counts)
         x, rate, (low, high) = np.arange(size) + 0.5, cycle.rate, cycle.band
         axes.set(xlim=(0, size), ylim=(0, _ROOM * float(np.nanmax(high))))
-        axes.set_xticks(list(at), list(at.values()))
+        ticks.named(axes.xaxis, dict(at))
         ticks.numbers(axes.yaxis, 1 / seconds)
         axes.set(xlabel=f"{which}, 95 % intervals, mean", ylabel=f"failures per {per}")
         if cycle.is_sure:

@@ -11,7 +11,7 @@ from cprsim.figures.parts.findings import Finding
 from cprsim.figures.parts.texts import duration
 
 _BAR: Final = 0.68  # of a row
-_LETTERS: Final = 22  # of a name
+_LETTERS: Final = (22, 12)  # of a name, and in a narrow figure
 
 
 class CauseCount(NamedTuple):
@@ -32,7 +32,8 @@ def by_cause(causes: Sequence[CauseCount]) -> Finding:
     def draw(axes: Axes) -> None:
         rows, counts = range(len(causes)), [each.failures for each in causes]
         axes.set(ylim=(len(causes) - 0.5, -0.5), xlim=(0, first.failures), xticks=[])
-        axes.set_yticks(rows, [_cut(each.name, _LETTERS) for each in causes])
+        letters = _LETTERS[style.is_narrow()]
+        axes.set_yticks(rows, [_cut(each.name, letters) for each in causes])
         axes.tick_params(axis="y", length=0)
         axes.spines["bottom"].set_visible(False)
         axes.barh(rows, counts, _BAR, color=style.LAW_COLOURS["gamma"])

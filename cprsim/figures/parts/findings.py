@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 
 from matplotlib.axes import Axes
 
-from cprsim.figures.parts import texts
+from cprsim.figures.parts import style, texts
 
-_LETTERS: Final = 32  # of a line of the sentence
+_LETTERS: Final = (32, 27)  # of a line of the sentence, and in a narrow figure
 
 
 class Finding(NamedTuple):
@@ -18,5 +18,5 @@ class Finding(NamedTuple):
 
     def put(self, axes: Axes) -> None:
         """Draw it on axes."""
-        axes.set_title("\n".join(texts.lines(self.says, _LETTERS)))
+        axes.set_title("\n".join(texts.lines(self.says, _LETTERS[style.is_narrow()])))
         self.draw(axes)

@@ -21,7 +21,7 @@ from cprsim.figures.parts import style, texts
 
 _EDGE_IN: Final = 0.06  # from the left edge to the words above and below the panels
 _NEAR_IN: Final = 0.01
-_FULL: Final = 0.97  # of a line of words: readers of an SVG may have a wider font
+_FULL: Final = 0.94  # of a line of words: readers of an SVG may have a wider font
 #: Letters of a line of the key: right of the panels, below them, below them in a narrow figure.
 _KEY_LETTERS: Final = (30, 60, 44)
 
