@@ -151,7 +151,8 @@ SECTIONS: Final[dict[str, Section]] = {
         """ECRec is the peer-reviewed successor of ECRM (2021), of which only the headlines are
         known: up to 88 % less overhead, up to 10.3 times faster recovery. The 88 % come out as
         86.6 % at 880 GB, without the replication and the commit that ECRec added. That is
-        arithmetic on ECRec's own ablation and time of a save, and isn't reproduced to the point.""",
+        arithmetic on ECRec's own ablation and time of a save, and isn't reproduced to the
+        point.""",
         lambda _: _of_ecrec([*ecrm.normal_rows(), *ecrm.ablation_rows()]),
         lambda: None,
     ),
