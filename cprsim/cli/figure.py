@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import ProgressBar, echo_wrapped, there
+from cprsim.cli.common import Policies, ProgressBar, echo, echo_wrapped, there
 from cprsim.cli.output import Force, OutputPicture, output
 
 if TYPE_CHECKING:
@@ -27,10 +27,36 @@ def figure(
     out: Annotated[
         Path | None, output(metavar="FILE", help="A .png, .svg or .pdf; else NAME.png.")
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="png|svg|pdf", help="Format where --out is not given."),
+    ] = None,
+    policies: Policies = None,
+    width: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="Width, e.g. 3.3in or 84mm.")
+    ] = None,
+    height: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="Height; by default as the panels need.")
+    ] = None,
+    words: Annotated[
+        bool,
+        typer.Option(
+            "--title/--no-title", help="With title and notes, or without: they are printed instead."
+        ),
+    ] = True,
+    font: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Font, e.g. serif or 'Times New Roman'.")
+    ] = None,
+    style: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A style of matplotlib, file or name.")
+    ] = None,
     force: Force = False,
     listed: Annotated[bool, typer.Option("--list", help="Say what each picture shows.")] = False,
 ) -> None:
-    """Draw a picture that answers a question, e.g. how overhead grows with the servers."""
+    """Draw a picture that answers a question, e.g. how overhead grows with the servers.
+
+    For a paper: cprsim figure scaling --width 3.3in --font serif --no-title --out scaling.pdf
+    """
     from cprsim.errors import UsageError
 
     if listed:
@@ -44,9 +70,29 @@ def figure(
         from cprsim.gallery.registry import picture
 
         chosen = picture(name)
-        written = OutputPicture(out or Path(f"{name}.png"), force=force)
-        drawn = chosen.figure(source)
-    written.draw(drawn)
+        written = OutputPicture(_named(name, out, form), force=force)
+        from cprsim.figures import look, without_words
+
+        with look(width, height, font, style):
+            drawn = chosen.figure(source, policies or ())
+            caption = [] if words else without_words(drawn)
+            written.draw(drawn)
+    for sentence in caption:
+        echo(sentence)
+
+
+def _named(name: str, out: Path | None, form: str | None) -> Path:
+    """Return the file to write; raise `UsageError` for a format that isn't its own."""
+    from cprsim.errors import UsageError
+    from cprsim.figures import FORMATS
+
+    if form is not None and form not in FORMATS:
+        raise UsageError(f"--format {form!r} is not one of {', '.join(FORMATS)}")
+    if out is None:
+        return Path(f"{name}.{form or 'png'}")
+    if form is not None and out.suffix.lower() != f".{form}":
+        raise UsageError(f"--out {out} does not end in .{form}, as --format says; leave one out")
+    return out
 
 
 def _list(pictures: "Iterable[Picture]") -> None:

@@ -1,9 +1,10 @@
-"""Pictures: each takes a table of what was found and gives a `matplotlib.figure.Figure`.
+"""Pictures: each takes a table of results and gives a `matplotlib.figure.Figure`.
 
 `FIGURES` are those of one run, for `Result.figure`. Pictures of questions, which take runs of their
 own, are in `cprsim.gallery`.
 
-Nothing here touches pyplot or the global rcParams, and nothing depends on the user's matplotlibrc.
+Nothing here touches pyplot or changes the global rcParams. What a user has set in them (sizes,
+fonts, colours) wins over the style of the pictures; `look` sets some of it for a paper.
 """
 
 import io
@@ -20,9 +21,21 @@ from cprsim.errors import UsageError
 from cprsim.figures.breakdown import breakdown
 from cprsim.figures.by_cause import failures_by_cause
 from cprsim.figures.fleet_breakdown import fleet_breakdown
+from cprsim.figures.look import look
 from cprsim.figures.parts.dark import with_dark
+from cprsim.figures.parts.sheet import without_words
 from cprsim.figures.parts.style import styled
 
+__all__ = [
+    "FIGURES",
+    "FORMATS",
+    "check_picture",
+    "draw",
+    "look",
+    "page_bytes",
+    "save_bytes",
+    "without_words",
+]
 #: What draws each picture, by its name: called with its table and a title.
 FIGURES: Final[dict[str, Callable[[pd.DataFrame, str], Figure]]] = {
     "breakdown": breakdown,
@@ -50,7 +63,7 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
         `cprsim.runs.result.Result.summary`, `Result.causes`, or
         `cprsim.fleets.result.FleetResult.percentiles`.
     title
-        What it is of: stands below what is found, wrapped.
+        Of what: the first note below.
 
     Raises
     ------

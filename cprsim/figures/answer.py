@@ -1,8 +1,8 @@
-"""What each candidate of an answer costs: time by cause, learning, machines and money beside."""
+"""What each candidate of an answer costs: time by cause, learning, machines and money."""
 
 import math
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -11,32 +11,38 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import key, layout, panels, style, ticks
-from cprsim.figures.parts.beside import Column, columns_of, write_below
-from cprsim.figures.parts.candidates import CandidateRow, marks, rows_of, write_names
-from cprsim.figures.parts.heading import Heading, listed
-from cprsim.figures.parts.panels import MARGIN
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WIDTH_IN
-from cprsim.figures.parts.value_axis import ValueAxis
+from cprsim.figures.parts import bars, measures, style
+from cprsim.figures.parts.measures import Column, columns_of
+from cprsim.figures.parts.sheet import Sheet
+from cprsim.figures.parts.texts import NOTHING, listed, number, percent
 
-# All in inches.
-_TIME: Final = 2.42  # left edge
-_BETWEEN: Final = 0.17
-_BAR: Final = 0.15
-_BELOW: Final = 0.145  # from the middle of a bar to that of what is written
-_HEADINGS: Final = 0.4
-_FOOT: Final = 0.27  # tick labels
-_LAST: Final = 0.05  # below the last row
-
+_BAR: Final = 0.42  # of a row
+_LEAST_IN: Final = 0.38  # height of a row
 #: What the measures are shares of.
 _OF: Final = {
     "overhead": "of the time",
     "overhead_retrained": "of the time, retrained",
     "machine_overhead": "of the machine time",
 }
+#: What is least of the chosen one.
+_LEAST: Final = {
+    "overhead": "the least time",
+    "machine_overhead": "the least machine time",
+    "cost": "the least cost",
+    "overhead_retrained": "the least time with lost updates trained again",
+}
+#: What is written with a name, by its standing, and what that means.
+_MARKS: Final = {
+    "chosen": ("best", "{} within the limits"),
+    "same": ("same", "differs from the best in no replication"),
+    "tied": ("tied", "not surely worse"),
+    "open": ("undecided", "more replications may decide"),
+    "unsure": ("limit?", "may be over a limit"),
+    "over": ("over a limit", ""),
+}
 _MOST_ROWS: Final = 16
-_NOTHING: Final = 1e-9  # of the useful time
-_PALE: Final = 0.65  # white in the bars of those over a bound
+_FEW_ROWS: Final = 8  # of a narrow figure
+_PALE: Final = 0.65  # white in the bars of those over a limit
 
 
 def answer(
@@ -46,7 +52,7 @@ def answer(
     currency: str = "",
     title: str = "",
 ) -> Figure:
-    """Overhead by cause of each candidate, and what it loses and takes beside.
+    """Draw overhead by cause of each candidate, and what else it loses and takes.
 
     Parameters
     ----------
@@ -58,65 +64,52 @@ def answer(
     bounds
         The most that a mean may be, by measure.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide, 16 rows at most: the chosen one, those beside it, the best of each origin,
-        then those that were given. Its axes are overhead, then learning lost, machine time and cost
-        as far as there is something of them; y in inches from the top.
+        16 rows at most: the chosen one, those tied with it, the best of each origin, then those
+        that were given. Its axes are overhead, then learning lost, machine time and cost as far as
+        there is something of them, over candidates 0, 1, ... downwards. A narrow figure has 8 rows
+        at most, the overhead alone, and the updates lost in words.
     """
     with style.styled():
-        shown = table[chosen(table)]
-        shown = shown.iloc[np.argsort(shown["standing"] != "chosen", kind="stable")]
-        beside = columns_of(shown, currency, least)
-        rows = rows_of(shown)
-        head = Heading.of(finding(table, least, currency), title)
-        causes = [cause for cause in CAUSE_LABELS if (shown[cause] > _NOTHING).any()]
-        legend_in = head.ends_in
-        headings_in = legend_in + (key.causes_height_in(causes) if causes else MARGIN)
-        panels_in, height_in = headings_in + _HEADINGS, rows[-1].top_in + rows[-1].height_in + _LAST
-        foot_in = panels_in + height_in + _FOOT
-        width_in = WIDTH_IN - MARGIN - _TIME - sum(each.width_in + _BETWEEN for each in beside)
-        span = ValueAxis.of(shown[["overhead", "overhead_high"]], bounds.get("overhead"))
-        notes = _notes(table, least, span, bounds, beside)
-        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + MARGIN
-        figure = Figure(figsize=(WIDTH_IN, whole_in))
-        head.write(figure)
-        key.causes(figure, causes, (MARGIN, legend_in))
-        time = _panel(figure, (_TIME, panels_in), (width_in, height_in), span)
-        panels.head(figure, (_TIME, headings_in), ["Time lost"], ["% of useful time"])
-        _bars(time, shown, causes, rows, span)
-        _bound(time, bounds.get("overhead"))
-        left_in = _TIME + width_in + _BETWEEN
-        for each in beside:
-            most = [bounds[m] for m in each.measures if m in bounds]
-            scale = each.span(shown, most)
-            axes = _panel(figure, (left_in, panels_in), (each.width_in, height_in), scale, time)
-            each.draw(axes, shown, [row.at for row in rows], _BELOW)
-            for bound in most:
-                _bound(axes, bound)
-            panels.head(figure, (left_in, headings_in), [each.what], [each.measure])
-            left_in += each.width_in + _BETWEEN
-        write_names(figure, panels_in, shown, rows)
-        panels.note(figure, (MARGIN, foot_in), notes)
-    return figure
+        kept = chosen(table, _FEW_ROWS if style.is_narrow() else _MOST_ROWS)
+        shown = table[kept]
+        standing = shown["standing"]
+        order = np.select([standing == "chosen", standing == "over"], [0, 2], 1)
+        shown = shown.iloc[np.argsort(order, kind="stable")]
+        more = columns_of(shown, currency, least)
+        if style.is_narrow():
+            more = []
+        sheet = Sheet(1 + len(more), width_ratios=[2.2] + [1.0] * len(more))
+        causes = [cause for cause in CAUSE_LABELS if (shown[cause] > NOTHING).any()]
+        time, *others = sheet.axes
+        names, facts = _words(shown, sheet.narrow)
+        row_in = bars.name_rows(time, names, facts, narrow=sheet.narrow, least_in=_LEAST_IN)
+        _times(time, shown, causes, bounds.get("overhead"))
+        for column, axes in zip(more, others, strict=True):
+            bars.name_rows(axes, [""] * len(names))
+            column.draw(axes, shown, [bounds[m] for m in column.measures if m in bounds])
+        sheet.causes(causes)
+        notes = _notes(table, kept, least, bounds, more)
+        return sheet.done(finding(table, least, currency), title, notes, row_in * len(names))
 
 
 def finding(table: pd.DataFrame, least: str, currency: str = "") -> str:
-    """Who is chosen, with what that takes, and whether others may take no more."""
+    """Say which candidate is chosen, what it takes, and which others may take no more."""
     standing = table["standing"]
     chosen_one = table[standing == "chosen"]
     if chosen_one.empty:
-        return "No policy keeps to the bounds"
+        return "No policy is within the limits"
     name = str(chosen_one.index[0])
     mean, lost = (float(chosen_one[each].iloc[0]) for each in (least, "updates_lost"))
     if least == "cost":
-        takes = f"{ticks.number(mean)} {currency}".strip()
+        takes = f"{number(mean)} {currency}".strip()
     else:
-        takes = f"{layout.percent(mean) if mean > _NOTHING else '0 %'} {_OF[least]}"
-    but = f", but loses {layout.percent(lost)} of the updates" if lost > _NOTHING else ""
+        takes = f"{percent(mean) if mean > NOTHING else '0 %'} {_OF[least]}"
+    but = f", but loses {percent(lost)} of the updates" if lost > NOTHING else ""
     near = [str(each) for each in table.index[standing.isin(["open", "tied", "same"])]]
     if near:
         return f"{name} takes {takes}{but}; {listed(near)} may take no more"
@@ -124,9 +117,9 @@ def finding(table: pd.DataFrame, least: str, currency: str = "") -> str:
 
 
 def chosen(table: pd.DataFrame, most: int = _MOST_ROWS) -> NDArray[np.bool_]:
-    """Which candidates are shown where there are more than that.
+    """Return which candidates are shown where there are more than that.
 
-    The chosen one and the next, those beside it, the best of each origin, then those that were
+    The chosen one and the next, those tied with it, the best of each origin, then those that were
     given, and the least of the others.
     """
     ranks = np.full(len(table), 4)
@@ -140,100 +133,90 @@ def chosen(table: pd.DataFrame, most: int = _MOST_ROWS) -> NDArray[np.bool_]:
     return kept
 
 
-def _more(left: pd.DataFrame) -> list[str]:
-    """Who isn't shown."""
-    over = left["standing"] == "over"
-    said = []
-    for names, words in ((left.index[~over], "more"), (left.index[over], "more over a bound")):
-        if len(names):
-            said.append(f"And {len(names)} {words}: {'; '.join(map(str, names))}.")
-    return said
+def _mark(row: "pd.Series[Any]") -> str:
+    """Return the key of what is written with a name; empty for most."""
+    standing = str(row["standing"])
+    return standing if standing in _MARKS else "" if row["sure"] else "unsure"
 
 
-def _panel(
-    figure: Figure,
-    at_in: tuple[float, float],
-    size_in: tuple[float, float],
-    span: ValueAxis,
-    sharey: Axes | None = None,
-) -> Axes:
-    axes = panels.panel(figure, at_in, size_in, sharey)
-    axes.set_ylim(size_in[1], 0)
-    axes.tick_params(axis="y", left=False, labelleft=False)
-    axes.grid(axis="x")
-    span.apply(axes, size_in[0])
-    return axes
+def _words(shown: pd.DataFrame, narrow: bool) -> tuple[list[str], list[str]]:
+    """Return the name of each candidate with its mark, and its settings.
+
+    In a narrow figure, which has no panel for them, the updates lost are in the place of settings.
+    """
+    names, facts = [], []
+    for name, row in shown.iterrows():
+        mark, lost = _mark(row), float(row["updates_lost"])
+        marked = f" ({_MARKS[mark][0]})" if mark else ""
+        loses = f"loses {percent(lost) if lost > NOTHING else 'none'}"
+        over = narrow and mark == "over"
+        names.append(f"{name}{'' if over else marked}")
+        facts.append(f"{'over a limit, ' * over}{loses}" if narrow else str(row["settings"]))
+    return names, facts
 
 
-def _bars(
-    axes: Axes,
-    shown: pd.DataFrame,
-    causes: list[str],
-    rows: list[CandidateRow],
-    span: ValueAxis,
-) -> None:
-    """A bar a candidate, parted by cause, its interval, and below it the mean."""
-    for (_, row), place in zip(shown.iterrows(), rows, strict=True):
-        mean, low, high = (row[f"overhead{end}"] for end in ("", "_low", "_high"))
-        there = mean > _NOTHING
-        over = row["standing"] == "over"
-        if there:
-            shares = np.array([row[cause] for cause in causes])
-            ends = span.parts(mean, np.cumsum(shares) / shares.sum())
-            for cause, left, right in zip(causes, [span.low, *ends], ends, strict=False):
-                own = CAUSE_COLOURS[cause]
-                colour = style.paler(own, _PALE) if over else own
-                axes.barh(place.at, right - left, _BAR, left, color=colour)
-            span.whisker(axes, place.at, low, high)
-        ink = style.FAINT_INK if over else style.INK
-        text = _mean(mean, low, high) if there else "0 %"
-        write_below(axes, text, place.at + _BELOW, ink)
+def _times(axes: Axes, shown: pd.DataFrame, causes: list[str], limit: float | None) -> None:
+    """Draw a bar a candidate, by cause, its interval and its mean."""
+    rows = range(len(shown))
+    over = (shown["standing"] == "over").to_numpy(dtype=bool)
+    bars.stack(axes, shown, causes, rows, _BAR, pale=np.where(over, _PALE, 0.0).tolist())
+    low, mean, high = (
+        shown[f"overhead{end}"].to_numpy(dtype=np.float64) for end in ("_low", "", "_high")
+    )
+    bars.reach(axes, float(max(high.max(), limit or 0)))
+    bars.whiskers(axes, rows, low, high)
+    for row, values in enumerate(zip(mean, low, high, strict=True)):
+        ink = style.FAINT_INK if over[row] else style.INK
+        text = _mean(*values) if mean[row] > NOTHING else "0 %"
+        bars.beyond(axes, (float(high[row]), row), text, weight="bold", color=ink)
+    if limit is not None:
+        measures.dashed(axes, limit)
+    axes.set(title="Time lost", xlabel="% of useful training time, by cause")
 
 
 def _is_lacking(table: pd.DataFrame) -> "pd.Series[bool]":
-    """Whose intervals reach farther up than down."""
+    """Return which intervals reach farther up than down."""
     up, down = (
         table[f"overhead{a}"] - table[f"overhead{b}"] for a, b in (("_high", ""), ("", "_low"))
     )
-    return up > down + _NOTHING
+    return up > down + NOTHING
 
 
 def _mean(mean: float, low: float, high: float) -> str:
-    """With its interval, which reaches farther up where a rare loss wasn't met."""
+    """Return it with its interval, which reaches farther up where no rare loss was met."""
     half = high - mean
-    if half > mean - low + _NOTHING:
-        return f"{layout.percent(mean)} + {100 * half:.2g}"
-    return layout.percent(mean, half if half > _NOTHING else math.nan)
-
-
-def _bound(axes: Axes, most: float | None) -> None:
-    if most is not None:
-        at = max(most, axes.get_xlim()[0])
-        axes.axvline(at, color=style.INK, linewidth=1.0, linestyle=(0, (3, 2)), zorder=1.5)
+    if half > mean - low + NOTHING:
+        return f"{percent(mean)} + {100 * half:.2g}"
+    return percent(mean, half if half > NOTHING else math.nan)
 
 
 def _notes(
     table: pd.DataFrame,
+    kept: NDArray[np.bool_],
     least: str,
-    span: ValueAxis,
     bounds: Mapping[str, float],
-    beside: list[Column],
+    more: list[Column],
 ) -> list[str]:
-    """How to read it, and what isn't there."""
-    kept = chosen(table)
-    said = [marks(table[kept], least)]
-    if span.logarithmic:
-        said.append(
-            "The axis of time is logarithmic: the length of a bar is its overhead, and its colours "
-            "part it as the causes do."
-        )
-    measures = {measure for each in beside for measure in each.measures}
-    drawn = [name for name in bounds if name in measures | {"overhead"}]
-    means = "Whiskers and ±: 95 % intervals of means."
+    """Say how to read it, and which candidates are left out."""
+    marks = {_mark(row) for _, row in table[kept].iterrows()} - {"over"}
+    words = [
+        f"{word}: {means.format(_LEAST[least])}"
+        for mark, (word, means) in _MARKS.items()
+        if mark in marks
+    ]
+    said = ["; ".join(words)]
+    shown = {measure for each in more for measure in each.measures} | {"overhead"}
+    means = "Whiskers and ±: 95 % intervals of means"
     if _is_lacking(table[kept]).any():
-        means += " +: upwards alone, for a rare loss that none met."
-    said.append(f"{means} Dashed lines: bounds." if drawn else means)
-    if not measures & {"pls", "updates_lost"}:
-        said.append("None of them loses any learning.")
-    said += _more(table[~kept])
-    return panels.wrapped(said)
+        means += "; +: upwards alone, for a rare loss that no replication met"
+    said.append(means + "; dashed: limits" * any(name in shown for name in bounds))
+    if not (table.loc[kept, ["pls", "updates_lost"]] > NOTHING).any(axis=None):
+        said.append("No candidate loses any learning")
+    elif style.is_narrow():
+        said.append("Loses: share of updates lost for good")
+    left = table[~kept]
+    over = left["standing"] == "over"
+    for names, words_of in ((left.index[~over], "more"), (left.index[over], "more over a limit")):
+        if len(names):
+            said.append(f"And {len(names)} {words_of}: {listed([*map(str, names)], 4)}")
+    return said

@@ -6,10 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures.parts import layout, panels, style, ticks
-from cprsim.figures.parts.heading import Heading
-from cprsim.figures.parts.panels import MARGIN
-from cprsim.figures.parts.style import TEXT_PT, WIDTH_IN
+from cprsim.figures.parts import bars, style
+from cprsim.figures.parts.sheet import Sheet
 
 #: Predictions, all in percent, and what they are called; the first are what a policy removes.
 LABELS: Final = {
@@ -20,19 +18,11 @@ LABELS: Final = {
 }
 #: The number of the set that is shipped.
 SHIPPED: Final = 0
-
-# In inches.
-_LEFT: Final = 1.45  # of the first panel: names of predictions
-_BETWEEN: Final = 0.2
-_NAMES: Final = 0.28
-_ROW: Final = 0.27
-_TICKS: Final = 0.25
-_FOOT: Final = 0.3  # the note
-_ROOM: Final = 1.3  # of the longest range: its ends, in figures, stand beyond
+_ROW_IN: Final = 0.27
 
 
 def fleet_ranges(table: pd.DataFrame, title: str = "") -> Figure:
-    """Least, most and every value of each prediction, a panel a policy.
+    """Draw the least, most and every value of each prediction, a panel a policy.
 
     Parameters
     ----------
@@ -40,54 +30,37 @@ def fleet_ranges(table: pd.DataFrame, title: str = "") -> Figure:
         A row a set and policy: `set`, 0 for the shipped one; `policy`; the columns of `LABELS`, in
         percent. What a policy removes is of the overhead of the first policy, which has no panel.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. It has axes for each policy, in the table's order, with the same x, percent,
-        over the places of the predictions, 0, 1, ... downwards.
+        With axes for each policy, in the table's order, with the same x, a share, over the places
+        of the predictions, 0, 1, ... downwards.
     """
     policies = list(table["policy"].unique())[1:]
     with style.styled():
-        head = Heading.of(_finding(table), title)
-        top_in = head.ends_in + MARGIN / 2
-        height_in = _ROW * len(LABELS)
-        figure = Figure(figsize=(WIDTH_IN, top_in + _NAMES + height_in + _TICKS + _FOOT))
-        head.write(figure)
-        width_in = (WIDTH_IN - _LEFT - MARGIN + _BETWEEN) / len(policies) - _BETWEEN
-        for i, policy in enumerate(policies):
-            left_in = _LEFT + i * (width_in + _BETWEEN)
-            layout.write(figure, (left_in, top_in), [str(policy)], TEXT_PT, weight="bold")
-            at_in, size_in = (left_in, top_in + _NAMES), (width_in, height_in)
-            axes = _panel(figure, at_in, size_in, table, named=not i)
+        sheet = Sheet(len(policies), sharex=True)
+        values = table.loc[table["policy"] != table["policy"].iloc[0], [*LABELS]].to_numpy() / 100
+        for i, (axes, policy) in enumerate(zip(sheet.axes, policies, strict=True)):
+            axes.set_title(str(policy))
+            axes.set_ylim(len(LABELS) - 0.5, -0.5)
+            named = i == 0 or sheet.narrow
+            axes.set_yticks(range(len(LABELS)), [*LABELS.values()] if named else [""] * len(LABELS))
+            axes.tick_params(axis="y", length=0, pad=8)
+            axes.grid(axis="x")
+            bars.reach(axes, float(values.max()))
+            axes.set_xlim(min(0.0, float(values.min())), axes.get_xlim()[1])
             _ranges(axes, table[table["policy"] == policy])
-        _explain(figure, table["set"].nunique())
-    return figure
-
-
-def _panel(
-    figure: Figure,
-    at_in: tuple[float, float],
-    size_in: tuple[float, float],
-    table: pd.DataFrame,
-    *,
-    named: bool,
-) -> Axes:
-    axes = panels.panel(figure, at_in, size_in)
-    values = table.loc[table["policy"] != table["policy"].iloc[0], [*LABELS]].to_numpy() / 100
-    most = float(values.max())
-    axes.set_xlim(min(0.0, float(values.min())), _ROOM * most)
-    ticks.number_ticks(axes, "x", size_in[0], 0.01, " %", beyond=most)
-    axes.grid(axis="x")
-    axes.set_ylim(len(LABELS) - 0.5, -0.5)
-    axes.set_yticks(range(len(LABELS)), list(LABELS.values()) if named else [""] * len(LABELS))
-    axes.tick_params(axis="y", length=0)
-    return axes
+        note = (
+            f"{table['set'].nunique()} fleets that fit the same facts as well: a stroke each, the "
+            "shipped one a diamond. Removed: of the first policy's mean overhead"
+        )
+        return sheet.done(_finding(table), title, [note], _ROW_IN * len(LABELS))
 
 
 def _ranges(axes: Axes, rows: pd.DataFrame) -> None:
-    """A bar from the least to the most, a stroke for each set, a diamond for the shipped one."""
+    """Draw a bar from the least to the most, a stroke for each set, a diamond for the shipped."""
     shipped = rows[rows["set"] == SHIPPED]
     for place, column in enumerate(LABELS):
         values = rows[column] / 100
@@ -96,8 +69,7 @@ def _ranges(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(values, [place] * len(rows), "|", color=style.FAINT_INK, markersize=6, alpha=0.7)
         mine = shipped[column] / 100
         axes.plot(mine, [place] * len(mine), "D", color=style.INK, markersize=4.5, clip_on=False)
-        text = _range(low, high)
-        layout.beside(axes, (high, place), text, 1.5 * layout.PAD_PT, weight="bold")
+        bars.beyond(axes, (high, place), _range(low, high), 7, weight="bold")
 
 
 def _range(low: float, high: float) -> str:
@@ -106,7 +78,7 @@ def _range(low: float, high: float) -> str:
 
 
 def _finding(table: pd.DataFrame) -> str:
-    """What share of the first policy's overhead each of the others removes."""
+    """Say what share of the first policy's overhead each of the others removes."""
     of_first, *_ = table["policy"].unique()
     removed = table.groupby("policy", sort=False)["removed"].agg(["min", "max"]) / 100
     removed = removed.drop(index=of_first).sort_values("max", ascending=False)
@@ -117,11 +89,3 @@ def _finding(table: pd.DataFrame) -> str:
 def _places(share: float) -> int:
     """Decimals of a share in percent: one below 10 %."""
     return 1 if share < 0.1 else 0
-
-
-def _explain(figure: Figure, sets: int) -> None:
-    note = (
-        f"{sets} fleets that fit the same facts as well: a stroke each, the shipped one a diamond. "
-        "Removed: of the first policy's mean overhead"
-    )
-    panels.foot(figure, panels.wrapped([note]), figure.get_figheight() + MARGIN / 2)

@@ -4,28 +4,24 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.basics.units import format_duration
-from cprsim.figures.parts import curves, layout, style, ticks
-from cprsim.figures.parts.curves import Entry, Panel
-from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts.sheet import Entry, Sheet
+from cprsim.figures.parts.texts import percent
 
-_PANEL: Final = Panel(
-    "Time lost", "overhead, % of useful time, exponential failures", "between two saves"
-)
-_RIGHT_IN: Final = 4.6
-_HEIGHT_IN: Final = 2.5
-_RING: Final = {"marker": "o", "markersize": 9.0, "markeredgewidth": 1.2}
+_RING: Final = {"marker": "o", "markersize": 9.0, "markeredgewidth": 1.2, "markerfacecolor": "none"}
 _STAR: Final = {"marker": "*", "markersize": 8.0}
 _RULES: Final = {
-    "full": "Young's interval, sqrt(2 save MTBF): ",
-    "cpr-vanilla": "CPR's, for its target PLS: ",
+    "full": "Young's interval, sqrt(2 save MTBF)",
+    "cpr-vanilla": "CPR's interval, for its target PLS",
 }
 
 
-def interval(table: pd.DataFrame, title: str = "") -> Figure:
-    """Overhead against the checkpoint interval: closed form, simulated points, chosen intervals.
+def interval(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) -> Figure:
+    """Draw overhead against the checkpoint interval: closed form, simulated points, choices.
 
     Parameters
     ----------
@@ -36,21 +32,25 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
         and `best`, whether it is where full recovery's closed form is least.
         Overheads are shares of the useful time.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
+    ax
+        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. Its axes are log: seconds between two saves over overhead as a share.
+        Its axes are log: seconds between two saves over overhead as a share.
     """
     with style.styled():
-        frame = curves.frame(Heading.of(_finding(table), title), [_PANEL], _RIGHT_IN, _HEIGHT_IN)
-        (axes,) = frame.axes
+        sheet = Sheet(ax=ax)
+        (axes,) = sheet.axes
         rows = table.sort_values("interval_s")
-        curves.log_shares(frame, rows[["closed_form", "overhead"]].to_numpy(np.float64).ravel())
+        curves.log_shares([axes], rows[["closed_form", "overhead"]].to_numpy(np.float64).ravel())
         axes.set_xscale("log")
         axes.set_xlim(*curves.log_limits(rows["interval_s"].to_numpy(dtype=np.float64), 6))
-        ticks.duration_ticks(axes, "x", frame.width_in)
+        ticks.durations(axes.xaxis)
+        axes.set(xlabel="time between two saves", ylabel=curves.OVERHEAD)
+        axes.grid()
         entries = []
         for name in table["system"].unique():
             each = rows[rows["system"] == name]
@@ -60,32 +60,31 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
             words = "full recovery" if name == "full" else "partial recovery"
             entries.append(Entry([curves.line(name), curves.points(name)], words))
             for _, at in each[each["chosen"]].iterrows():
-                ring = curves.points(name, hollow=True) | _RING | {"markerfacecolor": "none"}
+                ring = curves.points(name) | _RING
                 axes.plot(at["interval_s"], at["closed_form"], zorder=5, **ring)
-                facts = f"{_RULES[name]}{format_duration(at['interval_s'])}"
-                entries.append(Entry([ring], "chosen", facts))
+                entries.append(Entry([ring], _RULES[name], format_duration(at["interval_s"])))
         (least,) = rows[rows["best"]].to_dict("records")
         star = curves.points("full") | _STAR
         axes.plot(least["interval_s"], least["closed_form"], zorder=6, **star)
-        facts = f"least of the closed form: {format_duration(least['interval_s'])}"
-        entries.append(Entry([star], "optimum", facts))
+        facts = format_duration(least["interval_s"])
+        entries.append(Entry([star], "least of the closed form", facts))
         entries += [
             curves.line_means("closed form; a step: one save less"),
-            curves.point_means("simulated, 95 % interval"),
+            curves.point_means("simulated, 95 % interval, exponential failures"),
         ]
-        curves.write_key(frame, entries)
-    return frame.figure
+        sheet.key(entries)
+        return sheet.done(_finding(table), title)
 
 
 def _finding(table: pd.DataFrame) -> str:
-    """Where full recovery has its least, and what the interval that is chosen loses."""
+    """Say where full recovery has its least, and what the interval that is chosen loses."""
     full = table[table["system"] == "full"]
     (least,) = full[full["best"]].to_dict("records")
     said = (
-        f"Full recovery is at its least, {layout.percent(least['closed_form'])}, with a save "
+        f"Full recovery is at its least, {percent(least['closed_form'])}, with a save "
         f"every {format_duration(least['interval_s'])}"
     )
     chosen = full[full["chosen"]].to_dict("records")
     if not chosen:
         return said
-    return f"{said}; as chosen, {layout.percent(chosen[0]['closed_form'])}"
+    return f"{said}; as chosen, {percent(chosen[0]['closed_form'])}"

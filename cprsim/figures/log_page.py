@@ -1,4 +1,4 @@
-"""All that a failure log shows: its durations and laws, repairs, causes, nodes and the clock."""
+"""A page of a failure log: its durations and laws, repairs, causes, nodes and the clock."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from cprsim.failures.logs.concentration import Concentration
 from cprsim.figures.parts.by_clock import by_hour, by_weekday
 from cprsim.figures.parts.by_node import by_node
 from cprsim.figures.parts.causes import CauseCount, by_cause
-from cprsim.figures.parts.findings import Finding, pairs
+from cprsim.figures.parts.findings import Finding
 from cprsim.figures.parts.repairs import repairs as repairs_of
 from cprsim.figures.survival import survival
 from cprsim.survival.calendar_rates import CalendarRates
@@ -27,7 +27,7 @@ def log_page(
     calendar: CalendarRates | None = None,
     zone: str = "UTC",
 ) -> Figure:
-    """The durations of a log beside their laws, and below what else it tells, as far as it does.
+    """Draw the durations of a log and their laws, then repairs, causes, nodes and the clock.
 
     Parameters
     ----------
@@ -46,18 +46,20 @@ def log_page(
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. Below the three axes of `survival` are those of repairs (a share over
+        After the three axes of `survival` come those of repairs (a share over
         seconds), causes (failures), failures a second over hours and weekdays, and nodes (a share
         of the failures over one of the nodes).
     """
-    found, clock = list[Finding](), list[Finding]()
+    found = list[Finding]()
     if repairs is not None:
         found.append(repairs_of(*repairs))
     if len(causes) > 1:
         found.append(by_cause(causes))
+    spread, clock = list[Finding](), list[Finding]()
+    if nodes is not None and len(nodes.counts) > 1:
+        spread = [by_node(nodes)]
     if calendar is not None:
         clock = [by_hour(calendar.hours, zone), by_weekday(calendar.weekdays, zone)]
-    spread = [by_node(nodes)] if nodes is not None and len(nodes.counts) > 1 else []
-    # Hours and weekdays stand side by side.
-    found += [*spread, *clock] if len(found) % 2 else [*clock, *spread]
-    return survival(sample, fits, title, list(pairs(found)))
+    # Two are side by side, after the three of `survival`: hours and weekdays are in one row.
+    found += [*clock, *spread] if len(found) % 2 else [*spread, *clock]
+    return survival(sample, fits, title, found)

@@ -7,21 +7,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from cprsim.basics.units import counted
-from cprsim.figures.parts import key, panels, style, ticks
-from cprsim.figures.parts.heading import Heading
-from cprsim.figures.parts.panels import MARGIN
-from cprsim.figures.parts.style import WIDTH_IN
-
-# All in inches.
-_PANEL: Final = (0.62, 3.55)  # left edge and width
-_HEIGHT: Final = 2.6
-_KEY_IN: Final = 4.45
-_HEADINGS: Final = 0.38
-_AXIS: Final = 0.5  # tick labels and what the axis is
+from cprsim.figures.parts import style, ticks
+from cprsim.figures.parts.sheet import Entry, Sheet
+from cprsim.figures.parts.texts import duration
 
 _LEAST_NODES: Final = 0.85  # there is no job of less than one
 _LEAST_SPAN: Final = 6.0  # of an axis: less holds perhaps one tick
@@ -38,14 +29,13 @@ _LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
             "markersize": 4.0,
             "markeredgewidth": 0,
         },
-        "measured, 95 % interval",
-        "time in the log for each failure of jobs of n nodes; simultaneous ones are one failure",
+        "measured",
+        "95 % interval",
     ),
     "independent_s": (
         {"color": style.LAW_COLOURS["gamma"], "linewidth": 1.8},
-        "independent: step / (1−(1−p)ⁿ)",
-        "n nodes, each of which fails in a step with chance p, whatever the others do; those that "
-        "fail in the same step are one failure",
+        "independent",
+        "step / (1−(1−p)ⁿ), where each node fails in a step with chance p",
     ),
     "linear_s": (
         {
@@ -53,14 +43,15 @@ _LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
             "linewidth": 1.2,
             "linestyle": (0, style.LAW_DASHES["weibull"]),
         },
-        "linear: MTBF of one node / n",
-        "each node adds its failures, and none coincide",
+        "linear",
+        "MTBF of one node / n, where no failures coincide",
     ),
 }
+_NOTE: Final = "Simultaneous failures count as one"
 
 
-def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
-    """MTBF against the number of nodes: measured, and by two models.
+def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) -> Figure:
+    """Draw MTBF against the number of nodes: measured, and by two models.
 
     Parameters
     ----------
@@ -70,23 +61,19 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
         `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes).
         All but `nodes` in seconds.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
+    ax
+        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. Its axes are log, nodes over seconds.
+        Its axes are log, nodes over seconds.
     """
     with style.styled():
         rows = table.sort_values("nodes")
-        head = Heading.of(_finding(rows), title)
-        top_in = head.ends_in + MARGIN
-        figure = Figure(figsize=(WIDTH_IN, top_in + _HEADINGS + _HEIGHT + _AXIS))
-        head.write(figure)
-        left_in, width_in = _PANEL
-        measure = ["mean time between failures of a job, by its size"]
-        panels.head(figure, (left_in, top_in), ["MTBF"], measure)
-        axes = panels.panel(figure, (left_in, top_in + _HEADINGS), (width_in, _HEIGHT))
+        sheet = Sheet(ax=ax)
+        (axes,) = sheet.axes
         columns = {name: rows[name].to_numpy(dtype=np.float64) for name in rows.columns}
         _scales(axes, columns)
         for name in ("independent_s", "linear_s"):  # the thin one on top
@@ -95,21 +82,21 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
             marker = "_" if len(rows) == 1 else ""
             axes.plot(columns["nodes"], columns[name], marker=marker, markersize=12, **look)
         _measured(axes, columns)
-        _key(figure, top_in + _HEADINGS)
-    return figure
+        sheet.key([Entry([look], *words) for look, *words in _LOOKS.values()])
+        return sheet.done(_finding(rows), title, notes=[_NOTE], height_in=2.5)
 
 
 def _finding(rows: pd.DataFrame) -> str:
-    """From what to what the measured MTBF falls, and whether 1 / nodes is within its intervals."""
+    """Say how the measured MTBF falls, and whether 1 / nodes is within its intervals."""
     seen = rows[np.isfinite(rows["measured_s"])]
     if seen.empty:
         return ""
     first, last = seen.iloc[0], seen.iloc[-1]
     few, many = (counted(round(each["nodes"]), "node") for each in (first, last))
-    said = f"The MTBF is {ticks.duration(last['measured_s'])} on {many}"
+    said = f"The MTBF is {duration(last['measured_s'])} on {many}"
     if len(seen) == 1:
         return said
-    said += f", {ticks.duration(first['measured_s'])} on {few}"
+    said += f", {duration(first['measured_s'])} on {few}"
     inside = (seen["low_s"] <= seen["linear_s"]) & (seen["linear_s"] <= seen["high_s"])
     return f"{said}: {'as' if inside.all() else 'not as'} 1 / nodes says"
 
@@ -126,9 +113,9 @@ def _scales(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
     axes.set(xscale="log", yscale="log", ylim=_limits(values))
     low, high = _limits(nodes)
     axes.set_xlim(max(low, _LEAST_NODES), high)
-    ticks.number_ticks(axes, "x", _PANEL[1])
-    ticks.duration_ticks(axes, "y", _HEIGHT)
-    axes.set_xlabel("nodes")
+    ticks.numbers(axes.xaxis)
+    ticks.durations(axes.yaxis)
+    axes.set(xlabel="nodes of the job", ylabel="mean time between its failures")
     axes.grid()
 
 
@@ -158,10 +145,3 @@ def _measured(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
         capsize=2.5,
     )
     axes.plot(nodes, measured_s, zorder=4, **_LOOKS["measured_s"][0])
-
-
-def _key(figure: Figure, top_in: float) -> None:
-    """What each line is, beside the panel."""
-    for look, words, assumed in _LOOKS.values():
-        line = Line2D([], [], **look)
-        top_in = key.entry(figure, (_KEY_IN, top_in), [line], words, assumed, bold=True)

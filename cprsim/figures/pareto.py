@@ -1,4 +1,4 @@
-"""Time against learning lost, and against what machines or money it takes: who isn't beaten."""
+"""Time against learning lost, machines or money: the candidates that no other beats."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,31 +6,26 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from cprsim.figures.parts import curves, style, ticks
-from cprsim.figures.parts.beside import columns_of
-from cprsim.figures.parts.curves import Entry, Frame, Panel
-from cprsim.figures.parts.heading import Heading, listed
+from cprsim.figures.parts import curves, measures, style, ticks
 from cprsim.figures.parts.placing import name_points
-from cprsim.figures.parts.value_axis import ValueAxis
+from cprsim.figures.parts.sheet import Entry, Sheet
+from cprsim.figures.parts.texts import NOTHING, listed
 
 Floats = NDArray[np.float64]
 
-_RIGHT_IN: Final = 5.35
-_HEIGHT_IN: Final = 2.6
-_ENTRY_IN: Final = 0.178  # of the key, about
-_NOTHING: Final = 1e-9
+_HEIGHT_IN: Final = 2.8
 _ROOM: Final = 1.6  # beyond the outermost values
 _ASIDE: Final = 0.09  # share of a panel for those that have nothing of what x counts
-_TIME: Final = "overhead, % of useful time"
-#: What x may be: of `parts.beside.Column`.
+#: What x may be.
 _WORDS: Final = {
-    "pls": Panel("Samples lost (PLS)", _TIME, "portion of lost samples"),
-    "updates_lost": Panel("Updates lost", _TIME, "updates lost for good"),
-    "machine_overhead": Panel("Machine time", _TIME, "overhead of machine time"),
-    "overhead_retrained": Panel("Retrained", _TIME, "overhead, retrained"),
+    "pls": "portion of lost samples (PLS)",
+    "updates_lost": "updates lost for good",
+    "machine_overhead": "overhead of machine time",
+    "overhead_retrained": "overhead, lost updates trained again",
 }
 
 
@@ -41,7 +36,7 @@ def pareto(
     currency: str = "",
     title: str = "",
 ) -> Figure:
-    """Overhead against learning lost, and against machine time or cost: a point a candidate.
+    """Draw overhead against learning lost, and machine time or cost: a point a candidate.
 
     Parameters
     ----------
@@ -51,33 +46,43 @@ def pareto(
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. Its axes have overhead over learning lost (PLS, unless updates are bounded;
-        both where some candidate loses only one of them), and over cost, or machine time where it
-        isn't the same, log; what is 0 stands in a strip aside. Points with both 95 % intervals,
-        hollow for those over a bound; a line joins those of the others that no other beats in both,
-        with their names.
+        Its axes have overhead over learning lost (PLS, unless updates are bounded; both where some
+        candidate loses only one of them), and over cost, or machine time where it isn't the same,
+        log; what is 0 is in a strip aside. Points with both 95 % intervals, hollow for those over a
+        limit; a line joins those of the others that no other beats in both. Names are at the
+        points as far as they have room; a key names the systems.
     """
     with style.styled():
         names = _measures(table, least, bounds, currency)
-        words = _WORDS | {"cost": Panel("Cost", _TIME, currency)}
-        entries = _entries(table, any(bounds.get(name, 0) > _NOTHING for name in names))
-        height_in = max(_HEIGHT_IN, _ENTRY_IN * len(entries))
-        head = Heading.of(_finding(table, names[0]), title)
-        frame = curves.frame(head, [words[name] for name in names], _RIGHT_IN, height_in)
-        _time_axis(frame, table)
-        for name, axes in zip(names, frame.axes, strict=True):
-            bound = bounds.get(name, 0.0)
-            _draw(axes, frame, table, name, bound)
-            if bound > _NOTHING:
-                axes.axvline(bound, color=style.INK, linewidth=1, linestyle=(0, (3, 2)))
-        curves.write_key(frame, entries)
-    return frame.figure
+        sheet = Sheet(len(names), sharey=True)
+        low, high = _limits(table[["overhead", "overhead_high"]].to_numpy(np.float64).ravel())
+        placed = []
+        for name, axes in zip(names, sheet.axes, strict=True):
+            axes.set(yscale="log", ylim=(low, high))
+            ticks.shares(axes.yaxis)
+            if (table["overhead"] <= NOTHING).any():
+                _aside(axes, axes.yaxis)
+            limit = bounds.get(name, 0.0)
+            placed.append(_draw(axes, table, name, limit))
+            axes.set_xlabel(_WORDS.get(name) or f"cost, {currency}")
+            if limit > NOTHING:
+                measures.dashed(axes, limit)
+        for axes in sheet.first_column:
+            axes.set_ylabel(curves.OVERHEAD)
+        sheet.key(_entries(table, any(bounds.get(name, 0) > NOTHING for name in names)))
+        figure = sheet.done(_finding(table, names[0]), title, height_in=_HEIGHT_IN)
+        origins = np.flatnonzero(~table["origin"].duplicated().to_numpy(dtype=bool))
+        for (at, best), axes in zip(placed, sheet.axes, strict=True):
+            chosen = np.flatnonzero((table["standing"] == "chosen").to_numpy(dtype=bool))
+            first = dict.fromkeys([*chosen.tolist(), *best.tolist(), *origins.tolist()])
+            name_points(figure, axes, at, [(i, str(table.index[i])) for i in first])
+    return figure
 
 
 def front(x: Floats, y: Floats) -> NDArray[np.intp]:
-    """Numbers of the points than which no other is less in one and not more in the other, by x.
+    """Return numbers of the points that no other beats: less in one and not more in the other.
 
-    Of points that are alike, the first.
+    They are in the order of x. Of points that are alike, the first.
     """
     order = np.lexsort((y, x))
     least = np.minimum.accumulate(np.append(np.inf, y[order]))[:-1]
@@ -85,10 +90,10 @@ def front(x: Floats, y: Floats) -> NDArray[np.intp]:
 
 
 def _finding(table: pd.DataFrame, measure: str) -> str:
-    """Whom nobody beats both in time and in what the first panel counts, by their means."""
+    """Name the candidates that none beats in time and in x of the first panel, by their means."""
     kept = table[table["standing"] != "over"]
     if kept.empty:
-        return "No policy keeps to the bounds"
+        return "No policy is within the limits"
     best = kept.index[front(*kept[[measure, "overhead"]].to_numpy(dtype=np.float64).T)]
     beats = listed([str(name) for name in best], 4)
     if len(best) == 1:
@@ -99,81 +104,64 @@ def _finding(table: pd.DataFrame, measure: str) -> str:
 def _measures(
     table: pd.DataFrame, least: str, bounds: Mapping[str, float], currency: str
 ) -> list[str]:
-    """What the panels have as x."""
-    columns = {each.what: each.measures for each in columns_of(table, currency, least)}
+    """Return the measures that the panels have as x."""
+    columns = {each.title: each.measures for each in measures.columns_of(table, currency, least)}
     lost = columns.pop("Learning lost", ())
     learning = [name for name in lost if name in bounds] or [*lost[:1]]
-    if ((table["pls"] > _NOTHING) != (table["updates_lost"] > _NOTHING)).any():
+    if ((table["pls"] > NOTHING) != (table["updates_lost"] > NOTHING)).any():
         learning = [*lost]
-    others = [measures[0] for measures in columns.values()]
+    others = [some[0] for some in columns.values()]
     return [*learning, *others[-1:]] or ["pls"]
 
 
-def _time_axis(frame: Frame, table: pd.DataFrame) -> None:
-    y = table[["overhead", "overhead_high"]].to_numpy(dtype=np.float64).ravel()
-    low, high = _limits(y)
-    frame.axes[0].set(yscale="log", ylim=(low, high))
-    ticks.number_ticks(frame.axes[0], "y", frame.height_in, 0.01, " %")
-    if (table["overhead"] <= _NOTHING).any():
-        _aside(frame.axes, "y", low)
-
-
 def _limits(values: Floats) -> tuple[float, float]:
-    """Of a log axis, with room for a strip aside where something is 0."""
-    low, high = curves.log_limits(np.where(values > _NOTHING, values, 0.0), 10, _ROOM)
-    if (values <= _NOTHING).any():
+    """Return limits of a log axis, with room for a strip aside where something is 0."""
+    low, high = curves.log_limits(np.where(values > NOTHING, values, 0.0), 10, _ROOM)
+    if (values <= NOTHING).any():
         low *= (low / high) ** (_ASIDE / (1 - _ASIDE))
     return low, high
 
 
-def _aside(some: list[Axes], which: ticks.Which, low: float) -> None:
-    """A tick for those that are 0, in the middle of their strip."""
-    axis = some[0].yaxis if which == "y" else some[0].xaxis
-    end = axis.get_view_interval()[1]
+def _aside(axes: Axes, axis: Axis) -> None:
+    """Set a strip aside at the lower end of a log axis, with a tick for those that are 0."""
+    low, end = axis.get_view_interval()
     middle, edge = (low * (end / low) ** (_ASIDE * share) for share in (0.5, 1.0))
-    there = [
-        (at, text.get_text())
-        for at, text in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
-        if at > edge * (end / low) ** _ASIDE
-    ]
-    axis.set_ticks([middle, *(at for at, _ in there)], ["0", *(text for _, text in there)])
-    for axes in some:
-        draw = axes.axhspan if which == "y" else axes.axvspan
-        draw(low, edge, color=style.TRAINING_COLOUR, linewidth=0, zorder=0)
+    axis.set_major_locator(ticks.WithStrip(axis.get_major_locator(), middle, edge))
+    axis.set_major_formatter(ticks.with_zero(axis.get_major_formatter(), middle))
+    draw = axes.axhspan if axis is axes.yaxis else axes.axvspan
+    draw(low, edge, color=style.TRAINING_COLOUR, linewidth=0, zorder=0)
 
 
 def _shown(values: Floats, limits: tuple[float, float]) -> Floats:
-    """Where values stand: those that are 0 in the middle of the strip."""
+    """Return where values are drawn: those that are 0 in the middle of the strip."""
     low, high = limits
-    return np.where(values > _NOTHING, values, low * (high / low) ** (_ASIDE / 2))
+    return np.where(values > NOTHING, values, low * (high / low) ** (_ASIDE / 2))
 
 
-def _draw(axes: Axes, frame: Frame, table: pd.DataFrame, measure: str, bound: float) -> None:
+def _draw(
+    axes: Axes, table: pd.DataFrame, measure: str, limit: float
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Draw a panel; returns where points are, and the numbers of those that aren't beaten."""
     ends = [f"{measure}_low", measure, f"{measure}_high"]
     x = table[ends].to_numpy(dtype=np.float64)
     if measure == "cost":
-        ValueAxis.around(x).apply(axes, frame.width_in)
+        room = 0.12 * (x.max() - x.min() or x.max())
+        axes.set_xlim(x.min() - room, x.max() + room)
+        ticks.numbers(axes.xaxis)
     else:
-        low, high = _limits(np.append(x[:, 1:], bound or x.max()))
         axes.set_xscale("log")
-        axes.set_xlim(low, high)
-        ticks.number_ticks(axes, "x", frame.width_in, 0.01, " %")
-        if (table[measure] <= _NOTHING).any():
-            _aside([axes], "x", low)
+        axes.set_xlim(*_limits(np.append(x[:, 1:], limit or x.max())))
+        ticks.shares(axes.xaxis)
+        if (table[measure] <= NOTHING).any():
+            _aside(axes, axes.xaxis)
+    axes.grid()
     at = _places(axes, table, measure)
     kept = np.flatnonzero((table["standing"] != "over").to_numpy(dtype=bool))
     best = kept[front(*table[[measure, "overhead"]].to_numpy(dtype=np.float64)[kept].T)]
     axes.plot(*at[best].T, color=style.INK, linewidth=1, drawstyle="steps-post", zorder=2)
     for i in range(len(table)):
         _point(axes, table.iloc[i], measure, at[i])
-    chosen = np.flatnonzero((table["standing"] == "chosen").to_numpy(dtype=bool))
-    named = dict.fromkeys([*chosen.tolist(), *best.tolist()])
-    name_points(
-        axes,
-        (frame.width_in, frame.height_in),
-        at,
-        [(i, str(table.index[i])) for i in named],
-    )
+    return at, best
 
 
 def _places(axes: Axes, table: pd.DataFrame, measure: str) -> Floats:
@@ -185,7 +173,7 @@ def _point(axes: Axes, row: "pd.Series[Any]", measure: str, at: Floats) -> None:
     look = curves.points(str(row["system"]), hollow=row["standing"] == "over")
     for name, mean, which in ((measure, at[0], 0), ("overhead", at[1], 1)):
         up, down = row[f"{name}_high"] - row[name], row[name] - row[f"{name}_low"]
-        if row[name] > _NOTHING and up > 0:
+        if row[name] > NOTHING and up > 0:
             low = max(mean - down, axes.get_xlim()[0] if which == 0 else axes.get_ylim()[0])
             ends = [low, mean + up]
             along = (ends, [at[1]] * 2) if which == 0 else ([at[0]] * 2, ends)
@@ -204,9 +192,9 @@ def _entries(table: pd.DataFrame, bounded: bool) -> list[Entry]:
     standings = {*table["standing"]}
     more = {
         "ring": ([ring | {"markerfacecolor": "white"}], "the chosen one", "chosen" in standings),
-        "hollow": ([curves.points("", hollow=True)], "over a bound", "over" in standings),
+        "hollow": ([curves.points("", hollow=True)], "over a limit", "over" in standings),
         "line": ([line], "no other is better in both", standings != {"over"}),
-        "dashed": ([line | {"linestyle": (0, (3, 2))}], "the bound", bounded),
+        "dashed": ([line | {"linestyle": (0, (3, 2))}], "the limit", bounded),
     }
     for name, (samples, facts, there) in more.items():
         entries += [Entry(samples, name, facts)] * there

@@ -1,40 +1,39 @@
 """A map of which policy is best under which circumstances."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 from matplotlib.typing import ColorType
 
-from cprsim.basics.units import counted
+from cprsim.basics.units import counted, format_duration
 from cprsim.errors import UsageError
-from cprsim.figures.parts import key, layout, panels, style, ticks
-from cprsim.figures.parts.cells import RIGHT, Cells
-from cprsim.figures.parts.heading import Heading
-from cprsim.figures.parts.panels import MARGIN
+from cprsim.figures.parts import style, ticks
 from cprsim.figures.parts.scale import Scale
-from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
+from cprsim.figures.parts.sheet import Entry, Sheet, place
+from cprsim.figures.parts.texts import percent
 from cprsim.selection.words import NONE
 
-# All in inches.
-_KEY_IN: Final = 5.2
-_HEADINGS: Final = 0.38
-_AXIS: Final = 0.5  # tick labels and what the axis is
-_NAME: Final = 0.2  # of the vertical axis, above it
-
-_NOTHING: Final = 1e-12  # shares of learning below which lies only rounding
+_CELL_IN: Final = 0.36  # height of a row
+_HEIGHTS_IN: Final = (1.4, 4.6)
+_STRIP_IN: Final = 0.55  # height, if there is one axis
+NOTHING: Final = 1e-12  # shares of learning below which lies only rounding
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
 _WITHOUT: Final = {
     "none": ("#EDEDED", NONE),
     "failed": ("#BFBFBF", "points that failed"),
 }
-_BORDER: Final = (0.04, 1.0)  # between cells: share of the narrowest, and points at most
+_BORDER_PT: Final = 1.0  # between cells, at most
+_SQUARE: Final = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0, "linestyle": "none"}
 
 
 def phase(
@@ -44,8 +43,10 @@ def phase(
     title: str = "",
     among: str = "",
     to_do: int = 0,
+    *,
+    ax: Axes | None = None,
 ) -> Figure:
-    """Which policy is best, by one or two of the things that were varied.
+    """Draw which policy is best, by one or two of the things that were varied.
 
     Parameters
     ----------
@@ -57,16 +58,18 @@ def phase(
     systems
         The system of each policy that was compared, which gives its colour.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
     among
         Which candidates count, in words; all if empty.
     to_do
         How many points are still to be done.
+    ax
+        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. A cell around each pair of values, log where those are spread so, or a square
+        A cell around each pair of values, log where those are spread so, or a square
         for each row where less than half the pairs are there. It has the colour of the best policy;
         paler where it isn't surely the best, and hatched with the colour of the nearest rival that
         isn't surely worse, if there is one. In it, where there is room, how often to save and the
@@ -78,30 +81,28 @@ def phase(
         If the table is empty, or `axes` names none or more than two.
     """
     _check(table, axes)
-    colours = style.policy_colours(systems)
     with style.styled():
-        cells = Cells.from_table(table, axes)
+        colours = style.policy_colours(systems)
+        x, *rest = (Scale.from_column(name, table[column]) for name, column in axes.items())
+        y = rest[0] if rest else None
+        sheet = Sheet(ax=ax)
+        (panel,) = sheet.axes
+        _axes(panel, x, y)
+        cells = _draw(panel, table, x, y, colours)
+        sheet.key(_entries(table, colours))
         left = f"{counted(to_do, 'point')} still to be done" if to_do else ""
-        head = Heading.of(_finding(table, bool(to_do)), "; ".join(filter(None, (title, left))))
-        top_in = head.ends_in + MARGIN
-        panel_in = top_in + _HEADINGS + (_NAME if cells.y else 0)
-        notes = cells.notes()
-        key_ends_in = _key(Figure(figsize=(WIDTH_IN, WIDTH_IN)), top_in, table, colours)
-        foot_in = max(panel_in + cells.height_in + _AXIS, key_ends_in)
-        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + MARGIN
-        figure = Figure(figsize=(WIDTH_IN, whole_in))
-        head.write(figure)
-        measure = f"least mean overhead{among and ', '}{among}"
-        measures = layout.wrap(measure, RIGHT - MARGIN, SMALL_PT)
-        panels.head(figure, (MARGIN, top_in), ["Best policy"], measures[:1])
-        _draw(_panel(figure, panel_in, cells), cells, colours)
-        _key(figure, top_in, table, colours)
-        panels.note(figure, (MARGIN, foot_in), notes)
+        notes = [f"Colour: the policy with the least mean overhead{among and ', '}{among}"]
+        notes += _notes(table, cells)
+        rows = 1 if y is None else len(y.at)
+        height_in = _STRIP_IN if y is None else float(np.clip(_CELL_IN * rows, *_HEIGHTS_IN))
+        about = "; ".join(filter(None, (title, left)))
+        figure = sheet.done(_finding(table, bool(to_do)), about, notes, height_in)
+        _fit(figure, panel, cells, x, y)
     return figure
 
 
 def _finding(table: pd.DataFrame, is_part: bool) -> str:
-    """Who is the best most often, how often surely, and what it loses of learning."""
+    """Say which policy is best most often, how often surely, and what it loses."""
     best = table[table["policy"].notna() & ~table["verdict"].isin([*_WITHOUT])]
     if best.empty:
         return ""
@@ -112,7 +113,7 @@ def _finding(table: pd.DataFrame, is_part: bool) -> str:
     where = "everywhere" if everywhere else f"in {count} of {counted(len(table), 'cell')}"
     surely = "surely" if sure == count else f"surely in {sure or 'none'}"
     lost = float(best.loc[best["policy"] == name, "updates_lost"].max())
-    but = f", but loses up to {layout.percent(lost)} of the updates" if lost > _NOTHING else ""
+    but = f", but loses up to {percent(lost)} of the updates" if lost > NOTHING else ""
     return f"{name} has the least overhead {where}, {surely}{but}"
 
 
@@ -135,96 +136,122 @@ def _is_sure(row: Mapping[Any, Any]) -> bool:
     return not row["rivals"] and (row["verdict"] != "undecided" or row["why"] == "margin")
 
 
-def _panel(figure: Figure, top_in: float, cells: Cells) -> Axes:
-    size_in = (cells.width_in, cells.height_in)
-    axes = panels.panel(figure, (cells.left_in, top_in), size_in)
-    axes.set(xscale=cells.x.name, xlabel=cells.x.key)
-    axes.set_xlim(*cells.x.edges[[0, -1]])
-    _label(axes, "x", cells.width_in, cells.x)
-    if cells.y is None:
-        axes.set_yticks([])
-        axes.set_ylim(0, 1)
+def _axes(axes: Axes, x: Scale, y: Scale | None) -> None:
+    """Scale both axes, with ticks at the values that were chosen."""
+    axes.set(xscale=x.name, xlabel=x.words, xlim=x.edges[[0, -1]])
+    _name(axes.xaxis, x)
+    if y is None:
+        axes.set(yticks=[], ylim=(0, 1))
     else:
-        axes.set_yscale(cells.y.name)
-        axes.set_ylim(*cells.y.edges[[0, -1]])
-        _label(axes, "y", cells.height_in, cells.y)
-        name = layout.wrap(cells.y.key, RIGHT - MARGIN, SMALL_PT)[:1]
-        panels.note(figure, (MARGIN, top_in - _NAME), name)
+        axes.set(yscale=y.name, ylabel=y.words, ylim=y.edges[[0, -1]])
+        _name(axes.yaxis, y)
     axes.spines[:].set_visible(False)
-    return axes
 
 
-def _label(axes: Axes, which: ticks.Which, length_in: float, scale: Scale) -> None:
-    marks = list(zip(scale.at.tolist(), scale.texts, strict=True))
-    ticks.value_ticks(axes, which, length_in, marks)
+def _name(axis: Axis, scale: Scale) -> None:
+    ticks.named(axis, dict(zip(scale.at.tolist(), scale.texts, strict=True)))
 
 
-def _draw(axes: Axes, cells: Cells, colours: Mapping[str, str]) -> None:
-    rows = cells.table.to_dict("records")
+def _draw(
+    axes: Axes, table: pd.DataFrame, x: Scale, y: Scale | None, colours: Mapping[str, str]
+) -> list[tuple[Text, list[str]]]:
+    """Draw the cells; returns the texts in them, and the lines that each may have."""
+    rows = table.to_dict("records")
     faces = [_face(row, colours) for row in rows]
     hatches = [colours[row["rivals"][0]] if row["rivals"] else None for row in rows]
-    if not cells.is_grid:
-        y = cells.y.at[cells.rows] if cells.y else np.full(len(rows), 0.5)
+    places = np.zeros(len(rows), np.intp) if y is None else y.place
+    heights = np.array([0.0, 1.0]) if y is None else y.edges
+    middles = np.array([0.5]) if y is None else y.at
+    if 2 * len(rows) < len(x.at) * len(middles):  # no grid: a square for each
         edges = [colour or "none" for colour in hatches]
-        axes.scatter(
-            cells.x.at[cells.x.place],
-            y,
-            marker="s",
-            color=faces,
-            edgecolors=edges,
-            clip_on=False,
-            zorder=3,
-        )
-        return
-    border: dict[str, Any] = {
-        "edgecolor": "white",
-        "linewidth": min(_BORDER[0] * 72 * min(cells.cell), _BORDER[1]),
-    }
-    colour = np.zeros((len(cells.heights) - 1, len(cells.x.at), 4))  # transparent where nothing is
-    colour[cells.rows, cells.x.place] = [to_rgba(face) for face in faces]
-    axes.pcolormesh(cells.x.edges, cells.heights, colour, **border)
-    for row, column, face, hatch, lines in zip(
-        cells.rows, cells.x.place, faces, hatches, cells.texts(), strict=True
-    ):
-        corner = (cells.x.edges[column], cells.heights[row])
-        size = (cells.x.edges[column + 1] - corner[0], cells.heights[row + 1] - corner[1])
+        look: dict[str, Any] = {"marker": "s", "color": faces, "edgecolors": edges, "zorder": 3}
+        axes.scatter(x.at[x.place], middles[places], clip_on=False, **look)
+        return []
+    border: dict[str, Any] = {"edgecolor": "white", "linewidth": _BORDER_PT}
+    colour = np.zeros((len(middles), len(x.at), 4))  # transparent where nothing is
+    colour[places, x.place] = [to_rgba(face) for face in faces]
+    axes.pcolormesh(x.edges, heights, colour, **border)
+    cells = []
+    for row, column, face, hatch, entry in zip(places, x.place, faces, hatches, rows, strict=True):
+        corner = (x.edges[column], heights[row])
+        size = (x.edges[column + 1] - corner[0], heights[row + 1] - corner[1])
         if hatch:
             for look in ({"hatch": "////", "edgecolor": hatch, "linewidth": 0}, border):
                 axes.add_patch(Rectangle(corner, *size, fill=False, **look))
-        middle = (cells.x.at[column], cells.y.at[row] if cells.y else 0.5)
-        _write(axes, middle, lines, face)
+        cells.append((_text(axes, (x.at[column], middles[row]), face), _lines(entry)))
+    return cells
 
 
-def _write(axes: Axes, at: tuple[float, float], lines: Sequence[str], face: ColorType) -> None:
-    if lines:
-        axes.text(
-            *at,
-            "\n".join(lines),
-            size=SMALL_PT,
-            color=style.ink_on(face),
-            ha="center",
-            va="center",
-            linespacing=1.1,
-            bbox={"facecolor": face, "edgecolor": "none", "pad": 0.5},  # no hatching runs through
-        )
+def _text(axes: Axes, at: tuple[float, float], face: ColorType) -> Text:
+    look: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
+    ground = {"facecolor": face, "edgecolor": "none", "pad": 0.5}  # no hatching runs through
+    ink = style.ink_on(face)
+    return axes.text(*at, "", size=style.small_pt(), color=ink, bbox=ground, **look)
 
 
-def _key(figure: Figure, top_in: float, table: pd.DataFrame, colours: Mapping[str, str]) -> float:
-    """What each colour is, and where it is best; returns where that ends, inches from above."""
-    for name, colour in colours.items():
-        facts = _facts(table, name)
-        if facts:
-            top_in = key.square(figure, (_KEY_IN, top_in), colour, name, facts)
+def _fit(
+    figure: Figure,
+    axes: Axes,
+    cells: Sequence[tuple[Text, list[str]]],
+    x: Scale,
+    y: Scale | None,
+) -> None:
+    """Write as many lines into all cells as have room in the narrowest."""
+    edges = np.array([0.0, 1.0]) if y is None else y.edges
+    for count in (2, 1, 0):
+        for text, lines in cells:
+            text.set_text("\n".join(lines[:count]))
+        place(figure)
+        wide = np.diff(axes.transData.transform([(each, edges[0]) for each in x.edges])[:, 0])
+        high = np.diff(axes.transData.transform([(x.edges[0], each) for each in edges])[:, 1])
+        boxes = [text.get_window_extent() for text, _ in cells if text.get_text()]
+        if all(b.width < 0.85 * wide.min() and b.height < 0.94 * high.min() for b in boxes):
+            break
+    for text, _ in cells:
+        if not text.get_text():
+            text.remove()
+
+
+def _points(margin: float) -> str:
+    """Return two digits, or all before the point, with its sign."""
+    return f"{margin:+,.0f}" if abs(margin) >= 10 else f"{margin:+.2g}"
+
+
+def _lines(row: Mapping[Any, Any]) -> list[str]:
+    if row["verdict"] in ("none", "failed"):
+        return [row["verdict"]]
+    margin = [] if math.isnan(row["margin"]) else [f"{_points(100 * row['margin'])} pt"]
+    return [format_duration(row["interval_s"]), *margin]
+
+
+def _notes(table: pd.DataFrame, cells: Sequence[object]) -> list[str]:
+    """Say how to read what is in the cells."""
+    words = [
+        "In a cell: time between saves of the best policy, and by how many points of overhead the "
+        "next best is worse, where there is room"
+    ] * bool(cells)
+    if any(table["rivals"]) or "undecided" in set(table["verdict"]):
+        words.append("Pale: not surely the best; hatched or edged in the colour of a rival")
+    return words
+
+
+def _entries(table: pd.DataFrame, colours: Mapping[str, str]) -> list[Entry]:
+    """Say what each colour is, and where it is best."""
+    entries = [
+        Entry([_SQUARE | {"color": colour}], name, facts)
+        for name, colour in colours.items()
+        if (facts := _facts(table, name))
+    ]
     for verdict, (colour, words) in _WITHOUT.items():
         count = int((table["verdict"] == verdict).sum())
         if count:
             facts = f"{words}: {count} of {len(table)}"
-            top_in = key.square(figure, (_KEY_IN, top_in), colour, verdict, facts)
-    return top_in
+            entries.append(Entry([_SQUARE | {"color": colour}], verdict, facts))
+    return entries
 
 
 def _facts(table: pd.DataFrame, policy: str) -> str:
-    """In how many cells a policy is best; empty if its colour is nowhere."""
+    """Say in how many cells a policy is best; empty if its colour is nowhere."""
     best = table[table["policy"] == policy]
     if best.empty:
         ties = sum(policy in rivals[:1] for rivals in table["rivals"])

@@ -8,15 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
-from cprsim.figures.parts.curves import Entry, Panel
-from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.sheet import Entry, Sheet
 
-_PANELS: Final = (
-    Panel("One server at a time", "AUC below that without failures", "PLS, share of all samples"),
-    Panel("Several at once", "the same, under one policy", "PLS, share of all samples"),
-)
-_RIGHT_IN: Final = 5.3
-_HEIGHT_IN: Final = 2.5
+_HEADINGS: Final = ("One server at a time", "Several at once, under one policy")
 _ROOM: Final = 1.06  # beyond the outermost points
 #: How points look by how many servers fail at once, the least first.
 _MARKERS: Final[tuple[dict[str, Any], ...]] = (
@@ -30,7 +24,7 @@ _MARKERS: Final[tuple[dict[str, Any], ...]] = (
 def pls_accuracy(
     points: pd.DataFrame, slopes: Mapping[str, tuple[float, float]], title: str = ""
 ) -> Figure:
-    """Drops of AUC against the portion of lost samples, with lines through the origin.
+    """Draw drops of AUC against the portion of lost samples, with lines through the origin.
 
     Parameters
     ----------
@@ -40,43 +34,41 @@ def pls_accuracy(
     slopes
         By system the drop of AUC for each unit of PLS, and the largest PLS it was fitted to.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. The first axes have the points at which one server fails at a time, and the
-        lines. The second, which are there if there is something to see in them, those of one policy
-        at which several do at once, beside its others.
+        The first axes have the points at which one server fails at a time, and the lines. The
+        second, which are there if there is something to see in them, those of one policy at which
+        several do at once, and its others.
     """
     one = points[points["servers_hit"] == 1]
     several = points[points["policy"].isin(points.loc[points["servers_hit"] > 1, "policy"])]
     with style.styled():
-        frame = curves.frame(
-            Heading.of(_finding(one, slopes), title),
-            _PANELS[: 1 + (not several.empty)],
-            _RIGHT_IN,
-            _HEIGHT_IN,
-        )
+        sheet = Sheet(1 + (not several.empty), sharey=True)
         low, high = points["auc_drop_low"].min(), points["auc_drop_high"].max()
-        frame.axes[0].set_ylim(min(0, _ROOM * low), _ROOM * high)
-        ticks.number_ticks(frame.axes[0], "y", frame.height_in)
-        for axes in frame.axes:
-            axes.set_xlim(0, _ROOM * points["pls_high"].max())
-            ticks.number_ticks(axes, "x", frame.width_in)
+        for axes, heading in zip(sheet.axes, _HEADINGS, strict=False):
+            axes.set(xlim=(0, _ROOM * points["pls_high"].max()), title=heading)
+            axes.set(ylim=(min(0, _ROOM * low), _ROOM * high), xlabel="PLS, share of all samples")
+            ticks.numbers(axes.xaxis)
+            ticks.numbers(axes.yaxis)
+            axes.grid()
+        for axes in sheet.first_column:
+            axes.set_ylabel("AUC below that without failures")
         for _, system, rows in curves.by_policy(one):
-            curves.with_whiskers(frame.axes[0], rows, "pls", "auc_drop", curves.points(system))
+            curves.with_whiskers(sheet.axes[0], rows, "pls", "auc_drop", curves.points(system))
             if system in slopes:
                 slope, up_to = slopes[system]
-                frame.axes[0].plot([0.0, up_to], [0.0, slope * up_to], **curves.line(system))
+                sheet.axes[0].plot([0.0, up_to], [0.0, slope * up_to], **curves.line(system))
         for rows, look in _by_share(several):
-            curves.with_whiskers(frame.axes[-1], rows, "pls", "auc_drop", look)
-        curves.write_key(frame, [*_policies(one, slopes), *_shares(several)])
-    return frame.figure
+            curves.with_whiskers(sheet.axes[-1], rows, "pls", "auc_drop", look)
+        sheet.key([*_policies(one, slopes), *_shares(several)])
+        return sheet.done(_finding(one, slopes), title)
 
 
 def _finding(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> str:
-    """The steepest slope and the flattest."""
+    """Name the steepest slope and the flattest."""
     names = {system: policy for policy, system, _ in curves.by_policy(one)}
     order = sorted((slopes[system][0], names[system]) for system in names if system in slopes)
     if not order:
@@ -87,7 +79,7 @@ def _finding(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> st
 
 
 def _by_share(points: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:
-    """Rows of each number of servers that fail at once, the least first, and how they look."""
+    """Yield rows by servers that fail at once, the fewest first, and how they look."""
     for marker, (_, rows) in zip(cycle(_MARKERS), points.groupby("servers_hit"), strict=False):
         yield rows, curves.points(str(rows["system"].iloc[0])) | marker
 

@@ -4,14 +4,12 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
-from cprsim.figures.parts.curves import Entry, Panel
-from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.sheet import Entry, Sheet
 
-_RIGHT_IN: Final = 5.3
-_HEIGHT_IN: Final = 2.5
 _ROOM: Final = 0.06  # beyond the outermost drops, as a share of the largest
 _SEED: Final[dict[str, Any]] = {
     "color": style.RULE,
@@ -23,39 +21,44 @@ _SEED: Final[dict[str, Any]] = {
 }
 
 
-def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -> Figure:
-    """Drops of AUC of each policy: a line a seed, means with their intervals on top.
+def policy_accuracy(
+    runs: pd.DataFrame, points: pd.DataFrame, title: str = "", *, ax: Axes | None = None
+) -> Figure:
+    """Draw drops of AUC of each policy: a line a seed, means with their intervals on top.
 
     Parameters
     ----------
     runs
         A row a run: `seed`, `policy`, and its `auc_drop`.
     points
-        A row a policy, in the order in which they stand: `policy`, its `system`, and the mean
+        A row a policy, in the order in which they are drawn: `policy`, its `system`, and the mean
         `auc_drop` with its 95 % interval, `auc_drop_low` to `auc_drop_high`; `pls`, `updates_lost`.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
+    ax
+        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide, with one pair of axes: policies over drops of AUC.
+        With one pair of axes: policies 0, 1, ... over drops of AUC.
     """
-    panel = Panel("Accuracy under each policy", "AUC below that without failures", "")
     order = list(points["policy"])
     by_seed = runs.pivot_table(values="auc_drop", index="seed", columns="policy")[order]
     with style.styled():
-        frame = curves.frame(Heading.of(_finding(points), title), [panel], _RIGHT_IN, _HEIGHT_IN)
-        (axes,) = frame.axes
+        sheet = Sheet(ax=ax)
+        (axes,) = sheet.axes
         for drops in by_seed.to_numpy():
             axes.plot(np.arange(len(order)), drops, **_SEED)
         low = min(by_seed.to_numpy().min(), points["auc_drop_low"].min(), 0)
         high = max(by_seed.to_numpy().max(), points["auc_drop_high"].max())
         axes.set_ylim(low - _ROOM * high, (1 + _ROOM) * high)
-        ticks.number_ticks(axes, "y", frame.height_in)
+        ticks.numbers(axes.yaxis)
+        axes.set_ylabel("AUC below that without failures")
         axes.set_xlim(-0.5, len(order) - 0.5)
-        curves.named_ticks(axes, dict(enumerate(order)))
-        axes.grid(visible=False, axis="x")
+        names = [name.replace("-", "-\n", 1) for name in order]
+        axes.set_xticks(range(len(order)), names)
+        axes.grid(axis="y")
         entries = []
         for place, (policy, system, rows) in enumerate(curves.by_policy(points)):
             look = curves.points(system) | {"markersize": 6.0}
@@ -64,8 +67,8 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
             entries.append(Entry([look], policy, f"PLS {rows['pls'].iloc[0]:.2f}, {lost}"))
         entries.append(Entry([_SEED], "line", "one seed: same data, model and failures"))
         entries.append(curves.point_means("mean, 95 % interval"))
-        curves.write_key(frame, entries)
-    return frame.figure
+        sheet.key(entries)
+        return sheet.done(_finding(points), title)
 
 
 def _finding(points: pd.DataFrame) -> str:

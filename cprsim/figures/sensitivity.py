@@ -1,4 +1,4 @@
-"""How overhead grows with the number of failures, and with how many servers each takes."""
+"""How overhead changes with the number of failures, and with the servers that each takes."""
 
 from typing import Final
 
@@ -7,20 +7,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
-from cprsim.figures.parts.curves import Panel
-from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.sheet import Sheet
+from cprsim.figures.parts.texts import number
 
-#: What a table varies, in the order of the panels.
+#: What a table varies, in the order of the panels: title, and what x is.
 VARIED: Final = {
-    "failures": Panel("More failures", "overhead, % of useful time", "failures in the job"),
-    "share": Panel("More servers lost in each", "overhead, % of useful time", "servers lost"),
+    "failures": ("More failures", "failures in the job"),
+    "share": ("More servers lost in each", "servers lost, % of all"),
 }
-_RIGHT_IN: Final = 5.3
-_HEIGHT_IN: Final = 2.35
 
 
 def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
-    """Overhead against the number of failures, and against the share of servers that each takes.
+    """Draw overhead against the number of failures, and the share of servers that each takes.
 
     Parameters
     ----------
@@ -28,36 +26,36 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
         A row a point and policy: `varied`, one of `VARIED`; `value` of that, a number of failures
         or a share; the other columns are those of `scaling`.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide, with two axes over overhead as a share, log: failures, log, and the share
-        of servers.
+        With two axes over overhead as a share, log: failures, log, and the share of servers.
     """
     with style.styled():
-        frame = curves.frame(
-            Heading.of(_finding(table), title), list(VARIED.values()), _RIGHT_IN, _HEIGHT_IN
-        )
-        curves.log_shares(frame, table[curves.ESTIMATES].to_numpy(dtype=np.float64).ravel())
-        for varied, axes in zip(VARIED, frame.axes, strict=True):
+        sheet = Sheet(len(VARIED), sharey=True)
+        curves.log_shares(sheet.axes, table[curves.ESTIMATES].to_numpy(dtype=np.float64).ravel())
+        for varied, axes in zip(VARIED, sheet.axes, strict=True):
             rows = table[table["varied"] == varied]
             values = rows["value"].unique().astype(np.float64)
             if varied == "failures":
                 axes.set_xscale("log")
                 axes.set_xlim(*curves.log_limits(values, 2))
-                curves.named_ticks(axes, {value: ticks.number(value) for value in values})
+                ticks.named(axes.xaxis, {float(value): number(value) for value in values})
             else:
                 axes.set_xlim(0, 1.1 * values.max())
-                curves.named_ticks(axes, {value: f"{100 * value:g} %" for value in values})
-            curves.estimates(axes, rows, "value")
-        curves.write_key(frame, curves.estimate_entries(table))
-    return frame.figure
+                ticks.named(axes.xaxis, {float(value): f"{100 * value:g} %" for value in values})
+            axes.set(title=VARIED[varied][0], xlabel=VARIED[varied][1])
+            axes.grid()
+            curves.estimates(sheet, axes, rows, "value")
+        for axes in sheet.first_column:
+            axes.set_ylabel(curves.OVERHEAD)
+        return sheet.done(_finding(table), title, [curves.ESTIMATES_NOTE], 2.3)
 
 
 def _finding(table: pd.DataFrame) -> str:
-    """How the overhead of two policies changes with the failures."""
+    """Say how the overhead of two policies changes with the failures."""
     rows = table[table["varied"] == "failures"]
     low, high = rows["value"].min(), rows["value"].max()
     if not low < high:

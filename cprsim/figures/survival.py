@@ -1,4 +1,4 @@
-"""What a sample of durations shows, and how well each fitted law describes it."""
+"""A sample of durations, and how well each fitted law describes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,16 +8,14 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import counted
-from cprsim.figures.parts import findings, key, layout, panels, style, ticks
-from cprsim.figures.parts.findings import Findings
-from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts import style, ticks
+from cprsim.figures.parts.findings import Finding
 from cprsim.figures.parts.laws import described, line_style
-from cprsim.figures.parts.panels import MARGIN
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.sheet import Entry, Sheet
+from cprsim.figures.parts.texts import duration, percent, unit_of
 from cprsim.figures.parts.thinning import by_log_odds, evenly
 from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fitted_laws import Fit
@@ -25,15 +23,7 @@ from cprsim.survival.hazard import Hazard, hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample
 
-# All in inches; only the title's lines move what is below.
-_LEFT: Final = (0.62, 3.35)  # left edge and width
-_RIGHT: Final = (4.85, 1.95)
-_KEY_IN: Final = 4.3
-_HEADINGS: Final = 0.38
-_PANEL: Final = 1.95
-_AXIS: Final = 0.48  # tick labels and what the axis is
-_FOOT: Final = 0.24
-
+_PANEL_IN: Final = 1.8
 _POINTS: Final = 400  # of a law's curve
 _MOST_STEPS: Final = 1000  # of the data's: more can't be seen
 _MOST_QUANTILES: Final = 150
@@ -76,7 +66,7 @@ class _Data:
     @cached_property
     def unit(self) -> tuple[str, float]:
         """Unit of linear axes and of rates, and its seconds."""
-        return ticks.unit_of(float(np.median(self.sample.durations_s)))
+        return unit_of(float(np.median(self.sample.durations_s)))
 
     @cached_property
     def first_s(self) -> float:
@@ -105,9 +95,9 @@ class _Data:
 
 
 def survival(
-    sample: Sample, fits: Sequence[Fit], title: str = "", below: Sequence[Findings] = ()
+    sample: Sample, fits: Sequence[Fit], title: str = "", more: Sequence[Finding] = ()
 ) -> Figure:
-    """A sample of durations beside the laws fitted to it: survival, failure rate, quantiles.
+    """Draw a sample of durations and the laws fitted to it: survival, failure rate, quantiles.
 
     Parameters
     ----------
@@ -117,52 +107,40 @@ def survival(
         The laws fitted to it, the best first, as `cprsim.survival.fitted_laws.fit_all` gives them;
         none where there are too few failures.
     title
-        What it is found in: stands below the finding, wrapped.
-    below
-        Rows of other panels.
+        Of what: the first note below.
+    more
+        Further panels.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. Its first three axes are the survival (a share, 0 to 1), the failure rate
-        (1/s) and the quantiles of the data over those of the laws; durations and ages are in
-        seconds.
+        Its first three axes are the survival (a share, 0 to 1), the failure rate (1/s) and the
+        quantiles of the data over those of the laws; durations and ages are in seconds.
     """
     with style.styled():
         data = _Data(sample, fits)
-        head = Heading.of(_finding(fits), title)
-        facts = panels.wrapped([_facts(sample)])
-        facts_in = head.ends_in
-        first_in = facts_in + layout.height_in(facts, SMALL_PT) + MARGIN
-        row_in = _HEADINGS + _PANEL + _AXIS
-        below_in = first_in + 2 * row_in + _FOOT
-        figure = Figure(figsize=(WIDTH_IN, below_in + findings.height_in(below)))
-        head.write(figure)
-        panels.note(figure, (MARGIN, facts_in), facts)
-        unit = data.unit[0]
-        heading = ("Survival", "share that lasts longer")
-        _survival(_panel(figure, _LEFT, first_in, heading), data)
-        heading = ("Failure rate", f"failures per {'year' if unit == 'years' else unit}, by age")
-        _rate(_panel(figure, _LEFT, first_in + row_in, heading), data)
-        heading = ("Quantiles", "of the data, against those of each law")
-        _quantiles(_panel(figure, _RIGHT, first_in + row_in, heading), data)
-        _key(figure, (_KEY_IN, first_in), data)
-        _foot(figure, below_in, data)
-        findings.draw_rows(figure, below_in, below)
-    return figure
+        sheet = Sheet(3 + len(more), 2)
+        survives, rates, quantiles, *others = sheet.axes
+        _survival(survives, data)
+        _rate(rates, data)
+        _quantiles(quantiles, data)
+        for found, axes in zip(more, others, strict=True):
+            found.put(axes)
+        sheet.key(_entries(data), "lower left" if len(more) % 2 else "right upper")
+        return sheet.done(_finding(fits), title, [_facts(sample), *_notes(data)], _PANEL_IN)
 
 
 def _finding(fits: Sequence[Fit]) -> str:
-    """Which law comes first, and how far its survival is off; that all are far off.
+    """Say which law comes first, and how far its survival is off; that all are far off.
 
     It is the best by AIC, or the best of those that aren't far off.
     """
     if not fits:
         return ""
-    first, off = fits[0].law.distribution, layout.percent(fits[0].ks)
+    first, off = fits[0].law.distribution, percent(fits[0].ks)
     by_aic = fits[0].aic <= min(each.aic for each in fits)
     if min(each.ks for each in fits) > _FAR:
-        near, best = layout.percent(_FAR), ", best by AIC," if by_aic else ""
+        near, best = percent(_FAR), ", best by AIC," if by_aic else ""
         return f"No law is within {near} of the log; {first}{best} is up to {off} off"
     if by_aic:
         return f"{first.capitalize()} fits best by AIC: up to {off} off the log"
@@ -172,23 +150,13 @@ def _finding(fits: Sequence[Fit]) -> str:
 def _facts(sample: Sample) -> str:
     counts = counted(sample.n, "duration")
     if not sample.censored and not sample.late:
-        return f"{counts}, none censored; mean {ticks.duration(sample.mean_s)}"
-    counts += f", {sample.censored:,} censored ({layout.percent(sample.censored / sample.n)})"
+        return f"{counts}, none censored; mean {duration(sample.mean_s)}"
+    counts += f", {sample.censored:,} censored ({percent(sample.censored / sample.n)})"
     if sample.late:
         counts += f", {sample.late:,} watched from a later age"
     if not sample.failures:
         return f"{counts}; nothing failed"
-    return f"{counts}; mean (time watched for each failure) {ticks.duration(sample.mtbf_s)}"
-
-
-def _panel(
-    figure: Figure, at_in: tuple[float, float], top_in: float, heading: tuple[str, str]
-) -> Axes:
-    left_in, width_in = at_in
-    panels.head(figure, (left_in, top_in), heading[:1], heading[1:])
-    axes = panels.panel(figure, (left_in, top_in + _HEADINGS), (width_in, _PANEL))
-    axes.grid()
-    return axes
+    return f"{counts}; mean (time watched for each failure) {duration(sample.mtbf_s)}"
 
 
 def _survival(axes: Axes, data: _Data) -> None:
@@ -197,6 +165,8 @@ def _survival(axes: Axes, data: _Data) -> None:
     times = np.concatenate(([0.0], curve.times_s[steps], [curve.last_s]))
     low, high = (_held(end[steps]) for end in curve.band())
     _ages(axes, data, log, "duration")
+    axes.set(title="Survival", ylabel="share that lasts longer")
+    axes.grid()
     shares = curve.at(times)
     if log:  # 0 has no place on it
         times[0] = min(axes.get_xlim()[0], times[1])
@@ -211,13 +181,15 @@ def _survival(axes: Axes, data: _Data) -> None:
         axes.plot(grid, left, **look)
     bottom = 1 - _ROOM * (1 - lowest) if _LOWEST < lowest < 1 else 0.0
     axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
-    ticks.number_ticks(axes, "y", _PANEL, 0.01, " %")
+    ticks.shares(axes.yaxis)
 
 
 def _censored(axes: Axes, data: _Data) -> None:
     """A mark on the curve where durations were cut short; where they crowd, for many at once."""
     cut_s = np.unique(data.sample.durations_s[np.logical_not(data.sample.observed)])
-    places = np.round(ticks.share_of(axes.xaxis, cut_s) * _MOST_MARKS)
+    scale = axes.xaxis.get_transform()
+    low, high = scale.transform(np.asarray(axes.get_xlim()))
+    places = np.round((scale.transform(cut_s) - low) / (high - low) * _MOST_MARKS)
     _, first = np.unique(places, return_index=True)
     if len(first):
         marked_s = cut_s[first]
@@ -226,6 +198,10 @@ def _censored(axes: Axes, data: _Data) -> None:
 
 def _rate(axes: Axes, data: _Data) -> None:
     """The failure rate with no law assumed, and that of each law."""
+    unit, _ = data.unit
+    per = "year" if unit == "years" else unit
+    axes.set(title="Failure rate", ylabel=f"failures per {per}")
+    axes.grid()
     if not data.sample.failures:
         _instead(axes, "nothing failed")
         return
@@ -253,11 +229,13 @@ def _rates_axis(axes: Axes, data: _Data, found: Hazard, best: Floats) -> None:
         axes.set_ylim(min(least, rates.min()) / _ROOM, max(most, rates.max()) * _ROOM)
     else:
         axes.set_ylim(0, _ROOM * most)
-    ticks.number_ticks(axes, "y", _PANEL, 1 / data.unit[1])
+    ticks.numbers(axes.yaxis, 1 / data.unit[1])
 
 
 def _quantiles(axes: Axes, data: _Data) -> None:
     """Failure times over the times at which each law expects as many to have failed."""
+    axes.set(title="Quantiles", ylabel="quantile of the data")
+    axes.grid()
     if not data.fits:
         _instead(axes, "no law fitted")
         return
@@ -292,13 +270,13 @@ def _same_scales(axes: Axes, data: _Data, log: bool, durations_s: Floats) -> Non
         positive = durations_s[durations_s > 0]
         limits = float(positive.min()) / _ROOM, float(positive.max()) * _ROOM
         axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
-        ticks.duration_ticks(axes, "x", _RIGHT[1])
-        ticks.duration_ticks(axes, "y", _PANEL)
+        ticks.durations(axes.xaxis)
+        ticks.durations(axes.yaxis)
     else:
         limits = 0.0, float(durations_s.max()) * 1.05
         axes.set(xlim=limits, ylim=limits)
-        ticks.number_ticks(axes, "x", _RIGHT[1], data.unit[1])
-        ticks.number_ticks(axes, "y", _PANEL, data.unit[1])
+        ticks.numbers(axes.xaxis, data.unit[1])
+        ticks.numbers(axes.yaxis, data.unit[1])
     axes.set_xlabel("quantile of the law" if log else f"quantile of the law, {data.unit[0]}")
 
 
@@ -308,10 +286,10 @@ def _ages(axes: Axes, data: _Data, log: bool, what: str) -> None:
     if log:
         axes.set_xscale("log")
         axes.set_xlim(data.first_s, last_s * _PAST)
-        ticks.duration_ticks(axes, "x", _LEFT[1])
+        ticks.durations(axes.xaxis)
     else:
         axes.set_xlim(0, last_s * _PAST)
-        ticks.number_ticks(axes, "x", _LEFT[1], data.unit[1])
+        ticks.numbers(axes.xaxis, data.unit[1])
     axes.set_xlabel(what if log else f"{what}, {data.unit[0]}")
 
 
@@ -325,9 +303,8 @@ def _grid(axes: Axes, log: bool) -> Floats:
 
 def _instead(axes: Axes, why: str) -> None:
     axes.set(xticks=[], yticks=[])
-    axes.text(
-        0.5, 0.5, why, size=SMALL_PT, color=style.FAINT_INK, ha="center", transform=axes.transAxes
-    )
+    middle: dict[str, Any] = {"ha": "center", "transform": axes.transAxes}
+    axes.text(0.5, 0.5, why, size=style.small_pt(), color=style.FAINT_INK, **middle)
 
 
 def _held(ends: Floats) -> Floats:
@@ -337,32 +314,23 @@ def _held(ends: Floats) -> Floats:
     return ends[known]
 
 
-def _key(figure: Figure, at_in: tuple[float, float], data: _Data) -> None:
-    """What each line is, and how far each law is from the data."""
-    top_in = at_in[1] + layout.height_in([""], TEXT_PT)
-    band = Line2D([], [], color=style.RULE, linewidth=7, solid_capstyle="butt")
-    words = "Kaplan-Meier curve, binned failure rate"
-    top_in = key.entry(
-        figure, (at_in[0], top_in), [band, Line2D([], [], **_SEEN)], words, "with 95 % bands"
-    )
+def _entries(data: _Data) -> list[Entry]:
+    """Say what each line is, and how far each law is from the data."""
+    band = {"color": style.RULE, "linewidth": 7, "solid_capstyle": "butt"}
+    facts = "Kaplan-Meier curve, binned failure rate, 95 % bands"
+    entries = [Entry([band, _SEEN], "data", facts)]
     if data.sample.censored:
-        mark = [Line2D([], [], **_SEEN), Line2D([], [], **_MARK)]
-        top_in = key.entry(
-            figure, (at_in[0], top_in), mark, "censored", "a mark can stand for several"
-        )
+        entries.append(Entry([_SEEN, _MARK], "censored", "a mark can be several"))
     for i, found in enumerate(data.fits):
-        line = Line2D([], [], **line_style(found.law, best=i == 0))
-        distances = f"KS {layout.percent(found.ks)}, RMSE {layout.percent(found.rmse)}"
-        top_in = key.entry(
-            figure, (at_in[0], top_in), [line], described(found.law), distances, i == 0
-        )
+        distances = f"KS {percent(found.ks)}, RMSE {percent(found.rmse)}"
+        look = line_style(found.law, best=i == 0)
+        entries.append(Entry([look], described(found.law), distances))
+    return entries
 
 
-def _foot(figure: Figure, bottom_in: float, data: _Data) -> None:
-    if not data.fits:
-        return
-    note = [
+def _notes(data: _Data) -> list[str]:
+    note = (
         "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root mean "
         "square of it over time"
-    ]
-    panels.foot(figure, note, bottom_in)
+    )
+    return [note] if data.fits else []

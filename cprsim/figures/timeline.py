@@ -5,39 +5,39 @@ from dataclasses import replace
 from typing import Final
 
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from cprsim.basics.units import counted
 from cprsim.contract.ledger import CAUSES
-from cprsim.figures.parts import lanes, layout, style
-from cprsim.figures.parts.heading import Heading, listed
-from cprsim.figures.parts.lanes import NAME_WIDTH, LaneRow
-from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
+from cprsim.figures.parts import lanes, style, texts
+from cprsim.figures.parts.lanes import LaneRow
+from cprsim.figures.parts.sheet import Sheet
+from cprsim.figures.parts.texts import duration, listed, percent
 from cprsim.figures.parts.thinning import BarBlock
-from cprsim.figures.parts.ticks import duration
 from cprsim.history.lanes import background_lanes
 from cprsim.history.lanes import lanes as lanes_of
 from cprsim.history.phases import Phase, seconds_by_cause
 from cprsim.history.recorder import Background, History
 
-_GAP: Final = 0.06  # above the legend, half of what is below it; inches
+_NAME_LETTERS: Final = 22  # of a line of a lane's name
 _MOST_SERVERS: Final = 12  # with a lane of their own
 _MOST_ROWS: Final = 4  # of tasks of one kind that go on at once
 
 
 def timeline(history: History, title: str = "") -> Figure:
-    """One run: what the job and its nodes do when, and what goes on in the background.
+    """Draw one run: the job and its nodes, and background tasks, along its time.
 
     Parameters
     ----------
     history
         From `cprsim.history.recorder.record`.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide; its height grows with the number of lanes. x is the wall clock in seconds, y
+        Its height grows with the number of lanes. x is the wall clock in seconds, y
         in inches from the top. What is thinner than a pixel is merged, its parts stacked.
     """
     wall_s, useful_s = history.ledger.wall, history.ledger.train
@@ -59,16 +59,15 @@ def timeline(history: History, title: str = "") -> Figure:
     }
     rows = [
         LaneRow(
-            _wrapped(each.name),
+            [*_wrapped(each.name), *lanes.counted(each.failures_s, wall_s)],
             _blocks(each.phases),
             wall_s,
             each.failures_s,
-            lanes.counted(each.failures_s, wall_s),
         )
         for each in shown
     ]
     return _figure(
-        Heading.of(finding, _about(title, facts)),
+        (finding, _about(title, facts)),
         words,
         [*rows, *_background_rows(history)],
         wall_s,
@@ -76,14 +75,14 @@ def timeline(history: History, title: str = "") -> Figure:
 
 
 def timelines(histories: Sequence[History], title: str = "") -> Figure:
-    """Runs of the same replication under several policies: the job's lane of each.
+    """Draw runs of the same replication under several policies: the job's lane of each.
 
     Parameters
     ----------
     histories
         A run each; from `cprsim.history.recorder.record`.
     title
-        What it is found in: stands below the finding, wrapped.
+        Of what: the first note below.
 
     Returns
     -------
@@ -98,27 +97,27 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     facts = f"seed {histories[0].seed}, replication {histories[0].replication}"
     if any(each.background for each in histories):
         facts += "; thin lanes: in the background"
-    return _figure(Heading.of(finding, _about(title, facts)), lanes.words_of(found), rows, end_s)
+    return _figure((finding, _about(title, facts)), lanes.words_of(found), rows, end_s)
 
 
 def _figure(
-    head: Heading,
-    words: dict[str, str],
-    rows: Sequence[LaneRow],
-    end_s: float,
+    head: tuple[str, str], words: dict[str, str], rows: Sequence[LaneRow], end_s: float
 ) -> Figure:
     with style.styled():
-        key = lanes.legend(words)
-        top_in = head.ends_in + lanes.legend_in(key) + 3 * _GAP
-        figure = Figure(figsize=(WIDTH_IN, top_in + lanes.height_in(rows)))
-        head.write(figure)
-        lanes.draw_legend(figure, key, head.ends_in + _GAP)
-        lanes.draw_lanes(figure, rows, top_in, end_s)
-    return figure
+        sheet = Sheet()
+        lanes.draw_lanes(sheet.axes[0], rows, end_s)
+        patches = [_patch(lanes.COLOURS[doing]) for doing in words]
+        sheet.patches(patches, [*words.values()])
+        return sheet.done(*head, height_in=lanes.height_in(rows))
+
+
+def _patch(colour: str) -> Patch:
+    edge = style.FAINT_INK if colour == "white" else colour
+    return Patch(facecolor=colour, edgecolor=edge, linewidth=0.4)
 
 
 def _background_rows(history: History) -> list[LaneRow]:
-    """Lanes of what goes on in the background; the first of each kind has its name."""
+    """Return lanes of background tasks; the first of each kind has its name."""
     rows: list[LaneRow] = []
     for kind, tasks in background_lanes(history).items():
         shown = tasks[:_MOST_ROWS]
@@ -132,17 +131,19 @@ def _background_rows(history: History) -> list[LaneRow]:
 
 
 def _policy_rows(history: History, end_s: float) -> list[LaneRow]:
-    """The job under one policy, and thin lanes of what goes on in the background.
+    """Return the job under one policy, and thin lanes of background tasks.
 
     `end_s`: of the time of all lanes.
     """
     wall_s = history.ledger.wall
     failures_s = [each.at_s for each in history.failures]
-    facts = [f"{wall_s / history.ledger.train - 1:.2%} overhead"]
+    facts = [f"{percent(wall_s / history.ledger.train - 1)} overhead"]
     facts += lanes.counted(failures_s, end_s)
     beneath = [row for rows in background_lanes(history).values() for row in rows[:_MOST_ROWS]]
     rows = [
-        LaneRow(_wrapped(history.policy), _blocks(history.phases), wall_s, failures_s, facts, 0.2),
+        LaneRow(
+            [*_wrapped(history.policy), *facts], _blocks(history.phases), wall_s, failures_s, 0.2
+        ),
         *(LaneRow([], _task_blocks(tasks), wall_s, height_in=0.06) for tasks in beneath),
     ]
     close = [replace(row, below_in=0.02) for row in rows[:-1]]
@@ -150,7 +151,7 @@ def _policy_rows(history: History, end_s: float) -> list[LaneRow]:
 
 
 def _wrapped(name: str) -> list[str]:
-    return layout.wrap(name, NAME_WIDTH, SMALL_PT)
+    return texts.lines(name, _NAME_LETTERS)
 
 
 def _blocks(phases: Iterable[Phase]) -> list[BarBlock]:
@@ -165,7 +166,7 @@ def _task_blocks(tasks: Iterable[Background]) -> list[BarBlock]:
 
 
 def _compared(walls: Mapping[str, float]) -> str:
-    """Which of the runs is over first and which last."""
+    """Say which of the runs is over first and which last."""
     first, last = min(walls, key=lambda n: walls[n]), max(walls, key=lambda n: walls[n])
     if walls[first] == walls[last]:
         return f"This run takes {duration(walls[first])} under {listed([*walls])}"

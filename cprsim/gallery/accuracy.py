@@ -1,11 +1,10 @@
 """`pls-accuracy` and `policy-accuracy`: what a study of the real trainer found."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from cprsim.gallery.picture import Picture
+from cprsim.gallery.picture import Picture, PictureSource
 from cprsim.studies import findings
 from cprsim.studies.findings import LINEAR_UP_TO
 
@@ -20,8 +19,9 @@ class StudyRuns(NamedTuple):
     runs: pd.DataFrame
 
 
-def _prepare(source: Path) -> StudyRuns:
-    table = source / "runs.csv" if source.is_dir() else source
+def _prepare(source: PictureSource) -> StudyRuns:
+    path = source.path
+    table = path / "runs.csv" if path.is_dir() else path
     runs = findings.read_runs(table)
     return StudyRuns(f"{table.stem}: {runs['seed'].nunique()} seeds", runs)
 
@@ -38,7 +38,7 @@ def _draw_pls(found: StudyRuns) -> "Figure":
     return pls_accuracy(lossy, slopes, f"What lost samples do to accuracy ({found.title})")
 
 
-def _draw_policies(found: StudyRuns) -> "Figure":
+def _draw_policies(found: StudyRuns, **on: Any) -> "Figure":
     from cprsim.figures.policy_accuracy import policy_accuracy  # noqa: PLC0415
 
     there = findings.compared_at(found.runs)
@@ -47,6 +47,7 @@ def _draw_policies(found: StudyRuns) -> "Figure":
         there,
         findings.points(there).sort_values("auc_drop", kind="stable"),
         f"After {first['failures']} failures ({found.title})",
+        **on,
     )
 
 
@@ -65,4 +66,5 @@ POLICIES = Picture(
     "train-study.csv",
     _prepare,
     _draw_policies,
+    one_axes=True,
 )

@@ -1,36 +1,41 @@
-"""`answer`, `pareto` and `robust`: which policy for a job, beside what, and how that holds."""
+"""`answer`, `pareto` and `robust`: which policy for a job, its rivals, and where that changes."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Robustness, robustness
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture
-from cprsim.scenario import load_scenario
+from cprsim.gallery.picture import Picture, PictureSource
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def of_scenario(source: Path) -> Advice:
-    """What `advise` says of a scenario, least time, bounded as it is by default."""
-    return advise(load_scenario(source))
+def of_scenario(source: PictureSource) -> Advice:
+    """Return the advice on a scenario: least time, with the default limits.
+
+    Where policies are chosen, other systems than theirs are no candidates.
+    """
+    scenario = source.scenario()
+    systems = [each.system for each in scenario.policies.values()] if source.policies else None
+    return advise(scenario, systems=systems)
 
 
-def elsewhere(source: Path) -> tuple[str, Robustness]:
-    """The scenario's title, and how the choice for it holds."""
+def elsewhere(source: PictureSource) -> tuple[str, Robustness]:
+    """Return the scenario's title, and the choice for it where inputs are others."""
     advice = of_scenario(source)
     found = robustness(advice)
     if found is None:
-        raise UsageError(f"figure robust: no policy keeps to the bounds of {source}")
+        raise UsageError(f"figure robust: no policy is within the limits for {source.path}")
     return advice.scenario.title, found
 
 
-def _draw_elsewhere(found: tuple[str, Robustness]) -> "Figure":
-    title, robust = found
-    return robust.figure(title)
+def _draw_elsewhere(found: tuple[str, Robustness], **on: Any) -> "Figure":
+    from cprsim.figures.robust import robust  # noqa: PLC0415  (matplotlib is slow to import)
+
+    title, of = found
+    return robust(of.table, of.choice, of.within, of.systems, title, of.base, **on)
 
 
 ANSWER = Picture(
@@ -56,4 +61,5 @@ ROBUST = Picture(
     "quickstart.toml",
     elsewhere,
     _draw_elsewhere,
+    one_axes=True,
 )

@@ -75,6 +75,7 @@ OVERHEAD = Picture(
     "",
     lambda _: Titled(f"Overhead without failures, {_SET_UP}", overhead_table()),
     drawn_by("ecrm_overhead:ecrm_overhead"),
+    one_axes=True,
 )
 RECOVERY = Picture(
     "ecrm-recovery",

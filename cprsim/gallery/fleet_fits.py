@@ -1,23 +1,21 @@
 """`fleet-ranges`: what is predicted of a fleet, over all sets of its numbers that fit."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture, Titled, drawn_by
+from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by
 
 _OF = ("set", "policy", "removed", "removed_retrained", "overhead")
 _COLUMNS = [*_OF, *(f"overhead_p{each}" for each in (50, 75, 90, 95, 99))]
 
 
-def _prepare(source: Path) -> Titled:
+def _prepare(source: PictureSource) -> Titled:
     try:
-        table = pd.read_csv(source)[_COLUMNS]
+        table = pd.read_csv(source.path)[_COLUMNS]
     except (OSError, ValueError, KeyError) as error:
         said = error.strerror if isinstance(error, OSError) else "is not such a file"
         raise UsageError(
-            f"{source}: {said}; give a table (CSV) of fleets that fit, with columns "
+            f"{source.path}: {said}; give a table (CSV) of fleets that fit, with columns "
             f"{', '.join(_COLUMNS)}"
         ) from None
     return Titled("Production fleet: what all fleets that fit predict", table)

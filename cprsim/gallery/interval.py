@@ -95,4 +95,5 @@ PICTURE = Picture(
     "criteo-kaggle.toml",
     of_scenario(table),
     drawn_by("interval:interval"),
+    one_axes=True,
 )

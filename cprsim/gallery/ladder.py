@@ -1,14 +1,13 @@
 """`ett-ladder`: what each lever gives back of a job's time, one after the other and alone."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import VOCABULARIES
-from cprsim.gallery.picture import Picture, Titled, drawn_by
+from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by
 from cprsim.runs.engines import chosen
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
@@ -68,9 +67,9 @@ def _sets(levers: Levers, which: Sequence[str]) -> str:
     )
 
 
-def of_file(path: Path) -> Titled:
-    """The table of a scenario file with `[levers]`."""
-    levers = load_levers(path)
+def of_file(source: PictureSource) -> Titled:
+    """Return the table of a scenario file with `[levers]`."""
+    levers = load_levers(source.path)
     return Titled(levers.scenario().title, table(levers))
 
 

@@ -7,7 +7,7 @@ from cprsim.errors import UsageError
 from cprsim.fitting.fit_log import fit
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.mtbf import MtbfByNodes, mtbf_by_nodes
-from cprsim.gallery.picture import Picture
+from cprsim.gallery.picture import Picture, PictureSource
 from cprsim.scenario import load_scenario
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _KEYS = ("reader", "system", "columns", "window", "coalesce")
 
 
-def survival(source: Path) -> LogFit:
+def survival(source: PictureSource) -> LogFit:
     """The gaps between the failures of a log, or of a scenario's, and the laws fitted to them."""
-    return fit(**_log(source))
+    return fit(**_log(source.path))
 
 
 def _of_gaps(fitted: LogFit) -> "Figure":
@@ -29,9 +29,15 @@ def _of_gaps(fitted: LogFit) -> "Figure":
     return drawn(fitted.view.sample, fitted.fits, str(fitted.source))
 
 
-def mtbf(source: Path) -> MtbfByNodes:
+def _of_nodes(found: MtbfByNodes, **on: Any) -> "Figure":
+    from cprsim.figures.mtbf import mtbf_by_nodes as drawn  # noqa: PLC0415
+
+    return drawn(found.rows, str(found.source), **on)
+
+
+def mtbf(source: PictureSource) -> MtbfByNodes:
     """The MTBF of jobs of every size on the nodes of a log, or of a scenario's."""
-    return mtbf_by_nodes(**_log(source))
+    return mtbf_by_nodes(**_log(source.path))
 
 
 def _log(source: Path) -> dict[str, Any]:
@@ -59,5 +65,6 @@ MTBF = Picture(
     "log",
     "failures.csv",
     mtbf,
-    MtbfByNodes.figure,
+    _of_nodes,
+    one_axes=True,
 )

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cprsim.basics.owned import owned_folder
 from cprsim.errors import RunError, UsageError
-from cprsim.gallery.picture import Picture
-from cprsim.scenario import Scenario, load_scenario
+from cprsim.gallery.picture import Picture, PictureSource
+from cprsim.scenario import Scenario
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.sweep import sweep
 
@@ -36,17 +35,19 @@ def _varied(scenario: Scenario) -> dict[str, list[str]]:
 
 
 @contextmanager
-def _swept(source: Path, replications: int = 10000) -> Iterator[Sweep]:
-    """The sweep in a folder, or one of a scenario that is not kept."""
-    if source.is_dir():
-        yield Sweep(source)
+def _swept(source: PictureSource, replications: int = 10000) -> Iterator[Sweep]:
+    """Yield the sweep in a folder, or one of a scenario that is not kept."""
+    if source.path.is_dir():
+        if source.policies:
+            raise UsageError("figure phase: --policy is for a scenario; sweep those policies alone")
+        yield Sweep(source.path)
         return
-    scenario = load_scenario(source)
+    scenario = source.scenario()
     with owned_folder() as folder:
         yield sweep(scenario, folder, _varied(scenario), replications=replications)
 
 
-def _prepare(source: Path) -> "Figure":
+def _prepare(source: PictureSource) -> "Figure":
     with _swept(source) as found:
         failed = found.failures
         if len(failed) == len(found.points):

@@ -1,6 +1,6 @@
-"""What a picture of the gallery is, and where what it shows by default lies."""
+"""A picture of the gallery, its source, and the source that it shows by default."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import pandas as pd
 
+from cprsim.basics.schema import nearest
 from cprsim.basics.shipped import located, shipped
 from cprsim.errors import UsageError
 from cprsim.scenario import Scenario, load_scenario
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Takes = Literal[
     "scenario", "levers", "run", "sweep", "log", "study", "validation", "fits", "nothing"
 ]
-#: What a picture is made of, in words.
+#: Sources that have policies to choose from.
+_WITH_POLICIES: Final[tuple[Takes, ...]] = ("scenario", "levers", "run", "sweep")
+#: Each source in words.
 TAKES: Final[dict[Takes, str]] = {
     "scenario": "a scenario",
     "levers": "a scenario with a block [levers]",
@@ -30,6 +34,32 @@ TAKES: Final[dict[Takes, str]] = {
     "fits": "a table of fleets that fit (CSV)",
     "nothing": "nothing but its paper's own set-up",
 }
+
+
+class PictureSource(NamedTuple):
+    """A file or a folder that a picture is made of, and the policies to show; all if none."""
+
+    path: Path
+    policies: tuple[str, ...] = ()
+
+    def scenario(self) -> Scenario:
+        """Return the scenario of the file, with those policies alone."""
+        scenario = load_scenario(self.path)
+        if not self.policies:
+            return scenario
+        mapping = scenario.mapping()
+        there = mapping["policies"]
+        mapping["policies"] = {name: there[name] for name in scenario.select(self.policies)}
+        return Scenario(**mapping)
+
+    def check(self, known: Iterable[str]) -> None:
+        """Raise `UsageError` where one of the policies isn't known."""
+        there = [*known]
+        for name in self.policies:
+            if name not in there:
+                raise UsageError(
+                    f"policy {name!r}: {self.path} has none of that name; {nearest(name, there)}"
+                )
 
 
 class Titled(NamedTuple):
@@ -45,28 +75,36 @@ class Picture:
 
     `explains` says in a line what it shows, `takes` what it is made of. `default` is what it takes
     if nothing is given, a file of scenarios/, or empty. `prepare` makes of that what is drawn,
-    `draw` draws it.
+    `draw` draws it; where it is `one_axes`, `draw` takes these as `ax`.
     """
 
     name: str
     explains: str
     takes: Takes
     default: str
-    prepare: Callable[[Path], Any]
-    draw: Callable[[Any], "Figure"]
+    prepare: Callable[[PictureSource], Any]
+    draw: Callable[..., "Figure"]
+    one_axes: bool = False
 
-    def found(self, source: Path | None = None) -> Any:
-        """What is drawn, of a file or a folder, or of the shipped one.
+    def found(self, source: Path | None = None, policies: Sequence[str] = ()) -> Any:
+        """Return the table or result that is drawn, of a file or a folder, or of the shipped one.
+
+        `policies`: those to show, by default all.
 
         Raises
         ------
         UsageError
             If it can't be made of that.
         """
+        if policies and self.takes not in _WITH_POLICIES:
+            raise UsageError(
+                f"figure {self.name}: has no policies to choose from; leave --policy out"
+            )
         if source is not None and not source.exists():
             source = located(source)
         if source is None:
-            return self.prepare(shipped(self.default) if self.default else Path())
+            path = shipped(self.default) if self.default else Path()
+            return self.prepare(PictureSource(path, tuple(policies)))
         if self.takes == "nothing":
             raise UsageError(
                 f"figure {self.name}: plays its paper's own set-up; leave {source} out"
@@ -74,28 +112,45 @@ class Picture:
         if self.takes in ("scenario", "levers", "log") and source.is_dir():
             file = "log" if self.takes == "log" else "scenario"
             raise UsageError(f"figure {self.name}: {source} is a folder; give a {file}")
-        return self.prepare(source)
+        return self.prepare(PictureSource(source, tuple(policies)))
 
-    def figure(self, source: Path | None = None) -> "Figure":
-        """The picture, of a file or a folder, or of the shipped one."""
-        return self.draw(self.found(source))
+    def figure(
+        self,
+        source: Path | None = None,
+        policies: Sequence[str] = (),
+        *,
+        ax: "Axes | None" = None,
+    ) -> "Figure":
+        """Return the picture, of a file or a folder, or of the shipped one.
+
+        `policies`: those to show, by default all. `ax`: axes to draw on, where it has but one.
+
+        Raises
+        ------
+        UsageError
+            If it can't be made of that, or has several panels and `ax` is given.
+        """
+        if ax is not None and not self.one_axes:
+            raise UsageError(f"figure {self.name}: takes no ax")
+        on = {} if ax is None else {"ax": ax}
+        return self.draw(self.found(source, policies), **on)
 
 
-def drawn_by(name: str) -> Callable[[Titled], "Figure"]:
-    """Draws a table by that `module:function` of `cprsim.figures`, imported when it has to draw."""
+def drawn_by(name: str) -> Callable[..., "Figure"]:
+    """Draw a table by that `module:function` of `cprsim.figures`, imported when it has to draw."""
 
-    def draw(found: Titled) -> "Figure":
-        figure: Figure = resolve_name(f"cprsim.figures.{name}")(found.rows, found.title)
+    def draw(found: Titled, **on: Any) -> "Figure":
+        figure: Figure = resolve_name(f"cprsim.figures.{name}")(found.rows, found.title, **on)
         return figure
 
     return draw
 
 
-def of_scenario(table: Callable[[Scenario], pd.DataFrame]) -> Callable[[Path], Titled]:
-    """Prepares a table of a scenario file."""
+def of_scenario(table: Callable[[Scenario], pd.DataFrame]) -> Callable[[PictureSource], Titled]:
+    """Prepare a table of a scenario file."""
 
-    def prepare(path: Path) -> Titled:
-        scenario = load_scenario(path)
+    def prepare(source: PictureSource) -> Titled:
+        scenario = source.scenario()
         return Titled(scenario.title, table(scenario))
 
     return prepare

@@ -7,13 +7,13 @@ import pandas as pd
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture, Titled, drawn_by
+from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by
 
 _COLUMNS = ["cause", "predicted", "measured"]
 
 
-def _prepare(source: Path) -> Titled:
-    path = source / "validate.json" if source.is_dir() else source
+def _prepare(source: PictureSource) -> Titled:
+    path = source.path / "validate.json" if source.path.is_dir() else source.path
     try:
         if path.suffix == ".json":
             return _of_document(path)
@@ -47,4 +47,5 @@ PICTURE = Picture(
     "train-quick-predicted.csv",
     _prepare,
     drawn_by("predicted:predicted_measured"),
+    one_axes=True,
 )

@@ -1,6 +1,8 @@
 """`policy-breakdown`, `production`, `fleet-breakdown`: where the time of jobs goes."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -10,7 +12,7 @@ from cprsim.errors import UsageError
 from cprsim.fleets.fleet import Fleet, load
 from cprsim.fleets.play import run_fleet
 from cprsim.fleets.result import FleetResult
-from cprsim.gallery.picture import Picture
+from cprsim.gallery.picture import Picture, PictureSource
 from cprsim.gallery.points import of_systems
 from cprsim.runs.measures import Basis, measures_of
 from cprsim.runs.replications import ReplicationTable
@@ -18,18 +20,22 @@ from cprsim.runs.result import Result
 from cprsim.runs.runner import run
 from cprsim.scenario import load_scenario
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _COMPARED = ("full", "cpr-vanilla")
 _FILES = ("scenario.toml", "manifest.json", "results.csv")
 
 
-def of_folder(folder: Path) -> Result:
-    """The result that `cprsim run --out` left there."""
+def of_folder(folder: Path, policies: Sequence[str] = ()) -> Result:
+    """Return the result that `cprsim run --out` left there; `policies`: those alone."""
     for name in _FILES:
         if not (folder / name).is_file():
             raise UsageError(f"{folder} has no {name}; give a scenario, or the folder of a run")
     scenario = load_scenario(folder / "scenario.toml")
     manifest = read_manifest(folder, _FILES)
-    plans = scenario.plans_of(manifest["policies"])
+    PictureSource(folder, tuple(policies)).check(manifest["policies"])
+    plans = scenario.plans_of([*policies] or manifest["policies"])
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
     table = table.assign(**{f"{c}_s": 0.0 for c in RARE_CAUSES if f"{c}_s" not in table})
     measures = measures_of(Basis.of(scenario, next(iter(plans))))
@@ -37,36 +43,45 @@ def of_folder(folder: Path) -> Result:
         raise UsageError(
             f"{folder}: results.csv has no {missing[0]}: an older cprsim made it; run that again"
         )
+    table = table[table["policy"].isin([*plans])]
     return Result(scenario, manifest["seed"], manifest["engines"], plans, ReplicationTable(table))
 
 
-def breakdown(source: Path, replications: int = 400) -> Result:
-    """All policies of a scenario, or of the run in a folder."""
-    if source.is_dir():
-        return of_folder(source)
-    return run(load_scenario(source), replications=replications)
+def breakdown(source: PictureSource, replications: int = 400) -> Result:
+    """Return the result of the policies of a scenario, or of the run in a folder."""
+    if source.path.is_dir():
+        return of_folder(*source)
+    return run(load_scenario(source.path), source.policies or None, replications)
 
 
-def production(source: Path, replications: int = 400) -> Result:
-    """Full recovery against CPR in a scenario, or all policies of the run in a folder."""
-    if source.is_dir():
-        return of_folder(source)
-    scenario = load_scenario(source)
+def production(source: PictureSource, replications: int = 400) -> Result:
+    """Return the result of full recovery and CPR in a scenario, or of the run in a folder."""
+    if source.path.is_dir() or source.policies:
+        return breakdown(source, replications)
+    scenario = load_scenario(source.path)
     policies = of_systems(scenario, _COMPARED, "production")
     if len(policies) < len(_COMPARED):
         raise UsageError("figure production: compares full and cpr-vanilla; give policies of both")
     return run(scenario, list(policies), replications)
 
 
-def fleet(source: Path, jobs: int = 1000) -> FleetResult:
-    """A fleet under its first policy."""
-    loaded = load(source)
+def fleet(source: PictureSource, jobs: int = 1000) -> FleetResult:
+    """Return the result of a fleet under its first policy, or those that are chosen."""
+    loaded = load(source.path)
     if not isinstance(loaded, Fleet):
         raise UsageError(
-            f"figure fleet-breakdown: {source} is of one job; give a fleet, in which values are "
-            'drawn, e.g. useful_time = { distribution = "lognormal", mean = "20 h", cv = 1 }'
+            f"figure fleet-breakdown: {source.path} is of one job; give a fleet, in which values "
+            'are drawn, e.g. useful_time = { distribution = "lognormal", mean = "20 h", cv = 1 }'
         )
-    return run_fleet(loaded, [next(iter(loaded.select(None)))], jobs)
+    return run_fleet(
+        loaded, list(loaded.select(source.policies or None))[: len(source.policies) or 1], jobs
+    )
+
+
+def _causes(result: Result, **on: Any) -> "Figure":
+    from cprsim.figures.by_cause import failures_by_cause  # noqa: PLC0415  (matplotlib is slow)
+
+    return failures_by_cause(result.causes, result.about, **on)
 
 
 BREAKDOWN = Picture(
@@ -84,7 +99,8 @@ CAUSES = Picture(
     "run",
     "causes.toml",
     breakdown,
-    lambda result: result.figure("causes"),
+    _causes,
+    one_axes=True,
 )
 PRODUCTION = Picture(
     "production",

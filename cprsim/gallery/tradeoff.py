@@ -1,15 +1,13 @@
 """`tradeoff` and `rows`: the learning lost, against overhead and the share of rows saved."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from cprsim.errors import UsageError
 from cprsim.estimates.row_loss import RowLosses, row_losses
-from cprsim.gallery.picture import Picture, Titled, drawn_by, of_scenario
+from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by, of_scenario
 from cprsim.gallery.points import at, measured, tidy
 from cprsim.policies.cpr import Cpr
-from cprsim.scenario import Scenario, load_scenario
+from cprsim.scenario import Scenario
 from cprsim.sweeps.best import circumstances
 from cprsim.sweeps.columns import told_apart
 from cprsim.sweeps.stored import Sweep
@@ -39,12 +37,15 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     return tidy(points)
 
 
-def of_sweep(folder: Path) -> Titled:
-    """All points of a sweep; what it varies that is no choice of a policy, as circumstances."""
-    sweep = Sweep(folder)
+def of_sweep(source: PictureSource) -> Titled:
+    """Return all points of a sweep; keys that are no choice of a policy are circumstances."""
+    sweep = Sweep(source.path)
     rows = sweep.table[sweep.table["error"] == ""]
+    source.check(rows["policy"].unique())
+    if source.policies:
+        rows = rows[rows["policy"].isin(source.policies)]
     if rows.empty:
-        raise UsageError(f"figure tradeoff: no point of the sweep in {folder} is finished")
+        raise UsageError(f"figure tradeoff: no point of the sweep in {source.path} is finished")
     varied = circumstances(sweep.definition["keys"])
     if varied:
         told = [told_apart([point.values[key] for point in sweep.points]) for key in varied]
@@ -61,7 +62,7 @@ TRADEOFF = Picture(
     "circumstances",
     "sweep",
     "criteo-kaggle.toml",
-    lambda source: of_sweep(source) if source.is_dir() else of_scenario(table)(source),
+    lambda source: of_sweep(source) if source.path.is_dir() else of_scenario(table)(source),
     drawn_by("tradeoff:tradeoff"),
 )
 ROWS = Picture(
@@ -69,6 +70,6 @@ ROWS = Picture(
     "updates lost against the share of rows that a save takes, under several skews",
     "scenario",
     "criteo-kaggle.toml",
-    lambda source: row_losses(load_scenario(source)),
+    lambda source: row_losses(source.scenario()),
     RowLosses.figure,
 )

@@ -162,9 +162,12 @@ class Result:
         """
         from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
 
-        count = counted(self.count, "replication")
-        about = "; ".join(filter(None, (self.scenario.title, count)))
-        return draw(name, self.causes if name == "causes" else self.summary, title=about)
+        return draw(name, self.causes if name == "causes" else self.summary, title=self.about)
+
+    @property
+    def about(self) -> str:
+        """The title of the scenario and the number of replications."""
+        return "; ".join(filter(None, (self.scenario.title, counted(self.count, "replication"))))
 
     def to_xarray(self) -> "xarray.Dataset":
         """The replications as labelled arrays, policy by replication, a variable a column.

@@ -10,12 +10,26 @@ import pytest
 
 from cprsim.app.server import AppServer
 from cprsim.cli import command
-from cprsim.figures.parts.breaks import broken_at
 from tests.app.serving import QUICKSTART, served
 from tests.report.browser import Browser, Tab, browser, needs_chromium
 from tests.waiting import wait_until
 
 pytestmark = [needs_chromium, pytest.mark.slow]
+
+
+def broken_at(lengths: list[float]) -> float:
+    """Where bars are broken off: 1.5 times the longest that is no outlier; else infinite.
+
+    Outliers are over 4 times as long as all others, of which there are two or more, and fewer than
+    half.
+    """
+    there = sorted(each for each in lengths if each > 0)
+    for count in range(1, (len(there) + 1) // 2):
+        rest = there[: len(there) - count]
+        if len(rest) > 1 and there[len(rest)] > 4 * rest[-1]:
+            return 1.5 * rest[-1]
+    return math.inf
+
 
 #: In the page: what the tests look at, by the control's name.
 _HELPERS = """

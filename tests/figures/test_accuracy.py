@@ -79,7 +79,7 @@ def test_every_seed_is_a_line_and_every_policy_a_mean() -> None:
     ]
     expected = there.pivot_table("auc_drop", "seed", "policy")[order].to_numpy()
     np.testing.assert_allclose(sorted(map(tuple, seeds)), sorted(map(tuple, expected)))
-    assert [text.get_text() for text in axes.get_xticklabels()] == order
+    assert [text.get_text().replace("\n", "") for text in axes.get_xticklabels()] == order
     means = {float(y) for system in order for _, y in drawn(axes, SYSTEM_COLOURS[system])}
     assert means == {round(each, 9) for each in points["auc_drop"]}
     check_texts(figure)

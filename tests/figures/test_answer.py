@@ -1,20 +1,20 @@
 """Oracles: the table that is drawn, and the boxes that the renderer gives each text."""
 
-import itertools
 from functools import cache
 
-import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
+from cprsim.figures import look
 from cprsim.figures.answer import answer, chosen
-from cprsim.figures.parts.layout import percent
 from cprsim.figures.parts.style import CAUSE_COLOURS
+from cprsim.figures.parts.texts import percent
 from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate
-from tests.figures.reading import boxes_apart, rendered, words
+from tests.figures.reading import boxes_apart, labels, notes, rendered, words
 
 
 @cache
@@ -44,41 +44,34 @@ def test_no_text_is_cut_or_covers_another(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_bars_end_at_the_overhead_and_are_parted_as_the_causes_part_it(case: str) -> None:
-    table = CASES[case][0]
+    shown = in_order(CASES[case][0])
     time = drawn(case).axes[0]
+    assert time.get_xscale() == "linear"
+    causes = [cause for cause in CAUSE_LABELS if (shown[cause] > 0).any()]
+    for cause, bars in zip(causes, time.containers, strict=True):
+        widths = [bar.get_width() for bar in bars]
+        assert widths == pytest.approx(shown[cause].tolist())
+    if causes:
+        ends = [bar.get_x() + bar.get_width() for bar in time.containers[-1]]
+        assert ends == pytest.approx(shown["overhead"].tolist())
+
+
+def in_order(table: pd.DataFrame) -> pd.DataFrame:
+    """The candidates as they are drawn: the best first, those over a limit last."""
     kept = table[chosen(table)]
-    low = time.get_xlim()[0]
-    log = time.get_xscale() == "log"
-    bars = sorted(time.patches, key=lambda bar: (bar.get_y(), bar.get_x()))
-    by_row = [[*row] for _, row in itertools.groupby(bars, lambda bar: bar.get_y())]
-    there = kept[kept["overhead"] > 0]
-    assert len(by_row) == len(there)
-    for (_, row), some in zip(there.iterrows(), by_row, strict=True):
-        assert some[-1].get_x() + some[-1].get_width() == pytest.approx(row["overhead"])
-        ends = np.array([low, *(bar.get_x() + bar.get_width() for bar in some)])
-        lengths = np.diff(np.log(ends) if log else ends)
-        causes = [cause for cause in CAUSE_LABELS if row[cause] > 0]
-        shares = [row[cause] / row["overhead"] for cause in causes]
-        seen = [length for length in lengths / lengths.sum() if length > 1e-9]
-        assert seen == pytest.approx(shares)
+    order = kept["standing"].map({"chosen": 0, "over": 2}).fillna(1)
+    return kept.iloc[order.argsort(kind="stable")]
 
 
-def test_far_apart_is_logarithmic_and_near_is_not() -> None:
-    assert drawn("all").axes[0].get_xscale() == "log"
-    assert "The axis of time is logarithmic" in " ".join(words(drawn("all")))
-    assert drawn("near").axes[0].get_xscale() == "linear"
-    assert "logarithmic" not in " ".join(words(drawn("near")))
-
-
-def test_learning_lost_stands_where_it_is_and_none_is_said() -> None:
+def test_learning_lost_has_points_and_values_and_none_is_said() -> None:
     axes = headed(drawn("all"))["Learning lost"]
     lossy = ALL[ALL["pls"] > 0]
     assert [x for x, _ in points(axes, "o")] == lossy["pls"].tolist()
     assert [x for x, _ in points(axes, "D")] == lossy["updates_lost"].tolist()
     texts = [text.get_text() for text in axes.texts]
-    assert texts[0] == "0.60, 1.20 %"
+    assert texts[:2] == ["0.60 %", "1.20 %"]
     assert texts.count("none") == 2
-    assert "None of them loses any learning." in words(drawn("near"))
+    assert "No candidate loses any learning" in notes(drawn("near"))
     assert [*headed(drawn("near"))] == ["Time lost"]
 
 
@@ -105,38 +98,45 @@ def test_a_bound_is_a_dashed_line_in_its_panel() -> None:
         "Learning lost": [0.1],
         "Machine time": [],
     }
-    # On a log axis a bound of 0 is its end.
+    # On a log axis a limit of 0 is its end.
     learning = headed(drawn("nobody"))["Learning lost"]
     assert dashed(learning) == [learning.get_xlim()[0]]
 
 
-def test_marks_stand_beside_their_names_and_are_explained() -> None:
-    figure = drawn("all")
-    heights = {text.get_text(): text.get_window_extent().y0 for text in figure.texts}
-    for mark, name in (
-        ("chosen", "chosen one"),
-        ("same", "just as good"),
-        ("tied", "not worse"),
-        ("open", "who knows"),
-        ("bound?", "near its bound"),
-    ):
-        assert abs(heights[mark] - heights[name]) < 8, mark
-    said = " ".join(text.get_text() for text in figure.texts)
-    assert "chosen: the least time of those that keep to the bounds" in said
+def test_marks_are_with_their_names_and_are_explained() -> None:
+    names = labels(drawn("all").axes[0].yaxis)
+    assert {
+        "chosen one (best)",
+        "just as good (same)",
+        "not worse (tied)",
+        "who knows (undecided)",
+        "near its bound (limit?)",
+        "lossy (over a limit)",
+        "slow",
+    } <= {*names}
+    said = notes(drawn("all"))
+    assert "best: the least time within the limits" in said
     assert "tied: not surely worse" in said
-    assert "open" not in words(drawn("near"))
+    assert "undecided" not in notes(drawn("near"))
 
 
-def test_those_over_a_bound_stand_below_the_others_and_are_paler() -> None:
-    figure = drawn("all")
-    heights = {text.get_text(): text.get_window_extent().y0 for text in figure.texts}
-    below = heights["Over a bound"]
-    assert heights["slow"] > below > heights["lossy"] > heights["$x_1$ lossier"]
-    colours = {to_hex(bar.get_facecolor()).upper() for bar in figure.axes[0].patches}
+def test_those_over_a_limit_are_below_the_others_and_paler() -> None:
+    names = labels(drawn("all").axes[0].yaxis)
+    assert [name.endswith("(over a limit)") for name in names] == [False] * 7 + [True] * 2
+    colours = {to_hex(bar.get_facecolor()).upper() for bar in drawn("all").axes[0].patches}
     assert CAUSE_COLOURS["save"] in colours
     pale = {to_hex(bar.get_facecolor()).upper() for bar in drawn("nobody").axes[0].patches}
     assert not pale & {*CAUSE_COLOURS.values()}
-    assert "chosen" not in words(drawn("nobody"))
+    assert not any("(best)" in word for word in words(drawn("nobody")))
+
+
+def test_a_narrow_figure_says_in_words_what_is_lost() -> None:
+    with look(width="3.3in"):
+        figure = rendered(answer(ALL, "overhead", {"pls": 0.1}, "USD", "A title"))
+    boxes_apart(figure)
+    assert len(figure.axes) == 1
+    assert "loses 1.20 %" in words(figure)
+    assert len(labels(figure.axes[0].yaxis)) == 8
 
 
 def test_of_many_the_chosen_the_next_and_the_best_of_each_origin_are_shown() -> None:
@@ -146,8 +146,7 @@ def test_of_many_the_chosen_the_next_and_the_best_of_each_origin_are_shown() -> 
     assert names[:9] == [f"policy {i}" for i in range(9)]  # of each origin the best
     given = [f"policy {i}" for i in range(9, 40) if i % 3 == 0]
     assert names[9:] == given[:7]
-    said = " ".join(text.get_text() for text in drawn("many").texts)
-    assert "And 24 more: policy 10; policy 11;" in said
+    assert "And 24 more: policy 10, policy 11, policy 13 and 21 more" in notes(drawn("many"))
     assert len(drawn("many").axes[0].texts) == 16
     few = chosen(ALL, 3)
     assert ALL.index[few].tolist() == ["chosen one", "just as good", "not worse"]
@@ -156,11 +155,10 @@ def test_of_many_the_chosen_the_next_and_the_best_of_each_origin_are_shown() -> 
 def test_the_chosen_one_is_first_even_if_another_is_as_little() -> None:
     table = answers({"b": candidate("same", save=0.1), "a": candidate("chosen", save=0.1)})
     figure = answer(table, "overhead", {})
-    heights = {text.get_text(): text.get_position()[1] for text in figure.texts}
-    assert heights["a"] > heights["b"]
+    assert labels(figure.axes[0].yaxis) == ["a (best)", "b (same)"]
 
 
-def test_values_are_written_below_their_bars() -> None:
+def test_values_are_written_beyond_their_bars() -> None:
     texts = [text.get_text() for text in drawn("near").axes[0].texts]
     assert texts == [percent(0.03, 0.003), percent(0.05, 0.005)]
     assert [text.get_text() for text in drawn("nothing").axes[0].texts] == ["0 %", "0 %"]

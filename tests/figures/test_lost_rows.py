@@ -4,7 +4,6 @@ import itertools
 import math
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,7 @@ from cprsim.errors import UsageError
 from cprsim.figures.lost_rows import lost_rows
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
-from tests.figures.reading import boxes_apart, rendered, words
+from tests.figures.reading import boxes_apart, key, plain, rendered
 
 #: What the key calls each tracker.
 WORDS = {
@@ -102,25 +101,14 @@ def numbers(labels: list[Text]) -> list[str]:
     return [text.get_text() for text in labels]
 
 
-def middle(artist: Any) -> float:
-    box = artist.get_window_extent()
-    return (box.y0 + box.y1) / 2
-
-
 def key_of(figure: Figure) -> dict[str, str]:
-    """Words in the key, by the look of the sample that they stand beside."""
-    bold = [text for text in figure.texts if text.get_weight() == "bold"]
-    samples = [line for line in figure.artists if isinstance(line, Line2D)]
+    """Names in the key, by the look of the sample that they belong to."""
     found = {}
-    for line in samples:
-        left = line.get_window_extent().x0
-        right = [text for text in bold if text.get_window_extent().x0 > left]
-        nearest = min(right, key=lambda text: abs(middle(text) - middle(line)))
-        assert abs(middle(nearest) - middle(line)) < 3
-        name = nearest.get_text()
-        if name.endswith(","):  # goes on in the next line
-            name += f" {right[right.index(nearest) + 1].get_text()}"
-        found[look(line)] = name
+    legends = [*figure.subfigs[0].legends, *(axes.get_legend() for axes in figure.axes)]
+    (legend,) = (each for each in legends if each)
+    samples = [each for each in legend.findobj(Line2D) if each.get_color() is not None]
+    for line, text in zip(samples, legend.get_texts(), strict=True):
+        found[look(line)] = plain(text.get_text()).split(":")[0]
     assert len(found) == len(set(found.values())) == len(samples)
     return found
 
@@ -128,6 +116,11 @@ def key_of(figure: Figure) -> dict[str, str]:
 def look(line: Line2D) -> str:
     marker = line.get_marker() if line.get_linestyle() == "None" else ""
     return f"{to_hex(line.get_color())} {marker}"
+
+
+def panels(figure: Figure) -> list[Axes]:
+    """Those that show something."""
+    return [axes for axes in figure.axes if axes.axison]
 
 
 def curves(axes: Axes) -> list[Line2D]:
@@ -143,8 +136,7 @@ def test_each_line_has_the_values_of_the_trackers_that_the_key_names(case: str) 
     rows, figure = CASES[case][0], drawn(case)
     skews = list(dict.fromkeys(rows["skew"]))
     key = key_of(figure)
-    assert len(figure.axes) == len(skews)
-    for axes, skew in zip(figure.axes, skews, strict=True):
+    for axes, skew in zip(panels(figure), skews, strict=True):
         said = [key[look(line)].split(", ") for line in curves(axes)]
         assert sorted(itertools.chain(*said)) == sorted(WORDS[t] for t in rows["tracker"].unique())
         for line, names in zip(curves(axes), said, strict=True):
@@ -155,13 +147,9 @@ def test_each_line_has_the_values_of_the_trackers_that_the_key_names(case: str) 
                 np.testing.assert_array_equal(line.get_ydata(), own["relative"])
 
 
-def test_panels_stand_under_the_names_of_their_skews() -> None:
-    figure = drawn("6 skews")
-    for axes, name in zip(figure.axes, NAMES, strict=True):
-        (text,) = (text for text in figure.texts if text.get_text() == name)
-        box = text.get_window_extent()
-        assert box.x0 == pytest.approx(axes.bbox.x0, abs=3)
-        assert 0 <= box.y0 - axes.bbox.y1 < 5
+def test_panels_have_the_names_of_their_skews() -> None:
+    titles = [axes.get_title(loc="left") for axes in panels(drawn("6 skews"))]
+    assert titles == [*NAMES]
 
 
 def test_trackers_that_lose_the_same_everywhere_share_a_line() -> None:
@@ -170,7 +158,7 @@ def test_trackers_that_lose_the_same_everywhere_share_a_line() -> None:
     assert len(curves(drawn("3 skews").axes[0])) == 4
     said = key_of(drawn("SCAR apart")).values()  # at one point of one panel
     assert {"MFU", "SCAR"} <= set(said)
-    assert all(len(curves(axes)) == 5 for axes in drawn("SCAR apart").axes)
+    assert all(len(curves(axes)) == 5 for axes in panels(drawn("SCAR apart")))
 
 
 def test_scar_shows_the_line_of_mfu_where_it_covers_it() -> None:
@@ -186,13 +174,13 @@ def test_scar_shows_the_line_of_mfu_where_it_covers_it() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_everything_once_an_interval_is_a_line_across_each_panel(case: str) -> None:
     figure = drawn(case)
-    for axes in figure.axes:
+    for axes in panels(figure):
         (line,) = (line for line in axes.lines if line.get_marker() == "None")
         assert line.get_ydata() == [1, 1]
         box = line.get_window_extent()
         assert (box.x0, box.x1) == pytest.approx((axes.bbox.x0, axes.bbox.x1))
-        assert key_of(figure)[look(line)] == "everything once an interval"
-    assert "CPR-vanilla, which is 100 %" in words(figure)
+        assert key_of(figure)[look(line)] == "CPR-vanilla"
+    assert "CPR-vanilla: everything once an interval, 100 %" in key(figure)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -200,10 +188,10 @@ def test_an_eighth_is_marked_where_it_is_on_the_axis(case: str) -> None:
     figure = drawn(case)
     low, high = figure.axes[0].get_xlim()
     expected = [0.125] if low <= 0.125 <= high else []
-    for axes in figure.axes:
+    for axes in panels(figure):
         assert [x for line in marks(axes) for x in line.get_xdata()] == expected
     assert ("1/8 of the rows" in key_of(figure).values()) == bool(expected)
-    assert ("1/8" in numbers(figure.axes[-1].get_xticklabels())) == bool(expected)
+    assert ("1/8" in numbers(panels(figure)[-1].get_xticklabels())) == bool(expected)
     if case in ("small", "all"):
         assert not expected
 
@@ -211,10 +199,10 @@ def test_an_eighth_is_marked_where_it_is_on_the_axis(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_all_panels_have_the_same_axes_that_hold_every_value(case: str) -> None:
     rows, first = CASES[case][0], drawn(case).axes[0]
-    for axes in drawn(case).axes:
+    for axes in panels(drawn(case)):
         assert (axes.get_xlim(), axes.get_ylim()) == (first.get_xlim(), first.get_ylim())
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
-        assert axes.bbox.size.tolist() == pytest.approx(first.bbox.size.tolist())
+        assert axes.bbox.size.tolist() == pytest.approx(first.bbox.size.tolist(), rel=0.02)
     (low, high), (bottom, top) = first.get_xlim(), first.get_ylim()
     assert low < rows["fraction"].min() <= rows["fraction"].max() < high
     assert bottom == 0
@@ -224,11 +212,11 @@ def test_all_panels_have_the_same_axes_that_hold_every_value(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_both_axes_have_ticks_that_say_what_they_are(case: str) -> None:
     figure = drawn(case)
-    for axes in figure.axes:
-        assert axes.get_xticks().tolist() == figure.axes[-1].get_xticks().tolist()
+    for axes in panels(figure):
+        assert axes.get_xticks().tolist() == panels(figure)[-1].get_xticks().tolist()
         assert axes.get_yticks().tolist() == figure.axes[0].get_yticks().tolist()
         assert not len(axes.get_xticks(minor=True))
-    at, said = figure.axes[-1].get_xticks(), numbers(figure.axes[-1].get_xticklabels())
+    at, said = panels(figure)[-1].get_xticks(), numbers(panels(figure)[-1].get_xticklabels())
     assert len(said) >= 2
     assert at.tolist() == [float(Fraction(text)) for text in said]
     at, said = figure.axes[0].get_yticks(), numbers(figure.axes[0].get_yticklabels())
@@ -239,14 +227,14 @@ def test_both_axes_have_ticks_that_say_what_they_are(case: str) -> None:
 
 def test_every_halving_has_a_tick_where_there_is_room() -> None:
     for case in ("1 skews", "2 skews", "6 skews"):
-        said = numbers(drawn(case).axes[-1].get_xticklabels())
+        said = numbers(panels(drawn(case))[-1].get_xticklabels())
         assert said == ["1/64", "1/32", "1/16", "1/8", "1/4", "1/2"]
-    assert numbers(drawn("all").axes[-1].get_xticklabels()) == ["1/2", "1"]
+    assert numbers(panels(drawn("all"))[-1].get_xticklabels()) == ["1/2", "1"]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 def test_numbers_stand_left_of_each_row_and_under_each_column(n: int) -> None:
-    for i, axes in enumerate(drawn(f"{n} skews").axes):
+    for i, axes in enumerate(panels(drawn(f"{n} skews"))):
         on_y, on_x = any(numbers(axes.get_yticklabels())), any(numbers(axes.get_xticklabels()))
         assert (on_y, on_x) == (i % 2 == 0, i + 2 >= n or n == 1)
 
@@ -259,12 +247,10 @@ def test_the_figure_grows_with_its_rows_of_panels() -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_text_is_cut_or_covers_another_or_a_panel(case: str) -> None:
+def test_no_text_is_cut_or_covers_another(case: str) -> None:
     figure = drawn(case)
-    boxes = boxes_apart(figure)
-    for text, box in boxes.items():
-        assert not any(box.overlaps(axes.bbox) for axes in figure.axes), text
-    for one, other in itertools.combinations(figure.axes, 2):
+    boxes_apart(figure)
+    for one, other in itertools.combinations(panels(figure), 2):
         assert not one.bbox.overlaps(other.bbox)
 
 

@@ -42,7 +42,7 @@ def test_no_text_is_cut_or_covers_another(case: str) -> None:
 
 
 def test_points_stand_where_they_are_those_over_a_bound_hollow() -> None:
-    axes = by_axis(drawn("all"))["portion of lost samples"]
+    axes = by_axis(drawn("all"))["portion of lost samples (PLS)"]
     kept, over = (ALL[(ALL["standing"] == "over") == flag] for flag in (False, True))
     lossy = kept[kept["pls"] > 0]
     there = points(axes, hollow=False)
@@ -71,12 +71,12 @@ def test_nobody_on_the_front_is_beaten_and_everybody_else_is(seed: int) -> None:
 
 
 def test_the_front_is_joined_and_named_and_the_chosen_one_has_a_ring() -> None:
-    axes = by_axis(drawn("all"))["portion of lost samples"]
+    axes = by_axis(drawn("all"))["portion of lost samples (PLS)"]
     kept = ALL[ALL["standing"] != "over"]
     best = kept.iloc[front(kept["pls"].to_numpy(), kept["overhead"].to_numpy())]
     (line,) = (line for line in axes.lines if line.get_drawstyle() == "steps-post")
     assert line.get_ydata().tolist() == pytest.approx(best["overhead"].tolist())
-    assert {text.get_text() for text in axes.texts} <= {*best.index, "chosen one"}
+    assert {text.get_text() for text in axes.texts} <= {*ALL.index}
     assert "chosen one" in {text.get_text() for text in axes.texts}
     (ring,) = (line for line in axes.lines if line.get_markersize() > 8)
     assert ring.get_xdata().tolist() == [0.006]
@@ -84,13 +84,13 @@ def test_the_front_is_joined_and_named_and_the_chosen_one_has_a_ring() -> None:
 
 def test_panels_by_what_there_is() -> None:
     lost, updates, machine = (
-        "portion of lost samples",
+        "portion of lost samples (PLS)",
         "updates lost for good",
         "overhead of machine time",
     )
     assert [*by_axis(drawn("all"))] == [lost, machine]
     assert [*by_axis(drawn("many"))] == [updates]  # which are bounded
-    assert [*by_axis(drawn("priced"))] == [lost, "USD"]
+    assert [*by_axis(drawn("priced"))] == [lost, "cost, USD"]
     assert [*by_axis(drawn("nothing"))] == [lost]
     experts = candidate(save=0.01) | {"updates_lost": 0.02, "updates_lost_high": 0.02}
     both = answers({"a": candidate("chosen", 0.01, save=0.02), "experts": experts})
@@ -98,14 +98,14 @@ def test_panels_by_what_there_is() -> None:
 
 
 def test_costs_are_not_spread_over_decades() -> None:
-    axes = by_axis(drawn("priced"))["USD"]
+    axes = by_axis(drawn("priced"))["cost, USD"]
     low, high = axes.get_xlim()
     assert axes.get_xscale() == "linear"
     assert low < PRICED["cost_low"].min() < PRICED["cost_high"].max() < high < 1.5 * low
 
 
 def test_a_bound_is_a_dashed_line() -> None:
-    axes = by_axis(drawn("all"))["portion of lost samples"]
+    axes = by_axis(drawn("all"))["portion of lost samples (PLS)"]
     (line,) = (line for line in axes.lines if line.get_linestyle() == "--")
     assert line.get_xdata()[0] == 0.1
     assert to_hex(line.get_color()).upper() == "#1A1A1A"

@@ -6,12 +6,11 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from cprsim.figures.parts.style import SYSTEM_COLOURS
+from cprsim.figures.parts.style import SYSTEM_COLOURS, paler
 from cprsim.figures.robust import points, robust
 from tests.figures.answers import LEVERS, WITHIN
-from tests.figures.reading import boxes_apart, rendered
+from tests.figures.reading import boxes_apart, key, labels, notes, rendered
 
 SYSTEMS = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
 CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in SYSTEMS.values())
@@ -35,38 +34,44 @@ def test_no_text_is_cut_or_covers_another(case: str) -> None:
 def test_points_are_of_what_losses_are_shares_of() -> None:
     shown = [robust(LEVERS, "a", WITHIN, SYSTEMS, "", *base)
              for base in ((), ("the useful time's cost",))]  # fmt: skip
-    texts = [" ".join(text.get_text() for text in each.texts) for each in shown]
 
-    assert "Points of the useful time, log" in texts[0]
-    assert "Points of the useful time's cost, log" in texts[1]
+    assert "in points of the useful time;" in notes(shown[0])
+    assert "in points of the useful time's cost;" in notes(shown[1])
 
 
-def test_bars_end_at_what_is_lost_and_nothing_has_none() -> None:
-    bars = drawn("all").axes[0].patches
-    ends = [(to_hex(bar.get_facecolor()).upper(), bar.get_x() + bar.get_width()) for bar in bars
-            if bar.get_width() > 0]  # fmt: skip
-    assert ends == [(CHOICE, pytest.approx(0.002))]
-    assert len(bars) == len(LEVERS)
+def cells(case: str) -> dict[tuple[str, str], tuple[str, list[str]]]:
+    """Colour and texts of each cell, by input and factor."""
+    (axes,) = drawn(case).axes
+    levers, factors = labels(axes.yaxis), labels(axes.xaxis)
+    texts = [(*text.get_position(), text.get_text()) for text in axes.texts if text.get_text()]
+    found = {}
+    for cell in axes.patches:
+        x, y = cell.get_xy()
+        own = [word for tx, ty, word in texts if x < tx < x + 1 and y < ty < y + 1]
+        found[levers[int(y)], factors[int(x)]] = (to_hex(cell.get_facecolor()).upper(), own)
+    return found
+
+
+def test_a_cell_has_the_colour_of_the_best_policy_there() -> None:
+    colours = [colour for colour, _ in cells("all").values()]
+    pale = [to_hex(paler(each, 0.45)).upper() for each in (SECOND, SECOND, CHOICE, CHOICE, THIRD)]
+    assert colours[:5] == pale
+    assert len(colours) == len(LEVERS)
+    assert "no policy: best in 1 of 1" in key(drawn("no best"))
+    assert "a, the choice: best in 3 of 6" in key(drawn("all"))
 
 
 def test_what_is_lost_is_written_or_why_it_is_not_known() -> None:
-    texts = [text.get_text() for text in drawn("all").axes[0].texts]
-    assert texts == ["over a limit", "0.2 pt", "0 pt", "0 pt", "can't be played", "0 pt"]
+    said = [own[1:] for _, own in cells("all").values()]
+    assert said == [["over a limit"], ["0.2 pt"], [], [], ["not playable"], []]
     unsure = robust(LEVERS.iloc[2:3].assign(sure=False), "a", WITHIN, SYSTEMS)
-    assert [text.get_text() for text in unsure.axes[0].texts] == ["0 pt?"]
+    assert [text.get_text() for text in unsure.axes[0].texts][1] == "0 pt?"
 
 
-def test_the_best_policy_of_each_row_is_named_beside_it() -> None:
-    names = [text.get_text() for text in drawn("all").texts if text.get_text() in SYSTEMS]
-    assert names == ["b", "b", "a", "a", "c", "a"]
-    squares = [each.get_color() for each in drawn("all").artists if isinstance(each, Line2D)]
-    assert squares == [SECOND, SECOND, CHOICE, CHOICE, THIRD, CHOICE]
-    assert "none" in [text.get_text() for text in drawn("no best").texts]
-
-
-def test_what_does_not_matter_is_a_dashed_line() -> None:
-    (line,) = (line for line in drawn("all").axes[0].lines if line.get_linestyle() == "--")
-    assert line.get_xdata()[0] == WITHIN
+def test_it_is_drawn_on_axes_of_the_users() -> None:
+    axes = Figure().subplots()
+    assert robust(LEVERS, "a", WITHIN, SYSTEMS, ax=axes) is axes.figure
+    assert len(axes.patches) == len(LEVERS)
 
 
 @pytest.mark.parametrize(

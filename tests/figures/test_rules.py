@@ -9,29 +9,26 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.figures import save_bytes
+from cprsim.errors import UsageError
+from cprsim.figures import look, save_bytes, without_words
 from cprsim.figures.answer import answer
 from cprsim.figures.breakdown import breakdown, finding
 from cprsim.figures.by_cause import failures_by_cause
 from cprsim.figures.fleet_breakdown import fleet_breakdown
-from cprsim.figures.parts.breaks import broken_at
-from cprsim.figures.parts.layout import text_width_in, wrap
 from cprsim.figures.parts.style import (
     CAUSE_COLOURS,
     LEARNING_COLOUR,
     SYSTEM_COLOURS,
     SYSTEM_MARKERS,
-    TITLE_PT,
     TRAINING_COLOUR,
-    WIDTH_IN,
     policy_colours,
 )
+from cprsim.figures.parts.texts import lines
 from cprsim.figures.survival import survival
 from cprsim.gallery.registry import PICTURES, picture
 from cprsim.policies.registry import systems
@@ -49,7 +46,7 @@ from tests.figures import (
     test_survival,
 )
 from tests.figures.answers import CASES as ANSWERS
-from tests.figures.reading import rendered
+from tests.figures.reading import boxes_apart, heading, labels, notes, rendered, words
 
 FLEET = pd.DataFrame(
     [
@@ -137,70 +134,126 @@ def test_every_picture_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_the_title_is_a_sentence_about_what_is_found_and_fits(name: str) -> None:
-    figure = drawn(name)
-    title = [t for t in figure.texts if t.get_fontsize() == TITLE_PT and t.get_weight() == "bold"]
-    words = " ".join(text.get_text() for text in title)
+def test_the_title_is_a_sentence_about_what_is_found(name: str) -> None:
     # It has a verb, and what is found is no mere name of what was played.
     assert re.search(
-        r"\b(loses?|takes?|fits?|is|are|has|goes|remove|keeps|removes|lose|for)\b", words
-    ), words
-    assert len(title) <= 3
-    for text in title:
-        box = text.get_window_extent()
-        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
-    tops = [text.get_window_extent().y1 for text in figure.texts]
-    assert max(tops) == title[0].get_window_extent().y1
+        r"\b(loses?|takes?|fits?|is|are|has|goes|remove|keeps|removes|lose|for)\b",
+        heading(drawn(name)),
+    )
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_the_same_table_gives_the_same_bytes_whatever_style_the_user_has(name: str) -> None:
-    first = save_bytes(anew(name), "svg")
-    mine = {"font.size": 30, "axes.grid": True, "lines.linewidth": 9, "savefig.bbox": "tight"}
-    with mpl.rc_context(mine):
+def test_no_text_is_cut_too_small_or_covers_another(name: str) -> None:
+    boxes_apart(drawn(name))
+
+
+@cache
+def in_a_column(name: str) -> tuple[Figure, list[str], float]:
+    """For one column of a paper, the words that were taken off it, and its height before."""
+    with look(width="3.3in", font="serif"):
+        figure = anew(name)
+        before_in = figure.get_figheight()
+        caption = without_words(figure)
+        return rendered(figure), caption, before_in
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_in_one_column_of_a_paper_every_text_can_be_read(name: str) -> None:
+    figure, _, _ = in_a_column(name)
+    assert figure.get_figwidth() == 3.3
+    boxes = boxes_apart(figure)
+    assert {family for text in boxes for family in text.get_fontfamily()} == {"serif"}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_without_words_it_is_lower_and_they_make_the_caption(name: str) -> None:
+    figure, caption, before_in = in_a_column(name)
+    assert "" not in caption
+    assert not set(caption) & set(words(figure))
+    assert figure.get_figheight() < before_in
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_the_user_has_set_wins(name: str) -> None:
+    theirs = {"font.family": "monospace", "figure.figsize": (6.0, 9.0), "savefig.dpi": 50.0}
+    with mpl.rc_context(theirs):
         before = dict(mpl.rcParams)
-        assert save_bytes(anew(name), "svg") == first
+        figure = rendered(anew(name))
         assert dict(mpl.rcParams) == before
-
-
-def ends(axes: Axes) -> tuple[list[float], list[float]]:
-    """Where whole bars end along x and y; a bar that is cut is none."""
-    polygons = [p.get_xy()[:, 1] for p in axes.patches if type(p).__name__ == "Polygon"]
-    cuts = [(each.min() + each.max()) / 2 for each in polygons]
-    x, y = [], []
-    for container in axes.containers:
-        if not isinstance(container, BarContainer):
-            continue
-        for bar in container:
-            middle = bar.get_y() + bar.get_height() / 2
-            if any(abs(middle - at) < 0.02 for at in cuts):
-                continue
-            if container.orientation == "horizontal":
-                x.append(bar.get_x() + bar.get_width())
-            else:
-                y.append(bar.get_y() + bar.get_height())
-    return x, y
+    assert figure.get_size_inches().tolist() == [6.0, 9.0]
+    families = {each for text in figure.axes[0].get_xticklabels() for each in text.get_fontfamily()}
+    assert families <= {"monospace"}
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_ticks_end_beyond_the_last_bar(name: str) -> None:
+def test_the_same_table_gives_the_same_bytes(name: str) -> None:
+    assert save_bytes(anew(name), "svg") == save_bytes(anew(name), "svg")
+
+
+def test_sizes_of_text_follow_the_users() -> None:
+    with mpl.rc_context({"font.size": 12.0, "axes.prop_cycle": mpl.cycler(color=["#123456"])}):
+        figure = breakdown(OUTLIER, "")
+    small = {text.get_fontsize() for text in figure.axes[0].get_xticklabels()}
+    assert [*small] == [pytest.approx(12 * 7 / 8.5)]
+    assert to_rgb(figure.axes[0].patches[0].get_facecolor()) == to_rgb("#123456")
+
+
+def test_text_in_svg_is_text_and_fonts_are_in_the_pdf() -> None:
+    svg = save_bytes(breakdown(OUTLIER, "A job"), "svg").decode()
+    assert ">Time lost</text>" in svg
+    pdf = save_bytes(breakdown(OUTLIER, "A job"), "pdf")
+    assert b"/FontFile2" in pdf
+    assert b"/Type3" not in pdf
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_bars_by_cause_on_a_log_axis_and_none_is_cut(name: str) -> None:
     for axes in drawn(name).axes:
-        for lengths, ticks in zip(ends(axes), (axes.get_xticks(), axes.get_yticks()), strict=True):
-            if len(ticks) and max(lengths, default=0) > 0:
-                assert max(ticks) >= max(lengths) * (1 - 1e-9)
+        stacked = [each for each in axes.containers if isinstance(each, BarContainer)]
+        if stacked:
+            along = axes.xaxis if stacked[0].orientation == "horizontal" else axes.yaxis
+            assert along.get_scale() == "linear"
+            low, high = along.get_view_interval()
+            assert low <= 0
+            for bar in itertools.chain(*stacked):
+                end = bar.get_x() + bar.get_width()
+                end = end if along is axes.xaxis else bar.get_y() + bar.get_height()
+                assert end <= high
+
+
+#: Pictures of one panel, and what draws them on axes of a user's own.
+ONE_PANEL = {name for name, each in PICTURES.items() if each.one_axes}
+
+
+@pytest.mark.parametrize("name", ["policy-accuracy", "predicted-measured", "ecrm-overhead"])
+def test_a_picture_of_one_panel_is_drawn_on_axes_of_the_users(name: str) -> None:
+    mine = Figure(figsize=(4, 3), layout="constrained")
+    left, right = mine.subplots(1, 2)
+    assert PICTURES[name].figure(ax=right) is mine
+    assert right.lines
+    assert not left.lines
+    assert mine.get_suptitle() == ""
+    assert right.get_ylabel()
+    assert name in ONE_PANEL
+
+
+def test_a_picture_of_several_panels_takes_no_axes() -> None:
+    axes = Figure().subplots()
+    with pytest.raises(UsageError, match="figure scaling: takes no ax"):
+        PICTURES["scaling"].figure(ax=axes)
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_numbers_on_axes_have_a_unit(name: str) -> None:
     figure = drawn(name)
-    beside = [*(t.get_text() for t in figure.texts)]
+    beside = [heading(figure), notes(figure)]
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            texts = [each.get_text() for each in axis.get_ticklabels() if each.get_visible()]
+            texts = labels(axis)
             bare = [each for each in texts if re.fullmatch(r"[\d.,]+", each) and each != "0"]
             if bare:
-                words = [axis.get_label().get_text(), *beside]
-                assert any(UNIT.search(each) for each in words), (bare, words)
+                said = [axis.get_label().get_text(), *beside]
+                assert any(UNIT.search(each) for each in said), (bare, said)
 
 
 @pytest.mark.parametrize("name", ["policy-breakdown", "production", "fleet-breakdown"])
@@ -208,42 +261,6 @@ def test_every_number_at_a_bar_has_its_unit(name: str) -> None:
     for axes in drawn(name).axes:
         for text in axes.texts:
             assert re.search(r"%|none", text.get_text()), text
-
-
-def test_an_outlier_is_cut_and_says_how_long_it_is() -> None:
-    time_lost, _ = drawn("production").axes
-    assert "60.0 % ± 1.0" in [text.get_text() for text in time_lost.texts]
-    end = time_lost.get_xlim()[1]
-    assert end < 0.05  # of the others the longest is 1.4 %
-    cut = [patch for patch in time_lost.patches if type(patch).__name__ == "Polygon"]
-    assert len(cut) == 1
-    widths = {}
-    for stack in time_lost.containers:
-        if isinstance(stack, BarContainer) and len(stack) == len(OUTLIER):
-            for i, bar in enumerate(stack):
-                widths[i] = widths.get(i, 0.0) + bar.get_width()
-    assert widths[0] == pytest.approx(0.014)
-    assert widths[1] == pytest.approx(1.5 * 0.014)  # and not 60 %
-    inside = [t.get_text() for t in time_lost.texts if t.get_horizontalalignment() == "center"]
-    assert "50.0 %" in inside  # the value of the part, and not its length
-    assert any("cut bar" in text.get_text() for text in drawn("production").texts)
-
-
-@pytest.mark.parametrize(
-    ("values", "at"),
-    [
-        ([0.01, 0.01, 0.6], 0.015),
-        ([0.01, 0.02, 0.08], np.inf),  # just four times
-        ([0.01, 0.02, 0.0801], 0.03),
-        ([0.01, 0.6], np.inf),  # of two none is an outlier
-        ([0.0, 0.01, 0.6], np.inf),
-        ([0.01, 0.011, 0.012, 0.5, 0.6], 0.018),
-        ([0.01, 0.011, 0.5, 0.6], np.inf),  # as many as the others
-        ([], np.inf),
-    ],
-)
-def test_outliers_are_over_four_times_all_others(values: list[float], at: float) -> None:
-    assert broken_at(values) == pytest.approx(at)
 
 
 def test_what_is_found_is_true_of_the_intervals() -> None:
@@ -264,8 +281,7 @@ def test_what_is_found_is_true_of_the_intervals() -> None:
 def test_a_law_that_is_far_off_is_no_good_fit() -> None:
     def title(durations: np.ndarray) -> str:
         sample = Sample.complete(durations)
-        figure = survival(sample, fit_all(sample), "log")
-        return " ".join(text.get_text() for text in figure.texts if text.get_fontsize() == TITLE_PT)
+        return heading(survival(sample, fit_all(sample), "log"))
 
     rng = np.random.default_rng(5)
     near = rng.gamma(2.0, 3600.0, 400)
@@ -281,17 +297,15 @@ def test_a_law_that_is_taken_for_being_near_is_not_called_the_best_by_aic() -> N
     figure = survival(sample, [others[0], best, *others[1:]], "log")
     law = others[0].law.distribution.capitalize()
 
-    titles = [text.get_text() for text in figure.texts if text.get_fontsize() == TITLE_PT]
-    assert " ".join(titles).startswith(f"{law} is taken, though not best by AIC: up to ")
+    assert heading(figure).startswith(f"{law} is taken, though not best by AIC: up to ")
 
 
 def test_no_line_breaks_within_a_number() -> None:
-    text = "loses 12.5 % of 1,024 servers " * 4
-    for width_in in np.linspace(0.9, 3, 14):
-        lines = wrap(text, float(width_in), TITLE_PT, "bold")
-        assert not any(re.match(r"%|\d+ (%|servers)", line) and line[0] in "%5" for line in lines)
-        assert all(text_width_in(line, TITLE_PT, "bold") <= width_in for line in lines)
-    assert WIDTH_IN == 7.0
+    text = "loses 12.5 % of 1,024 h " * 4
+    for letters in range(12, 40):
+        found = [line.replace("\u00a0", " ") for line in lines(text, letters)]
+        assert " ".join(found) == text.strip()
+        assert not any(line.startswith(("%", "h")) for line in found)
 
 
 # Ottosson, "A perceptual color space for image processing" (2020).

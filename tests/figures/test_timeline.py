@@ -19,12 +19,12 @@ from cprsim.contract.ledger import CAUSES
 from cprsim.figures import save_bytes
 from cprsim.figures.parts.lanes import COLOURS
 from cprsim.figures.parts.style import CAUSE_COLOURS, WIDTH_IN
+from cprsim.figures.parts.texts import duration, percent
 from cprsim.figures.parts.thinning import BarBlock, merged
-from cprsim.figures.parts.ticks import duration
 from cprsim.figures.timeline import timeline, timelines
 from cprsim.history.recorder import History, record
 from cprsim.scenario import Scenario
-from tests.figures.reading import boxes_apart, rendered
+from tests.figures.reading import boxes_apart, plain, rendered, texts_of
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played
 
 POLICIES: dict[str, Any] = {
@@ -49,10 +49,14 @@ def job(failures: int) -> Scenario:
 def drawn(figure: Figure) -> tuple[Axes, list[Text]]:
     """The axes, and all texts that can be seen, none of which touches another."""
     (axes,) = rendered(figure).axes
-    texts = [*figure.texts, *axes.texts, axes.xaxis.label, *axes.get_xticklabels()]
-    texts = [text for text in texts if text.get_text()]
-    boxes_apart(figure, texts)
-    return axes, texts
+    boxes_apart(figure)
+    return axes, texts_of(figure)
+
+
+def said_in(texts: list[Text]) -> list[str]:
+    """Each line of the texts."""
+    found = [plain(line) for text in texts for line in text.get_text().split("\n")]
+    return [*found, *(plain(text.get_text()) for text in texts)]
 
 
 def seconds_drawn(axes: Axes, lane_in: float, reach_in: float = 0.25) -> dict[str, float]:
@@ -88,11 +92,10 @@ def test_areas_of_the_job_are_the_ledger(failures: int, policy: str) -> None:
 def test_the_legend_tells_seconds_by_cause_and_the_axis_its_unit(tmp_path: Any) -> None:
     history = played(FULL, tmp_path, (60.0, 1))
     axes, texts = drawn(timeline(history, "A job worked by hand"))
-    words = [text.get_text() for text in texts]
+    words = said_in(texts)
 
     assert {
         "1 failure: 2.13 min of training take 2.98 min under it",
-        "A job worked by hand; seed 0, replication 0",
         "training 2.13 min",
         "saving 24 s",
         "lost computation 20 s",
@@ -106,6 +109,7 @@ def test_the_legend_tells_seconds_by_cause_and_the_axis_its_unit(tmp_path: Any) 
         "server 1",
         "wall-clock time, min",
     } <= set(words)
+    assert "A job worked by hand; seed 0, replication 0" in words
     assert [tick / 60 for tick in axes.get_xticks()] == [0, 1, 2]
 
 
@@ -126,12 +130,12 @@ def test_failures_that_would_run_into_each_other_are_counted() -> None:
     at_s = np.array([each.at_s for each in history.failures])
     heights = [bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)]
     heights = [-each for each in heights if each < 0]
-    bins = round((WIDTH_IN - 1.62 - 0.2) / 0.04)
+    bins = 130
     counts, edges_s = np.histogram(at_s, bins=bins, range=(0, history.ledger.wall))
 
     job_lane = np.array(heights[: np.count_nonzero(counts)])
     assert job_lane / job_lane.max() == pytest.approx(counts[counts > 0] / counts.max())
-    words = [text.get_text() for text in texts]
+    words = said_in(texts)
     assert f"{len(at_s)} failures" in words
     assert f"most: {counts.max()} in {duration(edges_s[1])}" in words
 
@@ -141,8 +145,8 @@ def test_what_is_said_of_counts_is_what_is_drawn_where_runs_end_at_different_tim
     walls = [each.ledger.wall for each in histories]
     _, texts = drawn(timelines(histories))
     assert walls[0] > 1.1 * walls[1]
-    bins = round((WIDTH_IN - 1.62 - 0.2) / 0.04)
-    words = [text.get_text() for text in texts]
+    bins = 130
+    words = said_in(texts)
     for each in histories:
         at_s = [failure.at_s for failure in each.failures]
         counts, edges_s = np.histogram(at_s, bins=bins, range=(0, max(walls)))
@@ -157,7 +161,7 @@ def test_a_thousand_servers_need_no_thousand_lanes() -> None:
     assert few.get_figwidth() == many.get_figwidth() == WIDTH_IN
     _, texts = drawn(many)
     assert sum(text.get_text().startswith("server ") for text in texts) == 12
-    assert "988 other servers" in [text.get_text() for text in texts]
+    assert "988 other servers" in said_in(texts)
 
 
 def test_background_tasks_have_lanes_of_their_own(tmp_path: Any) -> None:
@@ -167,7 +171,7 @@ def test_background_tasks_have_lanes_of_their_own(tmp_path: Any) -> None:
         (REPLICATION, "rebuilds", "rescheduling", "loading"),
     ):
         _, texts = drawn(timeline(played(policy, tmp_path, (60.0, 1))))
-        assert set(names) <= {text.get_text() for text in texts}
+        assert set(names) <= {*said_in(texts)}
 
 
 @pytest.mark.parametrize("failures", [2, 200])
@@ -175,12 +179,12 @@ def test_runs_under_several_policies_share_one_axis(failures: int) -> None:
     scenario = job(failures)
     histories: list[History] = [record(scenario, name) for name in POLICIES]
     axes, texts = drawn(timelines(histories, "Two days"))
-    words = [text.get_text() for text in texts]
+    words = said_in(texts)
 
     assert axes.get_xlim()[1] == max(each.ledger.wall for each in histories)
     assert [word for word in words if word in POLICIES] == list(POLICIES)
     for each in histories:
-        assert f"{each.ledger.wall / each.ledger.train - 1:.2%} overhead" in words
+        assert f"{percent(each.ledger.wall / each.ledger.train - 1)} overhead" in words
 
 
 def test_long_names_touch_nothing(tmp_path: Any) -> None:

@@ -56,11 +56,11 @@ def test_an_unknown_picture_is_refused() -> None:
 
 
 def test_nobody_within_the_bounds_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer, "advise", lambda scenario: kaggle())
+    monkeypatch.setattr(answer, "advise", lambda scenario, systems: kaggle())
     monkeypatch.setattr(answer, "robustness", lambda advice: None)
     with pytest.raises(UsageError) as raised:
         picture("robust").found(shipped("criteo-kaggle.toml"))
-    assert str(raised.value).startswith("figure robust: no policy keeps to the bounds of ")
+    assert str(raised.value).startswith("figure robust: no policy is within the limits for ")
 
 
 def test_worlds_are_rows() -> None:

@@ -1,6 +1,7 @@
 """`cprsim figure`: what it lists, draws, and says of what can't be drawn."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -138,4 +139,97 @@ def test_a_run_of_an_older_version_is_refused(folder, capsys):
     assert capsys.readouterr().err == (
         "cprsim: run: results.csv has no machine_overhead: an older cprsim made it; run that "
         "again\n"
+    )
+
+
+# A look for a paper
+
+PAPER = ["figure", "ecrm-overhead", "--width", "3.3in", "--font", "serif", "--no-title"]
+
+
+def test_a_figure_for_a_column_of_a_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _main([*PAPER, "--height", "60mm", "--format", "svg"]) == 0
+    svg = Path("ecrm-overhead.svg").read_text()
+    (width, height) = re.findall(r'(?:width|height)="([\d.]+)pt"', svg)[:2]
+    assert (float(width), float(height)) == (pytest.approx(3.3 * 72), pytest.approx(60 / 25.4 * 72))
+    # What was left off is said, for the caption.
+    caption = capsys.readouterr().out.splitlines()
+    assert caption[0].startswith("At 1,760 GB, ECRec k = 4 takes 22.4 % of the time")
+    assert caption[0] not in svg.replace("\u00a0", " ")
+    assert ">checkpoints</text>" in svg
+
+
+def test_policies_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = picture("policy-breakdown").found(shipped("production.toml"), ["cpr", "full"])
+    assert found.summary.index.tolist() == ["cpr", "full"]
+
+
+def test_a_style_is_a_file_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.mplstyle").write_text("figure.facecolor: 123456\n")
+    for style, colour in (("mine.mplstyle", "#123456"), ("dark_background", "#000000")):
+        command = ["figure", "ecrm-overhead", "--style", style, "--out", "it.svg", "--force"]
+        assert _main(command) == 0
+        background = re.search(r'id="patch_1">\s*<path[^>]*>', Path("it.svg").read_text())
+        fill = re.search(r"fill: (#\w+)", background[0])
+        assert (fill[1] if fill else "#000000") == colour
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            ["--width", "3.3x"],
+            "width '3.3x' is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt",
+        ),
+        (["--width", "1in"], "width '1in' is not between 2in and 40in"),
+        (
+            ["--height", "tall"],
+            "height 'tall' is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt",
+        ),
+        (
+            ["--font", "serfi"],
+            "font 'serfi' is not found; did you mean 'serif'?",
+        ),
+        (
+            ["--style", "none.mplstyle"],
+            "style 'none.mplstyle': no such file, and matplotlib has no style of that name (it has "
+            "e.g. ggplot, grayscale, seaborn-v0_8-paper)",
+        ),
+        (
+            ["--policy", "full"],
+            "figure ecrm-overhead: has no policies to choose from; leave --policy out",
+        ),
+        (["--format", "gif"], "--format 'gif' is not one of png, svg, pdf"),
+        (
+            ["--format", "svg", "--out", "a.png"],
+            "--out a.png does not end in .svg, as --format says; leave one out",
+        ),
+    ],
+)
+def test_mistakes_in_the_look_get_a_line(
+    more: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _main(["figure", "ecrm-overhead", *more]) == 2
+    assert capsys.readouterr().err == f"cprsim: {said}\n"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_policy_that_is_not_in_the_scenario_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kaggle = str(shipped("criteo-kaggle.toml"))
+    assert _main(["figure", "scaling", kaggle, "--policy", "ful"]) == 2
+    assert capsys.readouterr().err == (
+        "cprsim: policy 'ful': the scenario has none of that name; did you mean 'full'?\n"
     )

@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import matplotlib as mpl
+
 from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
 from cprsim.gallery.registry import PICTURES
@@ -108,6 +110,7 @@ def shown_cells(name: str) -> list[str]:
 
 def write() -> None:
     """Make every picture and the page, all of it or nothing."""
+    mpl.rcdefaults()  # whatever the settings of whoever runs this
     pictures: dict[str, bytes] = {}
     lines_of: dict[str, list[Line]] = {}
     for name, picture in PICTURES.items():

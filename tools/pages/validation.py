@@ -57,7 +57,8 @@ each mean to three standard errors of its exact value, and compares the rows wit
   that the paper reports for full recovery and CPR (for the production run from full recovery alone,
   with Kaggle's ratio of costs). So 8.5 %, 0.53 %, 8.2 %, 0.68 % and 12.5 % check the arithmetic,
   not the model.
-- **Predictions** are all other numbers. Simulated runs take only the intervals of shipped scenarios
+- **Predictions** are all other numbers, but for naive partial recovery to first order, which is
+  arithmetic on the same two numbers. Simulated runs take only the intervals of shipped scenarios
   from closed forms.
 
 Agreement shows that the simulator plays the model of [semantics.md](semantics.md), not that a

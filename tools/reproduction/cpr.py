@@ -61,7 +61,7 @@ def breakdown(found: Result) -> list[Line]:
     kaggle = {name: percent(row) for name, row in found.summary.iterrows()}
     published = {
         "full": (8.5, _RANGE, "calibrated", "a failure may strike a save, which loses an interval"),
-        "partial": (4.4, _MEDIUM, "prediction", ""),
+        "partial": (4.4, _MEDIUM, "arithmetic", "follows from full and cpr by (E1) to (E6)"),
         "cpr": (0.53, _RANGE, "calibrated", "one save in the job, where the equations count 1.25"),
         "cpr-mfu": (0.53, _RANGE, "calibrated", "about as many bytes as cpr"),
         "cpr-ssu": (0.53, _RANGE, "calibrated", "about as many bytes as cpr"),
@@ -183,12 +183,12 @@ def rows(found: RowLosses) -> list[Line]:
         count, note = Measured(float(len(model.tracked))), "those that hold 99 % of the rows"
         lines += [
             Line(f"tables tracked, {name}", 7.0, _MEDIUM, "input", count, "", note),
-            Line(f"rows in them, {name}", share, _MEDIUM, "prediction", Measured(tracked), "%"),
+            Line(f"rows in them, {name}", share, _MEDIUM, "arithmetic", Measured(tracked), "%"),
         ]
         for system, memory in zip(("mfu", "ssu"), memories, strict=True):
             taken = Measured(100 * model.memory_overhead(system, 0.125))  # type: ignore[arg-type]
-            words, note = f"memory of {system.upper()}, {name}", "4 B a row, an input"
-            lines.append(Line(words, memory, _MEDIUM, "prediction", taken, "%", note))
+            words, note = f"memory of {system.upper()}, {name}", "4 B over the bytes of a row"
+            lines.append(Line(words, memory, _MEDIUM, "arithmetic", taken, "%", note))
     return lines
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from cprsim.figures.parts import style, ticks
-from cprsim.figures.parts.findings import Finding, Size
+from cprsim.figures.parts.findings import Finding
+from cprsim.figures.parts.texts import unit_of
 from cprsim.survival.calendar_rates import Cycle
 
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -16,7 +17,7 @@ _ROOM: Final = 1.08
 
 
 def by_hour(hours: Cycle, zone: str) -> Finding:
-    """The rate in each hour, with the mean of all."""
+    """Draw the rate in each hour, with the mean of all."""
     says = "No hours have more failures than chance explains"
     if hours.is_sure:
         first, last, ratio = hours.busiest
@@ -25,7 +26,7 @@ def by_hour(hours: Cycle, zone: str) -> Finding:
 
 
 def by_weekday(days: Cycle, zone: str) -> Finding:
-    """The rate on each day of the week, with the mean of all."""
+    """Draw the rate on each day of the week, with the mean of all."""
     says = "No days have more failures than chance explains"
     if days.is_sure:
         first, last, ratio = days.busiest
@@ -37,20 +38,21 @@ def by_weekday(days: Cycle, zone: str) -> Finding:
 
 
 def _says(cycle: Cycle, says: str) -> str:
-    return "Too few failures to tell a pattern" if cycle.p is None else says
+    return "Too few failures to see a pattern" if cycle.p is None else says
 
 
 def _finding(cycle: Cycle, says: str, which: str, at: Mapping[float, str]) -> Finding:
-    unit, seconds = ticks.unit_of(1 / cycle.mean_rate)
+    unit, seconds = unit_of(1 / cycle.mean_rate)
     per = "year" if unit == "years" else unit
 
-    def draw(axes: Axes, size_in: Size) -> None:
+    def draw(axes: Axes) -> None:
         axes.grid(axis="y")
         size = len(cycle.counts)
         x, rate, (low, high) = np.arange(size) + 0.5, cycle.rate, cycle.band
         axes.set(xlim=(0, size), ylim=(0, _ROOM * float(np.nanmax(high))))
-        axes.set_xticks(list(at), list(at.values()))
-        ticks.number_ticks(axes, "y", size_in.height, 1 / seconds)
+        ticks.named(axes.xaxis, dict(at))
+        ticks.numbers(axes.yaxis, 1 / seconds)
+        axes.set(xlabel=f"{which}, 95 % intervals, mean", ylabel=f"failures per {per}")
         if cycle.is_sure:
             first, last, _ = cycle.busiest
             ends = [(first, last + 1)] if first <= last else [(first, size), (0, last + 1)]
@@ -68,4 +70,4 @@ def _finding(cycle: Cycle, says: str, which: str, at: Mapping[float, str]) -> Fi
             capsize=0,
         )
 
-    return Finding(says, f"failures per {per} {which}, 95 % intervals, mean", draw)
+    return Finding(says, draw)

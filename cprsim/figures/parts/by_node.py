@@ -1,4 +1,4 @@
-"""How unevenly failures are spread over the nodes, against what chance alone makes."""
+"""Unevenness of failures over the nodes, against chance alone."""
 
 from typing import Any, Final
 
@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 
 from cprsim.failures.logs.concentration import Concentration
 from cprsim.figures.parts import style, ticks
-from cprsim.figures.parts.findings import Finding, Size
-from cprsim.figures.parts.style import SMALL_PT
+from cprsim.figures.parts.findings import Finding
 
 _WORST: Final = 0.1
 _SEEN: Final[dict[str, Any]] = {"color": style.LAW_COLOURS["weibull"], "linewidth": 1.6}
@@ -21,7 +20,7 @@ _EQUAL: Final[dict[str, Any]] = {
 
 
 def by_node(nodes: Concentration) -> Finding:
-    """Share of failures on the worst share of nodes (a Lorenz curve, from its upper end)."""
+    """Draw the share of failures on the worst share of nodes (a Lorenz curve)."""
     mean, low, high = nodes.by_chance()
     at = np.linspace(0, 1, len(mean))
     seen, chance = nodes.of_worst(_WORST), float(np.interp(_WORST, at, mean))
@@ -29,27 +28,21 @@ def by_node(nodes: Concentration) -> Finding:
     says += f"; by chance {_whole(chance)}"
     counted = f"{len(nodes.counts):,} nodes"
     if nodes.unseen:
-        counted += f", an estimated {nodes.unseen:,} of which never failed"
+        counted += f", {nodes.unseen:,} (estimated) never failed"
 
-    def draw(axes: Axes, size_in: Size) -> None:
+    def draw(axes: Axes) -> None:
         axes.grid()
-        axes.set(xlim=(0, 1.06), ylim=(0, 1.02))
-        ticks.number_ticks(axes, "x", size_in.width, 0.01, " %")
-        ticks.number_ticks(axes, "y", size_in.height, 0.01, " %")
-        axes.set_xlabel("share of the nodes, those that fail most first")
+        axes.set(xlim=(0, 1.02), ylim=(0, 1.02))
+        ticks.shares(axes.xaxis)
+        ticks.shares(axes.yaxis)
+        axes.set(xlabel=f"share of the nodes, worst first; {counted}", ylabel="of the failures")
         axes.fill_between(at, low, high, facecolor=style.RULE, linewidth=0)
-        axes.plot(at, mean, **_CHANCE)
-        axes.plot((0, 1), (0, 1), **_EQUAL)
-        axes.plot(at, nodes.shares, zorder=4, **_SEEN)
-        lines = [("the log", _SEEN), ("alike nodes, 95 %", _CHANCE), ("the same on each", _EQUAL)]
-        for i, (text, look) in enumerate(lines):
-            y = 0.32 - 0.11 * i
-            axes.plot((0.5, 0.59), (y, y), transform=axes.transAxes, clip_on=False, **look)
-            axes.text(
-                *(0.62, y, text), size=SMALL_PT, va="center_baseline", transform=axes.transAxes
-            )
+        axes.plot(at, mean, label="alike nodes, 95 %", **_CHANCE)
+        axes.plot((0, 1), (0, 1), label="the same on each", **_EQUAL)
+        axes.plot(at, nodes.shares, zorder=4, label="the log", **_SEEN)
+        axes.legend(loc="lower right")
 
-    return Finding(says, f"share of the failures on the worst nodes; {counted}", draw)
+    return Finding(says, draw)
 
 
 def _whole(share: float) -> str:

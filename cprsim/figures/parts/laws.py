@@ -3,11 +3,12 @@
 from typing import Any
 
 from cprsim.basics.distributions import Distribution
-from cprsim.figures.parts import style, ticks
+from cprsim.figures.parts import style
+from cprsim.figures.parts.texts import duration, number
 
 
 def line_style(law: Distribution, best: bool) -> dict[str, Any]:
-    """How its line looks: the best law's is thick and whole, the others' are thin and dashed."""
+    """Return the look of its line: the best law's is thick and whole, others' thin and dashed."""
     name = law.distribution
     return {
         "color": style.LAW_COLOURS[name],
@@ -17,8 +18,8 @@ def line_style(law: Distribution, best: bool) -> dict[str, Any]:
 
 
 def described(law: Distribution) -> str:
-    """Its name, mean and shape or cv, for people."""
-    words = f"{law.distribution}, mean {ticks.duration(law.expected_s)}"
+    """Return its name, mean and shape or cv, for people."""
+    words = f"{law.distribution}, mean {duration(law.expected_s)}"
     if law.shape is not None:
-        words += f", shape {ticks.number(law.shape)}"
-    return words if law.cv is None else f"{words}, cv {ticks.number(law.cv)}"
+        words += f", shape {number(law.shape)}"
+    return words if law.cv is None else f"{words}, cv {number(law.cv)}"

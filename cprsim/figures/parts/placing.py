@@ -1,19 +1,22 @@
-"""Names beside points, where they cover neither each other nor points."""
+"""Names of points, where they cover neither each other nor points."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from cprsim.figures.parts import layout, style, ticks
-from cprsim.figures.parts.style import SMALL_PT
+from cprsim.figures.parts import style
+from cprsim.figures.parts.sheet import place
 
 Floats = NDArray[np.float64]
 
-_CLEAR: Final = 0.05  # around a point, inches
-_FAR: Final = 0.28  # where there is no room near by, inches
+_CLEAR_PT: Final = 4.0  # around a point
+_FAR_PT: Final = (6.0, 16.0, 28.0, 42.0, 58.0)  # from a point to its name, nearest first
 #: Ways from a point to the middle of its name, in half its size.
 _WAYS: Final = ((1, 1), (1, -1), (1, 0), (-1, 1), (-1, -1), (-1, 0), (0, 1), (0, -1))
 _LEADER: Final[dict[str, Any]] = {
@@ -26,55 +29,64 @@ _LEADER: Final[dict[str, Any]] = {
 
 
 def name_points(
-    axes: Axes, size_in: tuple[float, float], at: Floats, names: Sequence[tuple[int, str]]
-) -> None:
-    """Write the names of some points; one that finds no room is left out.
+    figure: Figure, axes: Axes, at: Floats, names: Sequence[tuple[int, str]]
+) -> list[int]:
+    """Write the names of some points; call it when all else is placed.
 
     Parameters
     ----------
-    size_in
-        Width and height of the axes, inches.
     at
         All points, shape (points, 2).
     names
         Of the points to be named, their number and name, the more important first.
+
+    Returns
+    -------
+    list of int
+        The numbers of the points whose names found room.
     """
-    there = np.stack(
-        [ticks.share_of(axis, at[:, i]) for i, axis in enumerate((axes.xaxis, axes.yaxis))], axis=1
-    ) * np.asarray(size_in)
-    taken: list[Floats] = []
+    place(figure)
+    there = axes.transData.transform(at)
+    taken: list[Bbox] = []
+    named = []
     for number, name in names:
-        half = np.array([layout.text_width_in(name, SMALL_PT), 1.15 * SMALL_PT / 72]) / 2
-        box = _box(there, number, half, taken, np.asarray(size_in))
-        if box is None:
-            continue
-        taken.append(box)
-        middle = box.mean(axis=0)
-        axes.annotate(
+        text = axes.annotate(
             name,
             at[number],
-            xytext=72 * (middle - there[number]),
+            xytext=(0, 0),
             textcoords="offset points",
-            size=SMALL_PT,
+            size=style.small_pt(),
             ha="center",
             va="center",
             zorder=8,
+            in_layout=False,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.8},
             arrowprops=_LEADER,
         )
+        box = _place(text, there, number, taken, axes.get_window_extent())
+        if box is None:
+            text.remove()
+        else:
+            taken.append(box)
+            named.append(number)
+    return named
 
 
-def _box(
-    there: Floats, number: int, half: Floats, taken: Sequence[Floats], size_in: Floats
-) -> Floats | None:
-    """The first free place of that size near a point: lower left and upper right corner, inches."""
-    for far in (_CLEAR, _FAR, 2 * _FAR, 3 * _FAR):
+def _place(
+    text: Annotation, there: Floats, number: int, taken: Sequence[Bbox], inside: Bbox
+) -> Bbox | None:
+    """Move a name to the first free place near its point; None where there is none."""
+    per_pt = text.axes.figure.dpi / 72  # type: ignore[union-attr]  # it is on axes of a figure
+    size = np.asarray(text.get_window_extent().size) + 2 * per_pt  # no leader has a length yet
+    for far_pt in _FAR_PT:
         for way in _WAYS:
-            middle = there[number] + np.asarray(way) * (half + far)
-            box = np.stack([middle - half, middle + half])
-            inside = (box[0] >= 0).all() and (box[1] <= size_in).all()
-            clear = not ((there > box[0] - _CLEAR) & (there < box[1] + _CLEAR)).all(axis=1).any()
-            apart = all((box[0] >= one[1]).any() or (box[1] <= one[0]).any() for one in taken)
-            if inside and clear and apart:
+            shift = np.asarray(way) * (size / 2 + far_pt * per_pt)
+            low, high = there[number] + shift - size / 2, there[number] + shift + size / 2
+            box = Bbox([low, high])
+            clear = _CLEAR_PT * per_pt
+            covers = ((there > low - clear) & (there < high + clear)).all(axis=1).any()
+            within = (low >= inside.min).all() and (high <= inside.max).all()
+            if within and not covers and not any(box.overlaps(each) for each in taken):
+                text.set_position(tuple(shift / per_pt))
                 return box
     return None

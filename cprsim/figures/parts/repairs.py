@@ -1,4 +1,4 @@
-"""How long nodes are down, beside the law that fits best."""
+"""Lengths of outages of nodes, and the law that fits best."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -6,9 +6,10 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 
-from cprsim.figures.parts import style, ticks
-from cprsim.figures.parts.findings import Finding, Size
+from cprsim.figures.parts import style, texts, ticks
+from cprsim.figures.parts.findings import Finding
 from cprsim.figures.parts.laws import described, line_style
+from cprsim.figures.parts.texts import duration
 from cprsim.figures.parts.thinning import evenly
 from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fitted_laws import Fit
@@ -23,33 +24,34 @@ _SEEN: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.9}
 
 
 def repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool) -> Finding:
-    """The share of outages that go on, over how long; the best law of `fits`, if there is one."""
+    """Draw the share of outages that last longer; the best law of `fits`, if there is one."""
     curve = KaplanMeier.from_sample(sample)
     median_s, mean_s = curve.median_s, curve.restricted_mean_s
     half = (
         "More than half of the outages went on"
         if np.isnan(median_s)
-        else f"Half of the outages are over after {ticks.duration(median_s)}"
+        else f"Half of the outages are over after {duration(median_s)}"
     )
-    measure = f"share of {sample.n:,} outages that last longer, with its 95 % band"
+    law = ""
     if fits:
-        measure += f"; {described(fits[0].law)}{'' if is_adequate else ' (not adequate)'}"
+        law = f"; line: {described(fits[0].law)}{'' if is_adequate else ' (not adequate)'}"
 
-    def draw(axes: Axes, size_in: Size) -> None:
+    def draw(axes: Axes) -> None:
         axes.grid()
         first_s = float(np.quantile(sample.durations_s, _FEW)) / _ROOM
         axes.set_xscale("log")
-        axes.set_xlim(first_s, curve.last_s * _ROOM)
-        axes.set_ylim(0, 1.02)
-        ticks.duration_ticks(axes, "x", size_in.width)
-        ticks.number_ticks(axes, "y", size_in.height, 0.01, " %")
-        axes.set_xlabel("outage")
+        axes.set(xlim=(first_s, curve.last_s * _ROOM), ylim=(0, 1.02))
+        ticks.durations(axes.xaxis)
+        ticks.shares(axes.yaxis)
+        label = f"length of an outage{law}"
+        axes.set_xlabel("\n".join(texts.lines(label, 46)))
+        axes.set_ylabel(f"of {sample.n:,} outages last longer")
         _steps(axes, curve, first_s)
         for found in fits[:1]:
             grid = np.geomspace(first_s, curve.last_s, _POINTS)
             axes.plot(grid, survival_of(found.law, grid), **line_style(found.law, best=True))
 
-    return Finding(f"{half}; mean {ticks.duration(mean_s)}", measure, draw)
+    return Finding(f"{half}; mean {duration(mean_s)}", draw)
 
 
 def _steps(axes: Axes, curve: KaplanMeier, first_s: float) -> None:

@@ -1,4 +1,4 @@
-"""The axis of a map: cells around values that were chosen, and how people write those."""
+"""The axis of a map: cells around values that were chosen, as people write them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,16 +9,32 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.units import format_bytes
-from cprsim.figures.parts import ticks
+from cprsim.figures.parts.texts import duration, number
 
 Floats = NDArray[np.float64]
 
+#: Keys of a scenario in words; others are called as they are.
+_WORDS: Final = {
+    "failures.mean": "mean time between failures",
+    "failures.exactly": "failures in the job",
+    "cluster.parameter_servers": "parameter servers",
+    "cluster.trainers": "trainers",
+    "cluster.spares": "spare machines",
+    "costs.save": "time of a save",
+    "costs.load": "time of a load",
+    "costs.reschedule": "time to replace a machine",
+    "costs.detect": "time to detect a failure",
+    "storage.write": "write bandwidth of the store",
+    "storage.read": "read bandwidth of the store",
+    "cluster.nic": "network bandwidth of a node",
+    "job.useful_time": "useful time of the job",
+}
 #: How a value is written, by how its column's name ends.
 _WRITE: Final[dict[str, Callable[[float], str]]] = {
-    "_s": ticks.duration,
+    "_s": duration,
     "_bytes": format_bytes,
     "_bytes_per_s": lambda value: f"{format_bytes(value)}/s",
-    "_share": lambda value: f"{ticks.number(100 * value)} %",
+    "_share": lambda value: f"{number(100 * value)} %",
 }
 _LONGEST: Final = 22  # letters of a text beside an axis
 
@@ -55,8 +71,13 @@ class Scale:
             at = np.arange(len(names), dtype=np.float64)
             return cls(key, at, [_short(str(name)) for name in names], place, False)
         at, place = np.unique(column.to_numpy(dtype=np.float64), return_inverse=True)
-        write = _WRITE.get(str(column.name).removeprefix(key), ticks.number)
+        write = _WRITE.get(str(column.name).removeprefix(key), number)
         return cls(key, at, [write(value) for value in at.tolist()], place, _is_logarithmic(at))
+
+    @property
+    def words(self) -> str:
+        """Of the axis, for people."""
+        return _WORDS.get(self.key, self.key)
 
     @property
     def name(self) -> str:
@@ -72,11 +93,6 @@ class Scale:
         inner = (at[:-1] + at[1:]) / 2
         edges = np.concatenate(([2 * at[0] - inner[0]], inner, [2 * at[-1] - inner[-1]]))
         return np.asarray(np.exp(edges) if self.logarithmic else edges)
-
-    def least_share(self) -> float:
-        """Of the narrowest cell in the axis."""
-        edges = np.log(self.edges) if self.logarithmic else self.edges
-        return float(np.diff(edges).min() / (edges[-1] - edges[0]))
 
 
 def _is_logarithmic(at: Floats) -> bool:

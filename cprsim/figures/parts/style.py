@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.font_manager import FontProperties
 from matplotlib.typing import ColorType
 
 #: Safe for the colour-blind: Okabe and Ito, "Color Universal Design" (2008); the two dark ones lie
@@ -93,47 +94,105 @@ FAINT_INK: Final = "#595959"  # contrast 7:1 on white
 RULE: Final = "#D9D9D9"
 
 WIDTH_IN: Final = 7.0  # two columns of a printed page
-TITLE_PT: Final = 10.5
-TEXT_PT: Final = 8.5
-SMALL_PT: Final = 7.0  # the least that print can bear
-FONT: Final = "DejaVu Sans"  # comes with matplotlib: the same picture on every machine
 
-_STYLE: Final[dict[Any, Any]] = {
-    "font.family": FONT,
-    "font.size": TEXT_PT,
+_NARROW_IN: Final = 5.0
+
+#: Where matplotlib's own settings are at their defaults; sizes of text follow `font.size`.
+_STYLE: Final[dict[str, Any]] = {
+    "figure.figsize": (WIDTH_IN, mpl.rcParamsDefault["figure.figsize"][1]),
+    "figure.titlesize": 10.5 / 8.5,  # see `styled`: times the size of text
+    "figure.titleweight": "bold",
+    "figure.labelsize": 7 / 8.5,
+    "figure.labelweight": "normal",
+    "figure.constrained_layout.h_pad": 0.05,
+    "figure.constrained_layout.w_pad": 0.06,
+    "font.size": 8.5,
     "text.color": INK,
-    "text.parse_math": False,  # a "$" in a name is a dollar
     "axes.edgecolor": FAINT_INK,
     "axes.linewidth": 0.6,
     "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "xtick.labelsize": SMALL_PT,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 1.0,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 7 / 8.5,
+    "axes.labelcolor": FAINT_INK,
+    "xtick.labelsize": 7 / 8.5,
     "xtick.color": FAINT_INK,
     "xtick.major.size": 2.5,
     "xtick.major.width": 0.6,
-    "ytick.labelsize": SMALL_PT,
+    "ytick.labelsize": 7 / 8.5,
     "ytick.color": FAINT_INK,
     "ytick.major.size": 2.5,
     "ytick.major.width": 0.6,
-    "axes.labelsize": SMALL_PT,
-    "axes.labelcolor": FAINT_INK,
     "grid.color": RULE,
     "grid.linewidth": 0.6,
-    "legend.fontsize": SMALL_PT,
+    "hatch.linewidth": 1.0,
+    "legend.fontsize": 7 / 8.5,
     "legend.frameon": False,
     "savefig.dpi": 200.0,
+    "svg.fonttype": "none",  # text that can be searched, selected and edited
     "svg.hashsalt": "cprsim",  # the same identifiers in every file
-    "pdf.fonttype": 42,  # TrueType, as publishers ask for
+    "pdf.fonttype": 42,  # TrueType, embedded, as publishers ask for
 }
+_SIZES: Final = [key for key in _STYLE if key.endswith(("labelsize", "titlesize", "fontsize"))]
+#: Whatever the user has set: a "$" or a "%" in a name or a label is itself.
+_ALWAYS: Final[dict[str, Any]] = {"text.parse_math": False, "text.usetex": False}
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Within it, matplotlib's own defaults and the style; what the user set comes back after."""
-    defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
-    with mpl.rc_context(defaults | _STYLE):
+    """Set the style of the pictures; what the user has set in matplotlib's rcParams wins."""
+    default: Any = mpl.rcParamsDefault
+    current: Any = mpl.rcParams
+    given = {key: current[key] for key in _STYLE if current[key] != default[key]}
+    if "figure.figsize" in given:
+        width_in, height_in = given["figure.figsize"]
+        theirs = width_in != default["figure.figsize"][0]
+        given["figure.figsize"] = (width_in if theirs else WIDTH_IN, height_in)
+    text_pt = given.get("font.size", _STYLE["font.size"])
+    sizes = {key: text_pt * _STYLE[key] for key in _SIZES}
+    settings: dict[Any, Any] = _STYLE | sizes | given | _ALWAYS
+    with mpl.rc_context(settings):
         yield
+
+
+def size_in() -> tuple[float, float | None]:
+    """Return width and height of a figure, inches; None for a height that nobody has set."""
+    width_in, height_in = mpl.rcParams["figure.figsize"]
+    is_default = height_in == mpl.rcParamsDefault["figure.figsize"][1]
+    return float(width_in), None if is_default else float(height_in)
+
+
+def is_narrow() -> bool:
+    """Return whether a figure is too narrow for panels side by side."""
+    return size_in()[0] < _NARROW_IN
+
+
+def small_pt() -> float:
+    """Return the size of small text, points."""
+    size = mpl.rcParams["legend.fontsize"]
+    return float(FontProperties(size=size).get_size_in_points())
+
+
+def system_colour(system: str) -> str:
+    """Return the colour of a system; grey for those of other packages."""
+    return _own_or_users(SYSTEM_COLOURS, system, LEARNING_COLOUR)
+
+
+def cause_colour(cause: str) -> str:
+    """Return the colour of a cause of lost time; ink for all of them together."""
+    return _own_or_users(CAUSE_COLOURS, cause, INK)
+
+
+def _own_or_users(colours: Mapping[str, str], name: str, other: str) -> str:
+    """Return the colour of that name, or one of the user's cycle of colours where it is set."""
+    cycle = mpl.rcParams["axes.prop_cycle"]
+    if name not in colours or cycle == mpl.rcParamsDefault["axes.prop_cycle"]:
+        return colours.get(name, other)
+    theirs = cycle.by_key().get("color", [])
+    return theirs[[*colours].index(name) % len(theirs)] if theirs else colours[name]
 
 
 def policy_colours(systems: Mapping[str, str]) -> dict[str, str]:
@@ -144,7 +203,7 @@ def policy_colours(systems: Mapping[str, str]) -> dict[str, str]:
     seen: Counter[str] = Counter()
     colours = {}
     for name, system in systems.items():
-        own = SYSTEM_COLOURS.get(system, LEARNING_COLOUR)
+        own = system_colour(system)
         colours[name] = to_hex(paler(own, _PALER[seen[system] % len(_PALER)])).upper()
         seen[system] += 1
     return colours

@@ -1,0 +1,105 @@
+"""The look of a figure for a paper: width, font and style, as settings of matplotlib."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib import font_manager
+from matplotlib.style import library
+
+from cprsim.basics.schema import nearest
+from cprsim.errors import UsageError
+
+_INCHES: Final = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
+#: Beyond these no text has room, or no page has.
+_LENGTHS_IN: Final = (2.0, 40.0)
+_GENERIC: Final = ("serif", "sans-serif", "monospace", "cursive", "fantasy")
+
+
+@contextmanager
+def look(
+    width: str | None = None,
+    height: str | None = None,
+    font: str | None = None,
+    style: str | Path | None = None,
+) -> Iterator[None]:
+    """Set the look of figures that are drawn and saved within.
+
+    Parameters
+    ----------
+    width, height
+        Of a figure, e.g. `"3.3in"`, `"84mm"`; the height follows from the panels by default.
+    font
+        The name of an installed font, or one of serif, sans-serif and monospace.
+    style
+        A style file of matplotlib, or the name of a style that it ships.
+
+    Raises
+    ------
+    UsageError
+        If a width or height is no length, a font is not found, or a style can't be read.
+
+    Examples
+    --------
+    >>> from cprsim.figures import look
+    >>> with look(width="3.3in", font="serif"):
+    ...     print(mpl.rcParams["figure.figsize"][0])
+    3.3
+    """
+    default_in = mpl.rcParamsDefault["figure.figsize"]
+    settings: dict[Any, Any] = {} if style is None else _style(style)
+    if font is not None:
+        settings["font.family"] = [_font(font)]
+    if width is not None or height is not None:
+        sizes = zip(("width", "height"), (width, height), default_in, strict=True)
+        settings["figure.figsize"] = tuple(
+            usual if text is None else _inches(text, what) for what, text, usual in sizes
+        )
+    with mpl.rc_context(settings):
+        yield
+
+
+def _inches(text: str, what: str) -> float:
+    """Return the inches of a length."""
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(in|cm|mm|pt)\s*", text)
+    if found is None:
+        raise UsageError(f"{what} {text!r} is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt")
+    inches = float(found[1]) * _INCHES[found[2]]
+    least, most = _LENGTHS_IN
+    if not (1.0 if what == "height" else least) <= inches <= most:
+        raise UsageError(f"{what} {text!r} is not between {least:g}in and {most:g}in")
+    return inches
+
+
+def _font(name: str) -> str:
+    """Return the name of a font that is there."""
+    if name in _GENERIC:
+        return name
+    try:
+        font_manager.findfont(name, fallback_to_default=False)
+    except ValueError:
+        families = {each.name for each in font_manager.fontManager.ttflist}
+        hint = nearest(name, {*_GENERIC, *families})
+        if hint.startswith("known"):
+            hint = f"give one of {', '.join(_GENERIC[:3])}, or an installed font"
+        raise UsageError(f"font {name!r} is not found; {hint}") from None
+    return name
+
+
+def _style(style: str | Path) -> dict[Any, Any]:
+    """Return the settings of a style file, or of a style that matplotlib ships."""
+    if str(style) in library:
+        return dict(library[str(style)])
+    path = Path(style)
+    if not path.is_file():
+        raise UsageError(
+            f"style {str(style)!r}: no such file, and matplotlib has no style of that name (it has "
+            "e.g. ggplot, grayscale, seaborn-v0_8-paper)"
+        )
+    try:
+        return dict(mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False))
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"style {str(style)!r} can't be read: {error}") from None

@@ -1,0 +1,116 @@
+"""Numbers, shares, durations and names as people read them."""
+
+import math
+import re
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Final
+
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from cprsim.basics.units import SECONDS
+from cprsim.selection import words
+
+#: Below this a share is rounding: ledgers add up to no more than that.
+NOTHING: Final = 1e-9
+YEAR_S: Final = 365.25 * SECONDS["d"]
+#: Units of durations, and from how many on each is used.
+_UNITS: Final = {
+    "years": (YEAR_S, 2),
+    "d": (SECONDS["d"], 4),
+    "h": (SECONDS["h"], 1),
+    "min": (SECONDS["min"], 1),
+    "s": (1.0, 0),
+}
+_LETTER: Final = 0.62  # width of a usual letter, as a share of its size
+_SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def unit_of(seconds: float) -> tuple[str, float]:
+    """Return the unit in which people give such a duration, and its seconds."""
+    return next((u, factor) for u, (factor, least) in _UNITS.items() if seconds >= least * factor)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for people, with three significant digits; also years, and any size."""
+    unit, factor = unit_of(seconds)
+    return f"{number(seconds / factor)} {unit}"
+
+
+def number(value: float) -> str:
+    """Return three significant digits, all from 1,000 to a million; powers of ten beyond."""
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".")
+    power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)
+    return power if mantissa == "1" else f"{mantissa}×{power}"
+
+
+def percent(share: float, half_width: float = math.nan) -> str:
+    """Return a share for people: `"8.38 % ± 0.10"`; the half width of its interval if finite."""
+    value = 100 * share
+    places = _places(value)
+    least = 10.0**-places
+    text = f"{value:.{places}f} %" if value >= least or value == 0 else f"<{least:.{places}f} %"
+    if not math.isfinite(half_width):
+        return text
+    half = f"{100 * half_width:.{places}f}"
+    if half_width > 0 and float(half) == 0:
+        half = f"<{least:.{places}f}"
+    return f"{text} ± {half}"
+
+
+def _places(value: float) -> int:
+    """Decimal places for three significant digits, or two below 0.1; four at most."""
+    if value == 0:
+        return 0
+    magnitude = math.floor(math.log10(value))
+    return min(max(2 - max(magnitude, 0), 1 - magnitude, 0), 4) if magnitude < 2 else 0
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Return names in words, `"a, b and c"`; beyond `most` the others are counted."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return words.listed(names) if names else ""
+
+
+def lines(text: str, letters: int) -> list[str]:
+    """Return the text in lines as wide as so many usual letters; a number stays with its unit."""
+    text = kept_together(text)
+    found = wrap(text, letters)
+    widest = max(map(_ems, found), default=0.0) / (_LETTER * letters)
+    return found if widest <= 1 else wrap(text, max(1, int(letters / widest)))
+
+
+def filled(text: str, width_pt: float, font: FontProperties) -> str:
+    """Return the text in lines of that width in a font; longer words are broken.
+
+    Unlike matplotlib's own wrapping it takes a "$" for a letter.
+    """
+    letters = int(width_pt / font.get_size_in_points())  # that surely have room
+    found = [""]
+    for word in kept_together(text).split(" "):
+        for part in wrap(word, max(letters, 1)) or [""]:
+            longer = f"{found[-1]} {part}".lstrip()
+            if _width_pt(longer, font) <= width_pt or not found[-1]:
+                found[-1] = longer
+            else:
+                found.append(part)
+    return "\n".join(found)
+
+
+def _ems(line: str) -> float:
+    """Return the width of a line, as a share of the size of its letters."""
+    return _width_pt(line, FontProperties(size=100)) / 100
+
+
+def _width_pt(line: str, font: FontProperties) -> float:
+    return float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0])
+
+
+def kept_together(text: str) -> str:
+    """Return the text with no break allowed between a number and its unit."""
+    return re.sub(r"(?<=\d) (?=%)|(?<=\d) (?=(?:years|[smhd]|min|GB|TB|of)\b)", "\u00a0", text)
