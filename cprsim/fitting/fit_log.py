@@ -30,7 +30,7 @@ from cprsim.survival.fitted_laws import Fit, check_failures, check_spread
 from cprsim.survival.fitted_laws import fit as fit_law
 from cprsim.survival.judge import Verdict, fit_and_judge
 from cprsim.survival.sample import Sample
-from cprsim.survival.trend import trend
+from cprsim.survival.trend import Trend, trend
 
 
 def fit(
@@ -137,7 +137,7 @@ def fit_source(
     return replace(
         fitted,
         strikes=struck if nodes is None else of_some_nodes(struck, nodes, system),
-        trend=trend(together.times_s - together.start_s, together.span_s),
+        trend=_trend(together, of_nodes=view == "uptime"),
         repairs=repairs,
         restarts=restarts,
         causes=Counter(failures.causes or ()),
@@ -147,6 +147,14 @@ def fit_source(
         columns=failures.columns,
         node_failures=node_failures(failures, source.coalesce_s or WITHIN_S),
     )
+
+
+def _trend(log: FailureLog, *, of_nodes: bool) -> Trend | None:
+    """Trend of the failures of the system, or of a node where nodes came and went."""
+    times_s = log.times_s - log.start_s
+    if not of_nodes or log.came_s is None or log.left_s is None:
+        return trend(times_s, log.span_s)
+    return trend(times_s, log.span_s, log.came_s - log.start_s, log.left_s - log.start_s)
 
 
 def _of_nodes(source: LogSource, view: Look) -> str:

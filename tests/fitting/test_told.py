@@ -287,3 +287,24 @@ def test_durations_count_their_lines():
         "Read 36 lines, kept 24. Left out:",
         "  12 lines without a duration",
     ]
+
+
+def test_more_nodes_are_no_trend_of_a_node() -> None:
+    """Half of the nodes come in the midst: failures of the system double, those of a node don't."""
+    rng = np.random.default_rng(6)
+    came_s = np.repeat([0.0, 50_000_000.0], 20)
+    end_s = 100_000_000.0
+    lives = [
+        (node, came + np.cumsum(rng.exponential(1e6, 200))) for node, came in enumerate(came_s)
+    ]
+    found = sorted((at, node) for node, times in lives for at in times if at < end_s)
+    log = FailureLog(
+        np.array([at for at, _ in found]),
+        np.array([node for _, node in found]),
+        0.0,
+        end_s,
+        came_s=came_s,
+        left_s=np.full(40, end_s),
+    )
+    assert cprsim.fit(log).trend.z > 3
+    assert abs(cprsim.fit(log, view="uptime").trend.z) < 3
