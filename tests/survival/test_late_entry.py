@@ -228,7 +228,7 @@ def test_the_picture_draws_laws_of_lives_that_get_to_where_the_curve_begins():
     fits = fit_all(late)
     figure = survival(late, fits)
 
-    said = " ".join(text.get_text() for text in figure.findobj(Text))
+    said = " ".join(" ".join(text.get_text() for text in figure.findobj(Text)).split())
     assert "29 censored (72.5 %), 40 watched from a later age" in said
     (lines,) = (axes.lines for axes in figure.axes[:1])
     laws = [line for line in lines if line.get_linestyle() != "None" and len(line.get_xdata()) > 99]

@@ -64,7 +64,7 @@ def lines(found: dict[str, Any]) -> list[Line]:
     return [
         *(line for report in REPORTS for line in _of(report, found)),
         Line(
-            "saved by retiring where no repair cures, %",
+            "saved by retiring where no repair cures",
             RETIRING,
             f"{REPORTS[1].source} as the most",
             "prediction",
