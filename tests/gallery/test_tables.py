@@ -25,6 +25,7 @@ from cprsim.gallery import (
     sensitivity,
     tradeoff,
 )
+from cprsim.gallery.picture import PictureSource
 from cprsim.gallery.points import at, of_systems
 from cprsim.report import outputs
 from cprsim.scenario import Scenario, load_scenario
@@ -264,7 +265,10 @@ def test_the_run_in_a_folder_is_the_run(tmp_path: Path) -> None:
 
 
 def test_production_is_full_recovery_against_cpr() -> None:
-    assert list(runs.production(shipped("production.toml"), 2).summary.index) == ["full", "cpr"]
+    assert list(runs.production(PictureSource(shipped("production.toml")), 2).summary.index) == [
+        "full",
+        "cpr",
+    ]
 
 
 def test_a_log_or_a_scenario_that_replays_it_are_the_same(tmp_path: Path) -> None:
@@ -275,12 +279,12 @@ def test_a_log_or_a_scenario_that_replays_it_are_the_same(tmp_path: Path) -> Non
         'coalesce = "5 min"\n[policies.full]\nsystem = "full"\n'
     )
     (tmp_path / "replay.toml").write_text(text)
-    replayed = logs.mtbf(tmp_path / "replay.toml")
+    replayed = logs.mtbf(PictureSource(tmp_path / "replay.toml"))
     alone = cprsim.mtbf_by_nodes(tmp_path / "failures.csv", coalesce="5 min")
     pd.testing.assert_frame_equal(replayed.rows, alone.rows)
-    assert logs.mtbf(tmp_path / "failures.csv").rows["measured_s"].iloc[-1] != pytest.approx(
-        alone.rows["measured_s"].iloc[-1]
-    )
+    assert logs.mtbf(PictureSource(tmp_path / "failures.csv")).rows["measured_s"].iloc[
+        -1
+    ] != pytest.approx(alone.rows["measured_s"].iloc[-1])
 
 
 def test_a_scenario_without_a_log_has_none_to_draw() -> None:
