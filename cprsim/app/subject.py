@@ -1,5 +1,6 @@
 """What is asked: a scenario file, the controls that were moved, and how the job is played."""
 
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,7 +100,7 @@ def _option_faults(options: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def _whole(text: str) -> int | str:
     """The number that a text is; the text where it is none, for its fault."""
-    return int(text) if text.isascii() and text.strip().lstrip("-").isdigit() else text
+    return int(text) if re.fullmatch(r"\s*-?[0-9]+\s*", text) else text
 
 
 @dataclass(frozen=True)

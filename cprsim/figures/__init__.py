@@ -8,6 +8,7 @@ fonts, colours) wins over the style of the pictures; `look` sets some of it for 
 """
 
 import io
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -93,11 +94,19 @@ def save_bytes(figure: Figure, format: str) -> bytes:
     Raises
     ------
     UsageError
-        For any other format.
+        For any other format, and if its text leaves no room for anything else.
     """
     if format not in FORMATS:
         raise UsageError(f"format {format!r} is not one of {', '.join(FORMATS)}")
     buffer = io.BytesIO()
-    with styled():
-        figure.savefig(buffer, format=format, metadata=dict(FORMATS[format]))
+    with styled(), warnings.catch_warnings():
+        warnings.filterwarnings("error", "constrained_layout not applied")
+        try:
+            figure.savefig(buffer, format=format, metadata=dict(FORMATS[format]))
+        except UserWarning:
+            width_in, height_in = figure.get_size_inches()
+            raise UsageError(
+                f"the picture has no room beside its text in {width_in:.3g}in x {height_in:.3g}in; "
+                "make it wider or higher"
+            ) from None
     return buffer.getvalue()

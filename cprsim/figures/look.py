@@ -1,5 +1,7 @@
 """The look of a figure for a paper: width, font and style, as settings of matplotlib."""
 
+import logging
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from cprsim.errors import UsageError
 _INCHES: Final = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 #: Beyond these no text has room, or no page has.
 _LENGTHS_IN: Final = (2.0, 40.0)
+_LEAST_DPI, _MOST_DPI = 30, 1200
 _GENERIC: Final = ("serif", "sans-serif", "monospace", "cursive", "fantasy")
 
 
@@ -69,9 +72,11 @@ def _inches(text: str, what: str) -> float:
         raise UsageError(f"{what} {text!r} is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt")
     inches = float(found[1]) * _INCHES[found[2]]
     least, most = _LENGTHS_IN
-    if not (1.0 if what == "height" else least) <= inches <= most:
+    if not least <= inches <= most:
         raise UsageError(f"{what} {text!r} is not between {least:g}in and {most:g}in")
-    return inches
+    # A size that equals matplotlib's default stands for none (`parts.style.styled`).
+    is_default = inches in mpl.rcParamsDefault["figure.figsize"]
+    return math.nextafter(inches, math.inf) if is_default else inches
 
 
 def _font(name: str) -> str:
@@ -99,7 +104,45 @@ def _style(style: str | Path) -> dict[Any, Any]:
             f"style {str(style)!r}: no such file, and matplotlib has no style of that name (it has "
             "e.g. ggplot, grayscale, seaborn-v0_8-paper)"
         )
+    told = _Told()
+    logger = logging.getLogger("matplotlib")
+    logger.addHandler(told)
+    spreads, logger.propagate = logger.propagate, False
     try:
-        return dict(mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False))
+        read = dict(mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False))
     except (OSError, ValueError, KeyError) as error:
-        raise UsageError(f"style {str(style)!r} can't be read: {error}") from None
+        raise UsageError(f"style {str(style)!r} can't be read: {_one_line(error)}") from None
+    finally:
+        logger.removeHandler(told)
+        logger.propagate = spreads
+    if told.messages:
+        raise UsageError(f"style {str(style)!r} can't be read: {_one_line(told.messages[0])}")
+    least, most = _LENGTHS_IN
+    for size_in in read.get("figure.figsize", ()):
+        if not least <= size_in <= most:
+            raise UsageError(
+                f"style {str(style)!r}: figure.figsize {size_in:g} is not between {least:g} and "
+                f"{most:g} inches"
+            )
+    for key in ("figure.dpi", "savefig.dpi"):
+        dots = read.get(key, _LEAST_DPI)
+        if dots != "figure" and not _LEAST_DPI <= dots <= _MOST_DPI:
+            raise UsageError(
+                f"style {str(style)!r}: {key} {dots:g} is not between {_LEAST_DPI} and {_MOST_DPI}"
+            )
+    return read
+
+
+class _Told(logging.Handler):
+    """What matplotlib says of a file that it reads."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())

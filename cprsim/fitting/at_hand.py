@@ -135,7 +135,7 @@ def at_hand(fitted: LogFit, scenario: Scenario) -> AtHand:
     if not scenario.policies:
         raise UsageError("the scenario has no [policies] to compare the log and its law under")
     fitted = of_job(fitted, scenario)
-    return _beside(fitted, scenario, _with(scenario, law_keys(fitted)))
+    return _beside(fitted, scenario, _with(scenario, law_keys(fitted), fitted))
 
 
 def its_own_law(fitted: LogFit, scenario: Scenario) -> AtHand:
@@ -153,7 +153,7 @@ def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario) -> AtHand:
     log_jobs = math.inf if whole is None or not is_replayed else _jobs_in(whole, scenario, keys)
     log = []
     for number, (failures, replications) in enumerate(played):
-        by_log = _with(scenario, failures)
+        by_log = _with(scenario, failures, fitted)
         by_log.plans.update(by_law.plans_of())
         # Delays are drawn anew for each start: one seed has the same in each first replication.
         log.append(run(by_log, replications=replications, seed=number))
@@ -200,11 +200,12 @@ def _fits(log: FailureLog, scenario: Scenario) -> bool:
     return all(node < counts[kind] for node, kind in zip(log.nodes, log.kinds, strict=True))
 
 
-def _with(scenario: Scenario, keys: Mapping[str, Any]) -> Scenario:
+def _with(scenario: Scenario, keys: Mapping[str, Any], fitted: LogFit) -> Scenario:
+    """The scenario under these failures; severities are the log's where that tells them."""
     tables = scenario.mapping()
     kept = not_told(tables["failures"])
     severities = kept.pop("severity", None)
-    if severities is not None and "severity" not in keys:
+    if severities is not None and all(each.severity is None for each in fitted.strikes):
         keys = graded(keys, severities)
     return Scenario(**tables | {"failures": {**kept, **keys}})
 
@@ -218,7 +219,10 @@ def not_told(failures: Mapping[str, Any]) -> dict[str, Any]:
         If there are causes with a detection or a severity: a log does not tell which of its
         failures are of which cause.
     """
-    for cause in failures.get("causes", ()):
+    causes = failures.get("causes")
+    for cause in causes if isinstance(causes, list) else ():
+        if not isinstance(cause, dict):
+            continue  # which is a fault that the scenario tells
         if "detect" in cause or cause.get("severity", "node") != "node":
             raise UsageError(
                 "--for: the scenario has [[failures.causes]], which a log of failures does not "

@@ -92,9 +92,9 @@ def _per(fitted: "LogFit") -> dict[str, Any]:
 
 
 def _empirical(sample: Sample) -> dict[str, Any]:
-    """The durations themselves; those of the Kaplan-Meier curve where some are censored or many."""
+    """The durations; those of the Kaplan-Meier curve where they are many, or some not whole."""
     lasted = sample.durations_s
-    if sample.censored or sample.n > _MOST_DURATIONS:
+    if sample.censored or sample.late or sample.n > _MOST_DURATIONS:
         lasted = KaplanMeier.from_sample(sample).typical(_MOST_DURATIONS)
     return {"distribution": "empirical", "durations": [_rounded(each) for each in lasted.tolist()]}
 

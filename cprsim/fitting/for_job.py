@@ -111,5 +111,5 @@ def of_job(fitted: LogFit, scenario: Scenario) -> LogFit:
     counts = {"parameter_servers": cluster.parameter_servers, "trainers": cluster.trainers}
     nodes = {kind: count for kind, count in counts.items() if count}
     kinds = {kind: weight for kind, weight in fitted.kinds.items() if kind in nodes} or nodes
-    fewest = min(nodes[kind] for kind in kinds)
-    return replace(fitted, kinds=kinds, strikes=at_most(fitted.strikes, fewest))
+    limits = {kind: nodes[kind] for kind in kinds}
+    return replace(fitted, kinds=kinds, strikes=at_most(fitted.strikes, limits))

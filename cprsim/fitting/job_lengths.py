@@ -71,18 +71,22 @@ def job_lengths(gaps_s: NDArray[np.float64], law: Distribution) -> tuple[JobLeng
     """
     mean_s, count = float(gaps_s.mean()), len(gaps_s)
     told = [gaps for gaps in GAPS if count >= _LONG * gaps]
+    if not told:
+        return ()
     rng = np.random.default_rng(_SEED)
     logs = min(max(_DRAWS // count, _FEWEST), _MOST)
-    at_s = np.cumsum(law.sample(rng, (logs if told else 0, count)), axis=1)
-    found = []
-    for gaps in told:
-        # Of each log a job is so many of its own mean gaps long: the mean of the law is not judged.
-        drawn = np.array([_spread(each, gaps) for each in at_s])
-        spread = _spread(np.cumsum(gaps_s), gaps)
-        found.append(
-            JobLength(gaps, gaps * mean_s, spread, float(drawn.mean()), float(drawn.std(ddof=1)))
-        )
-    return tuple(found)
+    # Of each log a job is so many of its own mean gaps long: the mean of the law is not judged.
+    drawn = np.array([_spreads(law.sample(rng, count), told) for _ in range(logs)])
+    return tuple(
+        JobLength(gaps, gaps * mean_s, spread, float(by_law.mean()), float(by_law.std(ddof=1)))
+        for gaps, spread, by_law in zip(told, _spreads(gaps_s, told), drawn.T, strict=True)
+    )
+
+
+def _spreads(gaps_s: NDArray[np.float64], lengths: Sequence[int]) -> list[float]:
+    """Standard deviations of the number of failures of jobs of each length, in mean gaps."""
+    at_s = np.cumsum(gaps_s)
+    return [_spread(at_s, gaps) for gaps in lengths]
 
 
 def _spread(at_s: NDArray[np.float64], gaps: int) -> float:

@@ -120,13 +120,14 @@ def _together(fitted: "LogFit") -> list[str]:
 def _mean(fitted: "LogFit") -> list[str]:
     """What the mean of the best law rests on, and how far it is from that of the gaps."""
     said, law, time = [], fitted.law, fitted.view.node_time
-    off = law.expected_s / fitted.view.sample.mtbf_s - 1
-    if not fitted.view.sample.censored and abs(off) > _MEAN_OFF:
+    sample = fitted.view.sample
+    off = law.expected_s / sample.mtbf_s - 1
+    if not (sample.censored or sample.late) and abs(off) > _MEAN_OFF:
         said.append(
             f"The mean of the {law.distribution} law is {rough_percent(abs(off))} "
             f"{'above' if off > 0 else 'below'} that of the log, "
-            f"{format_duration(fitted.view.sample.mtbf_s)}, since it follows the longest gaps less "
-            f"than they count: a job meets {rough_percent(abs(1 / (1 + off) - 1))} too "
+            f"{format_duration(sample.mtbf_s)}, since it follows the longest durations less than "
+            f"they count: a job meets {rough_percent(abs(1 / (1 + off) - 1))} too "
             f"{'few' if off > 0 else 'many'} failures. Put the log's mean into the block if that "
             "matters."
         )
@@ -140,7 +141,6 @@ def _mean(fitted: "LogFit") -> list[str]:
             f"A node failed every {after} of its up time after its first failure; counting "
             f"{nodes} from the start of the log, every {of_all}."
         )
-    sample = fitted.view.sample
     longest_s = float(sample.durations_s.max())
     beyond = 1 - law.within(longest_s)[1] / law.expected_s
     if sample.censored and beyond > _GUESS:

@@ -21,12 +21,27 @@ _LONGEST, _WITH_MORE = 40, 10
 class StrikeKind(NamedTuple):
     """A kind of failure: its cause, what is left of the memory of its nodes, and their number.
 
-    `cause` and `severity` are None where the log tells none.
+    `cause` and `severity` are None where the log tells none. `servers`: how many of several nodes
+    are parameter servers; None of one node, and where the log has no kinds of nodes.
     """
 
     cause: str | None
     severity: Severity | None
     nodes: int
+    servers: int | None = None
+
+    @property
+    def kinds(self) -> str:
+        """What its nodes are called: servers or trainers, where the log says it, else nodes."""
+        if self.servers is None or 0 < self.servers < self.nodes:
+            return "nodes"
+        return "servers" if self.servers else "trainers"
+
+    def taking(self, nodes: int) -> "StrikeKind":
+        """Return a failure of the kind that takes so many nodes, as many servers in proportion."""
+        if self.servers is None or nodes == 1:
+            return self._replace(nodes=nodes, servers=None)
+        return self._replace(nodes=nodes, servers=round(self.servers * nodes / self.nodes))
 
 
 def strikes(log: FailureLog) -> Counter[StrikeKind]:
@@ -45,8 +60,12 @@ def strikes(log: FailureLog) -> Counter[StrikeKind]:
             cause = log.causes[start]
             cause = (cause or NO_CAUSE) if cause in common else OTHERS
         severity = None if log.severities is None else worst(log.severities[start:end])
-        nodes = len(np.unique(log.machines[start:end])) if log.of_nodes else 1
-        found[StrikeKind(cause, severity, nodes)] += 1
+        machines = dict.fromkeys(log.machines[start:end].tolist() if log.of_nodes else [0])
+        servers = None
+        if log.kinds is not None and len(machines) > 1:
+            kinds = dict(zip(log.machines[start:end].tolist(), log.kinds[start:end], strict=True))
+            servers = sum(kind == "parameter_server" for kind in kinds.values())
+        found[StrikeKind(cause, severity, len(machines), servers)] += 1
     return found
 
 
@@ -69,15 +88,31 @@ def of_some_nodes(
         most = min(strike.nodes, nodes)
         shares = hypergeom.pmf(np.arange(most + 1), system, strike.nodes, nodes).tolist()
         for number in range(1, most + 1):
-            fewer[strike._replace(nodes=number)] += count * shares[number]
+            fewer[strike.taking(number)] += count * shares[number]
     return dict(fewer)
 
 
-def at_most(found: Mapping[StrikeKind, float], nodes: int) -> dict[StrikeKind, float]:
-    """Return strikes of which none takes more than so many nodes."""
+def at_most(found: Mapping[StrikeKind, float], nodes: Mapping[str, int]) -> dict[StrikeKind, float]:
+    """Return strikes of which none takes more nodes of a kind than there are.
+
+    Parameters
+    ----------
+    found
+        How often failures of each kind struck.
+    nodes
+        The nodes of the job, by the names that `hits` has for their kinds.
+    """
+    fewest = min(nodes.values())
     fewer = defaultdict[StrikeKind, float](float)
     for strike, count in found.items():
-        fewer[strike._replace(nodes=min(strike.nodes, nodes))] += count
+        if strike.servers is None:
+            fewer[strike.taking(min(strike.nodes, fewest))] += count
+            continue
+        servers = min(strike.servers, nodes.get("parameter_servers", 0))
+        taken = servers + min(strike.nodes - strike.servers, nodes.get("trainers", 0))
+        if taken:
+            told = servers if taken > 1 else None
+            fewer[strike._replace(nodes=taken, servers=told)] += count
     return dict(fewer)
 
 
@@ -99,12 +134,12 @@ def failure_keys(found: Mapping[StrikeKind, float], kinds: Mapping[str, int]) ->
         How often each kind of node failed, as weights of `hits`; empty where nobody knows.
     """
     pooled = _without_rare(_pooled(found))
-    if len({(each.cause, each.nodes) for each in pooled}) > 1:
-        keys = {"hits": _hits(1, kinds), "causes": _causes(pooled, kinds)}
+    one = StrikeKind(None, None, 1)
+    if len({each._replace(severity=None) for each in pooled}) > 1:
+        keys = {"hits": _hits(one, kinds), "causes": _causes(pooled, kinds)}
     else:
-        nodes = max((each.nodes for each in pooled), default=1)
         severities = {each.severity: count for each, count in pooled.items() if each.severity}
-        keys = {"hits": _hits(nodes, kinds), "severity": severities}
+        keys = {"hits": _hits(next(iter(pooled), one), kinds), "severity": severities}
     return {name: each for name, each in keys.items() if each}
 
 
@@ -133,10 +168,11 @@ def graded(keys: Mapping[str, Any], severities: Mapping[str, float]) -> dict[str
     """
     if "causes" not in keys:
         return {**keys, "severity": dict(severities)}
-    total, causes = math.fsum(severities.values()), []
+    total, causes, names = math.fsum(severities.values()), [], Counter[str]()
     for cause in keys["causes"]:
         for severity, weight in severities.items() if "severity" not in cause else ():
-            entry = {**cause, "name": f"{cause['name']}, {severity}", "severity": severity}
+            name = f"{_cut(cause['name'], _LONGEST - len(severity) - 6)}, {severity}"
+            entry = {**cause, "name": _own(name, names), "severity": severity}
             entry["share"] = cause["share"] * weight / total
             if severity == "cluster":
                 entry.pop("hits", None)
@@ -147,16 +183,22 @@ def graded(keys: Mapping[str, Any], severities: Mapping[str, float]) -> dict[str
 
 def _pooled(found: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]:
     """Return kinds whose numbers of nodes are 1, 2, the mean of those from 3 to 4, 5 to 8, ..."""
-    among = defaultdict[StrikeKind, dict[int, float]](dict)
+    among = defaultdict[tuple[object, ...], dict[StrikeKind, float]](dict)
     for strike, count in found.items():
-        counts = among[strike._replace(nodes=(strike.nodes - 1).bit_length())]
-        counts[strike.nodes] = counts.get(strike.nodes, 0.0) + count
-    pooled = {}
-    for strike, counts in among.items():
-        total = math.fsum(counts.values())
-        mean = math.fsum(nodes * count for nodes, count in counts.items()) / total
-        pooled[strike._replace(nodes=round(mean))] = total
-    return pooled
+        size = (strike.nodes - 1).bit_length()
+        among[strike.cause, strike.severity, size, strike.kinds][strike] = count
+    return dict(_mean_of(counts) for counts in among.values())
+
+
+def _mean_of(counts: Mapping[StrikeKind, float]) -> tuple[StrikeKind, float]:
+    """Return one kind of failure for several that are alike but for their nodes, and how often."""
+    total = math.fsum(counts.values())
+    nodes = math.fsum(strike.nodes * count for strike, count in counts.items()) / total
+    first = next(iter(counts))
+    servers = None
+    if first.servers is not None:
+        servers = round(math.fsum((each.servers or 0) * n for each, n in counts.items()) / total)
+    return first._replace(nodes=round(nodes), servers=servers), total
 
 
 def _without_rare(pooled: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]:
@@ -175,32 +217,45 @@ def _causes(pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int]) -> lis
     names = Counter[str]()
     told = []
     for strike, count in pooled.items():
-        name = _name(strike, graded)
-        names[name] += 1
         entry: dict[str, Any] = {
-            "name": name if names[name] == 1 else f"{name} {names[name]}",
+            "name": _own(_name(strike, graded), names),
             "share": round(count / total, _DIGITS),
         }
         if strike.severity is not None:
             entry["severity"] = strike.severity
         if strike.severity != "cluster" and strike.nodes > 1:
-            entry["hits"] = _hits(strike.nodes, kinds)
+            entry["hits"] = _hits(strike, kinds)
         told.append(entry)
     return [each for each in told if each["share"]]
 
 
 def _name(strike: StrikeKind, graded: bool) -> str:
-    size = "1 node" if strike.nodes == 1 else f"{strike.nodes:,} nodes"
+    size = "1 node" if strike.nodes == 1 else f"{strike.nodes:,} {strike.kinds}"
     more = [size] if strike.cause is None or strike.nodes > 1 else []
     more += [strike.severity] if graded and strike.severity else []
     if strike.cause is None:
         return ", ".join(more)
-    cause = strike.cause[: _LONGEST - _WITH_MORE * (1 + len(more))].rstrip()
-    return ", ".join([cause, *more])
+    return ", ".join([_cut(strike.cause, _LONGEST - _WITH_MORE * (1 + len(more))), *more])
 
 
-def _hits(nodes: int, kinds: Mapping[str, int]) -> dict[str, Any]:
-    """Return `hits` for so many nodes; empty for one server, which is what it stands for."""
+def _own(name: str, names: Counter[str]) -> str:
+    """Return a name that none has had yet; `names` counts those given."""
+    names[name] += 1
+    return name if names[name] == 1 else f"{name} {names[name]}"
+
+
+def _cut(name: str, letters: int) -> str:
+    """Return a name of so many letters at most, all of them to be seen."""
+    seen = "".join(each if each.isprintable() else " " for each in name)
+    return " ".join(seen.split())[:letters].rstrip()
+
+
+def _hits(strike: StrikeKind, kinds: Mapping[str, int]) -> dict[str, Any]:
+    """Return `hits` for such a failure; empty for one server, which is what it stands for."""
+    nodes, servers = strike.nodes, strike.servers
+    if servers is not None:
+        taken = {"parameter_servers": servers, "trainers": nodes - servers}
+        return {kind: count for kind, count in taken.items() if count}
     names = tuple(kinds) or ("parameter_servers",)
     if len(names) > 1:
         return {"weights": dict(kinds)} | (dict.fromkeys(names, nodes) if nodes > 1 else {})

@@ -105,5 +105,6 @@ class LightningCallback(Checkpoint):
 
     def _stored(self) -> list[Path]:
         """Return the checkpoints in the folder, the newest first."""
-        found = self._folder.glob("step-*.ckpt")
-        return sorted(found, key=lambda path: int(path.stem.partition("-")[2]), reverse=True)
+        names = (path.stem.partition("-")[2] for path in self._folder.glob("step-*.ckpt"))
+        steps = sorted((int(step) for step in names if step.isdecimal()), reverse=True)
+        return [self._folder / f"step-{step}.ckpt" for step in steps]

@@ -11,20 +11,25 @@ from cprsim.machine.rows import Running
 def begin(job: Running, node: int) -> None:
     """Put the first machine into a place."""
     row = job.nodes[node]
-    row.repairs, row.stays = 0, False
+    row.repairs, row.is_away, row.stays = 0, False, False
     row.bad = job.draws.states != NONE and _state(job, node) < job.draws.bad_share
 
 
-def stay(job: Running, nodes: int) -> None:
-    """Note that the machines of a list of nodes restart in place, which repairs nothing."""
+def strike(job: Running, nodes: int, in_place: bool) -> None:
+    """Note which machines of a list of nodes restart in place, which repairs nothing.
+
+    A machine that is to be replaced, for this failure or an earlier one, is repaired.
+    """
     for i in range(job.lists[nodes][COUNT]):
-        job.nodes[job.lists[nodes][FIRST + i]].stays = True
+        row = job.nodes[job.lists[nodes][FIRST + i]]
+        row.stays = in_place and (row.stays or not row.is_away)
+        row.is_away = True
 
 
 def repair(job: Running, node: int) -> None:
     """Repair the machine of a place whose next life begins, or retire it for another."""
     draws, row = job.draws, job.nodes[node]
-    stays, row.stays = row.stays, False
+    stays, row.stays, row.is_away = row.stays, False, False
     if draws.states == NONE or stays or row.generation >= draws.life_count:
         return
     state = _state(job, node)

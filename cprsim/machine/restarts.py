@@ -18,8 +18,8 @@ _NODE = SEVERITIES.index("node")
 def decide(job: Running) -> None:
     """Decide how the failure in `STRUCK` is cured; a failed restart makes it one of the node."""
     _decide(job)
-    if job.run.restart == _IN_PLACE:
-        offenders.stay(job, STRUCK)
+    if job.draws.states != NONE:
+        offenders.strike(job, STRUCK, job.run.restart == _IN_PLACE)
 
 
 def _decide(job: Running) -> None:

@@ -662,15 +662,16 @@ class NodeRow(Row):
 
     `set_back_s`: progress at that rollback. It counts where `back_epoch` is no less than
     `back_since` of the run: otherwise the whole job has returned to a checkpoint since. `lost_s`:
-    useful seconds in which the shard gets as many updates as it has lost for good. `bad`, `repairs`
-    and `stays`: of its machine, whether it fails more often, how often it was repaired, and whether
-    it restarts in place now.
+    useful seconds in which the shard gets as many updates as it has lost for good. `bad`,
+    `repairs`, `is_away` and `stays`: of its machine, whether it fails more often, how often it was
+    repaired, whether it is down, and whether it restarts in place then.
     """
 
     generation: int = 0
     placed_s: float = 0.0
     bad: bool = False
     repairs: int = 0
+    is_away: bool = False
     stays: bool = False
     set_back_s: float = 0.0
     back_epoch: int = 0

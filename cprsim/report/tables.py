@@ -296,9 +296,11 @@ def fit_table(fitted: "LogFit") -> Group:
     cut = f" ({format_percent(sample.censored / sample.n)} censored)" if sample.censored else ""
     median_s = KaplanMeier.from_sample(sample).median_s
     median = "unknown" if math.isnan(median_s) else format_duration(median_s)
+    # Of lives that were not watched as a whole the mean is that of no life.
+    mean = "watched per failure" if sample.late else "mean"
     head = (
         f"{fitted.source}\n{sample.n:,} {of}{cut}; "
-        f"mean {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
+        f"{mean} {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
     )
     fits = fitted.fits
     above = [fit.aic - min(fit.aic for fit in fits) for fit in fits]

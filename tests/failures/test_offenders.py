@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 import cprsim
 from cprsim.errors import ScenarioError
 from cprsim.failures.offenders import Offenders
+from cprsim.machine import offenders
+from cprsim.machine.node_lists import COUNT, FIRST, FIXED, STRUCK
+from cprsim.machine.rows import DrawsRow, NodeRow
 
 DAYS, LIFE_D, NODES = 200.0, 40.0, 30
 #: A cluster in which a failure costs next to nothing, so that wall clock and useful time agree.
@@ -38,11 +42,11 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def scenario(offenders: Mapping[str, Any] | None, **sections: Any) -> cprsim.Scenario:
+def scenario(those: Mapping[str, Any] | None, **sections: Any) -> cprsim.Scenario:
     """The cluster with those offenders, and other keys of its sections."""
     told = {name: {**keys, **sections.get(name, {})} for name, keys in FREE.items()}
-    if offenders is not None:
-        told["failures"]["offenders"] = dict(offenders)
+    if those is not None:
+        told["failures"]["offenders"] = dict(those)
     return cprsim.Scenario(**told)
 
 
@@ -99,13 +103,13 @@ def test_in_the_long_run_machines_retired_at_once_are_renewed() -> None:
 
 @pytest.mark.parametrize("engine", ["sim", "batch"])
 @pytest.mark.parametrize(
-    "offenders",
+    "none",
     [{"share": 0.0, "times": 6.0}, {"share": 1.0, "times": 1.0, "cured": 0.0}],
     ids=["nobody", "as good as others"],
 )
-def test_offenders_that_are_none_change_nothing(engine: str, offenders: dict[str, Any]) -> None:
+def test_offenders_that_are_none_change_nothing(engine: str, none: dict[str, Any]) -> None:
     plain = cprsim.run(scenario(None), replications=4, engine=engine).replications
-    assert cprsim.run(scenario(offenders), replications=4, engine=engine).replications.equals(plain)
+    assert cprsim.run(scenario(none), replications=4, engine=engine).replications.equals(plain)
 
 
 def test_both_engines_agree_in_every_case() -> None:
@@ -128,6 +132,36 @@ def test_a_restart_in_place_repairs_nothing() -> None:
     ]
     assert found[0].equals(found[1])
     assert found[0].equals(found[2])
+
+
+@pytest.mark.parametrize(
+    ("cures", "repaired"),
+    [
+        ([True], False),
+        ([False], True),
+        ([True, True], False),
+        ([True, False], True),  # a burst takes a node whose process restarts
+        ([False, True], True),  # a machine that is to be replaced stays none
+    ],
+)
+def test_a_machine_is_repaired_if_one_failure_of_its_node_replaces_it(
+    cures: list[bool], repaired: bool
+) -> None:
+    lists = [[0] * (FIRST + 1) for _ in range(FIXED)]
+    lists[STRUCK][COUNT] = 1
+    job: Any = SimpleNamespace(
+        lists=lists,
+        nodes=[NodeRow()],
+        draws=DrawsRow(states=0, life_count=9, life_stride=1, bad_share=1.0, cured=1.0),
+        numbers=[0.5] * 9,
+    )
+    offenders.begin(job, 0)
+    assert job.nodes[0].bad
+    for in_place in cures:
+        offenders.strike(job, STRUCK, in_place)
+    job.nodes[0].generation += 1
+    offenders.repair(job, 0)
+    assert job.nodes[0].bad != repaired
 
 
 def test_retirement_ends_a_series_of_failures() -> None:
@@ -168,10 +202,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_what_does_not_fit_is_refused_in_a_line(fault: tuple[dict[str, Any], str]) -> None:
     keys, line = fault
-    offenders = keys.get("offenders", CASES["retired"])
+    those = keys.get("offenders", CASES["retired"])
     rest = {key: value for key, value in keys.items() if key != "offenders"}
     with pytest.raises(ScenarioError) as caught:
-        scenario(offenders, failures=rest)
+        scenario(those, failures=rest)
     assert line in str(caught.value)
 
 
@@ -180,8 +214,8 @@ def test_masked_failures_have_not_happened_to_a_machine() -> None:
     downtimes = {"costs": {"load": "12 h"}, "failures": {"during_recovery": False}}
     case = {"share": 0.5, "times": 6.0, "cured": 0.5}
     more = []
-    for offenders in (case, None):
-        job = scenario(offenders, **downtimes)
+    for those in (case, None):
+        job = scenario(those, **downtimes)
         more.append(cprsim.run(job, replications=96, engine="sim").replications["failures"])
     added = more[0] - more[1]
     wanted = of(**case).mean_pace(DAYS / LIFE_D) - 1

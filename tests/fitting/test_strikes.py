@@ -23,6 +23,12 @@ from cprsim.fitting.strikes import (
 from cprsim.job.severity import Severity
 
 HOUR = 3600.0
+JOB: dict[str, Any] = {
+    "job": {"useful_time": "1 d"},
+    "cluster": {"parameter_servers": 40, "trainers": 40},
+    "costs": {"save": "1 min", "load": "1 min"},
+    "policies": {"full": {"system": "full", "interval": "1 h"}},
+}
 
 
 def log_of(groups: list[tuple[int, str | None, Severity]], nodes: int = 40) -> FailureLog:
@@ -62,9 +68,14 @@ def test_a_job_on_some_nodes_is_struck_as_often_as_its_nodes_are() -> None:
     found = of_some_nodes({StrikeKind(None, None, 2): 90.0, StrikeKind(None, None, 1): 10.0}, 4, 10)
     assert found[StrikeKind(None, None, 2)] == pytest.approx(90 * math.comb(4, 2) / 45)
     assert found[StrikeKind(None, None, 1)] == pytest.approx(90 * 4 * 6 / 45 + 10 * 0.4)
-    assert at_most({StrikeKind(None, None, 9): 2.0, StrikeKind(None, None, 3): 1.0}, 3) == {
-        StrikeKind(None, None, 3): 3.0
+    many = {StrikeKind(None, None, 9): 2.0, StrikeKind(None, None, 3): 1.0}
+    assert at_most(many, {"parameter_servers": 3}) == {StrikeKind(None, None, 3): 3.0}
+    mixed = {StrikeKind(None, None, 12, 5): 1.0, StrikeKind(None, None, 3, 3): 1.0}
+    assert at_most(mixed, {"parameter_servers": 4, "trainers": 6}) == {
+        StrikeKind(None, None, 10, 4): 1.0,
+        StrikeKind(None, None, 3, 3): 1.0,
     }
+    assert at_most(mixed, {"trainers": 1}) == {StrikeKind(None, None, 1): 1.0}
 
 
 def test_the_block_keeps_the_mean_number_of_nodes(tmp_path: Path) -> None:
@@ -108,6 +119,33 @@ CASES: dict[str, tuple[dict[StrikeKind, float], dict[str, int], dict[str, Any]]]
                 {"name": "rack, 5 nodes", "share": 0.25, "hits": {"parameter_servers": 5}},
             ]
         },
+    ),
+    "of several kinds": (
+        {
+            StrikeKind(None, None, 1): 6.0,
+            StrikeKind(None, None, 12, 4): 1.0,
+            StrikeKind(None, None, 2, 0): 2.0,
+            StrikeKind(None, None, 2, 2): 1.0,
+        },
+        {"parameter_servers": 8, "trainers": 14},
+        {
+            "hits": {"weights": {"parameter_servers": 8, "trainers": 14}},
+            "causes": [
+                {"name": "1 node", "share": 0.6},
+                {"name": "2 trainers", "share": 0.2, "hits": {"trainers": 2}},
+                {
+                    "name": "12 nodes",
+                    "share": 0.1,
+                    "hits": {"parameter_servers": 4, "trainers": 8},
+                },
+                {"name": "2 servers", "share": 0.1, "hits": {"parameter_servers": 2}},
+            ],
+        },
+    ),
+    "with letters that can't be seen": (
+        {StrikeKind("line one\nline two \x07", None, 1): 1.0, StrikeKind("b", None, 1): 1.0},
+        {},
+        {"causes": [{"name": "line one line two", "share": 0.5}, {"name": "b", "share": 0.5}]},
     ),
     "rare ones": (
         {
@@ -156,6 +194,12 @@ def test_keys_say_what_is_struck(
 ) -> None:
     found, kinds, keys = case
     assert failure_keys(found, kinds) == keys
+    law = {"distribution": "exponential", "mean": "1 d"}
+    for told in (
+        keys,
+        graded(keys, {"process": 1.0, "node": 1.0}) if "severity" not in keys else keys,
+    ):
+        cprsim.Scenario(**JOB, failures=law | told)
 
 
 def test_lives_of_nodes_say_themselves_what_is_struck() -> None:

@@ -1,9 +1,13 @@
 """Lives that came into sight late: every estimator against other software, and against truth."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.text import Text
 
+import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError
 from cprsim.survival.fitted_laws import fit, fit_all
@@ -237,3 +241,24 @@ def test_the_picture_draws_laws_of_lives_that_get_to_where_the_curve_begins():
         x, y = line.get_data()
         assert np.all(y[x < 50] == 1)
         assert y[-1] < 0.7
+
+
+def test_the_block_draws_from_the_curve_where_lives_came_late(tmp_path: Path) -> None:
+    """Of two kinds of lives, no law fits: the durations that are drawn are those of the curve."""
+    rng = np.random.default_rng(3)
+    lasts_s = np.where(rng.random(4000) < 0.5, 100.0, 9000.0) * rng.uniform(0.9, 1.1, 4000)
+    came_s = rng.uniform(0, 9000, 4000) * (rng.random(4000) < 0.9)
+    seen = came_s < lasts_s
+    rows = [
+        f"{at:.2f},1,{entry:.2f}" for at, entry in zip(lasts_s[seen], came_s[seen], strict=True)
+    ]
+    path = tmp_path / "lives.csv"
+    path.write_text("\n".join(["duration,event,entry", *rows]) + "\n")
+    fitted = cprsim.fit(path)
+    assert not fitted.verdict.adequate
+    keys = tomllib.loads(fitted.toml())["failures"]
+    mean_s = Distribution.model_validate(
+        {key: keys[key] for key in ("distribution", "durations")}
+    ).expected_s
+    assert lasts_s[seen].mean() > 1.2 * lasts_s.mean()  # long lives are seen more often
+    assert mean_s == pytest.approx(lasts_s.mean(), rel=0.1)

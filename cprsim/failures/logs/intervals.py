@@ -120,7 +120,8 @@ def read_intervals(
             observed.append(failed)
             entered.append(came_s)
     if not durations:
-        raise LogError(f"{path}: holds no duration")
+        told = ", ".join(f"{count:,} {why}" for why, count in dropped.items())
+        raise LogError(f"{path}: holds no duration{f'; left out: {told}' if told else ''}")
     return Intervals(
         np.asarray(durations),
         np.frombuffer(observed, np.bool_),
