@@ -46,6 +46,7 @@ test-slow: $(INSTALLED) ## the slow tests alone
 
 nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: up to an hour more
 	@$(PYTEST) -m nightly $(ARGS) || test $$? -eq 5
+	@$(VENV)/bin/python -m tools.adapters -m nightly
 
 torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
 	@$(VENV)/bin/python -m tools.torchrec $(ARGS)

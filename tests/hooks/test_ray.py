@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.hooks.scripts import KILLED, STEPS, Script, alone, needs
 
-pytestmark = needs("ray")
+#: Nightly: Ray takes processes of its own, a minute on two quiet cores and many on busy ones.
+pytestmark = [*needs("ray"), pytest.mark.nightly]
 
 
 def test_a_worker_that_is_killed_is_replaced_and_ends_with_the_weights_of_the_bare_loop(

@@ -38,8 +38,7 @@ of Alibaba's). Titan's GPUs are lives, and drawn from instead of replayed.
 errors; those of a log count as many jobs as there are in it. `fit` *says* beforehand whether a law
 is adequate, whether its mean is *a guess* (more than 5 % of it is extrapolated), and whether there
 are *clusters* or a *trend*. An adequate law that is no guess agrees with its log within three
-standard errors in each row; where no law is adequate, `--toml` replays the log. A law has whole
-nodes a failure, so StepFun's (1.07 a failure) has a lower PLS.
+standard errors in each row; where no law is adequate, `--toml` replays the log.
 
 """
 _NAMES = ("full recovery", "partial recovery", "PLS")
