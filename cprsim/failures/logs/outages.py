@@ -113,7 +113,9 @@ class NodeOutages:
         rows = self._without_planned(each, rows)
         order = np.lexsort((nodes[each], starts[each]))
         each, stops = each[order], stops[order]
-        was_planned = np.array([self._planned[row] is not None for row in each], np.bool_)
+        del order  # a long log has little room
+        planned_of = (self._planned[row] is not None for row in each)
+        was_planned = np.fromiter(planned_of, np.bool_, len(each))
         failed = starts[each[~was_planned]]
         if not len(failed):
             raise self._no_failure(path, nothing)
