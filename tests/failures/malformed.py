@@ -445,7 +445,11 @@ CASES = [
         "h\n",
         "1: 'h' is not a duration: write a number and a unit, e.g. \"28 h\"",
     ),
-    _intervals("intervals-only-flags", ",1\n,0\n", " holds no duration"),
+    _intervals(
+        "intervals-only-flags",
+        ",1\n,0\n",
+        " holds no duration; left out: 2 lines without a duration",
+    ),
     _intervals(
         "intervals-header-below",
         "5\nduration_s\n",
