@@ -1,4 +1,4 @@
-"""What adapters cost: `python -m benchmarks.adapters`, in an environment with their libraries.
+"""The cost of adapters: `python -m benchmarks.adapters`, in an environment with their libraries.
 
 `make adapters` makes one in `.venv/adapters`. A step without a save, of an MLP of 1.3 million
 weights and batches of 512 under `full`: processor time in the adapter, and of all the rest of the

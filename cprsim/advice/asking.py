@@ -63,7 +63,7 @@ class _Entrant:
 
 
 class Asking:
-    """Of one job, or the jobs of a fleet: candidates, their settings, and what was played."""
+    """Candidates of one job, or of the jobs of a fleet; their settings, and their trials."""
 
     def __init__(self, trials: Trials, tell: Tell, decision: Decision | None) -> None:
         self._trials, self._tell, self._decision = trials, tell, decision

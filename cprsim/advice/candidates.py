@@ -165,7 +165,7 @@ def value_of(policy: Policy, key: str) -> Any:
 
 
 def value_at(tables: Mapping[str, Any], key: str) -> Any:
-    """What nested tables have at a dotted key; None for nothing."""
+    """Return the value at a dotted key of nested tables; None where there is none."""
     found: Any = tables
     for part in key.split("."):
         found = found.get(part) if isinstance(found, dict) else None

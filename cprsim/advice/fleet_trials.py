@@ -39,7 +39,7 @@ class FleetTrials(Trials):
     def _ledgers(
         self, engines: dict[str, Engine], replications: range
     ) -> tuple[Values, list[Scenario]]:
-        """Of jobs, by number, under policies that have a plan in each; and the jobs."""
+        """Return ledgers of jobs under policies that have a plan in each of them; and the jobs."""
         names = list(engines)
         jobs = [self._with(job, names) for job in self._of(replications)]
         tasks = [(i, job, names) for i, job in zip(replications, jobs, strict=True)]

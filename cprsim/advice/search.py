@@ -81,7 +81,7 @@ class Score(NamedTuple):
         return float(self.objective.mean())
 
     def gain(self, other: "Score") -> tuple[float, float]:
-        """What this takes less than another in the mean, and its standard error."""
+        """Return how much less this takes than another in the mean, and its standard error."""
         count = min(len(self.objective), len(other.objective))
         gains = other.objective[:count] - self.objective[:count]
         return float(gains.mean()), float(gains.std()) / math.sqrt(count)
@@ -315,7 +315,7 @@ class _Search:
     def _settled(
         self, best: Policy, setting: DurationSpan
     ) -> _Steps[tuple[Policy, tuple[float, float]]]:
-        """Of the durations that are as good, the one that loses less, or is rounder; their ends."""
+        """Return the duration that loses less, or is rounder, of those as good; and their ends."""
         at_s = _start_s(best, setting)
         yield [best]
         least = self._score(best)

@@ -231,7 +231,7 @@ NOWHERE = 100.0
 #: Useful times from which on a policy isn't searched.
 _HOPELESS = 6.0
 #: Failures in a job of which one run tells much, and useful times that the first part of such a
-#: job takes, from which on nobody wants to know more.
+#: job takes, from which on the job is given up.
 _MANY, _STEEP = 1000.0, 30.0
 #: Replications are as many that so many failures are met, but not fewer.
 _MET, _FEWEST = 4096.0, 32

@@ -1,4 +1,4 @@
-"""What the page draws: bars of policies, overhead against the interval, and one run as lanes."""
+"""Pictures of the page: bars of policies, overhead against the interval, and one run as lanes."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -24,14 +24,14 @@ from cprsim.runs.result import Result, finite
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 
-#: What is drawn: shares of the useful time, of samples and of updates, and money.
+#: Measures of a bar: shares of the useful time, of samples and of updates, and money.
 MEASURES: Final = ("overhead", "updates_lost", "pls", "cost")
-#: What saves at each interval: full recovery, and partial recovery as CPR does it.
+#: Systems that save at each interval: full recovery, and partial recovery as CPR does it.
 SYSTEMS: Final = {"full": "full recovery", "cpr-vanilla": "partial recovery"}
 _POINTS = 120  # of a curve
 _SIMULATED = 8  # intervals
 _AROUND = 16.0  # either way of Young's interval, as a ratio
-_MOST = 1.0  # overhead: beyond it a job takes twice its time, and nobody asks for it
+_MOST = 1.0  # overhead: beyond it a job takes more than twice its time
 #: An interval in seconds, and the mean overhead, a share, with the ends of its 95 % interval.
 Point = tuple[float, float, float, float]
 REPLICATIONS: Final = 256  # at each interval: a cohort, whose draws are shared
@@ -126,7 +126,7 @@ def points(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[Point]]]:
     """Points of each system under the scenario's own failures, one system after the other.
 
     A point: an interval, and the mean overhead there with the ends of its 95 % interval. Intervals
-    at which the job gets nowhere are left out.
+    at which the job makes no progress are left out.
     """
     span = _span(scenario)
     if span is None:

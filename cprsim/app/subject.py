@@ -1,4 +1,4 @@
-"""What is asked: a scenario file, the controls that were moved, and how the job is played."""
+"""A question of the page: a scenario file, controls that were moved, and how the job is played."""
 
 import re
 import shlex
@@ -18,13 +18,13 @@ from cprsim.runs.runner import check_replications, check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
-#: What of it is no key of the scenario, with the values that stand where the address is silent:
-#: those of the commands that the page copies.
+#: Values of a question that are no keys of the scenario, where its address has none: defaults of
+#: the commands that the page copies.
 DEFAULTS: Final = {"seed": "0", "replications": "1000", "replication": "0", "objective": "time"}
 
 
 class MovesError(UsageError):
-    """What can't be asked: a fault for each control, by its name."""
+    """A question that can't be asked: a fault for each control, by its name."""
 
     @property
     def faults(self) -> dict[str, str]:

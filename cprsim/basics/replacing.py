@@ -16,6 +16,7 @@ from typing import Final
 from cprsim.basics.files import MANIFEST, check_writable, finish_others, link_to
 from cprsim.basics.manifest import written_files
 from cprsim.basics.reading import read_files, unrecorded
+from cprsim.basics.units import listed
 from cprsim.errors import UsageError
 
 #: Of each format: what to call it, how its files begin, and what is near their beginning or end.
@@ -75,10 +76,7 @@ def _grouped(faults: Mapping[str, str | None]) -> str:
     for name, fault in faults.items():
         if fault is not None:
             by_fault.setdefault(fault, []).append(name)
-    return ", and ".join(
-        fault.format(" and ".join(filter(None, (", ".join(names[:-1]), names[-1]))))
-        for fault, names in by_fault.items()
-    )
+    return ", and ".join(fault.format(listed(names)) for fault, names in by_fault.items())
 
 
 def check_file(path: Path, form: str | None, option: str, *, force: bool) -> None:

@@ -8,6 +8,7 @@ months?), a lone `G` (bits? bytes?). Units have their other usual names as well,
 
 import math
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 
 from cprsim.errors import UnitError
@@ -269,6 +270,11 @@ def format_percent(share: float) -> str:
 def counted(count: int, noun: str) -> str:
     """`"1 point"`, `"2,400 points"`."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`"a"`, `"a and b"`, `"a, b and c"`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def rough_percent(share: float) -> str:

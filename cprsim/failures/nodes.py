@@ -1,5 +1,8 @@
 """Failures of single nodes, each of which has a life, and of several of them at once."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +14,8 @@ from cprsim.failures.frailty import Frailty
 from cprsim.failures.offenders import Offenders
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import Timeline
+
+_Drawn = TypeVar("_Drawn")
 
 
 class Lives:
@@ -49,19 +54,17 @@ class Lives:
 
         Shape (COHORT, nodes).
         """
-        while number >= len(self._states):
-            place = *self.key, Cause.OFFENDER, len(self._states)
-            self._states.append(stream(*place).random((COHORT, self.nodes)))
-        return self._states[number]
+        return _nth(self._states, number, self._decided)
 
     def generation(self, number: int) -> NDArray[np.float64]:
         """Lives of the `number`-th nodes in all places, s, shape (COHORT, nodes).
 
         Of aged ones what is left.
         """
-        while number >= len(self._generations):
-            self._generations.append(self._paced(len(self._generations)))
-        return self._generations[number]
+        return _nth(self._generations, number, self._paced)
+
+    def _decided(self, number: int) -> NDArray[np.float64]:
+        return stream(*self.key, Cause.OFFENDER, number).random((COHORT, self.nodes))
 
     def _paced(self, number: int) -> NDArray[np.float64]:
         lives = self._drawn(number)
@@ -104,14 +107,23 @@ class NodeTimeline(Timeline):
 
     def life_s(self, generation: int, node: int) -> float:
         """Life of the `generation`-th node in place `node`, s; of an aged one what is left."""
-        while generation >= len(self._generations):
-            lives = self._lives.generation(len(self._generations))
-            self._generations.append(lives[self._row].tolist())
-        return self._generations[generation][node]
+        return self._of_row(self._generations, generation, self._lives.generation)[node]
 
     def state(self, generation: int, node: int) -> float:
         """Return the number that decides whether that node is bad, from 0 to 1."""
-        while generation >= len(self._states):
-            states = self._lives.states(len(self._states))
-            self._states.append(states[self._row].tolist())
-        return self._states[generation][node]
+        return self._of_row(self._states, generation, self._lives.states)[node]
+
+    def _of_row(
+        self,
+        known: list[list[float]],
+        generation: int,
+        drawn: Callable[[int], NDArray[np.float64]],
+    ) -> list[float]:
+        return _nth(known, generation, lambda number: drawn(number)[self._row].tolist())
+
+
+def _nth(known: list[_Drawn], number: int, draw: Callable[[int], _Drawn]) -> _Drawn:
+    """Return what was drawn for a generation; those before it, too, are drawn and kept."""
+    while number >= len(known):
+        known.append(draw(len(known)))
+    return known[number]

@@ -18,7 +18,7 @@ from cprsim.errors import UsageError
 _INCHES: Final = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 #: Beyond these no text has room, or no page has.
 _LENGTHS_IN: Final = (2.0, 40.0)
-_LEAST_DPI, _MOST_DPI = 30, 1200
+_DPI: Final = (30.0, 1200.0)
 _GENERIC: Final = ("serif", "sans-serif", "monospace", "cursive", "fantasy")
 
 
@@ -71,9 +71,7 @@ def _inches(text: str, what: str) -> float:
     if found is None:
         raise UsageError(f"{what} {text!r} is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt")
     inches = float(found[1]) * _INCHES[found[2]]
-    least, most = _LENGTHS_IN
-    if not least <= inches <= most:
-        raise UsageError(f"{what} {text!r} is not between {least:g}in and {most:g}in")
+    _check_within(inches, _LENGTHS_IN, f"{what} {text!r}", "{:g}in and {:g}in")
     # A size that equals matplotlib's default stands for none (`parts.style.styled`).
     is_default = inches in mpl.rcParamsDefault["figure.figsize"]
     return math.nextafter(inches, math.inf) if is_default else inches
@@ -117,24 +115,25 @@ def _style(style: str | Path) -> dict[Any, Any]:
         logger.propagate = spreads
     if told.messages:
         raise UsageError(f"style {str(style)!r} can't be read: {_one_line(told.messages[0])}")
-    least, most = _LENGTHS_IN
-    for size_in in read.get("figure.figsize", ()):
-        if not least <= size_in <= most:
-            raise UsageError(
-                f"style {str(style)!r}: figure.figsize {size_in:g} is not between {least:g} and "
-                f"{most:g} inches"
-            )
+    where = f"style {str(style)!r}:"
+    for inches in read.get("figure.figsize", ()):
+        what = f"{where} figure.figsize {inches:g}"
+        _check_within(inches, _LENGTHS_IN, what, "{:g} and {:g} inches")
     for key in ("figure.dpi", "savefig.dpi"):
-        dots = read.get(key, _LEAST_DPI)
-        if dots != "figure" and not _LEAST_DPI <= dots <= _MOST_DPI:
-            raise UsageError(
-                f"style {str(style)!r}: {key} {dots:g} is not between {_LEAST_DPI} and {_MOST_DPI}"
-            )
+        dots = read.get(key, "figure")
+        if dots != "figure":
+            _check_within(dots, _DPI, f"{where} {key} {dots:g}", "{:g} and {:g}")
     return read
 
 
+def _check_within(number: float, ends: tuple[float, float], what: str, between: str) -> None:
+    """Raise `UsageError` for a number outside of its ends, which `between` writes."""
+    if not ends[0] <= number <= ends[1]:
+        raise UsageError(f"{what} is not between {between.format(*ends)}")
+
+
 class _Told(logging.Handler):
-    """What matplotlib says of a file that it reads."""
+    """Warnings of matplotlib on a file that it reads."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import format_duration, listed
 
 #: Lengths of jobs that are looked at, in mean gaps between failures.
 GAPS: Final = (2, 6, 60)
@@ -105,7 +105,7 @@ def length_notes(lengths: Sequence[JobLength], law: str) -> list[str]:
     alike = [each for each in lengths if each.agrees]
     said = []
     if alike:
-        told = _joined([_told(each) for each in alike])
+        told = listed([_told(each) for each in alike])
         said.append(
             f"Jobs of {told} differ in their number of failures as under the {law} law, as far as "
             "chance goes."
@@ -121,7 +121,3 @@ def length_notes(lengths: Sequence[JobLength], law: str) -> list[str]:
 
 def _told(length: JobLength) -> str:
     return f"{format_duration(length.length_s)} ({length.gaps} mean gaps)"
-
-
-def _joined(texts: Sequence[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

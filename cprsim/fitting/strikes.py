@@ -1,4 +1,4 @@
-"""What the failures of a log strike: how many nodes, by which cause, and how badly."""
+"""Kinds of failures in a log: the nodes that they take, their causes and severities."""
 
 import math
 from collections import Counter, defaultdict
@@ -32,7 +32,7 @@ class StrikeKind(NamedTuple):
 
     @property
     def kinds(self) -> str:
-        """What its nodes are called: servers or trainers, where the log says it, else nodes."""
+        """The word for its nodes: servers or trainers, where the log says it, else nodes."""
         if self.servers is None or 0 < self.servers < self.nodes:
             return "nodes"
         return "servers" if self.servers else "trainers"
@@ -51,6 +51,7 @@ def strikes(log: FailureLog) -> Counter[StrikeKind]:
     """
     told = Counter(log.causes or ())
     common = {each for each, _ in told.most_common(MOST_CAUSES)}
+    machines = log.machines if log.of_nodes else np.zeros(len(log), np.int64)
     starts = np.flatnonzero(np.diff(log.times_s, prepend=-math.inf))
     ends = np.append(starts[1:], len(log.times_s))
     found = Counter[StrikeKind]()
@@ -60,12 +61,12 @@ def strikes(log: FailureLog) -> Counter[StrikeKind]:
             cause = log.causes[start]
             cause = (cause or NO_CAUSE) if cause in common else OTHERS
         severity = None if log.severities is None else worst(log.severities[start:end])
-        machines = dict.fromkeys(log.machines[start:end].tolist() if log.of_nodes else [0])
+        kinds = log.kinds[start:end] if log.kinds is not None else (None,) * (end - start)
+        struck = dict(zip(machines[start:end].tolist(), kinds, strict=True))
         servers = None
-        if log.kinds is not None and len(machines) > 1:
-            kinds = dict(zip(log.machines[start:end].tolist(), log.kinds[start:end], strict=True))
-            servers = sum(kind == "parameter_server" for kind in kinds.values())
-        found[StrikeKind(cause, severity, len(machines), servers)] += 1
+        if log.kinds is not None and len(struck) > 1:
+            servers = sum(kind == "parameter_server" for kind in struck.values())
+        found[StrikeKind(cause, severity, len(struck), servers)] += 1
     return found
 
 
@@ -213,12 +214,12 @@ def _without_rare(pooled: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]
 
 def _causes(pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int]) -> list[dict[str, Any]]:
     total = math.fsum(pooled.values())
-    graded = len({each.severity for each in pooled}) > 1
+    is_graded = len({each.severity for each in pooled}) > 1
     names = Counter[str]()
     told = []
     for strike, count in pooled.items():
         entry: dict[str, Any] = {
-            "name": _own(_name(strike, graded), names),
+            "name": _own(_name(strike, is_graded), names),
             "share": round(count / total, _DIGITS),
         }
         if strike.severity is not None:
@@ -229,10 +230,10 @@ def _causes(pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int]) -> lis
     return [each for each in told if each["share"]]
 
 
-def _name(strike: StrikeKind, graded: bool) -> str:
+def _name(strike: StrikeKind, is_graded: bool) -> str:
     size = "1 node" if strike.nodes == 1 else f"{strike.nodes:,} {strike.kinds}"
     more = [size] if strike.cause is None or strike.nodes > 1 else []
-    more += [strike.severity] if graded and strike.severity else []
+    more += [strike.severity] if is_graded and strike.severity else []
     if strike.cause is None:
         return ", ".join(more)
     return ", ".join([_cut(strike.cause, _LONGEST - _WITH_MORE * (1 + len(more))), *more])

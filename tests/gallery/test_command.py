@@ -49,6 +49,10 @@ def test_without_a_file_it_is_named_after_the_picture(
     assert [path.name for path in tmp_path.iterdir()] == ["ecrm-overhead.png"]
 
 
+#: A picture that needs no scenario.
+_DRAWN = ("figure", "ecrm-overhead")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -78,6 +82,33 @@ def test_without_a_file_it_is_named_after_the_picture(
             ["figure", "predicted-measured", ".", "--out", "a.png"],
             "validate.json: No such file or directory; give what `cprsim validate --out` left, or "
             "a table (CSV) with columns cause, predicted, measured",
+        ),
+        (
+            [*_DRAWN, "--width", "3.3x"],
+            "width '3.3x' is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt",
+        ),
+        ([*_DRAWN, "--width", "1in"], "width '1in' is not between 2in and 40in"),
+        (
+            [*_DRAWN, "--height", "tall"],
+            "height 'tall' is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt",
+        ),
+        (
+            [*_DRAWN, "--font", "serfi"],
+            "font 'serfi' is not found; did you mean 'serif'?",
+        ),
+        (
+            [*_DRAWN, "--style", "none.mplstyle"],
+            "style 'none.mplstyle': no such file, and matplotlib has no style of that name (it has "
+            "e.g. ggplot, grayscale, seaborn-v0_8-paper)",
+        ),
+        (
+            [*_DRAWN, "--policy", "full"],
+            "figure ecrm-overhead: has no policies to choose from; leave --policy out",
+        ),
+        ([*_DRAWN, "--format", "gif"], "--format 'gif' is not one of png, svg, pdf"),
+        (
+            [*_DRAWN, "--format", "svg", "--out", "a.png"],
+            "--out a.png does not end in .svg, as --format says; leave one out",
         ),
     ],
 )
@@ -177,51 +208,6 @@ def test_a_style_is_a_file_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
         background = re.search(r'id="patch_1">\s*<path[^>]*>', Path("it.svg").read_text())
         fill = re.search(r"fill: (#\w+)", background[0])
         assert (fill[1] if fill else "#000000") == colour
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (
-            ["--width", "3.3x"],
-            "width '3.3x' is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt",
-        ),
-        (["--width", "1in"], "width '1in' is not between 2in and 40in"),
-        (
-            ["--height", "tall"],
-            "height 'tall' is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt",
-        ),
-        (
-            ["--font", "serfi"],
-            "font 'serfi' is not found; did you mean 'serif'?",
-        ),
-        (
-            ["--style", "none.mplstyle"],
-            "style 'none.mplstyle': no such file, and matplotlib has no style of that name (it has "
-            "e.g. ggplot, grayscale, seaborn-v0_8-paper)",
-        ),
-        (
-            ["--policy", "full"],
-            "figure ecrm-overhead: has no policies to choose from; leave --policy out",
-        ),
-        (["--format", "gif"], "--format 'gif' is not one of png, svg, pdf"),
-        (
-            ["--format", "svg", "--out", "a.png"],
-            "--out a.png does not end in .svg, as --format says; leave one out",
-        ),
-    ],
-)
-def test_mistakes_in_the_look_get_a_line(
-    more: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert _main(["figure", "ecrm-overhead", *more]) == 2
-    assert capsys.readouterr().err == f"cprsim: {said}\n"
-    assert not [*tmp_path.iterdir()]
 
 
 def test_a_policy_that_is_not_in_the_scenario_is_named(
