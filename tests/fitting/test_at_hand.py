@@ -278,7 +278,8 @@ def test_the_command_prints_the_law_beside_the_log(capsys, tmp_path: Path, monke
     block = tomllib.loads(capsys.readouterr().out)["failures"]
     weights = {"parameter_servers": 55, "trainers": 144}
     assert block["hits"]["weights"] == weights
-    assert [each["name"] for each in block["causes"]] == ["1 node", "2 nodes", "5 nodes", "3 nodes"]
+    struck = [each["name"] for each in block["causes"]]
+    assert struck == ["1 node", "2 trainers", "2 nodes", "5 trainers", "3 trainers", "5 servers"]
     cprsim.Scenario(**job().mapping() | {"failures": block})
 
 
