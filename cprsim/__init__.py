@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.advice.advising import advise
     from cprsim.contract import Policy
+    from cprsim.clusters.run import run_cluster
+    from cprsim.clusters.spec import load_cluster
     from cprsim.estimates.decision import Decision, decide
     from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
@@ -46,12 +48,14 @@ _HOMES = {
     "advise": "cprsim.advice.advising",
     "decide": "cprsim.estimates.decision",
     "fit": "cprsim.fitting.fit_log",
+    "load_cluster": "cprsim.clusters.spec",
     "load_fleet": "cprsim.fleets.fleet",
     "load_job": "cprsim.fleets.fleet",
     "load_scenario": "cprsim.scenario",
     "mtbf_by_nodes": "cprsim.fitting.mtbf",
     "register": "cprsim.policies",
     "run": "cprsim.runs.runner",
+    "run_cluster": "cprsim.clusters.run",
     "run_fleet": "cprsim.fleets.play",
     "sweep": "cprsim.sweeps.sweep",
 }
@@ -67,12 +71,14 @@ __all__ = [
     "advise",
     "decide",
     "fit",
+    "load_cluster",
     "load_fleet",
     "load_job",
     "load_scenario",
     "mtbf_by_nodes",
     "register",
     "run",
+    "run_cluster",
     "run_fleet",
     "sweep",
 ]

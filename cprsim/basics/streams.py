@@ -45,6 +45,9 @@ class Cause(IntEnum):
     RESTART = 26
     RESTART_FAILS = 27
     OFFENDER = 28
+    JOB_ARRIVAL = 29
+    SHOCK = 30
+    REPAIR = 31
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

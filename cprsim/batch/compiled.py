@@ -87,7 +87,14 @@ def _no_number(*_asked: Any) -> Any:
     return np.int64(NONE)
 
 
-#: No observer watches, and no plan has its own controller.
-NOBODY = Nobody(Inner(_nothing), {"answer": Inner(_no_number), "by_rule": Inner(_no_number)})
+def _no(*_asked: Any) -> bool:
+    return False
+
+
+#: No observer watches, no plan has its own controller, and no job shares its links.
+NOBODY = Nobody(
+    Inner(_nothing),
+    {"answer": Inner(_no_number), "by_rule": Inner(_no_number), "must_wait": Inner(_no)},
+)
 SOURCES = readiness.sources()
 machine = _twins(readiness.COMPILED, {rows.part: part, rows.close_up: Inner(_close_up)})

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from cprsim.cli import (
     advise,
+    cluster,
     export,
     figure,
     fit,
@@ -78,6 +79,7 @@ app.command()(run.run)
 app.command()(advise.advise)
 app.command()(fit.fit)
 app.command()(replay.replay)
+app.command()(cluster.cluster)
 app.command()(scenarios.scenarios)
 app.command()(policies.policies)
 app.command()(schema.schema)

@@ -3,6 +3,8 @@
 Rule 37 of docs/semantics.md.
 """
 
+import math
+
 from cprsim.machine import (
     attempts,
     cursors,
@@ -116,6 +118,22 @@ def handed_over(job: Running) -> None:
     run.allocation_began_s = run.progress_s
     withdrawals.await_next(job)
     run.phase = TURN
+
+
+def take_back(job: Running, at_s: float) -> None:
+    """Take the nodes of a job for another one: it trains until `at_s`, saves, and waits."""
+    job.run.until_s = math.inf
+    open_flow(job, STOPPING, job.transfers[0], at_s - job.run.now)
+
+
+def waits_for_nodes(job: Running) -> bool:
+    """Return whether a job has given its nodes back, and waits for others without a date."""
+    return job.run.phase == GETTING_NODES and math.isinf(job.run.until_s)
+
+
+def grant(job: Running, now: float) -> None:
+    """Give nodes at `now` to a job that waits for them."""
+    job.run.until_s = job.run.ends_s = now
 
 
 def end(job: Running) -> None:

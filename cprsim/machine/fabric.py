@@ -112,6 +112,9 @@ def _remove(job: Running, place: int) -> None:
 def _share_out(job: Running, now: float) -> None:
     """Set the rates of the flows on shared links, from `now` on."""
     tight, linked, crowded = job.plan.tight, 0, 0
+    if job.plan.shared:
+        job.outside.share_out()
+        return
     if not tight:
         return
     for place in range(job.run.flows):
@@ -120,16 +123,24 @@ def _share_out(job: Running, now: float) -> None:
         for link in range(_LINKS):
             if tight >> link & 1:
                 crowded |= _is_crowded(job, link) << link
+    for place in range(job.run.flows):
+        job.flows[place].taken_rate = math.nan
     if crowded:
-        for place in range(job.run.flows):
-            job.flows[place].taken_rate = math.nan
-        _fill(job, crowded)
+        fill(job, crowded)
+    _take_rates(job, now)
+
+
+def take_rates(job: Running, now: float) -> None:
+    """Set the rates that the flows of a job have got beside those of other jobs, from `now` on."""
+    _take_rates(job, now)
+    _find_next_end(job)
+
+
+def _take_rates(job: Running, now: float) -> None:
     for place in range(job.run.flows):
         flow = job.flows[place]
         if flow.linked:
-            rate = flow.taken_rate if crowded else flow.limit
-            if math.isnan(rate):
-                rate = flow.limit
+            rate = flow.limit if math.isnan(flow.taken_rate) else flow.taken_rate
             if rate != flow.rate:  # a flow whose rate stays keeps its end to the last bit
                 _move(flow, now)
                 _set_rate(flow, rate, now)
@@ -146,7 +157,7 @@ def _is_crowded(job: Running, link: int) -> bool:
     return users > 1 and wanted > job.plan.capacity[link]
 
 
-def _fill(job: Running, crowded: int) -> None:
+def fill(job: Running, crowded: int) -> None:
     """Find the rates of flows on crowded links by progressive filling.
 
     All flows rise together, in proportion to their shares; each stops at its own limit, or as soon
@@ -159,7 +170,7 @@ def _fill(job: Running, crowded: int) -> None:
         rising += flow.rises
     while rising:
         lowest = math.inf
-        for link in range(_LINKS):
+        for link in range(len(job.plan.capacity)):
             if crowded >> link & 1:
                 full_at[link] = _full_at(job, link)
                 lowest = min(lowest, full_at[link])
@@ -168,7 +179,7 @@ def _fill(job: Running, crowded: int) -> None:
                 lowest = min(lowest, flows[place].limit / flows[place].share)
         level = max(level, lowest)
         full = 0
-        for link in range(_LINKS):
+        for link in range(len(job.plan.capacity)):
             if crowded >> link & 1 and full_at[link] <= level:
                 full |= 1 << link
         for place in range(count):
@@ -181,7 +192,7 @@ def _fill(job: Running, crowded: int) -> None:
 
 
 def _is_on(flow: Any, links: int) -> bool:
-    for link in range(_LINKS):
+    for link in range(len(flow.uses)):
         if links >> link & 1 and flow.uses[link]:
             return True
     return False

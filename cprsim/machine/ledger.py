@@ -66,6 +66,8 @@ def start(job: Running) -> None:
     learning.start(job)
     cursors.start(job)
     schedules.start(job)
+    if plan.shared:
+        schedules.stagger(job)
 
 
 def _give_lists_back(job: Running) -> None:

@@ -296,8 +296,11 @@ class PlanRow(Row):
     drains: bool = False
     drain_s: float = 0.0
 
-    # Capacities of the links, in bytes per second.
+    # Capacities of the links, in bytes per second; whether other jobs draw on them as well, and
+    # the share of its first period after which the first save is due.
     capacity: Six
+    shared: bool = False
+    first_due: float = 1.0
 
 
 class DrawsRow(Row):

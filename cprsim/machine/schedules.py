@@ -30,6 +30,13 @@ def start(job: Running) -> None:
     run.train_s = _next_due_s(job)
 
 
+def stagger(job: Running) -> None:
+    """Set the first save of each schedule a part of a period ahead, so that jobs take turns."""
+    for i in range(job.plan.schedules):
+        job.tiers[i].due_s *= job.plan.first_due
+    job.run.train_s = _next_due_s(job)
+
+
 def saved(job: Running, save: Any, stored: bool) -> None:
     """Move schedules on as training resumes after a save, which is usable already if `stored`."""
     if job.plan.own:

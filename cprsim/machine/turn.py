@@ -15,7 +15,8 @@ from cprsim.machine import (
 )
 from cprsim.machine.answers import by_rule
 from cprsim.machine.beside import beside
-from cprsim.machine.codes import NONE, NOT_AHEAD, REPLACING
+from cprsim.machine.codes import NONE, NOT_AHEAD, NOTICING, REPLACING
+from cprsim.machine.fabric import open_flow
 from cprsim.machine.node_lists import DOWN
 from cprsim.machine.phases import OVER, TRAINING
 from cprsim.machine.rows import Running
@@ -52,10 +53,15 @@ def _decide(job: Running) -> None:
     if (plan.in_turn and not run.flows and in_turn(job)) or (plan.beside and beside(job)):
         return
     number = schedules.ask(job)
-    if number == NONE:
+    if number == NONE or (plan.shared and job.outside.must_wait(number)):
         train(job, run.train_to_s)
     else:
         save.save(job, number)
+
+
+def ask_again(job: Running, now: float) -> None:
+    """Let a job that trains decide anew at `now`: another job's save has ended."""
+    open_flow(job, NOTICING, job.transfers[0], now - job.run.now)
 
 
 def train(job: Running, until_s: float) -> None:

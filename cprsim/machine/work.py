@@ -24,7 +24,7 @@ def begin(job: Running, phase: int, transfer: Any, volume: float, rate: float) -
     run.done, run.ends_s = volume, math.inf
     if not volume:
         return
-    if job.plan.tight and transfer.linked and run.flows:
+    if transfer.linked and (job.plan.shared or (job.plan.tight and run.flows)):
         open_flow(job, FOREGROUND, transfer, volume)
     else:
         run.ends_s = run.now + volume / rate

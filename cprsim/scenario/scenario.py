@@ -157,7 +157,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         expected(plan, self.context)
         _check_schedules(plan, self)
         if self.job.withdrawn is not None:
-            _check_hands_over(plan, "where job.withdrawn stops it")
+            check_hands_over(plan, "where job.withdrawn stops it")
         if self.job.allocation_s is not None:
             _check_allocation(plan, self.cost_model, self.job.allocation_s)
         return plan
@@ -279,7 +279,7 @@ def _check_schedules(plan: Plan, scenario: Scenario) -> None:
             )
 
 
-def _check_hands_over(plan: Plan, where: str) -> Tier:
+def check_hands_over(plan: Plan, where: str) -> Tier:
     """The tier that a planned stop saves to; raise `ValueError` where that goes with the nodes."""
     tier = plan.tier(plan.last_save.tier)
     if not plan.schedules or tier.medium != "store":
@@ -290,7 +290,7 @@ def _check_hands_over(plan: Plan, where: str) -> Tier:
 
 def _check_allocation(plan: Plan, costs: CostModel, allocation_s: float) -> None:
     """Raise `ValueError` where nothing is handed over, or nothing is trained."""
-    tier = _check_hands_over(plan, "at the end of job.allocation")
+    tier = check_hands_over(plan, "at the end of job.allocation")
     parts = mean_start(costs.costs)
     start_s = rules.r36_start_s(0.0, parts.cold_s, parts.warm_s, first=True, warm=False)
     load_s = costs.seconds(costs.load(tier, "all", 0))

@@ -174,7 +174,7 @@ class RunDraws(FailureDraws):
         if storage.torn:
             row.torn = self._uniform(Cause.SAVE_TORN)
         if storage.outages is not None:
-            row.outages = self.numbers.add(InBlocks(partial(_Away(storage.outages, *self._key))))
+            row.outages = self.numbers.add(InBlocks(partial(Away(storage.outages, *self._key))))
             row.outage_count = MANY
 
     def _of_cures(self) -> None:
@@ -226,7 +226,7 @@ class _Summed:
         return found
 
 
-class _Away:
+class Away:
     """Starts and ends of outages in turn, s."""
 
     def __init__(self, outages: Outages, seed: int, replication: int) -> None:

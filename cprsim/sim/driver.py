@@ -27,7 +27,7 @@ class Player:
         self.plan_costs = plan_costs
         tables = Tables()
         own = user_code(plan_costs.plan) is not None
-        plan_rows = PlanRows(tables, plan_costs, own)
+        self._rows = plan_rows = PlanRows(tables, plan_costs, own)
         tables.plans.append(plan_rows.plan(nodes, 0))
         self._outside = (OwnController if own else Outside)(plan_costs, plan_rows)
         self._job = self._outside.job = Bundle(tables, self._outside)
@@ -43,6 +43,21 @@ class Player:
         observer: Observer | None = None,
     ) -> list[float]:
         """Play one run; return the columns of its ledger."""
+        self.draw(timeline, seed, replication, delays, starts, observer)
+        env = simpy.Environment()
+        env.run(until=env.process(self.process(env)))
+        return self.ledger()
+
+    def draw(
+        self,
+        timeline: Timeline,
+        seed: int,
+        replication: int,
+        delays: Callable[[int], float] | None,
+        starts: Starts,
+        observer: Observer | None = None,
+    ) -> RunDraws:
+        """Set the random numbers and the observer of the next run."""
         draws = RunDraws(self.plan_costs, timeline, seed, replication)
         draws.waits(delays, starts)
         job: Any = self._job
@@ -52,10 +67,12 @@ class Player:
         job.plan.in_turn, job.plan.beside = self._in_turn and unseen, self._beside and unseen
         self._outside.begin(timeline, observer)
         self._outside.draws = draws
-        env = simpy.Environment()
-        env.run(until=env.process(self.process(env)))
+        return draws
+
+    def ledger(self) -> list[float]:
+        """Return the columns of the ledger of the last run."""
         found = [0.0] * len(Ledger.__dataclass_fields__)
-        account.write(job, found)
+        account.write(self._job, found)
         return found
 
     def process(self, env: simpy.Environment) -> Generator[simpy.Event, Any, None]:

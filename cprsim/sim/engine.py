@@ -37,10 +37,11 @@ def simulate(
     players = [_player(scenario, name) for name in policies]
     numbers = list(replications)
     timelines = scenario.failure_model.timelines(seed, numbers)
-    waits = zip(_delays(scenario, seed, numbers), _starts(scenario, seed, numbers), strict=True)
     rows = [
         [_played(each, timeline, seed, number, *wait) for each in players]
-        for number, timeline, wait in zip(numbers, timelines, waits, strict=True)
+        for number, timeline, wait in zip(
+            numbers, timelines, waits(scenario, seed, numbers), strict=True
+        )
     ]
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(players), len(COLUMNS))
 
@@ -50,8 +51,7 @@ def play(
 ) -> Ledger:
     """Simulate one replication under one policy, watched by `observer`; return its ledger."""
     timeline = scenario.failure_model.timeline(seed, replication)
-    waits = (each(scenario, seed, [replication]) for each in (_delays, _starts))
-    delays, starts = map(next, waits)
+    delays, starts = next(waits(scenario, seed, [replication]))
     player = _player(scenario, policy)
     return _ledger(_played(player, timeline, seed, replication, delays, starts, observer))
 
@@ -68,6 +68,15 @@ def play_against(
     starts = next(_starts(scenario, 0, [0]))
     player = _player(scenario, policy)
     return _ledger(_played(player, timeline, 0, 0, lambda _: mean_s, starts, observer))
+
+
+def waits(
+    scenario: Scenario, seed: int, replications: Sequence[int]
+) -> Iterator[tuple[Callable[[int], float] | None, Starts]]:
+    """Yield rescheduling delays, and durations of starts, of each replication by number."""
+    return zip(
+        _delays(scenario, seed, replications), _starts(scenario, seed, replications), strict=True
+    )
 
 
 def _player(scenario: Scenario, policy: str) -> Player:

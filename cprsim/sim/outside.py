@@ -65,10 +65,21 @@ class Outside:
         self.job: Any = None
         self.draws: Any = None
         self.observer: Observer | None = None
+        self.member: Any = None  # of a cluster (`cprsim.clusters.links`), for a job in one
 
     def begin(self, timeline: Timeline, observer: Observer | None) -> None:
         """Begin another run."""
         self.observer, self._timeline = observer, timeline
+
+    # --- Other jobs ------------------------------------------------------------------------------
+
+    def share_out(self) -> None:
+        """Report that flows of the job have begun or ended, on links that other jobs share."""
+        self.member.changed()
+
+    def must_wait(self, number: int) -> bool:
+        """Return whether a save has to wait for those of other jobs."""
+        return bool(self.member.must_wait(self._rows.saves[number]))
 
     # --- Observers -------------------------------------------------------------------------------
 

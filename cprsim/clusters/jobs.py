@@ -1,0 +1,209 @@
+"""Jobs of a cluster: their scenarios, sizes, and when they come."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import Cause, stream
+from cprsim.clusters.spec import ClusterSpec, JobEntry, JobTrace
+from cprsim.errors import ScenarioError
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import load_mapping, scenario_tables, set_value
+
+#: A job's limit where none is given, in useful times.
+_LIMIT: Final = 1.5
+#: Keys of sizes and rates that grow with the job.
+_GROWS: Final = (("model", "embedding"), ("model", "optimizer"), ("job", "network"))
+
+
+@dataclass(frozen=True)
+class ClusterJob:
+    """A job of a cluster.
+
+    `arrives_s`: when it comes; `None` where that is drawn (`arrivals`). `entry`: the number of its
+    `[[jobs]]`. `limit_s`: how long it is expected to run at most, s.
+    """
+
+    name: str
+    scenario: Scenario
+    policy: str
+    entry: int
+    priority: int
+    limit_s: float
+    arrives_s: float | None
+
+    @property
+    def nodes(self) -> int:
+        """Number of its nodes."""
+        return self.scenario.cluster.parameter_servers + self.scenario.cluster.trainers
+
+
+def jobs_of(spec: ClusterSpec) -> list[ClusterJob]:
+    """Return the jobs of a cluster.
+
+    Raises
+    ------
+    ScenarioError
+        For a scenario that is wrong, a trace that can't be read, and a job larger than the cluster.
+    """
+    found = [job for number, entry in enumerate(spec.jobs) for job in _of(spec, number, entry)]
+    most = spec.cluster.all_nodes
+    large = [f"jobs.{job.name}: needs {job.nodes:,} nodes" for job in found if job.nodes > most]
+    if large:
+        raise ScenarioError(f"{large[0]}; the cluster has {most:,}")
+    return found
+
+
+def arrivals(
+    spec: ClusterSpec, jobs: Sequence[ClusterJob], seed: int, replication: int
+) -> NDArray[np.float64]:
+    """Return when each job comes in a replication, s, in the order of `jobs`."""
+    found = np.array([np.nan if job.arrives_s is None else job.arrives_s for job in jobs])
+    entries = np.array([job.entry for job in jobs])
+    for number, entry in enumerate(spec.jobs):
+        if isinstance(entry.every, Distribution):
+            rng = stream(seed, replication, Cause.JOB_ARRIVAL, number)
+            gaps_s = entry.every.sample(rng, entry.count)
+            found[entries == number] = entry.arrives_s + np.cumsum(gaps_s) - gaps_s[0]
+    return found
+
+
+def _of(spec: ClusterSpec, number: int, entry: JobEntry) -> Iterator[ClusterJob]:
+    templates = _Templates(spec, entry)
+    if entry.trace is not None:
+        for row in _trace(entry.trace).itertuples():
+            scenario = templates.sized(int(row.nodes), float(row.lasts_s))
+            limit_s = entry.limit_s or _LIMIT * scenario.job.useful_time_s
+            name = f"{entry.name}-{row.Index + 1}"
+            at_s = entry.arrives_s + float(row.at_s)
+            yield ClusterJob(name, scenario, entry.policy, number, entry.priority, limit_s, at_s)
+        return
+    scenario = templates.sized(entry.nodes, None)
+    limit_s = entry.limit_s or _LIMIT * scenario.job.useful_time_s
+    for i in range(entry.count):
+        name = entry.name if entry.count == 1 else f"{entry.name}-{i + 1}"
+        every = entry.every
+        at_s = None if isinstance(every, Distribution) else entry.arrives_s + i * every
+        yield ClusterJob(name, scenario, entry.policy, number, entry.priority, limit_s, at_s)
+
+
+class _Templates:
+    """Scenarios of an entry by their size and length; each is planned once."""
+
+    def __init__(self, spec: ClusterSpec, entry: JobEntry) -> None:
+        tables = scenario_tables(load_mapping(entry.scenario))
+        policies = tables.get("policies", {})
+        if entry.policy not in policies:
+            known = ", ".join(policies) or "none"
+            raise ScenarioError(
+                f"jobs.{entry.name}.policy: {entry.policy!r}: {entry.scenario} has none of that "
+                f"name; it has {known}"
+            )
+        tables["policies"] = {entry.policy: policies[entry.policy]}
+        for key, value in entry.set.items():
+            set_value(tables, key.split("."), value, f"jobs.{entry.name}.set")
+        self._tables, self._name, self._spec = tables, entry.name, spec
+        self._known: dict[tuple[int | None, float | None], Scenario] = {}
+
+    def sized(self, nodes: int | None, useful_s: float | None) -> Scenario:
+        """Return the scenario with so many nodes and useful seconds; its own where None."""
+        key = nodes, useful_s
+        if key not in self._known:
+            try:
+                tables = self._tables
+                if nodes is not None:
+                    tables = _of_size(Scenario(**tables), nodes)
+                if useful_s is not None:
+                    tables = {**tables, "job": {**tables["job"], "useful_time": f"{useful_s!r} s"}}
+                self._known[key] = Scenario(**_shared(tables, self._spec))
+            except ScenarioError as error:
+                raise ScenarioError(*(f"jobs.{self._name}: {text}" for text in error.args)) from None
+        return self._known[key]
+
+
+def _shared(tables: dict[str, Any], spec: ClusterSpec) -> dict[str, Any]:
+    """Return tables with what a job has of the cluster: lives of nodes, spares, outages."""
+    tables, shared = dict(tables), spec.mapping()
+    if spec.failures.node is not None:
+        tables["failures"] = {"per": "node", **spec.failures.node}
+    if spec.cluster.spares:
+        cluster = tables["cluster"]
+        nodes = cluster["parameter_servers"] + cluster.get("trainers", 0)
+        # No job can use more; the pool itself has as many as it has (`play`).
+        tables["cluster"] = {**cluster, "spares": min(spec.cluster.spares, nodes)}
+        tables["costs"] = {**tables.get("costs", {}), "reschedule": shared["cluster"]["repair"]}
+    if spec.store.outages is not None:
+        tables["storage"] = {**tables.get("storage", {}), "outages": shared["store"]["outages"]}
+    return tables
+
+
+def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
+    """Return the tables of a job of `nodes` nodes, in the proportions of a template."""
+    tables, cluster = template.mapping(), template.cluster
+    own = cluster.parameter_servers + cluster.trainers
+    servers = max(1, round(nodes * cluster.parameter_servers / own))
+    trainers = nodes - servers
+    if nodes == 1 or not cluster.trainers:
+        servers, trainers = nodes, 0
+    factor = nodes / own
+    tables["cluster"] |= {"parameter_servers": servers, "trainers": trainers}
+    for section, key in _GROWS:
+        value = getattr(getattr(template, section), key, None)
+        if isinstance(value, float):
+            unit = "B/s" if section == "job" else "B"
+            tables[section][key] = f"{value * factor!r} {unit}"
+    failures = template.failures
+    if failures.per == "job" and failures.mean_s is not None:
+        tables["failures"]["mean"] = f"{failures.mean_s / factor!r} s"
+    return tables
+
+
+def _trace(trace: JobTrace) -> pd.DataFrame:
+    """Return arrivals in seconds from the start, useful seconds and nodes of the jobs of a trace."""
+    path = Path(trace.file)
+    try:
+        table = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f"{path}: can't be read as CSV: {error}") from None
+    columns: Mapping[str, str] = {
+        "arrives": trace.arrives, "lasts": trace.lasts, "size": trace.size
+    }
+    for key, column in columns.items():
+        if column not in table:
+            raise ScenarioError(
+                f"{path}: has no column {column!r}; give trace.{key}, one of "
+                f"{', '.join(map(str, table))}"
+            )
+    at_s = _instants(table[trace.arrives], path)
+    first_s = at_s.min() if trace.start is None else _instants(pd.Series([trace.start]), path)[0]
+    found = pd.DataFrame(
+        {
+            "at_s": at_s - first_s,
+            "lasts_s": pd.to_numeric(table[trace.lasts], errors="coerce"),
+            "nodes": np.ceil(pd.to_numeric(table[trace.size], errors="coerce") / trace.per_node),
+        }
+    )
+    end_s = np.inf if trace.span_s is None else trace.span_s
+    kept = (found.at_s >= 0) & (found.at_s < end_s) & (found.lasts_s > 0) & (found.nodes > 0)
+    found = found[kept & (found.lasts_s >= trace.shortest_s)].sort_values("at_s", kind="stable")
+    if found.empty:
+        raise ScenarioError(f"{path}: has no job in that time that lasts; give another start or span")
+    return found.reset_index(drop=True)
+
+
+def _instants(column: pd.Series, path: Path) -> NDArray[np.float64]:
+    """Return instants, as numbers of seconds or as ISO 8601, in seconds."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.notna().all():
+        return numbers.to_numpy(dtype=np.float64)
+    try:
+        times = pd.to_datetime(column, utc=True, format="ISO8601")
+    except ValueError as error:
+        raise ScenarioError(f"{path}: times are neither seconds nor ISO 8601: {error}") from None
+    return (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=np.float64)

@@ -1,0 +1,398 @@
+"""Play a cluster: its jobs as processes of one SimPy environment."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import simpy
+
+from cprsim.clusters.jobs import ClusterJob, arrivals
+from cprsim.clusters.links import STEP_S, Crowd, Member, SharedLinks
+from cprsim.clusters.machines import SharedSpares, SparePool
+from cprsim.clusters.nodes import Nodes
+from cprsim.clusters.scheduler import Queue
+from cprsim.clusters.shocks import JobTimeline, Shock, Shocks
+from cprsim.clusters.spec import ClusterSpec
+from cprsim.errors import NowhereError
+from cprsim.failures.hit import Hit
+from cprsim.machine import allocations
+from cprsim.sim.beside import PlayerBeside
+from cprsim.sim.drawn import Away, InBlocks
+from cprsim.sim.engine import waits
+from cprsim.sim.observer import BackgroundTask, Observer
+from cprsim.sim.plan_costs import PlanCosts
+
+#: States of a job at the end of the simulation.
+ENDED, RUNNING, WAITING, HOPELESS = "ended", "running", "waiting", "hopeless"
+
+
+class Watch(Observer):
+    """What a job did when, in seconds of the cluster: failures, and time that was no training."""
+
+    def __init__(self) -> None:
+        self.start_s = 0.0
+        self.spans: list[tuple[str, float, float]] = []
+        self.beside: list[tuple[float, float]] = []
+        self.failures: list[float] = []
+
+    def span(self, cause: str, start_s: float, end_s: float) -> None:
+        """Keep what is no training."""
+        if cause != "train" and end_s > start_s:
+            self.spans.append((cause, self.start_s + start_s, self.start_s + end_s))
+
+    def failure(self, at_s: float, hit: Hit) -> None:
+        """Keep when a failure struck."""
+        self.failures.append(self.start_s + at_s)
+
+    def background(
+        self, task: BackgroundTask, start_s: float, end_s: float, completed: bool
+    ) -> None:
+        """Keep saves and loads beside training."""
+        if task.kind != "reschedule" and end_s > start_s:
+            self.beside.append((self.start_s + start_s, self.start_s + end_s))
+
+
+@dataclass(eq=False)
+class JobRun:
+    """A job in one replication, as the scheduler and the links know it.
+
+    `had`: when it had nodes, from and to, s. `row`: the columns of its ledger, once it has ended;
+    `alone`: those with the cluster to itself. `progress`: share of its useful time that is done.
+    `stretch`: how many times as long its saves took as they would have alone.
+    """
+
+    job: ClusterJob
+    number: int
+    arrives_s: float
+    nodes: int = 0
+    priority: int = 0
+    racks: list[int] = field(default_factory=list)
+    expected_s: float = 0.0
+    left_s: float = 0.0
+    stops: bool = False
+    state: str = WAITING
+    had: list[list[float]] = field(default_factory=list)
+    row: list[float] | None = None
+    alone: list[float] | None = None
+    watch: Watch | None = None
+    player: Any = None
+    member: Any = None
+    timeline: Any = None
+    process: Any = None
+    first_racks: list[int] = field(default_factory=list)
+    progress: float = 0.0
+    stretch: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.nodes, self.priority = self.job.nodes, self.job.priority
+        self.left_s = self.job.limit_s
+
+
+class PlayedJob(NamedTuple):
+    """What came of a job; see `JobRun`."""
+
+    name: str
+    entry: int
+    policy: str
+    nodes: int
+    priority: int
+    useful_s: float
+    arrives_s: float
+    state: str
+    had: list[list[float]]
+    row: list[float] | None
+    alone: list[float] | None
+    progress: float
+    stretch: float
+    watch: Watch | None
+
+
+@dataclass(frozen=True)
+class Played:
+    """One replication of a cluster.
+
+    `jobs`: what came of each. `ends_s`: when the simulation ended. `moved`: bytes on each shared link in
+    steps of `STEP_S`. `spares`: spare machines ready at the beginning of each step. `crowds`: times
+    in which a link was crowded. `shocks`: failures of racks and pods that struck, each with the
+    jobs that had nodes there.
+    """
+
+    jobs: list[PlayedJob]
+    ends_s: float
+    moved: list[list[float]]
+    spares: list[int]
+    crowds: list[Crowd]
+    shocks: list[tuple[Shock, list[str]]]
+
+
+def play(
+    spec: ClusterSpec,
+    jobs: Sequence[ClusterJob],
+    seed: int,
+    replication: int,
+    *,
+    alone: bool = True,
+    watched: bool = False,
+) -> Played:
+    """Play one replication; it depends on the seed and its number only.
+
+    Parameters
+    ----------
+    jobs
+        As of `jobs_of`.
+    alone
+        Whether each job is played once more with the cluster to itself, at the same place and time.
+    watched
+        Whether to keep what each job did when.
+    """
+    return _Playing(spec, jobs, seed, replication, watched=watched).play(alone=alone)
+
+
+class _Playing:
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        jobs: Sequence[ClusterJob],
+        seed: int,
+        replication: int,
+        *,
+        watched: bool,
+    ) -> None:
+        self.spec, self.seed, self.replication = spec, seed, replication
+        at_s = arrivals(spec, jobs, seed, replication).tolist()
+        self.runs = [JobRun(job, i, at_s[i]) for i, job in enumerate(jobs)]
+        if watched:
+            for run in self.runs:
+                run.watch = Watch()
+        self.shocks = Shocks(spec, seed, replication)
+        outages = spec.store.outages
+        self._outages = None if outages is None else InBlocks(Away(outages, seed, replication))
+        self._shares_out = bool(spec.failures.events or spec.failures.rack or spec.failures.pod)
+
+    def play(self, *, alone: bool) -> Played:
+        env, spec = simpy.Environment(), self.spec
+        nodes, links, pool = Nodes(spec), SharedLinks(spec), SparePool(spec.cluster.spares)
+        left = [len(self.runs)]
+        done = env.event()
+        struck: list[tuple[Shock, list[str]]] = []
+        spares: list[int] = []
+
+        def ended(run: JobRun) -> None:
+            queue.leave(run)
+            left[0] -= 1
+            if not left[0]:
+                done.succeed()
+            else:
+                queue.schedule()
+
+        def start(run: JobRun) -> None:
+            run.had.append([env.now, math.inf])
+            if run.process is None:
+                run.first_racks, run.state = run.racks, RUNNING
+                begin = self._process(env, run, links, pool, ended, queue)
+                run.process = env.process(begin)
+                return
+            run.timeline.racks = run.racks
+            run.member.crossing = _crossing(run.racks)
+            allocations.grant(run.player.job, run.member.now(env.now))
+            run.member.wake()
+
+        def stop(run: JobRun) -> None:
+            until_s = run.member.now(env.now) + spec.scheduler.notice_s
+            allocations.take_back(run.player.job, until_s)
+            run.member.wake()
+
+        queue = Queue(spec.scheduler, nodes, lambda: env.now, start, stop)
+        env.process(_arrive(env, self.runs, queue))
+        env.process(_fail(env, self.shocks, nodes, queue, struck))
+        if spec.cluster.spares:
+            env.process(_count(env, pool, spares))
+        until_s = spec.cluster.until_s
+        env.run(until=done if until_s is None else env.any_of([done, env.timeout(until_s)]))
+        links.end(env.now)
+        for run in self.runs:
+            if run.player is not None:
+                _note(run)
+            for had in run.had:
+                had[1] = min(had[1], env.now)
+        if alone:
+            for run in self.runs:
+                if run.state == ENDED:
+                    run.alone = self._alone(run)
+        found = [_played(run) for run in self.runs]
+        return Played(found, env.now, links.moved, spares, links.crowds, struck)
+
+    def _process(
+        self,
+        env: simpy.Environment,
+        run: JobRun,
+        links: SharedLinks,
+        pool: SparePool,
+        ended: Callable[[JobRun], None],
+        queue: Queue | None,
+    ) -> Iterator[Any]:
+        """Play a job from now on, in racks that it has got."""
+        job, spec = run.job, self.spec
+        number = self.replication * len(self.runs) + run.number
+        player = PlayerBeside(PlanCosts(job.scenario, job.policy), job.scenario.failure_model.nodes)
+        own = job.scenario.failure_model.timeline(self.seed, number)
+        delays, starts = next(waits(job.scenario, self.seed, [number]))
+        timeline = JobTimeline(own, self.shocks, job.scenario.cluster.parameter_servers)
+        timeline.start_s, timeline.racks = env.now, run.racks
+        if self._shares_out:
+            delays = _delay(timeline, delays, job.scenario.cost_model.reschedule_mean_s)
+        if run.watch is not None:
+            run.watch.start_s = env.now
+        played = timeline if self._shares_out else own
+        draws = player.draw(played, self.seed, number, delays, starts, run.watch)
+        if self._outages is not None:
+            away, start_s = self._outages, env.now
+            draws.row.outages = draws.numbers.add(lambda place: away(place) - start_s)
+        member = Member(
+            name=job.name,
+            job=player.job,
+            links=links,
+            start_s=env.now,
+            weight=1.0 + job.priority if spec.store.loads == "by priority" else 1.0,
+            crossing=_crossing(run.racks),
+            wake=lambda: _wake(env, run),
+        )
+        player.join(member)
+        run.player, run.member, run.timeline = player, member, timeline
+        plan = player.job.plan
+        if spec.store.stagger:
+            plan.first_due = _first_due(job.name)
+        if spec.cluster.core is not None and member.crossing:
+            plan.unslowed = False  # what it exchanges with other racks is on the core
+
+        def begun() -> None:
+            if spec.cluster.spares and plan.spares:
+                player.job.ready_s, plan.spares = SharedSpares(pool, env.now), spec.cluster.spares
+
+        def stepped() -> None:
+            links.settle(env.now)
+            if queue is not None and run.racks and allocations.waits_for_nodes(player.job):
+                run.had[-1][1] = env.now
+                useful_s = job.scenario.job.useful_time_s
+                run.left_s = job.limit_s * (1 - player.job.run.progress_s / useful_s)
+                queue.leave(run)
+                queue.arrive(run)
+
+        try:
+            yield from player.play_beside(env, begun, stepped)
+            run.row, run.state = player.ledger(), ENDED
+        except NowhereError:
+            run.state = HOPELESS
+        links.leave(member, env.now)
+        run.had[-1][1] = env.now
+        _note(run)
+        run.player = run.member = run.timeline = None  # tables as large as the job
+        ended(run)
+
+    def _alone(self, run: JobRun) -> list[float] | None:
+        """Play a job with the cluster to itself; return the columns of its ledger."""
+        env = simpy.Environment(initial_time=run.had[0][0])
+        single = JobRun(run.job, run.number, run.arrives_s, had=[[env.now, math.inf]])
+        single.racks = run.first_racks
+        links, pool = SharedLinks(self.spec), SparePool(self.spec.cluster.spares)
+        single.process = env.process(
+            self._process(env, single, links, pool, lambda _: None, queue=None)
+        )
+        env.run(until=single.process)
+        return single.row
+
+
+def _note(run: JobRun) -> None:
+    """Keep how far a job has come, and how much longer its saves took than alone."""
+    run.progress = run.player.job.run.progress_s / run.job.scenario.job.useful_time_s
+    member = run.member
+    run.stretch = member.writing_s / member.alone_s if member.alone_s else 1.0
+
+
+def _played(run: JobRun) -> PlayedJob:
+    job = run.job
+    return PlayedJob(
+        name=job.name,
+        entry=job.entry,
+        policy=job.policy,
+        nodes=job.nodes,
+        priority=job.priority,
+        useful_s=job.scenario.job.useful_time_s,
+        arrives_s=run.arrives_s,
+        state=run.state,
+        had=run.had,
+        row=run.row,
+        alone=run.alone,
+        progress=run.progress,
+        stretch=run.stretch,
+        watch=run.watch,
+    )
+
+
+def _arrive(env: simpy.Environment, runs: Sequence[JobRun], queue: Queue) -> Iterator[Any]:
+    for run in sorted(runs, key=lambda each: (each.arrives_s, each.number)):
+        if run.arrives_s > env.now:
+            yield env.timeout(run.arrives_s - env.now)
+        queue.arrive(run)
+
+
+def _fail(
+    env: simpy.Environment, shocks: Shocks, nodes: Nodes, queue: Queue, struck: list[Any]
+) -> Iterator[Any]:
+    """Keep nodes of racks that are down from jobs that wait; those that have them are struck."""
+    index = 0
+    while (shock := shocks[index]) is not None:
+        yield env.timeout(max(shock.at_s - env.now, 0.0))
+        there = [r.job.name for r in queue.running if not set(r.racks).isdisjoint(shock.racks)]
+        struck.append((shock, there))
+        nodes.fail(shock.racks, env.now + shock.lasts_s)
+        env.process(_return(env, shock.lasts_s, queue))
+        index += 1
+
+
+def _return(env: simpy.Environment, lasts_s: float, queue: Queue) -> Iterator[Any]:
+    yield env.timeout(lasts_s)
+    queue.schedule()
+
+
+def _count(env: simpy.Environment, pool: SparePool, spares: list[int]) -> Iterator[Any]:
+    while True:
+        spares.append(pool.ready(env.now))
+        yield env.timeout(STEP_S)
+
+
+def _wake(env: simpy.Environment, run: JobRun) -> None:
+    process = run.process
+    if process is not None and process.is_alive and process is not env.active_process:
+        process.interrupt()
+
+
+def _delay(
+    timeline: JobTimeline, own: Callable[[int], float] | None, mean_s: float
+) -> Callable[[int], float]:
+    """Return how long machines are away after each failure: of a rack or pod, until it is back."""
+
+    def delay_s(failure: int) -> float:
+        if timeline.last is not None:
+            return timeline.last.lasts_s
+        return mean_s if own is None else own(failure)
+
+    return delay_s
+
+
+def _crossing(racks: Sequence[int]) -> float:
+    """Return the probability that two nodes of a job lie in different racks."""
+    counts = np.bincount(np.asarray(racks, dtype=np.int64))
+    return 1.0 - float(np.sum((counts / len(racks)) ** 2))
+
+
+def _first_due(name: str) -> float:
+    """Return the part of the first interval after which a job of that name saves first.
+
+    Names in alphabetical order would lie close together; their checksums don't.
+    """
+    import zlib  # noqa: PLC0415
+
+    return (zlib.crc32(name.encode()) + 1) / 2**32

@@ -1,0 +1,207 @@
+"""What came of a cluster: tables of jobs, of links over time, of times in which they were crowded."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from cprsim.clusters.links import NAMES, STEP_S, Crowd
+from cprsim.clusters.play import ENDED, Played
+from cprsim.clusters.shocks import Shock
+from cprsim.clusters.spec import ClusterSpec
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.runs.summaries import half_width
+from cprsim.sim.engine import COLUMNS
+
+#: Loads so long after the end of a rack's or a pod's failure are still told to be for it, s.
+_AFTER_S: Final = 3600.0
+#: Why links are crowded: by a failure of a rack or pod that several jobs load after, by saves that
+#: began at the same instant, by others.
+TOGETHER, BESIDE, LOADS, CHANCE = (
+    "saves that began together",
+    "loads beside saves",
+    "loads at the same time",
+    "saves at the same time",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class ClusterResult:
+    """What a cluster's replications found.
+
+    `jobs`: a row a replication and job: when it came, had its first nodes and ended, s; its
+    `waiting_s` for nodes before the first and after others were preferred; seconds by cause and
+    counts as of `cprsim.contract.ledger.Ledger`, of jobs that ended; `overhead`, a share of its
+    useful time without that waiting, `overhead_alone` with the cluster to itself, and `sharing`,
+    the difference.
+    """
+
+    spec: ClusterSpec
+    seed: int
+    played: Sequence[Played]
+
+    def __repr__(self) -> str:
+        return f"<ClusterResult {self.spec.title!r}: {len(self.played)} replications>"
+
+    @cached_property
+    def jobs(self) -> pd.DataFrame:
+        """A row a replication and job."""
+        rows = []
+        for number, played in enumerate(self.played):
+            for job in played.jobs:
+                had_s = sum(to_s - from_s for from_s, to_s in job.had)
+                row: dict[str, Any] = {
+                    "replication": number,
+                    "job": job.name,
+                    "entry": self.spec.jobs[job.entry].name,
+                    "policy": job.policy,
+                    "nodes": job.nodes,
+                    "priority": job.priority,
+                    "useful_s": job.useful_s,
+                    "arrives_s": job.arrives_s,
+                    "starts_s": job.had[0][0] if job.had else np.nan,
+                    "ends_s": job.had[-1][1] if job.state == ENDED else np.nan,
+                    "state": job.state,
+                    "progress": job.progress,
+                    "save_stretch": job.stretch,
+                }
+                if job.row is not None:
+                    ends_s = job.had[-1][1]
+                    row["waiting_s"] = max(ends_s - job.arrives_s - had_s, 0.0)
+                    own = dict(zip(COLUMNS, job.row, strict=True))
+                    row |= {name: own[name] for name in COLUMNS}
+                    row["overhead"] = had_s / job.useful_s - 1
+                    if job.alone is not None:
+                        row["overhead_alone"] = job.alone[COLUMNS.index("wall")] / job.useful_s - 1
+                        row["sharing"] = row["overhead"] - row["overhead_alone"]
+                rows.append(row)
+        return pd.DataFrame(rows)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """A row an entry of `[[jobs]]`: means over its jobs that ended, and over replications."""
+        ended = self.jobs[self.jobs["state"] == ENDED]
+        told = ["nodes", "waiting_s", "overhead", "learning_lost", "failures"]
+        told += [each for each in ("overhead_alone", "sharing") if each in ended]
+        means = ended.groupby("entry", sort=False)[told].mean()
+        counts = self.jobs.groupby("entry", sort=False).size() / len(self.played)
+        table = means.reindex(counts.index)
+        table.insert(0, "jobs", counts)
+        table["ended"] = ended.groupby("entry", sort=False).size() / len(self.played)
+        return table.fillna({"ended": 0.0})
+
+    def total(self, measure: str) -> tuple[float, float]:
+        """Return the mean of a share over jobs that ended, by node-hours, and half its 95 % interval.
+
+        Half an interval is not a number where there is one replication only.
+        """
+        ended = self.jobs[(self.jobs["state"] == ENDED) & self.jobs[measure].notna()]
+        weight = ended["nodes"] * ended["useful_s"]
+        by_run = (ended[measure] * weight).groupby(ended["replication"]).sum()
+        values = (by_run / weight.groupby(ended["replication"]).sum()).to_numpy()
+        if not len(values):
+            return np.nan, np.nan
+        half = float(half_width(values)) if len(values) > 1 else np.nan
+        return float(values.mean()), half
+
+    @property
+    def causes(self) -> dict[str, float]:
+        """Overhead by cause, of the jobs that ended, by node-hours; shares of their useful time."""
+        ended = self.jobs[self.jobs["state"] == ENDED]
+        weight = (ended["nodes"] * ended["useful_s"]).sum() if len(ended) else np.nan
+        found = {c: float((ended[c] * ended["nodes"]).sum() / weight) for c in OVERHEAD_CAUSES}
+        return found
+
+    @cached_property
+    def use(self) -> pd.DataFrame:
+        """The share of each link's bandwidth in use, and spares ready: first replication, by time.
+
+        A row every `STEP_S` seconds. Links without a limit have none.
+        """
+        played, spec = self.played[0], self.spec
+        rates = dict(zip(NAMES, (spec.cluster.core, spec.store.write, spec.store.read), strict=True))
+        steps = int(played.ends_s // STEP_S) + 1
+        table = pd.DataFrame({"time_s": np.arange(steps) * STEP_S})
+        lasts_s = np.minimum(played.ends_s - table["time_s"], STEP_S).clip(lower=1e-9)
+        for name, moved in zip(NAMES, played.moved, strict=True):
+            rate = rates[name]
+            if rate is not None:
+                table[name] = np.pad(moved, (0, steps))[:steps] / (rate * lasts_s)
+        if spec.cluster.spares:
+            table["spares"] = np.pad(played.spares, (0, steps), mode="edge")[:steps]
+        return table
+
+    @cached_property
+    def crowds(self) -> pd.DataFrame:
+        """A row a time in which a link was crowded: when, how many jobs, what it cost, and why."""
+        rows = [
+            {
+                "replication": number,
+                "link": crowd.link,
+                "from_s": crowd.from_s,
+                "to_s": crowd.to_s,
+                "saves": len(crowd.saves),
+                "loads": len(crowd.loads),
+                "cost_s": crowd.cost_s,
+                "why": why(crowd, played.shocks),
+            }
+            for number, played in enumerate(self.played)
+            for crowd in played.crowds
+        ]
+        columns = ["replication", "link", "from_s", "to_s", "saves", "loads", "cost_s", "why"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def document(self) -> dict[str, Any]:
+        """The result as one JSON document; numbers that are not finite are null."""
+        states = Counter(self.jobs["state"])
+        crowds, count = self.crowds, len(self.played)
+        use = self.use.drop(columns="time_s").mean()
+        return {
+            "cluster": self.spec.title,
+            "seed": self.seed,
+            "replications": count,
+            "nodes": self.spec.cluster.all_nodes,
+            "states": {name: states[name] / count for name in sorted(states)},
+            "overhead": _told(self.total("overhead")),
+            **({"sharing": _told(self.total("sharing"))} if "sharing" in self.jobs else {}),
+            "causes": {name: _finite(value) for name, value in self.causes.items()},
+            "use": {name: _finite(value) for name, value in use.items()},
+            "crowded_s": {
+                str(name): float(table["to_s"].sub(table["from_s"]).sum() / count)
+                for name, table in crowds.groupby("link")
+            },
+            "crowded_why_s": {
+                str(name): float(seconds / count)
+                for name, seconds in crowds.groupby("why")["cost_s"].sum().items()
+            },
+            "jobs": {
+                str(name): {key: _finite(value) for key, value in row.items()}
+                for name, row in self.summary.to_dict("index").items()
+            },
+        }
+
+
+def why(crowd: Crowd, shocks: Sequence[tuple[Shock, list[str]]]) -> str:
+    """Return why a link was crowded."""
+    if len(crowd.loads) > 1:
+        for shock, names in reversed(shocks):
+            soon = shock.at_s <= crowd.to_s and crowd.from_s <= shock.at_s + shock.lasts_s + _AFTER_S
+            if soon and len({*crowd.loads} & {*names}) > 1:
+                return f"loads after {shock.what} failed"
+    if crowd.together:
+        return TOGETHER
+    if crowd.loads:
+        return BESIDE if crowd.saves else LOADS
+    return CHANCE
+
+
+def _told(mean: tuple[float, float]) -> dict[str, float | None]:
+    return {"mean": _finite(mean[0]), "half_width": _finite(mean[1])}
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None

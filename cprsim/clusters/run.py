@@ -1,0 +1,74 @@
+"""Run a cluster: replications, in this process or in several."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from cprsim.clusters.jobs import ClusterJob, jobs_of
+from cprsim.clusters.play import Played, play
+from cprsim.clusters.result import ClusterResult
+from cprsim.clusters.spec import ClusterSpec, load_cluster
+from cprsim.runs.runner import Progress, check_arguments, map_tasks
+
+
+def run_cluster(
+    cluster: ClusterSpec | str | Path,
+    replications: int = 1,
+    seed: int = 0,
+    workers: int = 1,
+    *,
+    alone: bool = True,
+    progress: Progress | None = None,
+) -> ClusterResult:
+    """Play a cluster's jobs together, so many times.
+
+    Parameters
+    ----------
+    cluster
+        A cluster, or the path of its file.
+    replications
+        How often, each with other draws; what one is depends on the seed and its number alone.
+    seed
+        Of all random streams.
+    workers
+        Processes. The result is the same with any number of them.
+    alone
+        Whether each job is played once more with the cluster to itself, which tells what sharing
+        costs and takes as long again.
+    progress
+        Called with the number of replications done and their number in all.
+
+    Returns
+    -------
+    ClusterResult
+        Tables of jobs, links and times in which these were crowded.
+
+    Raises
+    ------
+    ScenarioError
+        For a cluster or a scenario that is wrong.
+    UsageError
+        For arguments that make no sense.
+
+    Examples
+    --------
+    >>> cprsim.run_cluster("cluster.toml", replications=10).summary
+    """
+    spec = cluster if isinstance(cluster, ClusterSpec) else load_cluster(cluster)
+    check_arguments(replications, seed, workers)
+    jobs = jobs_of(spec)
+    task = partial(_play, spec, jobs, seed, alone)
+    found: list[Played] = []
+    with closing(map_tasks(task, range(replications), workers)) as results:
+        for _, played in results:
+            found.append(played)
+            if progress is not None:
+                progress(len(found), replications)
+    return ClusterResult(spec, seed, found)
+
+
+def _play(
+    spec: ClusterSpec, jobs: Sequence[ClusterJob], seed: int, alone: bool, number: int
+) -> Played:
+    return play(spec, jobs, seed, number, alone=alone, watched=number == 0)

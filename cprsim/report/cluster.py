@@ -1,0 +1,116 @@
+"""A cluster's result as a terminal shows it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from rich.table import Table
+
+from cprsim.basics.units import counted, format_duration, format_percent, percent
+from cprsim.clusters.play import ENDED, HOPELESS, RUNNING, WAITING
+from cprsim.clusters.result import ClusterResult
+from cprsim.contract.ledger import CAUSE_LABELS
+from cprsim.report.terminal import plain_table
+
+
+def cluster_table(result: ClusterResult) -> Table:
+    """Return a table with a row an entry of jobs."""
+    table = result.summary
+    cluster = result.spec.cluster
+    jobs = len(result.jobs) // len(result.played)
+    title = (
+        f"{result.spec.title}: {counted(jobs, 'job')} on {counted(cluster.all_nodes, 'node')}, "
+        f"{counted(len(result.played), 'replication')}, seed {result.seed}"
+    )
+    columns = [
+        ("job", [str(name) for name in table.index]),
+        ("jobs", [f"{count:.4g}" for count in table["jobs"]]),
+        ("nodes", [_number(nodes) for nodes in table["nodes"]]),
+        ("waits", [_time(seconds) for seconds in table["waiting_s"]]),
+        ("failures", [_number(count) for count in table["failures"]]),
+        ("overhead, %", [_share(share) for share in table["overhead"]]),
+    ]
+    if "sharing" in table:
+        columns += [
+            ("alone, %", [_share(share) for share in table["overhead_alone"]]),
+            ("sharing, %", [_share(share) for share in table["sharing"]]),
+        ]
+    columns.append(("learning lost, %", [_share(share) for share in table["learning_lost"]]))
+    return plain_table(title, columns)
+
+
+def cluster_lines(result: ClusterResult) -> Iterator[str]:
+    """Yield what sharing costs, why links were crowded, and how much of everything was used."""
+    mean, half = result.total("overhead")
+    if np.isfinite(mean):
+        own = [f"{CAUSE_LABELS[c]} {format_percent(x)}" for c, x in _dearest(result.causes)]
+        yield f"All jobs, by node-hours: overhead {_mean(mean, half)}; most of it: {', '.join(own)}."
+    if "sharing" in result.jobs:
+        mean, half = result.total("sharing")
+        yield f"Sharing the cluster costs {_mean(mean, half)} of it, beside each job alone."
+    yield from _crowded(result)
+    yield from _used(result)
+    yield from _states(result)
+
+
+def _dearest(causes: dict[str, float], most: int = 3) -> list[tuple[str, float]]:
+    found = sorted(causes.items(), key=lambda each: -each[1])
+    return [each for each in found[:most] if each[1] > 0]
+
+
+def _crowded(result: ClusterResult) -> Iterator[str]:
+    crowds = result.crowds
+    if crowds.empty:
+        yield "No link was ever crowded."
+        return
+    cost = crowds.groupby("why")["cost_s"].sum().sort_values(ascending=False)
+    total_s = cost.sum()
+    times = len(crowds) / len(result.played)
+    reasons = [f"{why} ({format_percent(s / total_s)})" for why, s in cost.items() if total_s]
+    often = "once" if times == 1 else f"{times:,.3g} times"
+    yield (
+        f"Links were crowded {often}, which made transfers "
+        f"{format_duration(total_s / len(result.played))} longer in all: {', '.join(reasons)}."
+    )
+
+
+def _used(result: ClusterResult) -> Iterator[str]:
+    names = {"core": "the core", "write": "the store's writes", "read": "the store's reads"}
+    use = result.use
+    told = [
+        f"{words} {format_percent(use[name].mean())}, {format_percent(use[name].max())} in the "
+        "busiest ten minutes"
+        for name, words in names.items()
+        if name in use
+    ]
+    if told:
+        yield f"In use on average: {'; '.join(told)}."
+    if "spares" in use:
+        none_left = float((use["spares"] == 0).mean())
+        yield (
+            f"Spare machines ready: {use['spares'].mean():.3g} of {result.spec.cluster.spares} on "
+            f"average, none {format_percent(none_left)} of the time."
+        )
+
+
+def _states(result: ClusterResult) -> Iterator[str]:
+    counts = result.jobs["state"].value_counts() / len(result.played)
+    words = {RUNNING: "still run", WAITING: "wait for nodes", HOPELESS: "get nowhere"}
+    left = [f"{counts[state]:.3g} {text}" for state, text in words.items() if state in counts]
+    if left:
+        yield f"Of the jobs {counts.get(ENDED, 0.0):.4g} have ended, {', '.join(left)} at the end."
+
+
+def _mean(mean: float, half: float) -> str:
+    return format_percent(mean) + (f" ± {percent(half)} points" if np.isfinite(half) else "")
+
+
+def _time(seconds: float) -> str:
+    return format_duration(seconds) if np.isfinite(seconds) else "–"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.3g}" if np.isfinite(value) else "–"
+
+
+def _share(value: float) -> str:
+    return percent(value) if np.isfinite(value) else "–"
