@@ -102,10 +102,21 @@ def advise(
     steps: Annotated[
         bool, typer.Option("--steps", help="With --print interval: in steps of training.")
     ] = False,
+    cluster: Annotated[
+        bool,
+        typer.Option(
+            "--cluster",
+            help="SCENARIO is a cluster file: find settings of all its jobs together.",
+        ),
+    ] = False,
+    workers: Annotated[int, typer.Option(help="Processes, with --cluster.")] = 1,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Find the best policy for a job and its settings."""
+    if cluster:
+        _advise_cluster(scenario, overrides, seed, workers, as_json)
+        return
     from cprsim.fleets.fleet import Fleet, of_job
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
@@ -189,6 +200,25 @@ def _advised(
             return advice, robustness(advice) if elsewhere else None
         except KeyboardInterrupt:
             raise RunError(f"interrupted; known so far: {known_so_far(last)}") from None
+
+
+def _advise_cluster(
+    path: Path, overrides: list[str] | None, seed: int, workers: int, as_json: bool
+) -> None:
+    """Find settings of all jobs of a cluster together."""
+    with ProgressBar("simulating", "clusters", silent=as_json) as progress:
+        from cprsim.clusters.advice import advise_cluster
+        from cprsim.clusters.spec import load_cluster
+        from cprsim.report.cluster import advice_lines, advice_table
+
+        spec = load_cluster(path, overrides or ())
+        advice = advise_cluster(spec, seed, workers, progress.update)
+    if as_json:
+        print_json(advice.document())
+        return
+    print_table(advice_table(advice))
+    for line in advice_lines(advice):
+        echo_wrapped(line)
 
 
 def _check_printed(printed: str | None, steps: bool, as_json: bool) -> None:

@@ -166,6 +166,7 @@ class SharedLinks:
         room = self._most_saves - len(self._saving)
         training = [each for each in self._turns if each.job.run.phase == TRAINING]
         for member in training[:room]:
+            del self._turns[member]  # if its save is still due it asks at once
             turn.ask_again(member.job, member.now(now_s))
             member.wake()
 

@@ -1,11 +1,13 @@
 """A cluster's result as a terminal shows it."""
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
 from rich.table import Table
 
 from cprsim.basics.units import counted, format_duration, format_percent, percent
+from cprsim.clusters.advice import CHOOSING, TELLING, ClusterAdvice
 from cprsim.clusters.play import ENDED, HOPELESS, RUNNING, WAITING
 from cprsim.clusters.result import ClusterResult
 from cprsim.contract.ledger import CAUSE_LABELS
@@ -114,3 +116,30 @@ def _number(value: float) -> str:
 
 def _share(value: float) -> str:
     return percent(value) if np.isfinite(value) else "–"
+
+
+def advice_table(advice: ClusterAdvice) -> Table:
+    """Return a table of the settings that were tried, the cheapest first."""
+    columns = [
+        ("settings of all jobs", [each.words for each in advice.settings]),
+        ("cost, %", [percent(each.mean) for each in advice.settings]),
+    ]
+    return plain_table(f"{advice.spec.title}, {CHOOSING} replications", columns)
+
+
+def advice_lines(advice: ClusterAdvice) -> Iterator[str]:
+    """Yield the answer, and what its numbers are."""
+    gain, half = advice.gain
+    points = f"{percent(gain)} ± {percent(half)} points of {format_percent(advice.as_given.mean)}"
+    if advice.best.words == "as given":
+        yield "Keep the settings as they are: none that was tried costs less."
+    elif advice.sure:
+        yield f"Take {advice.best.words}: it saves {points}, on {TELLING} other replications."
+        for key, value in advice.best.values.items():
+            yield f"  {key} = {json.dumps(value)}"
+    else:
+        yield (
+            f"No difference is shown: {advice.best.words} saves {points}, on {TELLING} other "
+            "replications."
+        )
+    yield "Cost: overhead with lost updates trained again, of all jobs by node-hours."

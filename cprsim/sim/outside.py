@@ -79,7 +79,7 @@ class Outside:
 
     def must_wait(self, number: int) -> bool:
         """Return whether a save has to wait for those of other jobs."""
-        return bool(self.member.must_wait(self._rows.saves[number]))
+        return bool(self.member.must_wait(self.job.saves[number]))
 
     # --- Observers -------------------------------------------------------------------------------
 

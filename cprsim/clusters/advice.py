@@ -1,0 +1,215 @@
+"""Which settings of all jobs together cost least, compared on the same random numbers.
+
+Candidates are chosen among on some replications; what the best gains is told from others, so that
+luck in the choice is not told as gain.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from cprsim.clusters.jobs import jobs_of
+from cprsim.clusters.play import ENDED
+from cprsim.clusters.result import ClusterResult
+from cprsim.clusters.run import run_cluster
+from cprsim.clusters.spec import ClusterSpec
+from cprsim.contract.ledger import overhead_retrained
+from cprsim.runs.summaries import half_width
+
+#: Replications to choose on, and to tell the gain from.
+CHOOSING: Final = 6
+TELLING: Final = 12
+#: Jobs that may save at once, and factors on all intervals.
+_AT_ONCE: Final = (1, 2, 4)
+_FACTORS: Final = (0.5, 2.0)
+#: How much longer saves take than alone from which an interval for that is tried.
+_LONGER: Final = 1.02
+_Values = Mapping[str, Any]
+#: Called with what is simulated, its number and how many there are.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Settings of a cluster: in words, by dotted key, and what they cost in each replication.
+
+    `costs`: overhead with lost updates trained again, by node-hours, a share of the useful time.
+    """
+
+    words: str
+    values: _Values
+    costs: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        """Mean cost."""
+        return float(self.costs.mean())
+
+
+@dataclass(frozen=True)
+class ClusterAdvice:
+    """Settings in order of their cost, and what the best gains.
+
+    `settings`: those that were tried, the cheapest first, on the replications to choose on.
+    `as_given`, `best`: the same on other replications. `gain`: mean of the difference there, and
+    half its 95 % interval.
+    """
+
+    spec: ClusterSpec
+    settings: tuple[Setting, ...]
+    as_given: Setting
+    best: Setting
+    gain: tuple[float, float]
+
+    @property
+    def sure(self) -> bool:
+        """Whether the best is better than what was given, with 95 % confidence."""
+        return self.gain[0] > self.gain[1]
+
+    def document(self) -> dict[str, Any]:
+        """The advice as one JSON document."""
+        return {
+            "cluster": self.spec.title,
+            "best": {"words": self.best.words, "values": dict(self.best.values)},
+            "sure": self.sure,
+            "gain": {"mean": self.gain[0], "half_width": self.gain[1]},
+            "as_given": self.as_given.mean,
+            "settings": [
+                {"words": s.words, "values": dict(s.values), "cost": s.mean} for s in self.settings
+            ],
+        }
+
+
+def advise_cluster(
+    spec: ClusterSpec, seed: int = 0, workers: int = 1, progress: Progress | None = None
+) -> ClusterAdvice:
+    """Find settings of the store and of all jobs' intervals that cost least together.
+
+    Parameters
+    ----------
+    spec
+        The cluster, whose policies stay.
+    seed, workers
+        As of `run_cluster`.
+    progress
+        Called with the number of clusters played and their number in all.
+
+    Returns
+    -------
+    ClusterAdvice
+        Tried settings, and the gain of the best with its interval.
+
+    Raises
+    ------
+    ScenarioError
+        For a cluster or a scenario that is wrong.
+    """
+    done = [0]
+
+    def costs(values: _Values, replications: int, first_seed: int) -> ClusterResult:
+        found = run_cluster(
+            spec.with_values(dict(values)), replications, first_seed, workers, alone=False
+        )
+        done[0] += 1
+        if progress is not None:
+            progress(done[0], count)
+        return found
+
+    count = 14  # until the candidates are known
+    given = costs({}, CHOOSING, seed)
+    single = dict(_candidates(spec, given))
+    count = 1 + len(single) + 1 + 2
+    found = {"as given": given} | {w: costs(v, CHOOSING, seed) for w, v in single.items()}
+    first = _settings(found, {"as given": {}} | single)
+    better = [s for s in first if s.mean < _named(first, "as given").mean]
+    if len(better) > 1:
+        both = f"{better[0].words}, and {better[1].words}"
+        values = {**better[1].values, **better[0].values}
+        single[both] = values
+        found[both] = costs(values, CHOOSING, seed)
+    settings = _settings(found, {"as given": {}} | single)
+    best = settings[0]
+    told = {"as given": costs({}, TELLING, seed + 1)}
+    if best.words != "as given":
+        told[best.words] = costs(best.values, TELLING, seed + 1)
+    again = _settings(told, {"as given": {}, best.words: best.values})
+    as_given, chosen = _named(again, "as given"), _named(again, best.words)
+    gains = as_given.costs - chosen.costs
+    gain = float(gains.mean()), float(half_width(gains))
+    return ClusterAdvice(spec, settings, as_given, chosen, gain)
+
+
+def _candidates(spec: ClusterSpec, given: ClusterResult) -> Iterator[tuple[str, _Values]]:
+    """Yield settings to try, in words and by dotted key."""
+    if not spec.store.stagger:
+        yield "first saves staggered", {"store.stagger": True}
+    for most in _AT_ONCE:
+        if most != spec.store.saves_at_once:
+            yield f"{most} saving at once", {"store.saves_at_once": most}
+    if len({entry.priority for entry in spec.jobs}) > 1 and spec.store.loads == "alike":
+        yield "loads by priority", {"store.loads": "by priority"}
+    intervals = _intervals(spec)
+    stretch = given.jobs.groupby("entry")["save_stretch"].mean()
+    longer = {n: s for n, s in stretch.items() if n in intervals and s > _LONGER}
+    if longer:
+        # Young: the interval grows with the square root of what a save takes.
+        words = "intervals for the store's real share"
+        yield words, _scaled(spec, intervals, {n: float(s) ** 0.5 for n, s in longer.items()})
+    for factor in _FACTORS:
+        if intervals:
+            words = f"all intervals times {factor:g}"
+            yield words, _scaled(spec, intervals, dict.fromkeys(intervals, factor))
+
+
+def _intervals(spec: ClusterSpec) -> dict[str, float]:
+    """Return the intervals of entries whose policies have one of their own, s."""
+    found = {}
+    for job in jobs_of(spec):
+        policy = job.scenario.policies[job.policy]
+        interval_s = job.scenario.plan(job.policy).interval_s
+        if "interval" in type(policy).model_fields and np.isfinite(interval_s):
+            found.setdefault(spec.jobs[job.entry].name, interval_s)
+    return found
+
+
+def _scaled(
+    spec: ClusterSpec, intervals: Mapping[str, float], factors: Mapping[Any, float]
+) -> _Values:
+    return {
+        f"jobs.{entry.name}.set": {
+            **entry.set,
+            f"policies.{entry.policy}.interval": f"{intervals[entry.name] * factor:.6g} s",
+        }
+        for entry in spec.jobs
+        for factor in [factors.get(entry.name, 1.0)]
+        if factor != 1.0
+    }
+
+
+def _settings(
+    results: Mapping[str, ClusterResult], values: Mapping[str, _Values]
+) -> tuple[Setting, ...]:
+    """Return settings in order of their cost, of the jobs that ended under all of them."""
+    tables = {words: _ended(result) for words, result in results.items()}
+    common = set.intersection(*(set(table.index) for table in tables.values()))
+    found = []
+    for words, table in tables.items():
+        own = table.loc[sorted(common)]
+        cost = overhead_retrained(own["overhead"], own["updates_lost"])
+        weight = own["nodes"] * own["useful_s"]
+        number = own.index.get_level_values("replication")
+        by_run = (cost * weight).groupby(number).sum() / weight.groupby(number).sum()
+        found.append(Setting(words, values[words], by_run.to_numpy()))
+    return tuple(sorted(found, key=lambda each: each.mean))
+
+
+def _ended(result: ClusterResult) -> pd.DataFrame:
+    jobs = result.jobs[result.jobs["state"] == ENDED]
+    return jobs.set_index(["replication", "job"])
+
+
+def _named(settings: tuple[Setting, ...], words: str) -> Setting:
+    return next(each for each in settings if each.words == words)
