@@ -116,11 +116,14 @@ class _Templates:
         key = nodes, useful_s
         if key not in self._known:
             try:
+                if useful_s is not None:  # the rest of it is validated once
+                    alike = self.sized(nodes, None)
+                    job = alike.job.model_copy(update={"useful_time_s": useful_s})
+                    self._known[key] = alike.model_copy(update={"job": job})
+                    return self._known[key]
                 tables = self._tables
                 if nodes is not None:
                     tables = _of_size(Scenario(**tables), nodes)
-                if useful_s is not None:
-                    tables = {**tables, "job": {**tables["job"], "useful_time": f"{useful_s!r} s"}}
                 self._known[key] = Scenario(**_shared(tables, self._spec))
             except ScenarioError as error:
                 raise ScenarioError(*(f"jobs.{self._name}: {text}" for text in error.args)) from None

@@ -244,20 +244,25 @@ def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec
     where = Path(path)
     tables = parse_file(text_of(where), where)
     check_values(tables)
+    _resolve_all(tables, where.parent)
     for override in overrides:
         apply_override(tables, override)
+    _resolve_all(tables, Path.cwd())  # what the command line gives is relative to where it is
+    return _checked(tables)
+
+
+def _resolve_all(tables: dict[str, Any], folder: Path) -> None:
     entries = tables.get("jobs")
     for entry in entries if isinstance(entries, list) else ():
-        _resolve(entry, "scenario", where.parent)
-        _resolve(entry.get("trace") if isinstance(entry, dict) else None, "file", where.parent)
-    return _checked(tables)
+        _resolve(entry, "scenario", folder)
+        _resolve(entry.get("trace") if isinstance(entry, dict) else None, "file", folder)
 
 
 def _resolve(table: object, key: str, folder: Path) -> None:
     """Take a path from the folder of the cluster file; names of shipped scenarios stay."""
     if isinstance(table, dict) and isinstance(table.get(key), str):
-        there = folder / table[key]
-        if there.exists() or there.suffix:
+        there = (folder / table[key]).absolute()
+        if there.is_file() or there.suffix:
             table[key] = str(there)
 
 
