@@ -17,9 +17,9 @@ from cprsim.version import __version__ as __version__
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.advice.advising import advise
-    from cprsim.contract import Policy
     from cprsim.clusters.run import run_cluster
     from cprsim.clusters.spec import load_cluster
+    from cprsim.contract import Policy
     from cprsim.estimates.decision import Decision, decide
     from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes

@@ -100,9 +100,7 @@ def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[st
     files = {name: table.to_csv(index=False).encode() for name, table in tables.items()}
     files["cluster.json"] = json_bytes(result.document())
     title = result.spec.title
-    files["jobs.png"] = save_bytes(
-        jobs_over_time(result.played[0], result.use, title, part), "png"
-    )
+    files["jobs.png"] = save_bytes(jobs_over_time(result.played[0], result.use, title, part), "png")
     if "sharing" in result.jobs:
         files["sharing.png"] = save_bytes(overhead_of_sharing(result.summary, title), "png")
     return files

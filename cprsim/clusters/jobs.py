@@ -126,7 +126,9 @@ class _Templates:
                     tables = _of_size(Scenario(**tables), nodes)
                 self._known[key] = Scenario(**_shared(tables, self._spec))
             except ScenarioError as error:
-                raise ScenarioError(*(f"jobs.{self._name}: {text}" for text in error.args)) from None
+                raise ScenarioError(
+                    *(f"jobs.{self._name}: {text}" for text in error.args)
+                ) from None
         return self._known[key]
 
 
@@ -175,7 +177,9 @@ def _trace(trace: JobTrace) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise ScenarioError(f"{path}: can't be read as CSV: {error}") from None
     columns: Mapping[str, str] = {
-        "arrives": trace.arrives, "lasts": trace.lasts, "size": trace.size
+        "arrives": trace.arrives,
+        "lasts": trace.lasts,
+        "size": trace.size,
     }
     for key, column in columns.items():
         if column not in table:
@@ -196,7 +200,9 @@ def _trace(trace: JobTrace) -> pd.DataFrame:
     kept = (found.at_s >= 0) & (found.at_s < end_s) & (found.lasts_s > 0) & (found.nodes > 0)
     found = found[kept & (found.lasts_s >= trace.shortest_s)].sort_values("at_s", kind="stable")
     if found.empty:
-        raise ScenarioError(f"{path}: has no job in that time that lasts; give another start or span")
+        raise ScenarioError(
+            f"{path}: has no job in that time that lasts; give another start or span"
+        )
     return found.reset_index(drop=True)
 
 

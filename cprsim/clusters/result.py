@@ -123,7 +123,9 @@ class ClusterResult:
         A row every `STEP_S` seconds. Links without a limit have none.
         """
         played, spec = self.played[0], self.spec
-        rates = dict(zip(NAMES, (spec.cluster.core, spec.store.write, spec.store.read), strict=True))
+        rates = dict(
+            zip(NAMES, (spec.cluster.core, spec.store.write, spec.store.read), strict=True)
+        )
         steps = int(played.ends_s // STEP_S) + 1
         table = pd.DataFrame({"time_s": np.arange(steps) * STEP_S})
         lasts_s = np.minimum(played.ends_s - table["time_s"], STEP_S).clip(lower=1e-9)
@@ -189,7 +191,9 @@ def why(crowd: Crowd, shocks: Sequence[tuple[Shock, list[str]]]) -> str:
     """Return why a link was crowded."""
     if len(crowd.loads) > 1:
         for shock, names in reversed(shocks):
-            soon = shock.at_s <= crowd.to_s and crowd.from_s <= shock.at_s + shock.lasts_s + _AFTER_S
+            soon = (
+                shock.at_s <= crowd.to_s and crowd.from_s <= shock.at_s + shock.lasts_s + _AFTER_S
+            )
             if soon and len({*crowd.loads} & {*names}) > 1:
                 return f"loads after {shock.what} failed"
     if crowd.together:

@@ -1,6 +1,6 @@
 """Jobs of a cluster along time above the load of the store, and what sharing costs each."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pandas as pd
@@ -8,11 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.basics.units import counted, format_percent
-from cprsim.clusters.links import STEP_S
-from cprsim.clusters.play import ENDED, Played, PlayedJob
 from cprsim.figures.parts import style, ticks
 from cprsim.figures.parts.sheet import Sheet
 from cprsim.figures.parts.texts import duration, unit_of
+
+if TYPE_CHECKING:
+    from cprsim.clusters.play import Played, PlayedJob
 
 _MOST_JOBS: Final = 30
 _ROW_IN: Final = 0.17
@@ -35,7 +36,7 @@ _DOWN: Final = "#F6D5D0"  # while a rack or a pod is down
 
 
 def jobs_over_time(
-    played: Played,
+    played: "Played",
     use: pd.DataFrame,
     title: str = "",
     window: tuple[float, float] | None = None,
@@ -97,7 +98,9 @@ def jobs_over_time(
         return sheet.done(finding, title, notes, height_in=(rows_in + _LOAD_IN) / 2)
 
 
-def overhead_of_sharing(summary: pd.DataFrame, title: str = "", *, ax: Axes | None = None) -> Figure:
+def overhead_of_sharing(
+    summary: pd.DataFrame, title: str = "", *, ax: Axes | None = None
+) -> Figure:
     """Draw the overhead of jobs with the cluster to themselves beside that of sharing it.
 
     Parameters
@@ -141,12 +144,12 @@ def overhead_of_sharing(summary: pd.DataFrame, title: str = "", *, ax: Axes | No
         return sheet.done(finding, title, notes, height_in=0.3 * max(len(table), 3))
 
 
-def _there(job: PlayedJob, from_s: float, to_s: float) -> bool:
+def _there(job: "PlayedJob", from_s: float, to_s: float) -> bool:
     ends_s = job.had[-1][1] if job.had else to_s
     return job.arrives_s < to_s and ends_s > from_s
 
 
-def _chosen(played: Played, from_s: float, to_s: float) -> list[PlayedJob]:
+def _chosen(played: "Played", from_s: float, to_s: float) -> list["PlayedJob"]:
     """Return the jobs to draw, in order of their start."""
     there = [job for job in played.jobs if _there(job, from_s, to_s)]
     struck = {n for s, names in played.shocks if from_s <= s.at_s < to_s for n in names}
@@ -154,11 +157,11 @@ def _chosen(played: Played, from_s: float, to_s: float) -> list[PlayedJob]:
     return sorted(first[:_MOST_JOBS], key=_start_s)
 
 
-def _start_s(job: PlayedJob) -> float:
+def _start_s(job: "PlayedJob") -> float:
     return job.had[0][0] if job.had else job.arrives_s
 
 
-def _bar(axes: Axes, job: PlayedJob, row: int, window: tuple[float, float]) -> None:
+def _bar(axes: Axes, job: "PlayedJob", row: int, window: tuple[float, float]) -> None:
     from_s, to_s = window
     ends_s = job.had[-1][1] if job.had else to_s
     waits = (max(job.arrives_s, from_s), min(ends_s, to_s))
@@ -178,7 +181,7 @@ def _bar(axes: Axes, job: PlayedJob, row: int, window: tuple[float, float]) -> N
     axes.plot(failures, [low - 0.02] * len(failures), "v", color=style.INK, markersize=3)
 
 
-def _say(axes: Axes, jobs: list[PlayedJob], window: tuple[float, float]) -> None:
+def _say(axes: Axes, jobs: list["PlayedJob"], window: tuple[float, float]) -> None:
     """Write what a job does beside the longest time that any does it, in a row of its own."""
     from_s, to_s = window
     written = set[int]()
@@ -217,20 +220,21 @@ def _say(axes: Axes, jobs: list[PlayedJob], window: tuple[float, float]) -> None
         )
 
 
-def _queued(job: PlayedJob, to_s: float) -> list[tuple[float, float]]:
+def _queued(job: "PlayedJob", to_s: float) -> list[tuple[float, float]]:
     """Return the times in which a job waits for nodes."""
     had = job.had
-    starts = [*(a for a, _ in had), *([] if job.state == ENDED else [to_s])]
+    starts = [*(a for a, _ in had), *([] if job.row is not None else [to_s])]
     ends = [job.arrives_s, *(b for _, b in had)]
     return [(a, b) for a, b in zip(ends, starts, strict=False) if b > a]
 
 
 def _load(axes: Axes, use: pd.DataFrame, window: tuple[float, float]) -> None:
     """Draw the shares of the links that are used, each with its name at its peak."""
-    part = use[(use["time_s"] >= window[0] - STEP_S) & (use["time_s"] <= window[1])]
+    step_s = use["time_s"].diff().max()
+    part = use[(use["time_s"] >= window[0] - step_s) & (use["time_s"] <= window[1])]
     together = -(-len(part) // _STEPS) if len(part) else 1
     part = part.groupby(np.arange(len(part)) // together).mean()
-    part["time_s"] -= (together - 1) * STEP_S / 2
+    part["time_s"] -= (together - 1) * step_s / 2
     axes.set(ylim=(0, 118), ylabel="used, %")
     axes.axhline(100, color=style.FAINT_INK, linewidth=0.6)
     for name, (words, colour) in _LINKS.items():

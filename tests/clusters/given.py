@@ -24,8 +24,10 @@ JOB: dict[str, Any] = {
 def cluster_of(folder: Path, jobs: list[dict[str, Any]], **tables: Any) -> ClusterSpec:
     """A cluster of jobs of `JOB`, each with other values by dotted key in `set`."""
     (folder / "job.toml").write_text(tomli_w.dumps(JOB))
-    entries = [{"name": f"job{i}", "scenario": "job.toml", "policy": "full"} | job
-               for i, job in enumerate(jobs)]
+    entries = [
+        {"name": f"job{i}", "scenario": "job.toml", "policy": "full"} | job
+        for i, job in enumerate(jobs)
+    ]
     mapping = {"cluster": {"nodes": 1000}, "jobs": entries} | tables
     path = folder / "cluster.toml"
     path.write_text(tomli_w.dumps(mapping))

@@ -1,5 +1,7 @@
 """Links that jobs share: max-min shares worked out by hand."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.clusters.given import cluster_of, played, told
@@ -93,7 +95,7 @@ def test_one_save_at_a_time_lets_the_others_train_on(tmp_path):
     assert told(found, "save") == pytest.approx([9 * 60.0] * 3, rel=1e-9)
     assert not found.crowds
     spans = sorted(each[1:] for job in found.jobs for each in job.watch.spans if each[0] == "save")
-    assert all(later[0] >= earlier[1] for earlier, later in zip(spans, spans[1:], strict=False))
+    assert all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
 
 
 def test_staggered_jobs_do_not_meet(tmp_path):

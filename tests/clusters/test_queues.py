@@ -41,9 +41,7 @@ def test_loads_share_the_store_as_a_processor_sharing_queue(tmp_path, sizes):
     # M/G/1//N-PS, of classes that differ in their loads: a product form (Baskett, Chandy, Muntz and
     # Palacios, J. ACM 22(2), 1975), whatever the law of the times between failures.
     count, mean_s = 8, 5 * HOUR
-    jobs = [
-        {"count": count, "set": {**FAILS, "model.embedding": f"{size} GB"}} for size in sizes
-    ]
+    jobs = [{"count": count, "set": {**FAILS, "model.embedding": f"{size} GB"}} for size in sizes]
     spec = cluster_of(tmp_path, jobs, store={"read": "1 GB/s"})
     found, error = _per_failure(spec, "load")
     weights = {}

@@ -28,9 +28,7 @@ def _job(nodes: int, hours: int, arrives: int = 0, **more):
 )
 def test_a_later_job_starts_where_it_delays_nobody(tmp_path, backfill, starts):
     jobs = [_job(6, 5), _job(8, 3, 1), _job(2, 3, 2)]
-    spec = cluster_of(
-        tmp_path, jobs, cluster={"nodes": 8}, scheduler={"backfill": backfill}
-    )
+    spec = cluster_of(tmp_path, jobs, cluster={"nodes": 8}, scheduler={"backfill": backfill})
     assert _starts(spec) == starts
 
 
@@ -42,9 +40,7 @@ def test_a_later_job_that_would_delay_the_first_waits(tmp_path):
 
 def test_the_highest_priority_is_first_and_takes_no_nodes_without_preemption(tmp_path):
     jobs = [_job(8, 5), _job(8, 1, 1), _job(8, 1, 2, priority=1)]
-    spec = cluster_of(
-        tmp_path, jobs, cluster={"nodes": 8}, scheduler={"order": "priority"}
-    )
+    spec = cluster_of(tmp_path, jobs, cluster={"nodes": 8}, scheduler={"order": "priority"})
     assert _starts(spec) == [[0], [6], [5]]
 
 

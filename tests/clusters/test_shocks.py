@@ -1,5 +1,7 @@
 """Racks and pods that fail, beside failures of the jobs' own."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -68,7 +70,7 @@ def test_racks_and_pods_fail_as_poisson_processes(tmp_path):
         expected = span_s / 86400 * count / every_d
         assert len(own) == pytest.approx(expected, abs=4 * np.sqrt(expected))
         assert {each.what for each in own} == {f"{what} {i}" for i in range(count)}
-    assert all(a.at_s <= b.at_s for a, b in zip(known, known[1:], strict=False))
+    assert all(a.at_s <= b.at_s for a, b in pairwise(known))
 
 
 def test_a_job_that_comes_later_is_not_struck_by_what_was_before(tmp_path):
