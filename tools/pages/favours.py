@@ -93,28 +93,25 @@ computes the tables (costs of `criteo-kaggle.toml`, {replications} replications,
 
 ## Failures while nodes are waited for
 
-Rule 11 of [semantics](semantics.md). A job that restarts as a whole gives its nodes back, so none
-of them can fail meanwhile. Under partial recovery the healthy servers stay up and can fail, and so
-can those of a full restart with `cluster.holds_nodes = true`. `failures.while_waiting = false`
-excludes such failures, which **favours partial recovery**, the more the longer the wait is relative
-to the MTBF. Overhead, %:
+Rule 11 of [semantics](semantics.md). Under partial recovery the healthy servers stay up and can
+fail, and so can those of a full restart with `cluster.holds_nodes = true`.
+`failures.while_waiting = false` excludes such failures, which **favours partial recovery**, the
+more the longer the wait is relative to the MTBF. Overhead, %:
 
 {waits_head}{waits}
 ## Where in a gap a job starts
 
-Rule 16. By default a job starts at a random time of a long-running failure process. With
-`failures.ages = "new"` the first gap starts with the job: for laws with many early failures (shape
-below 1) short jobs then have too many, which **favours the policy that loses least at a failure**
-([validation.md](validation.md) compares logs). Gamma laws, failures a job, and the overhead of full
-and cpr, %:
+Rule 16. With `failures.ages = "new"` the first gap starts with the job: for laws with many early
+failures (shape below 1) short jobs then have too many, which **favours the policy that loses least
+at a failure** ([validation.md](validation.md) compares logs). Gamma laws, failures a job, and the
+overhead of full and cpr, %:
 
 {starts_head}{starts}
 ## What meets a target on lost samples
 
-Rule 23. CPR's interval keeps the mean PLS of the job at its target or below. With
-`pls_interval = "E6"` it is the paper's, which leaves out failures in saves and in recoveries, and
-the end of the job. That **favours CPR in time** where saves or recoveries are long relative to the
-interval. Exponential failures, a wait of 20 min, %:
+Rule 23. With `pls_interval = "E6"` CPR's interval is the paper's, which leaves out failures in
+saves and in recoveries, and the end of the job. That **favours CPR in time** where saves or
+recoveries are long relative to the interval. Exponential failures, a wait of 20 min, %:
 
 {targets_head}{targets}
 ## Costs that are charged only on request

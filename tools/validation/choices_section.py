@@ -37,11 +37,10 @@ _HEADS = (
 _TEXT = f"""\
 {HEADING}
 
-`sweep --best`, the report and every other place that names a best candidate (`cprsim/selection/`)
-name it with 95 % certainty. Here each kind of made-up candidates, whose true means are known
-(`tools/validation/worlds.py`), is drawn {WORLDS:,} times. A *wrong best* breaks its bound, or
-another candidate that meets the bound, and isn't the same plan, is as good or better. Intervals are
-Clopper and Pearson's of 95 %.
+`sweep --best` and the report name a best candidate with 95 % certainty. Here each kind of made-up
+candidates, whose true means are known, is drawn {WORLDS:,} times. A *wrong best* breaks its bound,
+or another candidate that meets the bound, and isn't the same plan, is as good or better. Intervals
+are Clopper and Pearson's of 95 %.
 
 """
 
@@ -69,10 +68,10 @@ where failures are rare ([choices-searched.csv](choices-searched.csv)).
 
 _ENDS = f"""\
 
-The interval of a mean was chosen by simulation: {RUNS:,} runs, of which 10, 30 or 100 meet a
-failure on average. The table has how often the mean lies beyond the worse end, in percent (2.5 is
-right), for Student's t and for the interval that is used; after the comma how often there is one
-(from {LEAST_MET} failures on). {SAMPLES:,} samples each.
+The interval of a mean, in {SAMPLES:,} samples of {RUNS:,} runs of which 10, 30 or 100 meet a
+failure on average: how often the mean lies beyond the worse end, in percent (2.5 is right), for
+Student's t and for the interval that is used; after the comma how often there is one (from
+{LEAST_MET} failures on).
 
 | what a failure costs | {" | ".join(f"{each}: Student's t | used" for each in FAILURES)} |
 |{" --- |" * (2 * len(FAILURES) + 1)}

@@ -16,8 +16,7 @@ _PREDICTIONS: Final = {
     "removed_retrained": "the same, retrained",
     "overhead": "overhead, %",
     "overhead_retrained": "overhead, retrained, %",
-    "machine_overhead": "overhead by machine time, %",
-    **{f"overhead_p{p}": f"overhead at P{p}, %" for p in (50, 75, 90, 95, 99)},
+    **{f"overhead_p{p}": f"overhead at P{p}, %" for p in (50, 95)},
     "pls": "PLS, %",
     "given_back_years": "machine-years given back",
 }
