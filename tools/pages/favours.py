@@ -77,12 +77,7 @@ _TARGETS_HEAD = (
     "overhead",
 )
 _CHARGES_HEAD = ("what is said", "full", "partial", "cpr", "its PLS", "cpr-mfu")
-_RETRAINED_HEAD = (
-    "policy",
-    "overhead",
-    "overhead, retrained",
-    "updates lost",
-)
+
 
 _PAGE = """\
 # Modelling choices that bias the comparison
@@ -129,13 +124,12 @@ as much of its waits. MTBF 28 h, wait 20 min, %:
 ## What lost learning is worth
 
 Rule 24. Lost updates cost a policy no time, which **favours policies without rollback**.
-`overhead_retrained` is the overhead if each were trained again, an upper bound of their worth.
-`criteo-kaggle.toml`, %:
+`overhead_retrained` is the overhead if each were trained again
+([an example](how-to/read-the-report.md)).
+"""
 
-{retrained_head}{retrained}"""
 
-
-def played(*overrides: str, policies: tuple[str, ...] | None = _COMPARED) -> Result:
+def played(*overrides: str, policies: tuple[str, ...] = _COMPARED) -> Result:
     """The scenario with what is set."""
     loaded = load_scenario(SCENARIOS / "criteo-kaggle.toml", overrides)
     return cprsim.run(loaded, policies, REPLICATIONS)
@@ -204,15 +198,6 @@ def charges(what: str) -> str:
     return _line(what, *overheads, _cell(found, "cpr", "pls"), _cell(found, "cpr-mfu"))
 
 
-def retrained() -> str:
-    """The lines of the last table."""
-    result = played(policies=None)
-    measures = ("overhead", "overhead_retrained", "updates_lost")
-    return "".join(
-        _line(name, *(_cell(result, name, each) for each in measures)) for name in result.plans
-    )
-
-
 def page() -> str:
     """All of it."""
     return _PAGE.format(
@@ -224,11 +209,9 @@ def page() -> str:
         spare=1200.0 / (16 * 28 * 3600),
         charges_head=_head(_CHARGES_HEAD),
         charges="".join(map(charges, CHARGES)),
-        retrained_head=_head(_RETRAINED_HEAD),
         waits="".join(waits(*each) for each in WAITS),
         starts="".join(starts(*each) for each in STARTS),
         targets="".join(targets(*each) for each in TARGETS),
-        retrained=retrained(),
     )
 
 
