@@ -17,7 +17,6 @@ WAITS = (
     ("4 h", "20 min"),
     ("28 h", "20 min"),
     ("28 h", "2 h"),
-    ("1 h", "2 h"),
 )
 #: Of the law of failures, and how many of its mean gaps the job lasts.
 STARTS = ((0.675, 2), (0.675, 20), (1.0, 2), (1.5, 2))
@@ -49,11 +48,11 @@ _WAITS_HEAD = (
     "wait",
     "full",
     "full that holds its nodes",
-    "partial, nobody fails",
+    "partial, no failures meanwhile",
     "partial",
-    "cpr, nobody fails",
+    "cpr, no failures meanwhile",
     "cpr",
-    "its PLS, nobody fails",
+    "its PLS, no failures meanwhile",
     "its PLS",
 )
 _STARTS_HEAD = (

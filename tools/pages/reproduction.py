@@ -77,8 +77,11 @@ def apart(name: str, lines: Sequence[Line], cells: Sequence[str]) -> str:
 
 
 def _compared(lines: Sequence[Line], cells: Sequence[str]) -> Iterator[str]:
-    """Yield the table of a section, or how many numbers it has and how far predictions are off."""
-    if len(lines) > _MOST:
+    """Yield the table of a section, or how many numbers it has and how far predictions are off.
+
+    Numbers that are put in or follow by arithmetic need no table.
+    """
+    if len(lines) > _MOST or {line.role for line in lines} == {"input", "arithmetic"}:
         yield _filled(summary(lines, cells))
     elif lines:
         yield table(lines, cells).rstrip("\n")

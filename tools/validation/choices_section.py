@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from scipy.stats import binomtest
 
-from cprsim.selection.certificate import WITHIN
 from cprsim.selection.intervals import LEAST_MET
 from cprsim.selection.sequential import FIRST, MOST
 from tools.paths import DOCS
@@ -59,10 +58,9 @@ With a fixed number of replications, {least:,} to {most:,}, a wrong best was nam
 
 _SEARCH = """\
 Until it is decided, with {first} replications at first and up to {most:,}, a wrong best was named \
-in up to {wrong} %, and a wrong tie in up to {tied} %, of the worlds of a kind. Kim and Nelson's \
-KN on the same replications, with an indifference zone of {within:g} points and without bounds, \
-selected a worse candidate in up to {kn} %: its first {first} replications may hold no failure \
-where failures are rare ([choices-searched.csv](choices-searched.csv)).
+in up to {wrong} %, and a wrong tie in up to {tied} %, of the worlds of a kind; Kim and Nelson's \
+KN, whose first {first} replications may hold no failure, was wrong in up to {kn} % \
+([choices-searched.csv](choices-searched.csv)).
 
 """
 
@@ -125,9 +123,7 @@ def searched(rows: Sequence[Sequence[str]]) -> str:
     wrong, tied, kn = (
         max((cells[place] for cells in rows if cells[place]), key=_first) for place in (1, 2, -1)
     )
-    return _SEARCH.format(
-        first=FIRST, most=MOST, within=100 * WITHIN, wrong=wrong, tied=tied, kn=kn
-    )
+    return _SEARCH.format(first=FIRST, most=MOST, wrong=wrong, tied=tied, kn=kn)
 
 
 def fixed(rows: Sequence[Sequence[str]]) -> str:
