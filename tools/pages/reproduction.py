@@ -29,10 +29,10 @@ _INTRO = """\
 # Reproduction
 
 Every picture of `cprsim figure`, made of the shipped scenarios, next to the published numbers.
-[reproduction.csv](reproduction.csv) has all of them, with the source of each; tables of up to 10
-rows are on this page. ± is half of a 95 % interval of a simulated mean. A test recomputes all
-numbers. CPR is Maeng et al., MLSys 2021; ECRec is Zhang et al., PVLDB 16(11), 2023; ECRM is its
-predecessor, arXiv 2104.01981; FT-HSDP is arXiv 2602.00277.
+[reproduction.csv](reproduction.csv) has all of them, with the source of each; short tables are on
+this page. ± is half of a 95 % interval of a simulated mean. A test recomputes all numbers. CPR is
+Maeng et al., MLSys 2021; ECRec is Zhang et al., PVLDB 16(11), 2023; ECRM is its predecessor, arXiv
+2104.01981; FT-HSDP is arXiv 2602.00277.
 
 Sources are *stated* in the paper or its abstract; on its *poster*; *recalled* and not checked, with
 high, medium or low confidence; *digitised* off a figure, to 0.3 points or minutes; or *derived*
