@@ -1,6 +1,6 @@
 """`python -m benchmarks.page`: measure millions of runs, print it and write docs/performance.md.
 
-`python -m benchmarks.page "The trainer"` measures that section alone and leaves the others be.
+`python -m benchmarks.page Trackers` measures that section only and keeps the others.
 """
 
 import csv
@@ -34,15 +34,15 @@ _BATCH, _SHOWN = "512", ("MFU", "SSU")
 
 def main() -> None:
     alone = sys.argv[1:]
-    text = _with(_PAGE.read_text(encoding="utf-8"), alone) if alone else measured()
+    text = _with(_PAGE.read_text(encoding="utf-8"), alone) if alone else measured(_ON_PAGE)
     _PAGE.write_text(text, encoding="utf-8")
     print(text)
 
 
-def measured() -> str:
-    """The page, of what is measured now."""
+def measured(names: Iterable[str] | None = None) -> str:
+    """Measure and return these sections, by default all, under the head of the page."""
     head = _HEAD.format(machine=_machine())
-    return "\n\n".join((head, *(section() for section in _SECTIONS.values()))) + "\n"
+    return "\n\n".join((head, *(_SECTIONS[name]() for name in names or _SECTIONS))) + "\n"
 
 
 def _with(text: str, names: Sequence[str]) -> str:
@@ -57,13 +57,11 @@ _HEAD = """# Performance
 
 Measured by `python -m benchmarks.page` on {machine}. Times are processor time of the measured \
 process; ratios are medians of three rounds, with the least and the greatest. `make bench` \
-measures more ratios."""
+measures more: ratios, fleets, the what-if page, start-up, the trainer's loop."""
 
 _FASTER = """## The batch engine
 
-A replication in `sim` and in `batch`, microseconds, of several policies together on the same \
-failures. Batch plays 100,000 replications of `criteo-kaggle` and 4,096 of the others, after \
-compiling. {range}
+A replication of several policies together, in microseconds, after compiling. {range}
 
 {table}
 
@@ -121,32 +119,30 @@ Start-up in milliseconds of processor time, the median of nine processes; and th
 _MOST_SIZES = 8  # that are told one by one
 
 
-_TRAINER = """## The trainer
+_TRACKERS = """## Trackers
 
-Measured with {machine}.
-
-Trackers with 26 lookups a sample: time a batch of 512, and its share of looking rows up and \
-updating them, for every id in one process, for distinct rows as the trainer and its servers do \
-it, and for a server's part of that. [performance-trackers.csv](performance-trackers.csv) has \
+Measured with {machine}. 26 lookups a sample: time of a batch of 512, and its share of looking \
+rows up and updating them, for every id in one process, for distinct rows as the trainer and its \
+servers do it, and for a server's part of that. \
+[performance-trackers.csv](performance-trackers.csv) has \
 other batches, and bare loops.
 
-{trackers}
+{trackers}"""
+
+_LOOP = """## The trainer's loop
 
 One trainer and two servers, batches of 512, compared with a bare loop of plain sends and receives \
-that has no checkpoints, deadlines, locks or controller. The trainer prefetches ids: it makes the \
-next batch and finds its rows while servers work. Prefetching rows would compute each step from \
-rows that lack an update, so no scenario can request it. {rounds} rounds of {steps} steps, in \
+that has no checkpoints, deadlines, locks or controller. {rounds} rounds of {steps} steps, in \
 turns; waits are how often a step gives up its processor to wait for servers.
 
 {speeds}"""
 
 
-def _trainer() -> str:
+def _trackers() -> str:
     if importlib.util.find_spec("torch") is None:
-        return "## The trainer\n\nNot measured: torch is not installed."
-    from benchmarks import torch_trackers, trainer_speed  # noqa: PLC0415
+        return "## Trackers\n\nNot measured: torch is not installed."
+    from benchmarks import torch_trackers  # noqa: PLC0415
 
-    machine = _machine()
     trackers = [
         (
             *(str(each.rows), str(each.batch), each.tracker, f"{each.us:.0f}"),
@@ -155,6 +151,15 @@ def _trainer() -> str:
         for each in torch_trackers.costs()
     ]
     _write(TRACKERS, _TRACKER_HEADS, trackers)
+    shown = _table(_TRACKER_HEADS, shown_trackers(trackers))
+    return _TRACKERS.format(machine=_machine(), trackers=shown)
+
+
+def _loop() -> str:
+    if importlib.util.find_spec("torch") is None:
+        return "## The trainer's loop\n\nNot measured: torch is not installed."
+    from benchmarks import trainer_speed  # noqa: PLC0415
+
     loops = [
         (
             each.model,
@@ -166,9 +171,7 @@ def _trainer() -> str:
         )
         for each in trainer_speed.speeds()
     ]
-    return _TRAINER.format(
-        machine=machine,
-        trackers=_table(_TRACKER_HEADS, shown_trackers(trackers)),
+    return _LOOP.format(
         rounds=trainer_speed.ROUNDS,
         steps=trainer_speed.STEPS,
         speeds=_table(
@@ -268,7 +271,7 @@ def _advice(costs: Sequence[advice.Cost]) -> str:
         )
         for each in costs
     ]
-    headings = ("scenario", "candidates", "the answer, s", "other worlds, s", "all, s")
+    headings = ("scenario", "candidates", "the answer, s", "perturbed scenarios, s", "all, s")
     return _ADVICE.format(table=_table(headings, rows))
 
 
@@ -350,8 +353,11 @@ _SECTIONS: Mapping[str, Callable[[], str]] = {
     "Advice": lambda: _advice(advice.answers()),
     "The what-if page": lambda: _app(app.moves()),
     "The package": lambda: _package(package.starts(), package.sizes_mb()),
-    "The trainer": _trainer,
+    "Trackers": _trackers,
+    "The trainer's loop": _loop,
 }
+#: Sections of the page; `make bench` prints all.
+_ON_PAGE = ("The batch engine", "Memory", "Sweeps", "Advice", "Trackers")
 
 if __name__ == "__main__":
     main()

@@ -1,7 +1,5 @@
 """Accepted loss: nobody waits, and what that loses; worked by hand."""
 
-import re
-import tomllib
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,15 +27,6 @@ class TestAcceptedLossOnTheHour(PolicyConformance):
 @pytest.mark.slow
 class TestAcceptedLossByDefault(PolicyConformance):
     policy: ClassVar = {"system": "accepted-loss"}
-
-
-def test_the_example_of_its_page_runs() -> None:
-    page = Path(__file__).parents[2] / "docs/systems/accepted-loss.md"
-    (example,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    shown = cprsim.Scenario(**tomllib.loads(example))
-
-    assert list(shown.policies) == ["accepted-loss"]
-    assert play(shown, "accepted-loss", 0, 0).wall > shown.job.useful_time_s
 
 
 # --- The plan ------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Replication: what goes down the chain, who takes over, and when copies are not enough."""
 
-import re
-import tomllib
 from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,15 +24,6 @@ class TestReplicationTakesOver(PolicyConformance):
 @pytest.mark.slow
 class TestReplicationOfOneCopy(PolicyConformance):
     policy: ClassVar = {"system": "replication", "copies": 1, "interval": "45 min"}
-
-
-def test_the_example_of_its_page_runs() -> None:
-    page = Path(__file__).parents[2] / "docs/systems/replication.md"
-    (example,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    shown = cprsim.Scenario(**tomllib.loads(example))
-
-    assert list(shown.policies) == ["replication"]
-    assert play(shown, "replication", 0, 0).wall > shown.job.useful_time_s
 
 
 # --- The plan ------------------------------------------------------------------------------------

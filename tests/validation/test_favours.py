@@ -17,11 +17,10 @@ def test_the_page_has_what_waiting_costs(row: tuple[str, str]) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_has_where_jobs_start_and_what_learning_is_worth() -> None:
+def test_the_page_has_where_jobs_start_and_what_is_charged() -> None:
     assert favours.starts(*favours.STARTS[0]) in TEXT
     assert favours.targets(*favours.TARGETS[2]) in TEXT
     assert favours.charges("5 % of the saves fail, and are skipped") in TEXT
-    assert favours.retrained() in TEXT
 
 
 def test_what_tracking_takes_is_what_was_measured() -> None:

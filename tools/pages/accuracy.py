@@ -33,35 +33,34 @@ _PICTURES = (accuracy.PLS, accuracy.POLICIES)
 _PAGE = """\
 # What failures do to accuracy
 
-How much accuracy is lost with the samples that partial recovery loses? `cprsim study` measures it:
-it trains a scenario many times over, on parameter servers that are really killed.
+`cprsim study` measures how much accuracy partial recovery loses: it trains a scenario many times
+over, on parameter servers that are really killed.
 
-- `make study` trains on [300,000 samples](../scenarios/train-study.toml) of a planted teacher: rows
-  are as popular as in production, and the model sees each sample once.
-- `make study DATA=movielens` trains on [ratings by people](../scenarios/train-movielens.toml),
+- `make study`: [300,000 samples](../scenarios/train-study.toml) of a planted teacher. Rows are as
+  popular as in production, and the model sees each sample once.
+- `make study DATA=movielens`: [ratings by people](../scenarios/train-movielens.toml),
   MovieLens-100K, from the package recbole; its licence forbids passing the ratings on.
-- `make study DATA=criteo FROM=train.txt.gz` trains on
+- `make study DATA=criteo FROM=train.txt.gz`:
   [any file in Criteo's form](../scenarios/train-criteo.toml);
   `ARGS="--set job.samples=40_000 --set trainer.test_samples=10_000"` says how many lines it takes.
-  This form was tested on a small made-up file only.
+  This was tested on a small made-up file only.
 
-The first two take less than an hour each on two cores; run the same command again to resume. Start
-from one of these scenarios with your own samples (`data` in [trainer.md](trainer.md)): another
-model on other data has another slope.
+The first two take less than an hour each on two cores; run the same command again to resume.
+Another model on other data has another slope: measure yours with your own samples (`data` in
+[trainer.md](trainer.md)).
 
-Runs are compared seed by seed. A seed decides the samples and their order, the initial weights, and
-at which steps which servers fail. The drop of a run is the AUC of its seed without failures, less
-its own. All tables are CSV files: [points](accuracy-points.csv), [slopes by range of
-PLS](accuracy-slopes.csv), [differences](accuracy-differences.csv), [predictors of the
-drop](accuracy-predictors.csv).
+Runs are compared seed by seed: a seed decides the samples, the initial weights, and at which steps
+which servers fail. The drop of a run is the AUC of its seed without failures, less its own. All
+tables are CSV files: [points](accuracy-points.csv), [slopes by range of PLS](accuracy-slopes.csv),
+[differences](accuracy-differences.csv), [predictors of the drop](accuracy-predictors.csv).
 
 {compared}
 ## Accuracy against lost samples
 
 {pls}
 Lines go through the origin and are fitted to points with a PLS of up to {up_to:g}; ± is half of the
-95 % interval (Student's t). Where a line bends, one slope for all is right in no range, so slopes
-are fitted by range as well. {bends} ({enough_bends}).
+95 % interval (Student's t). Where a line bends, no single slope is right, so slopes are fitted by
+range as well. {bends} ({enough_bends}).
 
 ## Policies at the same failures
 
@@ -70,16 +69,15 @@ p is of the exact sign-flip test over seeds, adjusted by Holm's method for the p
 ({enough_policies}). Policies are called equal where two one-sided t-tests (TOST) show that they
 differ by less than {within:g} of AUC, and *undecided* where neither is shown. {full}
 
-PLS can only predict accuracy if it doesn't matter how many servers fail at once: {servers}.
+How many servers fail at once must not matter for PLS to predict accuracy: {servers}.
 
 ## Predictors of the drop
 
 `updates_lost` is counted row by row; `change_lost` is PLS times the share of all movement of rows
-that a unit of it loses, by the row model of `cprsim rows` under Adagrad, to first order. Its form
-was chosen with the planted runs, so only MovieLens-100K tests it. Measures are compared by the
-share of the variance that one line through the origin explains, and by Spearman's correlation of
-ranks; the best is better than every other in 97.5 % of bootstrap samples over the seeds. Four
-policies are few.
+that a unit of it loses, by the row model of `cprsim rows` under Adagrad. Its form was chosen with
+the planted runs, so only MovieLens-100K tests it. Measures are compared by the share of the
+variance that one line through the origin explains, and by Spearman's correlation of ranks; the best
+is better than every other in 97.5 % of bootstrap samples over the seeds. Four policies are few.
 
 {best}
 ## What lost learning is worth
@@ -89,17 +87,17 @@ policies are few.
 ## In `cprsim run`
 
 A scenario with these slopes has a `predicted_auc_drop` for each policy, in the table, the report
-and the JSON of `run`, with its `source`: the slope of its system times the mean of PLS or of the
-learning lost ([semantics.md](semantics.md), 24), whichever is larger. A slope that was measured per
-learning lost (`auc_drop_per_learning_lost`, `learning_lost_up_to`) applies to that only. The
-interval includes both uncertainties, to first order. Nothing is predicted beyond `pls_up_to`, nor
-for a system without a slope. `cprsim study` writes the block into `accuracy.toml`, ready to paste;
+and the JSON of `run`: the slope of its system times the mean of PLS or of the learning lost
+([semantics.md](semantics.md), 24), whichever is larger. A slope per learning lost
+(`auc_drop_per_learning_lost`, `learning_lost_up_to`) applies to that only. The interval includes
+both uncertainties, to first order. Nothing is predicted beyond `pls_up_to`, nor for a system
+without a slope. `cprsim study` writes the block into `accuracy.toml`, ready to paste;
 scenarios/train-movielens.toml has that of MovieLens-100K:
 
 ```toml
 {block}```
 
-## How it was made
+## Versions
 
 {made}
 """

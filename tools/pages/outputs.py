@@ -70,7 +70,8 @@ def presets() -> str:
     rows = []
     for name, preset in PRESETS.items():
         keys = ", ".join(f"{key} = {value}" for key, value in preset.keys.items())
-        rows.append(f"| `{name}` | {keys} | {preset.source} |\n")
+        source = re.sub(r", '[^']+',", ",", preset.source)  # without titles of articles
+        rows.append(f"| `{name}` | {keys} | {source} |\n")
     return "".join(rows)
 
 

@@ -28,16 +28,15 @@ _MOST = 10
 _INTRO = """\
 # Reproduction
 
-Every picture of `cprsim figure`, made of the shipped scenarios by `make figures`, and the published
-numbers that it can be compared with. [reproduction.csv](reproduction.csv) has all of them, with the
-source of each and how certain it is; tables of up to 10 rows are on this page. ± is half of a 95 %
-interval of a simulated mean. A test recomputes all numbers. CPR is Maeng et al., MLSys 2021; ECRec
-is Zhang et al., PVLDB 16(11), 2023; ECRM is its predecessor, arXiv 2104.01981; FT-HSDP is arXiv
-2602.00277.
+Every picture of `cprsim figure`, made of the shipped scenarios, next to the published numbers.
+[reproduction.csv](reproduction.csv) has all of them, with the source of each; short tables are on
+this page. ± is half of a 95 % interval of a simulated mean. A test recomputes all numbers. CPR is
+Maeng et al., MLSys 2021; ECRec is Zhang et al., PVLDB 16(11), 2023; ECRM is its predecessor, arXiv
+2104.01981; FT-HSDP is arXiv 2602.00277.
 
-Its sources are *stated* in the paper or its abstract; on its *poster*; *recalled* and not checked,
-with high, medium or low confidence; *digitised* off a figure, to 0.3 points or minutes; or
-*derived* from equations or stated ratios. Roles are:
+Sources are *stated* in the paper or its abstract; on its *poster*; *recalled* and not checked, with
+high, medium or low confidence; *digitised* off a figure, to 0.3 points or minutes; or *derived*
+from equations or stated ratios. Roles are:
 
 - *input*: put into the scenario.
 - *calibrated*: a constant was fitted to it, so getting it back checks the arithmetic only.
@@ -78,8 +77,11 @@ def apart(name: str, lines: Sequence[Line], cells: Sequence[str]) -> str:
 
 
 def _compared(lines: Sequence[Line], cells: Sequence[str]) -> Iterator[str]:
-    """Yield the table of a section, or how many numbers it has and how far predictions are off."""
-    if len(lines) > _MOST:
+    """Yield the table of a section, or how many numbers it has and how far predictions are off.
+
+    Numbers that are put in or follow by arithmetic need no table.
+    """
+    if len(lines) > _MOST or {line.role for line in lines} == {"input", "arithmetic"}:
         yield _filled(summary(lines, cells))
     elif lines:
         yield table(lines, cells).rstrip("\n")

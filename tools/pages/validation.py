@@ -46,29 +46,28 @@ _SUMMARY = ("group", "cases", "beyond 1", "beyond 2", "largest z")
 _INTRO = """\
 # Validation
 
-`make validation` computes every number on this page; `make test-all` measures the runs again, holds
-each mean to three standard errors of its exact value, and compares the rows with this page.
+`make validation` computes every number on this page; `make test-all` measures the runs again and
+holds each mean to three standard errors of its exact value.
 
 - **Inputs** are the numbers in the names of cases (in seconds, unless a unit is given) and in
-  `scenarios/*.toml`. Useful time, MTBF, numbers of servers and of failures, and target PLS come
-  from the CPR paper (Maeng et al., MLSys 2021); some are recalled and not checked against its text.
+  `scenarios/*.toml`. Those of the CPR paper (Maeng et al., MLSys 2021) are partly recalled and not
+  checked against its text.
 - **Calibrated** are the costs in `criteo-kaggle.toml`, `criteo-terabyte.toml` and
   `production.toml`: `save`, and the sum of `load` and `reschedule`, are solved from the overheads
   that the paper reports for full recovery and CPR (for the production run from full recovery alone,
   with Kaggle's ratio of costs). So 8.5 %, 0.53 %, 8.2 %, 0.68 % and 12.5 % check the arithmetic,
   not the model.
-- **Predictions** are all other numbers, but for naive partial recovery to first order, which is
-  arithmetic on the same two numbers. Simulated runs take only the intervals of shipped scenarios
-  from closed forms.
+- **Predictions** are all other numbers, except naive partial recovery to first order, which is
+  arithmetic on the same two numbers.
 
 Agreement shows that the simulator plays the model of [semantics.md](semantics.md), not that a
 cluster behaves like the model.
 
 ## Simulated and exact means
 
-[validation.csv](validation.csv) has a row for each case: its exact value, the simulated mean with
-its standard error, and z, their distance in standard errors. About one z in three should lie beyond
-1, one in twenty beyond 2. Rows of one simulation share their luck.
+[validation.csv](validation.csv) has each case: its exact value, the simulated mean with its
+standard error, and z, their distance in standard errors. About one z in three should lie beyond 1,
+one in twenty beyond 2. Rows of one simulation are not independent.
 """
 
 _SYMBOLS = """\
@@ -93,8 +92,8 @@ the first commit takes `(M + R + D)(exp((τ + s + P)/M) - 1)`, each further one 
 """,
     "Goodput under any failure law": """\
 τ = {tau:g}, s = {stall:g}, P = {persist:g}, R + D = {recovery:g}, mean {mean:g}. The long-run
-goodput is `τ Σ S(i(τ + s) + P) / (M + R + D)`, S being the survival function. What a finite job
-takes more is computed exactly (`fresh_makespan_s` in tools/validation/exact.py) and subtracted.
+goodput is `τ Σ S(i(τ + s) + P) / (M + R + D)`, S being the survival function. The excess of a
+finite job is computed exactly and subtracted.
 """,
     "Number of failures in a fixed time": """\
 N times the renewal function of a node's life, or that of the job's law; time / mean from

@@ -53,7 +53,7 @@ def _of_ft_hsdp(found: Runs) -> list[Line]:
     rows = []
     for name, stall_min, published in FT_HSDP:
         words = f"effective, {name}, a stall of {stall_min:g} min"
-        for fails, who in ((False, "nobody fails meanwhile"), (True, "nodes can fail meanwhile")):
+        for fails, who in ((False, "no failures meanwhile"), (True, "nodes can fail meanwhile")):
             share = found.waiting[name, fails]
             mine = Measured(100 * share["ettr"], 100 * (share["ettr_high"] - share["ettr"]))
             exact = 100 * _exactly(stall_min, fails)
@@ -96,7 +96,7 @@ def _of_the_blog(found: Runs) -> list[Line]:
 def _exactly(stall_min: float, fails: bool) -> float:
     """The share of time in which training goes on.
 
-    If nobody fails meanwhile a gap and a stall alternate. If nodes can, stalls overlap, and no
+    Without failures meanwhile a gap and a stall alternate. If nodes can, stalls overlap, and no
     failure may have come within the last one: that of a queue of as many servers as customers.
     """
     ratio = stall_min / GAP_MIN

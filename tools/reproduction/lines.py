@@ -97,6 +97,8 @@ def summary(lines: Sequence[Line], cells: Sequence[str]) -> str:
     roles = Counter(line.role for line in lines)
     listed = ", ".join(f"{count} {role}" for role, count in roles.items())
     pairs = [(line, cell) for line, cell in zip(lines, cells, strict=True) if _is_evidence(line)]
+    if not pairs:
+        return f"{len(lines)} numbers: {listed}."
     words = [line.quantity for line, cell in pairs if difference(line, cell) == "differs"]
     line, cell = max(pairs, key=lambda pair: _relative(*pair))
     role = "prediction" if line.role == "prediction" else "one"

@@ -70,21 +70,19 @@ def _of_ecrec(rows: list[Row]) -> list[Line]:
 SECTIONS: Final[dict[str, Section]] = {
     "survival": Section(
         """CPR's 17,000 production jobs aren't public. What is known of their failures gives a gamma
-        law, shipped as a preset. The picture's log shows the tool only.""",
+        law, shipped as a preset. The picture's log is made up.""",
         cpr.survival,
         PICTURES["survival"].found,
     ),
     "mtbf-scaling": Section(
-        """CPR compares these two models; its numbers aren't known here. On any log the fall is
-        nearly 1 / nodes, and slower only where failures coincide.""",
+        """CPR compares these two models; its numbers aren't known here.""",
         lambda _: [],
         lambda: None,
     ),
     "policy-breakdown": Section(
-        """Costs are solved from the overheads of full recovery and CPR. What partial recovery costs
-        follows from the same two numbers by (E1) to (E6): 4.41 % of Kaggle, of which the paper's
-        4.4 % is recalled, and 4.35 % of Terabyte. So neither counts as a prediction. The paper's
-        breakdown by cause is of its fleet. Not reproducible here: AUC.""",
+        """Costs are solved from the overheads of full recovery and CPR. Naive partial recovery
+        follows from the same two numbers by (E1) to (E6), so it is no prediction; the paper's 4.4 %
+        is recalled. Not reproducible here: AUC.""",
         cpr.breakdown,
         lambda: runs.breakdown(PictureSource(shipped("criteo-kaggle.toml")), 80),
     ),
@@ -97,22 +95,19 @@ SECTIONS: Final[dict[str, Section]] = {
         lambda: runs.production(PictureSource(shipped("production.toml")), 80),
     ),
     "ett-ladder": Section(
-        f"""Published are a range of jobs (59 to 85 % before, 80 to 93 % after), and of the levers:
-        MegaCache takes 40 % off compiling, publishing on other machines 30 min off a job,
-        asynchronous saves 77 % off what training waits for saves, and recovery is
-        {ladder.FASTER[0]:g} to {ladder.FASTER[1]:g} times faster (here {ladder.MEAN:g} times, the
-        geometric mean, for each of its parts but compiling). All of the job is assumed, and its
-        mean time between failures calibrated to where each job starts; where the levers end is a
-        prediction, which other assumptions move by up to 5 points. Half the failures and partial
-        recovery, the picture's last two levers, aren't published. Left out are the scheduler that
-        preempts jobs which have just saved, and levers of unknown size.""",
+        f"""Published are a range of jobs (59 to 85 % before, 80 to 93 % after), and levers;
+        recovery is published as {ladder.FASTER[0]:g} to {ladder.FASTER[1]:g} times faster, here
+        {ladder.MEAN:g} times. [Where did my 40 % go?](how-to/where-did-my-time-go.md) has all
+        inputs. The job is assumed, and its mean time between failures calibrated to where each job
+        starts; where the levers end is a prediction, which other assumptions move by up to 5
+        points.""",
         ladder.lines,
         ladder.again,
     ),
     "scaling": Section(
         """The paper's own numbers aren't known here, so the published ones are its equations, to
-        first order, at the calibrated costs. With many servers full recovery costs more than they
-        say: failures strike repeated work, and saves.""",
+        first order, at the calibrated costs. With many servers full recovery costs more: failures
+        also strike repeated work and saves.""",
         cpr.scaling,
         lambda: _titled(scaling.table(_kaggle(), _FEW)),
     ),
@@ -160,22 +155,20 @@ SECTIONS: Final[dict[str, Section]] = {
 APART: Final[dict[str, Section]] = {
     "Effective training time": Section(
         f"""FT-HSDP trains on 100,000 GPUs, with a failure every {effective.GAP_MIN:g} min. The
-        published pair is not reproduced. 44 % is 1 - 10/18: each failure stops training for a whole
-        stall, one after the other. In the simulator gaps begin when a stall is over, or, with
-        `failures.while_waiting` and `cluster.holds_nodes`, stalls overlap. Either way FT-HSDP stays
-        above 80 %; its other losses aren't known here. The PyTorch blog's best interval is
-        Young's.""",
+        published pair is not reproduced. 44 % is 1 - 10/18: stalls one after the other. In the
+        simulator gaps begin when a stall is over, or, with `failures.while_waiting` and
+        `cluster.holds_nodes`, stalls overlap. Either way FT-HSDP stays above 80 %; its other losses
+        aren't known here. The PyTorch blog's best interval is Young's.""",
         effective.lines,
         lambda: effective.played(100),
         effective.played,
     ),
     "AIReSim": Section(
-        """AIReSim (arXiv 2603.07041) simulates clusters; its default job is shipped as
-        scenarios/airesim.toml: 4,096 servers for 256 days, each failure a stop of 20 min, and 15 %
-        of the servers bad until a repair cures them. No constant is fitted. Left out are host
-        selections and preemptions, 7 h of the job in April. A change of its repairs of 20 September
-        2026 (9,832 h) was taken back a day later; the report of 22 September is of the model as
-        restored. ± is of 30 runs; its own is 12 h. It has no checkpoints.""",
+        """AIReSim (arXiv 2603.07041) simulates clusters without checkpoints; its default job is
+        shipped as scenarios/airesim.toml: 4,096 servers for 256 days, each failure a stop of 20
+        min, and 15 % of the servers bad until a repair cures them. No constant is fitted. Left out
+        are host selections and preemptions, 7 h of the job in April. *September* is its report of
+        22 September 2026. ± is of 30 runs; its own is 12 h.""",
         airesim.lines,
         lambda: airesim.played(3),
         airesim.played,
@@ -183,9 +176,9 @@ APART: Final[dict[str, Section]] = {
     "Goodput by cause": Section(
         """12-gpu-goodput-mtbi simulates 128 GPU nodes whose failures have seven causes. Its
         baseline is shipped as scenarios/causes.toml; nothing is fitted. The bounds in the notes
-        were set after a first look at the differences. Its goodput is of 20 runs, known to some 0.5
-        points. Its job lasts 28 days of the wall clock, ours trains for 28 days, which matters
-        where the job mostly waits for machines.""",
+        were set after a first look at the differences. Its goodput is known to some 0.5 points. Its
+        job lasts 28 days of the wall clock, ours trains for 28 days, which matters where the job
+        mostly waits for machines.""",
         goodput.lines,
         lambda: goodput.played(64),
         goodput.played,

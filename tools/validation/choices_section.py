@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from scipy.stats import binomtest
 
-from cprsim.selection.certificate import WITHIN
 from cprsim.selection.intervals import LEAST_MET
 from cprsim.selection.sequential import FIRST, MOST
 from tools.paths import DOCS
@@ -37,11 +36,10 @@ _HEADS = (
 _TEXT = f"""\
 {HEADING}
 
-`sweep --best`, the report and every other place that names a best candidate (`cprsim/selection/`)
-name it with 95 % certainty. Here each kind of made-up candidates, whose true means are known
-(`tools/validation/worlds.py`), is drawn {WORLDS:,} times. A *wrong best* breaks its bound, or
-another candidate that meets the bound, and isn't the same plan, is as good or better. Intervals are
-Clopper and Pearson's of 95 %.
+`sweep --best` and the report name a best candidate with 95 % certainty. Here each kind of made-up
+candidates, whose true means are known, is drawn {WORLDS:,} times. A *wrong best* breaks its bound,
+or another candidate that meets the bound, and isn't the same plan, is as good or better. Intervals
+are Clopper and Pearson's of 95 %.
 
 """
 
@@ -60,19 +58,18 @@ With a fixed number of replications, {least:,} to {most:,}, a wrong best was nam
 
 _SEARCH = """\
 Until it is decided, with {first} replications at first and up to {most:,}, a wrong best was named \
-in up to {wrong} %, and a wrong tie in up to {tied} %, of the worlds of a kind. Kim and Nelson's \
-KN on the same replications, with an indifference zone of {within:g} points and without bounds, \
-selected a worse candidate in up to {kn} %: its first {first} replications may hold no failure \
-where failures are rare ([choices-searched.csv](choices-searched.csv)).
+in up to {wrong} %, and a wrong tie in up to {tied} %, of the worlds of a kind; Kim and Nelson's \
+KN, whose first {first} replications may hold no failure, was wrong in up to {kn} % \
+([choices-searched.csv](choices-searched.csv)).
 
 """
 
 _ENDS = f"""\
 
-The interval of a mean was chosen by simulation: {RUNS:,} runs, of which 10, 30 or 100 meet a
-failure on average. The table has how often the mean lies beyond the worse end, in percent (2.5 is
-right), for Student's t and for the interval that is used; after the comma how often there is one
-(from {LEAST_MET} failures on). {SAMPLES:,} samples each.
+The interval of a mean, in {SAMPLES:,} samples of {RUNS:,} runs of which 10, 30 or 100 meet a
+failure on average: how often the mean lies beyond the worse end, in percent (2.5 is right), for
+Student's t and for the interval that is used; after the comma how often there is one (from
+{LEAST_MET} failures on).
 
 | what a failure costs | {" | ".join(f"{each}: Student's t | used" for each in FAILURES)} |
 |{" --- |" * (2 * len(FAILURES) + 1)}
@@ -126,9 +123,7 @@ def searched(rows: Sequence[Sequence[str]]) -> str:
     wrong, tied, kn = (
         max((cells[place] for cells in rows if cells[place]), key=_first) for place in (1, 2, -1)
     )
-    return _SEARCH.format(
-        first=FIRST, most=MOST, within=100 * WITHIN, wrong=wrong, tied=tied, kn=kn
-    )
+    return _SEARCH.format(first=FIRST, most=MOST, wrong=wrong, tied=tied, kn=kn)
 
 
 def fixed(rows: Sequence[Sequence[str]]) -> str:

@@ -23,16 +23,15 @@ TABLE: Final = DOCS / "frailty.csv"
 _TEXT: Final = f"""\
 {HEADING}
 
-[frailty.csv](frailty.csv) has a row for each log: the share of failures on the worst tenth of the
-nodes, and the same in 199 logs simulated from the best of three laws, with alike nodes and with a
-frailty. *Gain* is twice the log-likelihood that the frailty adds: beyond 9, nodes differ by more
-than chance.
+[frailty.csv](frailty.csv) has, for each log, the share of failures on the worst tenth of the nodes,
+and the same in 199 logs simulated from the best of three laws, with alike nodes and with a frailty.
+*Gain* is twice the log-likelihood that the frailty adds: beyond 9, nodes differ by more than
+chance.
 
-In each system of LANL failures are more concentrated than alike nodes would have them. But most of
-it is a few nodes of another kind: in most systems one node has more failures than any gamma frailty
-gives it, and without it the gain is small in all but systems 8, 18 and 20. There `fit` offers no
-frailty, says why, and what to leave out. StepFun's servers are alike: faults of a server follow its
-own within hours, which a law of early failures describes without a frailty.
+In each system of LANL failures are more concentrated than alike nodes would have them, mostly on a
+few nodes of another kind: in most systems one node has more failures than any gamma frailty gives
+it, and without it the gain is small in all but systems 8, 18 and 20. There `fit` offers no frailty.
+StepFun's servers are alike: a law of early failures describes them without a frailty.
 """
 _HEADS: Final = (
     "log",

@@ -42,11 +42,11 @@ TABLE: Final = DOCS / "published.csv"
 _TEXT = f"""\
 {HEADING}
 
-[published.csv](published.csv) has a row for each published figure, with the computed one, computed
-by runs of the simulator unless its note says otherwise. *input*: the figure was put into the
-scenario. *calibrated*: a constant was fitted to it. *prediction*: it follows from inputs and
-calibrated constants of other rows. *repeated*: by arithmetic it is the published figure of another
-row. [systems/](systems/README.md) has what each system is, and what its model leaves out.
+[published.csv](published.csv) has each published figure and the simulated one, or a note on how
+else it is computed. *input*: the figure was put into the scenario. *calibrated*: a constant was
+fitted to it. *prediction*: it follows from inputs and calibrated constants of other rows.
+*repeated*: it follows from another row by arithmetic. The [systems'](systems/README.md) pages say
+what their models leave out.
 
 """
 _TITLES = {"meta": "full, at Meta's scale", "asynchronous": "async"}

@@ -30,15 +30,14 @@ _TEXT = f"""\
 
 Every log is replayed in jobs of 2, 6 and 60 mean gaps, and the same plans meet failures drawn from
 the law that `cprsim fit` finds best: full recovery at Young's interval, and partial recovery at
-CPR's for a PLS of 0.1 over 8 servers. A replayed job runs on random nodes from a random start, and
-the log wraps around. Jobs of each length add up to {GAPS:,} gaps, but are no more than 1,000 (400
-of Alibaba's). Titan's GPUs are lives, and drawn from instead of replayed.
+CPR's for a PLS of 0.1 over 8 servers. Jobs of each length add up to {GAPS:,} gaps, but are no more
+than 1,000 (400 of Alibaba's). Titan's GPUs are lives, and drawn from instead of replayed.
 
-[replayed-logs.csv](replayed-logs.csv) has a row for each log and length, in percent with standard
-errors; those of a log count as many jobs as there are in it. `fit` *says* beforehand whether a law
-is adequate, whether its mean is *a guess* (more than 5 % of it is extrapolated), and whether there
-are *clusters* or a *trend*. An adequate law that is no guess agrees with its log within three
-standard errors in each row; where no law is adequate, `--toml` replays the log.
+[replayed-logs.csv](replayed-logs.csv) has each log and length, in percent with standard errors,
+which count as many jobs as fit into the log once. `fit` *says* beforehand whether a law is
+adequate, and whether its mean is *a guess* (more than 5 % of it is extrapolated). An adequate law
+that is no guess agrees with its log within three standard errors in each row; where no law is
+adequate, `--toml` replays the log.
 
 """
 _NAMES = ("full recovery", "partial recovery", "PLS")

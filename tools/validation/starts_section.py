@@ -30,13 +30,11 @@ length.
 """
 
 _ARGUED = """\
-Short jobs whose clock starts new take more than under the log; with a clock that is under way they
-take as much, at every length. So `stationary` is the default. Replays start at random by
-construction, so they say nothing of failures that a job brings with it (a wrong setting, memory
-that runs out): these come early in each job, and for them `new` is right, for the first gap. The
-CPR paper's finding that failures near a job's start are more likely (recalled) fits `new`, and also
-jobs that differ in their MTBF; its equations and its emulation have time / MTBF failures in a job,
-as a stationary clock has.
+Short jobs with a new clock take more time than under the log, with a stationary one as much. So
+`stationary` is the default. Replays start at random, so they say nothing of failures that a job
+brings with it (a wrong setting, memory that runs out): for these `new` is right. The CPR paper's
+finding that failures near a job's start are more likely (recalled) fits `new`, and also jobs that
+differ in their MTBF.
 
 """
 

@@ -22,13 +22,11 @@ MOST_REGRET, MOST_WRONG = 0.05, 5.0
 _TEXT = f"""\
 {HEADING}
 
-`advise` answers for jobs of a Latin hypercube (`tools/validation/advice/jobs.py`): 1 to 20 days,
-an MTBF of 2 to 200 h under three laws, 4 to 64 servers, 8 to 128 trainers, 50 GB to 5 TB, stores of
-1 to 20 GB/s, some with severities, rows, limits, other objectives and limited memory. Costs are
-derived or assumed unless a job gives them. Without a limit its first answer, which loses nothing,
-is judged. It is compared with brute force (`brute.py`): every system, every value of its choices
-and a grid of intervals (coarse for CPR's policies that choose rows). The last few candidates meet
-{FEWEST:,} to {MOST:,} fresh timelines.
+`advise` answers for jobs of a Latin hypercube: 1 to 20 days, an MTBF of 2 to 200 h under three
+laws, 4 to 64 servers, 8 to 128 trainers, 50 GB to 5 TB, stores of 1 to 20 GB/s, some with
+severities, rows, limits, other objectives and limited memory. It is compared with brute force:
+every system, every value of its choices and a grid of intervals (coarse for CPR's policies that
+choose rows). The last few candidates meet {FEWEST:,} to {MOST:,} fresh timelines.
 
 *Regret* is how much more the pick takes than the best within the bounds, in points: percent of the
 useful time (the aim is a mean up to {MOST_REGRET:g}). A certificate is *wrong* where the pick

@@ -16,8 +16,7 @@ _PREDICTIONS: Final = {
     "removed_retrained": "the same, retrained",
     "overhead": "overhead, %",
     "overhead_retrained": "overhead, retrained, %",
-    "machine_overhead": "overhead by machine time, %",
-    **{f"overhead_p{p}": f"overhead at P{p}, %" for p in (50, 75, 90, 95, 99)},
+    **{f"overhead_p{p}": f"overhead at P{p}, %" for p in (50, 95)},
     "pls": "PLS, %",
     "given_back_years": "machine-years given back",
 }
@@ -31,12 +30,11 @@ def fits_text(table: pd.DataFrame) -> str:
     off = table.loc[table["set"] != 0, "distance"]
     shipped = table.loc[table["set"] == 0, "distance"].iloc[0]
     return (
-        f"{others} other sets are kept. *As well* means: by the {facts.JOBS:,} jobs of seed 0 the "
-        f"shares of overhead in the first six rows above are missed by at most {near:.2f} points "
-        "together (root of the sum of squares, 0 within a range), which is how far the shipped set "
-        f"is on the average of {SEEDS} other seeds; the dominant causes are the reported ones; "
-        f"machine-years are within {facts.YEARS_WITHIN:.0f}. By seed 0, to which it was fitted, "
-        f"the shipped set is {shipped:.2f} points off, the others {off.min():.2f} to "
+        f"{others} other sets are kept. *As well* means: they miss the first six rows above by at "
+        f"most {near:.2f} points together (root of the sum of squares, 0 within a range), as the "
+        f"shipped set does on the average of {SEEDS} other seeds; the dominant causes are the "
+        f"reported ones; machine-years are within {facts.YEARS_WITHIN:.0f}. By seed 0, to which it "
+        f"was fitted, the shipped set is {shipped:.2f} points off, the others {off.min():.2f} to "
         f"{off.max():.2f}. Predictions are of the first {JOBS:,} jobs.\n"
     )
 
