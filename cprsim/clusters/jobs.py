@@ -170,7 +170,7 @@ def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
 
 
 def _trace(trace: JobTrace) -> pd.DataFrame:
-    """Return arrivals in seconds from the start, useful seconds and nodes of the jobs of a trace."""
+    """Return arrivals from the start, useful time (both s) and nodes of the jobs of a trace."""
     path = Path(trace.file)
     try:
         table = pd.read_csv(path)

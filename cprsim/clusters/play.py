@@ -42,12 +42,16 @@ class Watch(Observer):
         if cause != "train" and end_s > start_s:
             self.spans.append((cause, self.start_s + start_s, self.start_s + end_s))
 
-    def failure(self, at_s: float, hit: Hit) -> None:
+    def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002  (of the protocol)
         """Keep when a failure struck."""
         self.failures.append(self.start_s + at_s)
 
     def background(
-        self, task: BackgroundTask, start_s: float, end_s: float, completed: bool
+        self,
+        task: BackgroundTask,
+        start_s: float,
+        end_s: float,
+        completed: bool,  # noqa: ARG002
     ) -> None:
         """Keep saves and loads beside training."""
         if task.kind != "reschedule" and end_s > start_s:
@@ -113,10 +117,10 @@ class PlayedJob(NamedTuple):
 class Played:
     """One replication of a cluster.
 
-    `jobs`: what came of each. `ends_s`: when the simulation ended. `moved`: bytes on each shared link in
-    steps of `STEP_S`. `spares`: spare machines ready at the beginning of each step. `crowds`: times
-    in which a link was crowded. `shocks`: failures of racks and pods that struck, each with the
-    jobs that had nodes there.
+    `jobs`: what came of each. `ends_s`: when the simulation ended. `moved`: bytes on each shared
+    link in steps of `STEP_S`. `spares`: spare machines ready at the beginning of each step.
+    `crowds`: times in which a link was crowded. `shocks`: failures of racks and pods that struck,
+    each with the jobs that had nodes there.
     """
 
     jobs: list[PlayedJob]

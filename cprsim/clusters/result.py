@@ -1,4 +1,4 @@
-"""What came of a cluster: tables of jobs, of links over time, of times in which they were crowded."""
+"""Results of a cluster: tables of jobs, of links over time, of times in which they were crowded."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ TOGETHER, BESIDE, LOADS, CHANCE = (
 
 @dataclass(frozen=True, repr=False)
 class ClusterResult:
-    """What a cluster's replications found.
+    """A cluster's replications.
 
     `jobs`: a row a replication and job: when it came, had its first nodes and ended, s; its
     `waiting_s` for nodes before the first and after others were preferred; seconds by cause and
@@ -95,7 +95,7 @@ class ClusterResult:
         return table.fillna({"ended": 0.0})
 
     def total(self, measure: str) -> tuple[float, float]:
-        """Return the mean of a share over jobs that ended, by node-hours, and half its 95 % interval.
+        """Return a share's mean over jobs that ended, by node-hours, and half its 95 % interval.
 
         Half an interval is not a number where there is one replication only.
         """
@@ -113,8 +113,7 @@ class ClusterResult:
         """Overhead by cause, of the jobs that ended, by node-hours; shares of their useful time."""
         ended = self.jobs[self.jobs["state"] == ENDED]
         weight = (ended["nodes"] * ended["useful_s"]).sum() if len(ended) else np.nan
-        found = {c: float((ended[c] * ended["nodes"]).sum() / weight) for c in OVERHEAD_CAUSES}
-        return found
+        return {c: float((ended[c] * ended["nodes"]).sum() / weight) for c in OVERHEAD_CAUSES}
 
     @cached_property
     def use(self) -> pd.DataFrame:
@@ -188,7 +187,7 @@ class ClusterResult:
 
 
 def why(crowd: Crowd, shocks: Sequence[tuple[Shock, list[str]]]) -> str:
-    """Return why a link was crowded."""
+    """Return the reason for which a link was crowded."""
     if len(crowd.loads) > 1:
         for shock, names in reversed(shocks):
             soon = (

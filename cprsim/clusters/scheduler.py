@@ -28,7 +28,8 @@ class Queued(Protocol):
 class Queue:
     """Jobs that wait for nodes, and jobs that have them.
 
-    `start`: called with a job that has got nodes. `stop`: called with one that is to give them back.
+    `start`: called with a job that has got nodes. `stop`: called with one that is to give its
+    nodes back.
     """
 
     def __init__(

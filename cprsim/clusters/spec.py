@@ -34,8 +34,8 @@ class Machines(Section):
     bandwidth of the network between racks, B/s, which saves and loads cross, and what servers and
     trainers in different racks exchange; without it the core is no limit. `spares`: machines held
     ready for all jobs. `repair`: time until a machine that has failed is a spare, where there are
-    spares; without them a job waits as its own `costs.reschedule` says. `until`: when the simulation
-    ends; without it, with the last job.
+    spares; without them a job waits as its own `costs.reschedule` says. `until`: when the
+    simulation ends; without it, with the last job.
     """
 
     pods: _Count = 1

@@ -84,14 +84,12 @@ def jobs_over_time(
         unit, factor = unit_of(to_s)
         ticks.numbers(below.xaxis, factor)
         below.set_xlabel(f"time, {unit}")
-        names = {name for _, struck in shocks for name in struck}
-        finding = f"{counted(shown, 'job')} in {duration(to_s - from_s)}"
-        if shocks:
-            finding += (
-                f": {shocks[0][0].what} fails and takes nodes of {counted(len(names), 'job')}"
-                if len(shocks) == 1
-                else f": {len(shocks)} failures of racks or pods strike {counted(len(names), 'job')}"
-            )
+        names = {name for _, there in shocks for name in there}
+        finding, struck = f"{counted(shown, 'job')} in {duration(to_s - from_s)}", len(names)
+        if len(shocks) == 1:
+            finding += f": {shocks[0][0].what} fails and takes nodes of {counted(struck, 'job')}"
+        elif shocks:
+            finding += f": {len(shocks)} racks or pods fail, with nodes of {counted(struck, 'job')}"
         notes = []
         if shown > len(jobs):
             notes = [f"{len(jobs)} of {shown} jobs; those that racks or pods strike first"]

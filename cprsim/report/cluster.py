@@ -45,7 +45,8 @@ def cluster_lines(result: ClusterResult) -> Iterator[str]:
     mean, half = result.total("overhead")
     if np.isfinite(mean):
         own = [f"{CAUSE_LABELS[c]} {format_percent(x)}" for c, x in _dearest(result.causes)]
-        yield f"All jobs, by node-hours: overhead {_mean(mean, half)}; most of it: {', '.join(own)}."
+        most = f"most of it: {', '.join(own)}"
+        yield f"All jobs, by node-hours: overhead {_mean(mean, half)}; {most}."
     if "sharing" in result.jobs:
         mean, half = result.total("sharing")
         yield f"Sharing the cluster costs {_mean(mean, half)} of it, beside each job alone."

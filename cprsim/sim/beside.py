@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import Any
 
 import simpy
@@ -47,10 +48,8 @@ class PlayerBeside(Player):
             job.make_room()
             at_s = start_s + work.next_s(job)
             while at_s > env.now:
-                try:
+                with suppress(simpy.Interrupt):
                     yield env.timeout(at_s - env.now) if math.isfinite(at_s) else env.event()
-                except simpy.Interrupt:
-                    pass
                 at_s = start_s + work.next_s(job)
             step.happen(job)
             stepped()

@@ -236,6 +236,7 @@ class Away:
         self._of_lengths = stream(seed, replication, Cause.OUTAGE, entity=1)
 
     def __call__(self, count: int) -> list[float]:
+        """Return the next `count` of them."""
         lasts, count = self._outages.lasts, count // 2
         gaps_s = self._of_gaps.exponential(self._outages.every_s, count).tolist()
         lasts_s: Sequence[float] = [lasts] * count if isinstance(lasts, float) else ()
