@@ -17,8 +17,8 @@ from cprsim.contract.ledger import FAILURE_COSTS
 from cprsim.errors import ScenarioError
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
-from cprsim.testing import scenarios
 from tests.batch.compare import Seen, assert_often, compare
+from tests.drawn import scenarios
 
 Tables = dict[str, Any]
 HANG = {"name": "hang", "share": 0.25, "detect": "30 min", "severity": "process"}

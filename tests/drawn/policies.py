@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from cprsim.testing.draws import YES, JobSize, duration, from_zero
+from tests.drawn.numbers import YES, JobSize, duration, from_zero
 
 #: The keys of a table but `system`.
 Keys = dict[str, Any]

@@ -15,7 +15,7 @@ from cprsim.job.presets import PRESETS
 from cprsim.job.tiers import REMOTE
 from cprsim.job.workload import Job, Model
 from cprsim.scenario import Scenario
-from cprsim.testing.draws import (
+from tests.drawn.numbers import (
     SHARES,
     UNITS,
     YES,
@@ -25,7 +25,7 @@ from cprsim.testing.draws import (
     from_zero,
     in_unit,
 )
-from cprsim.testing.policies import PRIORITY, SYSTEMS, policy
+from tests.drawn.policies import PRIORITY, SYSTEMS, policy
 
 
 def durations(min_s: float = 1e-3, max_s: float = 30 * 86400.0) -> st.SearchStrategy[str]:
