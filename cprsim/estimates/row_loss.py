@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from cprsim.analytic.expected import expected, mean_unsaved_s
 from cprsim.basics.units import SECONDS, format_percent
 from cprsim.contract import Context, Plan
 from cprsim.errors import LogError, UsageError
+from cprsim.formulas.expected import expected, mean_unsaved_s
 from cprsim.policies.cpr import Cpr
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving

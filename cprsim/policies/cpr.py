@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.analytic.expected import expected
 from cprsim.basics.schema import Part
-from cprsim.closed_form.attempts import mean_attempts
-from cprsim.closed_form.intervals import pls_interval_s
-from cprsim.closed_form.pls import least_pls, mean_pls, mean_pls_interval_s
-from cprsim.closed_form.redundancy import share_waited
 from cprsim.contract import REMOTE, Context, Interval, Plan, Policy
 from cprsim.contract.failure_kinds import mean_delay_s
+from cprsim.formulas.attempts import mean_attempts
+from cprsim.formulas.expected import expected
+from cprsim.formulas.pls import least_pls, mean_pls, mean_pls_interval_s, pls_interval_s
+from cprsim.formulas.redundancy import share_waited
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 
@@ -85,7 +84,7 @@ class Cpr(Policy):
         return f"{target}: failures in saves, and in recoveries from them, lose {least:.3g}"
 
     def _saves_and_failures(self, context: Context) -> tuple[float, float, int, float]:
-        """What `closed_form.pls` asks for: seconds a save, MTBF, servers, and servers hit.
+        """What `formulas.pls` asks for: seconds a save, MTBF, servers, and servers hit.
 
         In useful seconds of training, which slower training has more failures in. Where void saves
         are left out, checkpoints are older by a factor, as if failures came that much more often.

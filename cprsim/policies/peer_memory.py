@@ -113,7 +113,7 @@ class PeerMemory(InMemory):
     training only where cards are full; without `[model]` or `nic` nothing but `stall` does.
     Recovery is
     exact: everyone returns to the same step, and lost shards come from a peer, as long as every
-    group has a member whose memory survives; `closed_form.redundancy.group_survival` is that chance
+    group has a member whose memory survives; `formulas.redundancy.group_survival` is that chance
     when k servers fail at once. A failure of the cluster, or of a whole group, falls back to the
     remote store, or to the start of the job without a save there.
 

@@ -14,7 +14,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.closed_form.intervals import whole_periods
+from cprsim.basics.periods import whole_periods
 from cprsim.errors import UsageError
 from cprsim.rows.change import LostChange
 from cprsim.rows.counters import counted, counted_in_the_long_run

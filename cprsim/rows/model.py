@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.periods import whole_periods
 from cprsim.basics.units import SECONDS
-from cprsim.closed_form.intervals import whole_periods
 from cprsim.rows.change import LostChange
 from cprsim.rows.lost import LostShare
 from cprsim.rows.modified import modified

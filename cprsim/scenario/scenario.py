@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, InstanceOf
 
-from cprsim.analytic.expected import expected
 from cprsim.basics import units
 from cprsim.basics.once import once
 from cprsim.basics.schema import Section, nearest
@@ -18,6 +17,7 @@ from cprsim.contract import Context, Plan, Policy, rules
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
+from cprsim.formulas.expected import expected
 from cprsim.job.accuracy import Accuracy
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage

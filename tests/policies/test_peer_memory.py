@@ -9,12 +9,12 @@ from typing import ClassVar
 import pytest
 
 import cprsim
-from cprsim.analytic.expected import expected
-from cprsim.closed_form.redundancy import group_survival
 from cprsim.contract import Groups, Loss, Mirror, Recover
 from cprsim.contract.answers import is_gone
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
+from cprsim.formulas.redundancy import group_survival
 from cprsim.policies.peer_memory import MEMORY, memory_answers
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
