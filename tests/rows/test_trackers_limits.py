@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.rows.trackers import MFU, SCAR, SSU, Random, RoundRobin
+from cprsim.rows.trackers import MFU, SCAR, SSU
+from tests.rows.baselines import Random, RoundRobin
 
 # --- Memory, as the paper counts it --------------------------------------------------------------
 

@@ -17,7 +17,7 @@ class _Blind:
     def observe(
         self,
         rows: NDArray[np.integer[Any]],
-        values: NDArray[Any] | None = None,  # noqa: ARG002  (for trackers that judge by values)
+        values: NDArray[Any] | None = None,
     ) -> None:
         """Check the ids."""
         row_ids(rows, self._rows)
