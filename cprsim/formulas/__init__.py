@@ -10,7 +10,6 @@ simulator is tested against, are in `tools/validation/formulas`.
 - `pls`: CPR's portion of lost samples, first order and exact, and the intervals that meet it
 - `makespan`: exact wall times of full recovery under exponential failures
 - `attempts`: saves that are void, loads that fail
-- `redundancy`: copies and spares
 - `experts`: saves of some experts in rotation
 - `ecrec`: ECRec's erasure coding, calibrated on its paper
 """

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cprsim.formulas.redundancy import erlang_b, group_survival, share_waited, stalled_share
+from cprsim.policies.cpr import _share_waited
+from tools.validation.formulas.shares import erlang_b, group_survival, stalled_share
 
 
 @pytest.mark.parametrize(
@@ -103,9 +104,9 @@ def test_a_pool_of_spares_is_waited_for_so_long(spares: int, away: float) -> Non
     batches = np.array(waits).reshape(200, -1).mean(axis=1)
 
     error = batches.std(ddof=1) / 200**0.5
-    assert abs(share_waited(spares, away) - batches.mean()) < 3 * error
+    assert abs(_share_waited(spares, away) - batches.mean()) < 3 * error
 
 
 def test_without_spares_the_whole_delay_is_waited_for() -> None:
-    assert share_waited(0, 0.5) == 1.0
-    assert share_waited(4, 0.0) == 0.0
+    assert _share_waited(0, 0.5) == 1.0
+    assert _share_waited(4, 0.0) == 0.0

@@ -16,7 +16,6 @@ from cprsim.formulas.intervals import (
 )
 from cprsim.formulas.makespan import blocking_makespan_s, blocking_segment_s, segment_count
 from cprsim.formulas.pls import expected_pls, mean_pls, pls_interval_s
-from cprsim.formulas.redundancy import erlang_b, group_survival, stalled_share
 
 NAN, INF = math.nan, math.inf
 
@@ -53,15 +52,6 @@ NAN, INF = math.nan, math.inf
         (segment_count, (0.0, 50), "useful_time_s must be > 0, got 0.0"),
         (segment_count, (100, -3.0), "interval_s must be > 0, got -3.0"),
         (blocking_makespan_s, (9, 10, -5.0, 9, 1, 0), "save_s must be >= 0, got -5.0"),
-        (group_survival, (0, 1, 0), "nodes must be >= 1, got 0"),
-        (group_survival, (4, 5, 1), "copies must be from 1 to nodes=4, got 5"),
-        (group_survival, (4, 3, 1), "copies must divide nodes=4, got 3"),
-        (group_survival, (4, 2, 5), "failed must be from 0 to nodes=4, got 5"),
-        (erlang_b, (-1, 1.0), "channels must be >= 0, got -1"),
-        (erlang_b, (1, NAN), "load must be >= 0, got nan"),
-        (stalled_share, (0, 1, 1.0, 1.0), "nodes must be >= 1, got 0"),
-        (stalled_share, (1, -1, 1.0, 1.0), "spares must be >= 0, got -1"),
-        (stalled_share, (1, 1, 1.0, INF), "repair_s must be finite, got inf"),
         (checkpoint_share, (1.1, 8, 1), "expert_share must be from 0 to 1, got 1.1"),
         (checkpoint_share, (0.5, 0, 1), "experts must be >= 1, got 0"),
         (rotation_left_s, (8, 9, 1.0), "per_save must be from 1 to experts=8, got 9"),

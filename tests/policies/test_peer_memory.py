@@ -14,11 +14,11 @@ from cprsim.contract.answers import is_gone
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
-from cprsim.formulas.redundancy import group_survival
 from cprsim.policies.peer_memory import MEMORY, memory_answers
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies import in_memory
+from tools.validation.formulas.shares import group_survival
 
 
 class TestPeerMemory(PolicyConformance):

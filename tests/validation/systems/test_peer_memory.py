@@ -2,8 +2,11 @@
 
 import pytest
 
-from cprsim.formulas.redundancy import group_survival
-from tools.validation.formulas.shares import relative_throughput, wasted_per_failure_s
+from tools.validation.formulas.shares import (
+    group_survival,
+    relative_throughput,
+    wasted_per_failure_s,
+)
 from tools.validation.systems.peer_memory import (
     ITERATION_S,
     MEASURED,

@@ -166,3 +166,43 @@ def single_fault_plt(experts: int, per_save: int, period_s: float, useful_time_s
     for saves, left_s in enumerate(rising_s, start=1):
         lost_s2 += left_s * min(max(useful_time_s - saves * period_s, 0.0), period_s)
     return lost_s2 / useful_time_s**2
+
+
+def group_survival(nodes: int, copies: int, failed: int) -> float:
+    """Probability that no group of `copies` nodes, which hold the same state, is lost entirely.
+
+    `failed` of the nodes fail at once, any of them with the same chance; `copies` divides `nodes`.
+    `1 - sum_{j>=1} (-1)^(j+1) C(N/m, j) C(N - jm, k - jm) / C(N, k)`, exact, by inclusion and
+    exclusion over the groups lost.
+    """
+    # Whole numbers up to the last step: the sum alternates, and floats would lose it.
+    survived: int = sum(
+        (-1) ** lost
+        * math.comb(nodes // copies, lost)
+        * math.comb(nodes - lost * copies, failed - lost * copies)
+        for lost in range(failed // copies + 1)
+    )
+    return survived / math.comb(nodes, failed)
+
+
+def erlang_b(channels: int, load: float) -> float:
+    """Erlang's loss formula: the share of time in which all channels are busy.
+
+    `load`: arrivals in the mean time that a channel stays busy. `B(0) = 1`,
+    `B(c) = a B(c-1) / (c + a B(c-1))`: exact for Poisson arrivals, whatever the law of the busy
+    times. An arrival that finds all channels busy is lost.
+    """
+    blocked = 1.0
+    for busy in range(1, channels + 1):
+        blocked = load * blocked / (busy + load * blocked)
+    return blocked
+
+
+def stalled_share(nodes: int, spares: int, node_mtbf_s: float, repair_s: float) -> float:
+    """Share of time in which a job stands still because too many nodes are in repair.
+
+    `erlang_b(K + 1, N repair / mtbf)`, as the job stalls when K + 1 nodes are down, and while it
+    does nothing fails; spares don't fail while they wait. Exact for exponential failures, whatever
+    the law of the repairs.
+    """
+    return erlang_b(spares + 1, nodes * repair_s / node_mtbf_s)
