@@ -13,7 +13,7 @@ from cprsim.formulas.expected import expected
 from cprsim.job.workload import Model
 from cprsim.rows.lost import vanilla
 from cprsim.rows.meanfield import MeanField
-from cprsim.rows.model import RowModel, Saving, TableRows
+from cprsim.rows.model import PartialSaves, RowModel, TableRows
 from cprsim.rows.skew import Skew
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -76,7 +76,7 @@ def test_a_policy_loses_what_its_mean_field_says():
     interval_s = 44.8 * 3600
     intervals = 56 / 44.8
     samples = scenario.job.samples * interval_s / 201_600
-    field = scenario.model.rows.lost(Saving("mfu", 0.125, samples, intervals))
+    field = scenario.model.rows.lost(PartialSaves("mfu", 0.125, samples, intervals))
     assert found["cpr-mfu"].updates_lost_relative == pytest.approx(field.relative(intervals))
     assert found["cpr"].updates_lost_relative == 1
     assert found["cpr-mfu"].updates_lost_relative == found["cpr-scar"].updates_lost_relative

@@ -38,7 +38,7 @@ MOST_PLAYED = 1000
 _COUNTER_BYTES = 4  # of a row in MFU's counters and in SSU's list (CPR, table of overheads)
 
 
-class Saving(NamedTuple):
+class PartialSaves(NamedTuple):
     """Saves of a part of the rows, and what is trained meanwhile.
 
     `tracker`: what chooses among the rows of each tracked table; the others are saved whole.
@@ -131,14 +131,14 @@ class RowModel:
         """Saves that `lost` is to look ahead: fewer where a sample of rows is played for it."""
         return min(MOST_SAVES[tracker], MOST_PLAYED) if self.renewed else MOST_SAVES[tracker]
 
-    def lost(self, saving: Saving) -> LostShare:
+    def lost(self, saving: PartialSaves) -> LostShare:
         """Expected lost share of all updates from time 0, when everything is saved."""
         if saving not in self._known:
             self._known[saving] = self._lost(saving)
         known: LostShare = self._known[saving]
         return known
 
-    def change(self, saving: Saving) -> LostChange:
+    def change(self, saving: PartialSaves) -> LostChange:
         """Expected lost movement of all rows from time 0, when none has had an update.
 
         With a `fraction` of 1 everything is saved once an interval. A first update moves the rows
@@ -153,7 +153,7 @@ class RowModel:
             lost.append(LostChange(saving.fraction, np.zeros(saving.saves), (made,)))
         return LostChange.together(lost)
 
-    def _lost(self, saving: Saving) -> LostShare:
+    def _lost(self, saving: PartialSaves) -> LostShare:
         fields, _ = self._fields(saving)
         parts = [field.lost(saving.tracker, saving.intervals) for field, _ in fields]
         updates = [table.lookups for _, table in fields]
@@ -164,7 +164,7 @@ class RowModel:
         return LostShare.together(parts, updates)
 
     def _fields(
-        self, saving: Saving
+        self, saving: PartialSaves
     ) -> tuple[list[tuple["MeanField", TableRows]], list[TableRows]]:
         """The tables saved by priority, and those saved whole: also those too small for a part."""
         from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
