@@ -50,36 +50,14 @@ def play(
     With `renewed`, ids go and new ones as popular come, just after a save. A new one takes a row
     that is free at random, or one of those that become free; what was not saved of it stays so.
 
-    Parameters
-    ----------
-    popularity
-        Of the rows; each is a row here, so a thousand million of them don't fit.
-    tracker
-        A new one for so many rows.
-    updates
-        Accesses to the table in one interval, expected.
-    fraction
-        Share of the rows that a save takes, and of the interval between saves.
-    saves
-        How many saves to play.
-    seed
-        Of row numbers and accesses.
-    batch
-        Accesses that the tracker observes together; 262,144 without it, which is all the same to
-        trackers that count.
-    table
-        The live table that the tracker looks at, zeros of shape (rows,): it is kept at how far each
-        row has moved.
-    rule
-        How far an update moves its row: `cprsim.rows.movement`.
-    renewed
-        Rate at which ids are replaced by new ones, in an interval.
+    `updates`: accesses expected in one interval. `fraction`: share of the rows that a save takes,
+    and of the interval between saves. `batch`: accesses that the tracker observes together, 262,144
+    without it, which is all the same to trackers that count. `table`: the live table that the
+    tracker looks at, zeros of shape (rows,), kept at how far each row has moved. `renewed`: rate at
+    which ids are replaced by new ones, in an interval.
 
-    Returns
-    -------
-    LostByRow
-        Lost updates in units of `updates`, and lost movement in first updates. Their scatter is
-        that of Poisson numbers.
+    Lost updates are in units of `updates`, lost movement in first updates; their scatter is that
+    of Poisson numbers.
     """
     if batch is not None and batch < 1:
         raise UsageError(f"batch is {batch}; it must be 1 or more")

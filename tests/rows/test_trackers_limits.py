@@ -5,7 +5,6 @@ import pytest
 
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU
-from tests.rows.baselines import Random, RoundRobin
 
 # --- Memory, as the paper counts it --------------------------------------------------------------
 
@@ -69,8 +68,6 @@ def test_ssu_has_no_more_places_than_the_table_has_rows() -> None:
     ("call", "text"),
     [
         (lambda: MFU(0), "rows = 0: a table has at least 1 row"),
-        (lambda: Random(-3, 1), "rows = -3: a table has at least 1 row"),
-        (lambda: RoundRobin(0), "rows = 0: a table has at least 1 row"),
         (lambda: SSU(0, 1), "rows = 0: a table has at least 1 row"),
         (lambda: SSU(5, 0), "capacity = 0: must be at least 1"),
         (lambda: SSU(5, 1, 0), "period = 0: must be at least 1"),
@@ -122,8 +119,6 @@ def test_errors_say_what_is_wrong(call, text: str) -> None:
         MFU,
         lambda rows: SSU(rows, 2),
         lambda rows: SCAR(np.zeros(rows)),
-        RoundRobin,
-        lambda rows: Random(rows, 0),
     ],
 )
 def test_every_tracker_checks_its_arguments(make) -> None:
