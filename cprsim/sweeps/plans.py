@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from cprsim.analytic.expected import loses_nothing
 from cprsim.errors import CprsimError, LogError, PlanError, PolicyError, UsageError
+from cprsim.formulas.expected import loses_nothing
 from cprsim.runs.engines import Engine, chosen
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
