@@ -2,16 +2,14 @@
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from cprsim.analytic.expected import loses_nothing
 from cprsim.errors import CprsimError, LogError, PlanError, PolicyError, UsageError
 from cprsim.runs.engines import Engine, chosen
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
-from cprsim.scenario.sections import validated
 from cprsim.sweeps.played import PolicyPlan
 
 
@@ -41,18 +39,9 @@ def planned(text: str, policies: tuple[str, ...], engine: str) -> Planned:
 
     What may pass (a file that can't be read, an error in code of the user's) is raised.
     """
-    mapping = json.loads(text)
-    own = mapping.pop("policies")
-    parts = {name: _validated(name, table) for name, table in mapping.items()}
-    parts["policies"] = {
-        name: _validated("policies", {name: table})[name] for name, table in own.items()
-    }
-    scenario = Scenario.read(parts)
+    scenario = Scenario.read(json.loads(text))
     errors = _unplanned(scenario)
-    rows = tuple(
-        _row_without_plan(scenario, name) if name in errors else _row(scenario, name)
-        for name in policies
-    )
+    rows = tuple(_row(scenario, name, is_planned=name not in errors) for name in policies)
     engines: dict[str, Engine] = {}
     for name in policies:
         try:
@@ -78,37 +67,18 @@ def _may_pass(error: Exception) -> bool:
     return isinstance(raised, LogError) or not is_answer
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table of a scenario, `text` as it is written in Python, which tells 1 from 1.0."""
-
-    name: str
-    text: str
-    table: object = field(compare=False)
-
-
-@lru_cache(maxsize=64)  # most points of a sweep have most of their sections in common
-def _section(of: _Table) -> Any:
-    return validated({of.name: of.table})[of.name]
-
-
-def _validated(name: str, table: object) -> Any:
-    return _section(_Table(name, repr(table), table))
-
-
-def _row(scenario: Scenario, policy: str) -> PointPlan:
+def _row(scenario: Scenario, policy: str, *, is_planned: bool) -> PointPlan:
+    system = scenario.policies[policy].system
+    if not is_planned:
+        unknown = Basis(*[math.nan] * 6)
+        return PointPlan(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)
     plan = scenario.plan(policy)
     return PointPlan(
         policy,
-        scenario.policies[policy].system,
+        system,
         plan.recovery,
         float(plan.interval_s),
         float(plan.unmet_s),
         loses_nothing(plan, scenario.context),
         Basis.of(scenario, policy),
     )
-
-
-def _row_without_plan(scenario: Scenario, policy: str) -> PointPlan:
-    system, unknown = scenario.policies[policy].system, Basis(*[math.nan] * 6)
-    return PointPlan(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)

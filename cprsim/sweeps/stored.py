@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.errors import UsageError
+from cprsim.runs.measures import measured
 from cprsim.runs.result import entry, in_currency
 from cprsim.runs.summaries import tidy
 from cprsim.selection.bounds import Quality
@@ -23,8 +24,8 @@ from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.played import Played, StoredPoint
-from cprsim.sweeps.reading import plans_of, reading, stored_definition, stored_points, values_of
-from cprsim.sweeps.table import by_measure, tables
+from cprsim.sweeps.store import reading, results_of, stored_definition, stored_points
+from cprsim.sweeps.table import tables
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
@@ -122,10 +123,11 @@ class Sweep:
         return [
             Played(
                 *plans[name].kept,
-                measures=by_measure(values, plans[name].basis),
-                corrupt=float(values[COLUMNS.index("corrupt")].mean()),
+                measures=np.stack([*measured(of, plans[name].basis).values()]),
+                corrupt=float(of["corrupt"].mean()),
             )
             for name, values in every.items()
+            for of in [dict(zip(COLUMNS, values, strict=True))]
         ]
 
     def best(
@@ -213,12 +215,10 @@ class Sweep:
     def _results(self, point: int) -> tuple[dict[str, PointPlan], dict[str, NDArray[np.float64]]]:
         """Plans at a point, and replications by `COLUMNS` of each policy that didn't fail there."""
         stored = self.points[point] if 0 <= point < len(self.points) else None
-        if stored is None or stored.key is None or not stored.finished:
+        if stored is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
-        policies = self.definition["policies"]
         with reading(self.folder) as connection:
-            plans = plans_of(connection, stored.key, policies)
-            return plans, values_of(connection, stored, policies)
+            return results_of(connection, stored, self.definition["policies"])
 
     def to_xarray(self) -> "xarray.Dataset":
         """The table as labelled arrays, a variable a column.

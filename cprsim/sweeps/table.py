@@ -10,13 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
+from cprsim.runs.measures import PLANNED, measured, measures_of
 from cprsim.runs.summaries import statistics
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.played import StoredPoint
-from cprsim.sweeps.reading import plans_of, reading, values_of
+from cprsim.sweeps.store import reading, results_of
 
 _PLAN = ("system", "recovery", "interval_s")
 _SUFFIXES = ("", "_low", "_high", "_p50", "_p95")
@@ -64,9 +64,9 @@ def _measures(
 ) -> list[str]:
     """Those that the sweep has: all its points have prices, or none has."""
     for point in points:
-        if point.finished and point.key:
+        if point.finished:
             with reading(folder) as connection:
-                plans = plans_of(connection, point.key, policies)
+                plans, _ = results_of(connection, point, policies)
             return measures_of(plans[point.with_results(policies)[0]].basis)
     return measures_of()
 
@@ -75,9 +75,8 @@ def _rows(
     connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """A row a policy; none for a point that is still to be done."""
-    if point.finished and point.key:
-        plans = plans_of(connection, point.key, policies)
-        found = values_of(connection, point, policies)
+    if point.finished:
+        plans, found = results_of(connection, point, policies)
         for name, plan in plans.items():
             planned = {each: getattr(plan, each) for each in _PLAN}
             told = _told(plan, found[name]) if name in found else {"error": point.errors[name]}
@@ -89,25 +88,13 @@ def _rows(
 
 
 def _told(plan: PointPlan, values: NDArray[np.float64]) -> dict[str, Any]:
-    """What came of a plan, from replications of shape (len(COLUMNS), replications)."""
+    """Return columns of a row, from replications of shape (len(COLUMNS), replications)."""
+    of, basis = dict(zip(COLUMNS, values, strict=True)), plan.basis
+    found, measures = measured(of, basis), measures_of(basis)
     return {
         "replications": values.shape[1],
-        **_summary(values, plan.basis),
-        **{each: getattr(plan.basis, each) for each in PLANNED},
+        **statistics(np.stack([found[name] for name in measures]), measures),
+        **{cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES},
+        **{each: getattr(basis, each) for each in PLANNED},
         "error": "",
     }
-
-
-def by_measure(values: NDArray[np.float64], basis: Basis) -> NDArray[np.float64]:
-    """Shape (len(MEASURES), replications), from (len(COLUMNS), replications).
-
-    Not a number where a measure rests on prices that the sweep doesn't have.
-    """
-    return np.stack([*measured(dict(zip(COLUMNS, values, strict=True)), basis).values()])
-
-
-def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, float]:
-    of = dict(zip(COLUMNS, values, strict=True))
-    causes = {cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES}
-    found, measures = measured(of, basis), measures_of(basis)
-    return statistics(np.stack([found[name] for name in measures]), measures) | causes

@@ -14,7 +14,7 @@ from cprsim.rows.readers import read_curve
 from cprsim.runs import engines
 from cprsim.runs.measures import MEASURES
 from cprsim.sweeps import plans
-from cprsim.sweeps.layout import NAME
+from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.tasks import Fault, perform
 from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
@@ -223,7 +223,6 @@ def test_what_may_pass_fails_the_point_and_is_tried_again(out, tmp_path, monkeyp
     vary = {"costs.save": ["1 min"]}
     good = sweep(job, out / "good", vary, replications=5)
     plans.planned.cache_clear()
-    plans._section.cache_clear()
 
     def without_it(task):
         with monkeypatch.context() as patched:
