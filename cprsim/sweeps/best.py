@@ -21,22 +21,36 @@ from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import Certificate, PairedSample, Rival, Verdict, judge
 from cprsim.selection.words import sentence
 from cprsim.sweeps.columns import brief
-from cprsim.sweeps.played import Played, PolicyPlan, StoredPoint
+from cprsim.sweeps.plans import PointPlan
+from cprsim.sweeps.store import StoredPoint
 
-#: What came of each policy at a point of that number.
-PlayedAt = Callable[[int], Sequence[Played]]
+#: What came of each policy at a point, by its number.
+PlayedAt = Callable[[int], Sequence["Played"]]
 #: Of `MEASURES`, those that are told of the best.
 TOLD = ("overhead", "pls", "updates_lost", "learning_lost")
 _NEEDED = (*TOLD, "failures", "machine_overhead")
 
 
 @dataclass(frozen=True)
-class SweepCandidate(PolicyPlan):
-    """A policy with its choices, the point where it was played, and its plan.
+class Played:
+    """A policy's plan at a point, and its `MEASURES` by replications.
+
+    `corrupt`: the share of them that end with a silent fault in what was trained.
+    """
+
+    plan: PointPlan
+    measures: NDArray[np.float64]
+    corrupt: float = 0.0
+
+
+@dataclass(frozen=True)
+class SweepCandidate:
+    """A policy with its choices, and the number of the point where it was played.
 
     `corrupt`: as in `Played`.
     """
 
+    plan: PointPlan
     point: int
     choices: dict[str, Any]
     corrupt: float
@@ -44,7 +58,7 @@ class SweepCandidate(PolicyPlan):
     @property
     def label(self) -> str:
         """`"full"`; `"full (2 h)"` where its interval is varied, `"cpr (target_pls 0.1)"` else."""
-        return _label(self.policy, self.choices)
+        return _label(self.plan.policy, self.choices)
 
 
 def _label(policy: str, choices: Mapping[str, Any]) -> str:
@@ -142,8 +156,9 @@ class SweepVerdict:
     @property
     def rivals(self) -> list[str]:
         """Other policies among the tied: empty where the policy is clear, if not its choices."""
-        own = self.best.policy if self.best else ""
-        return list(dict.fromkeys(each.policy for each in self.tied if each.policy != own))
+        own = self.best.plan.policy if self.best else ""
+        names = (each.plan.policy for each in self.tied)
+        return list(dict.fromkeys(name for name in names if name != own))
 
 
 def policy_and_rest(key: str) -> tuple[str, str]:
@@ -236,16 +251,14 @@ def _certificate(
         overhead,
         measures[:, bounded],
         failures,
-        can_fail=_can_fail(point),
-        lossless=np.array([each.lossless for each in candidates]),
-        unmet=np.array([each.unmet_s / point.useful_time_s for each in candidates]).clip(max=1),
+        # Not where the sweep itself varies how many failures there are, and it is none.
+        can_fail=point.values.get("failures.exactly") != 0,
+        lossless=np.array([each.plan.lossless for each in candidates]),
+        unmet=np.array([each.plan.unmet_s / point.useful_time_s for each in candidates]).clip(
+            max=1
+        ),
     )
     return judge(sample, bounds)
-
-
-def _can_fail(point: StoredPoint) -> bool:
-    """Not where the sweep itself varies how many failures there are, and it is none."""
-    return point.values.get("failures.exactly") != 0
 
 
 def _candidates(
@@ -259,9 +272,9 @@ def _candidates(
     found: dict[tuple[str, str], tuple[SweepCandidate, NDArray[np.float64]]] = {}
     for point in group:
         for each in played(point.number) if point.finished else ():
-            own = _choices(point, each.policy)
-            candidate = SweepCandidate(*each.kept, point.number, own, each.corrupt)
-            name = _named(each.policy, own)
+            own = _choices(point, each.plan.policy)
+            candidate = SweepCandidate(each.plan, point.number, own, each.corrupt)
+            name = _named(each.plan.policy, own)
             known = found.get(name)
             # With a half-width, other policies' choices may have asked for more replications.
             if known is None or each.measures.shape[1] > known[1].shape[1]:

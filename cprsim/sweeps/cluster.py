@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from cprsim.errors import RunError, UsageError
 from cprsim.sim.engine import MODEL_VERSION
@@ -34,7 +34,7 @@ class DaskCluster:
     """
 
     #: Tasks in flight; enough for some hundred workers, and few to do again.
-    WINDOW: ClassVar[int] = 256
+    window = 256
 
     def __init__(self, address: str, patience_s: float = _PATIENCE_S) -> None:
         if not _ADDRESS.fullmatch(address):

@@ -197,7 +197,7 @@ def _cells(verdict: SweepVerdict) -> list[str]:
         return [""] * 7 + [certainty]
     return [
         best.label,
-        format_duration(best.interval_s),
+        format_duration(best.plan.interval_s),
         _with_half(told["overhead"], told["overhead_high"] - told["overhead"]),
         percent(told["pls"]),
         percent(told["updates_lost"]),

@@ -61,7 +61,8 @@ def pool_of(workers: int, scheduler: str | None) -> Pool:
     if scheduler is not None:
         from cprsim.sweeps.cluster import DaskCluster  # noqa: PLC0415  (needs an extra)
 
-        return Pool(DaskCluster.WINDOW, DaskCluster(scheduler).open)
+        cluster = DaskCluster(scheduler)
+        return Pool(cluster.window, cluster.open)
     return Pool(1, InThisProcess) if workers == 1 else Pool(4 * workers, partial(Workers, workers))
 
 

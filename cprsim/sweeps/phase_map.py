@@ -8,7 +8,7 @@ import pandas as pd
 from cprsim.errors import UsageError
 from cprsim.sweeps.best import circumstances
 from cprsim.sweeps.columns import brief, si_column, text_of, where
-from cprsim.sweeps.played import StoredPoint
+from cprsim.sweeps.store import StoredPoint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,13 +10,22 @@ from cprsim.errors import CprsimError, LogError, PlanError, PolicyError, UsageEr
 from cprsim.runs.engines import Engine, chosen
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
-from cprsim.sweeps.played import PolicyPlan
 
 
 @dataclass(frozen=True)
-class PointPlan(PolicyPlan):
-    """A policy's plan as it is stored, with what measures rest on."""
+class PointPlan:
+    """A policy's plan at a point, as it is stored.
 
+    `unmet_s`: as in `Plan`. `lossless`: whether no failure takes any learning for good. `basis`:
+    what measures rest on.
+    """
+
+    policy: str
+    system: str
+    recovery: str
+    interval_s: float
+    unmet_s: float
+    lossless: bool
     basis: Basis
 
 

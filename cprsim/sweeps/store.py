@@ -11,6 +11,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -24,7 +25,6 @@ from cprsim.errors import RunError, UsageError
 from cprsim.runs.measures import Basis
 from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.plans import PointPlan
-from cprsim.sweeps.played import StoredPoint
 from cprsim.sweeps.points import Point, points_hash
 from cprsim.sweeps.tasks import Block, Task, unpack
 
@@ -64,6 +64,36 @@ _INCOMPLETE_POINTS = (
     "(SELECT sum(stop - start) FROM blocks WHERE blocks.key = finished.key)"
 )
 _PATIENCE_S = 60.0  # to wait for another process
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPoint:
+    """A point of a sweep, and whether it is finished (with so many `replications`) or failed.
+
+    `errors`: why policies failed there, by name; the others have results where it is finished.
+    """
+
+    number: int
+    values: dict[str, Any]
+    key: str | None
+    useful_time_s: float
+    replications: int | None
+    error: str | None
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def finished(self) -> bool:
+        """Whether there are results."""
+        return self.replications is not None and self.error is None
+
+    def with_results(self, policies: Sequence[str]) -> list[str]:
+        """Of these policies those that didn't fail there."""
+        return [policy for policy in policies if policy not in self.errors]
+
+    @property
+    def to_do(self) -> bool:
+        """Whether it is neither finished nor failed."""
+        return not (self.finished or self.error)
 
 
 class SweepStore:
@@ -125,7 +155,9 @@ class SweepStore:
 
     def add(self, task: Task, block: Block, errors: Mapping[str, str]) -> None:
         """Keep a block; `errors`: why policies have no replications in it."""
-        plans = [(task.key, *each.kept, json.dumps(each.basis.numbers)) for each in block.plans]
+        plans = [
+            (task.key, *astuple(each)[:-1], json.dumps(each.basis.numbers)) for each in block.plans
+        ]
         rows: list[tuple[Any, ...]] = []
         for policy in task.policies:
             packed = block.packed.get(policy)
@@ -264,12 +296,12 @@ def results_of(
 
     Replications have the shape (len(COLUMNS), count). `policies`: all of the sweep.
     """
-    plans = {
-        policy: PointPlan(policy, *how, bool(lossless), Basis(**json.loads(basis)))
-        for _, policy, *how, lossless, basis in _rows(
-            connection, "plans", "WHERE key = ?", point.key
-        )
-    }
+    plans = {}
+    for _, policy, system, recovery, interval_s, unmet_s, lossless, basis in _rows(
+        connection, "plans", "WHERE key = ?", point.key
+    ):
+        how = system, recovery, interval_s, unmet_s, bool(lossless)
+        plans[policy] = PointPlan(policy, *how, Basis(**json.loads(basis)))
     count, played = 0, point.with_results(policies)
     found: dict[str, list[NDArray[np.float64]]] = {policy: [] for policy in played}
     for numbers, block in _blocks(connection, point.key or ""):

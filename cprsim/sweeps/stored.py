@@ -19,12 +19,17 @@ from cprsim.runs.result import entry, in_currency
 from cprsim.runs.summaries import tidy
 from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.best import SweepVerdict, sweep_verdicts
+from cprsim.sweeps.best import Played, SweepVerdict, sweep_verdicts
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.plans import PointPlan
-from cprsim.sweeps.played import Played, StoredPoint
-from cprsim.sweeps.store import reading, results_of, stored_definition, stored_points
+from cprsim.sweeps.store import (
+    StoredPoint,
+    reading,
+    results_of,
+    stored_definition,
+    stored_points,
+)
 from cprsim.sweeps.table import tables
 from cprsim.sweeps.verdicts import tabulated
 
@@ -122,7 +127,7 @@ class Sweep:
         plans, every = self._results(point)
         return [
             Played(
-                *plans[name].kept,
+                plans[name],
                 measures=np.stack([*measured(of, plans[name].basis).values()]),
                 corrupt=float(of["corrupt"].mean()),
             )

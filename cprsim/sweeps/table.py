@@ -15,8 +15,7 @@ from cprsim.runs.summaries import statistics
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.plans import PointPlan
-from cprsim.sweeps.played import StoredPoint
-from cprsim.sweeps.store import reading, results_of
+from cprsim.sweeps.store import StoredPoint, reading, results_of
 
 _PLAN = ("system", "recovery", "interval_s")
 _SUFFIXES = ("", "_low", "_high", "_p50", "_p95")

@@ -9,13 +9,17 @@ from numpy.typing import NDArray
 
 from cprsim.contract.ledger import overhead
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.played import of_all
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.store import SweepStore
 from cprsim.sweeps.tasks import Block, Fault, Task, unpack
 
 _WALL = COLUMNS.index("wall")
+
+
+def of_all(errors: Mapping[str, str]) -> str:
+    """Why a point failed at which all policies did, from the error of each."""
+    return "\n".join(dict.fromkeys(errors.values()))
 
 
 @dataclass

@@ -70,7 +70,7 @@ def _row(verdict: SweepVerdict) -> dict[str, Any]:
     if verdict.best is None or verdict.certificate is None:
         return row
     row |= {
-        **{name: getattr(verdict.best, name) for name in _PLAN},
+        **{name: getattr(verdict.best.plan, name) for name in _PLAN},
         "replications": verdict.certificate.replications,
         **verdict.statistics,
     }
@@ -100,7 +100,7 @@ def _entry(verdict: SweepVerdict) -> dict[str, Any]:
     if verdict.best is None:
         return found
     return found | {
-        "policy": verdict.best.policy,
+        "policy": verdict.best.plan.policy,
         "choices": verdict.best.choices,
         "corrupt": verdict.best.corrupt,
         **{name: row[name] for name in ("system", "recovery", "replications")},

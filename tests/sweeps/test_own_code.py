@@ -67,7 +67,7 @@ def test_numbers_of_numpy_in_a_plan_are_stored_as_numbers(mine, out):
     found = swept(mine("__import__('numpy').float64(2)"), out)
 
     assert found.table["interval_s"].tolist()[0] == 7200.0
-    assert found.played(0)[0].lossless is False
+    assert found.played(0)[0].plan.lossless is False
 
 
 @pytest.mark.parametrize(("hours", "late"), [(8, 0), (2, 30)])

@@ -165,7 +165,7 @@ def test_a_policy_that_gets_nowhere_fails_alone(out, engine):
     assert done.failures == []
     assert [(point.number, [*point.errors]) for point in done.failed_in_part] == [(0, ["full"])]
     assert done.replications(0)["policy"].unique().tolist() == ["partial"]
-    assert [each.policy for each in done.played(0)] == ["partial"]
+    assert [each.plan.policy for each in done.played(0)] == ["partial"]
     assert done.best()["policy"].tolist()[0] == "partial"
     assert done.best()["left_out"].tolist() == [("full",), ()]
     again = sweep(short, out / "both", vary, replications=20, engine=engine)
