@@ -66,7 +66,7 @@ class BestTable:
         found = sweep.verdicts(quality)
         self._keys = circumstances(sweep.definition["keys"])
         self._shown = found[:_MOST_ROWS]
-        counts = [each.certificate.replications for each in found if each.certificate]
+        counts = [each.certificate.replications for each in found if each.candidates]
         self._head = _head(sweep, counts)
         left = len(found) - _MOST_ROWS
         self._notes = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
@@ -145,13 +145,15 @@ def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
 
 
 def _by_machine_time(found: Sequence[SweepVerdict]) -> list[str]:
-    """Where another takes less of it, with the machines that stand ready."""
+    """Return where another that surely meets the bounds takes less of it, spares counted."""
     others = []
     for each in found:
-        least = each.least_machine_time
-        if least is None or each.certificate is None or each.certificate.best is None:
+        best = each.certificate.best
+        if best is None:
             continue
-        mine, its = (each.machine_overhead[i] for i in (each.certificate.best, least))
+        kept = [i for i, keeps in enumerate(each.certificate.kept) if keeps or i == best]
+        least = min(kept, key=each.machine_overhead.__getitem__)
+        mine, its = each.machine_overhead[best], each.machine_overhead[least]
         if mine - its > WITHIN:
             less = f"{each.labels[least]} {format_percent(its)}, not {format_percent(mine)}"
             others.append(_placed(each, less))
@@ -189,10 +191,8 @@ def _not_of_pls(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
 
 
 def _cells(verdict: SweepVerdict) -> list[str]:
-    best, told, rival = verdict.best, verdict.statistics, verdict.runner_up
-    if verdict.certificate is None:
-        return [""] * 7 + ["failed"]
-    certainty = short(verdict.certificate, verdict.labels)
+    best, told, rival = verdict.best, verdict.statistics, verdict.certificate.runner_up
+    certainty = short(verdict.certificate, verdict.labels) if verdict.candidates else "failed"
     if best is None:
         return [""] * 7 + [certainty]
     return [
