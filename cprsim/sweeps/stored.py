@@ -1,7 +1,8 @@
 """A sweep as it is stored, finished or not: a table, its replications, a document."""
 
 import math
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 
 from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.runs.measures import measured
+from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
 from cprsim.runs.result import entry, in_currency
-from cprsim.runs.summaries import tidy
+from cprsim.runs.summaries import statistics, tidy
 from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import Played, SweepVerdict, sweep_verdicts
@@ -30,7 +32,6 @@ from cprsim.sweeps.store import (
     stored_definition,
     stored_points,
 )
-from cprsim.sweeps.table import tables
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 #: Rows of its table that a notebook shows.
 _SHOWN = 20
+_PLAN = ("system", "recovery", "interval_s")
+#: Ends of the names of columns, for what summarises a measure.
+_ENDS = ("", "_low", "_high", "_p50", "_p95")
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,8 +109,41 @@ class Sweep:
         return table
 
     def pieces(self, points: int) -> Iterator[pd.DataFrame]:
-        """The table in pieces of so many points, one after the other; one piece at least."""
-        return tables(self.folder, self.definition, self.points, points)
+        """Yield the table in pieces of so many points, one at least.
+
+        What a column is does not depend on the piece, so that its numbers are written in the same
+        way in all of them.
+        """
+        policies = self.definition["policies"]
+        numbers = [f"{measure}{end}" for measure in self._measures for end in _ENDS]
+        numbers += [*OVERHEAD_CAUSES, *PLANNED]
+        columns = ["point", "policy", *_PLAN, "replications", *numbers, "error"]
+        # What failed has no number there, and a whole number can't be none.
+        failed = any(point.error or point.errors for point in self.points)
+        kinds = dict.fromkeys(("interval_s", *numbers), "float64")
+        kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
+        kinds |= {"point": "int64", "replications": "Int64"}
+        kinds |= {"spares": "float64" if failed else "int64"}
+        for start in range(0, max(len(self.points), 1), points):
+            # A piece's own connection: it holds up whoever writes for no longer than it is read.
+            with reading(self.folder) as connection:
+                shown = self.points[start : start + points]
+                rows = [row for each in shown for row in _rows(connection, each, policies)]
+            table = pd.DataFrame(rows, columns=columns).astype(kinds)
+            for place, (name, values) in enumerate(self._varied.items()):
+                # A whole section may be varied that is called like a measure.
+                own = f"{name} (varied)" if name in columns else name
+                table.insert(1 + place, own, values[table["point"].to_numpy()])
+            yield table
+
+    @property
+    def _measures(self) -> list[str]:
+        """Measures that the sweep has: all its points have prices, or none has."""
+        for point in self.points:
+            if point.finished:
+                plans, every = self._results(point.number)
+                return measures_of(plans[next(iter(every))].basis)
+        return measures_of()
 
     def replications(self, point: int) -> pd.DataFrame:
         """The replications of one point, as `Result.replications` has them.
@@ -247,7 +284,7 @@ class Sweep:
         numbers = [point.number for point in self.points]
         return dataset(self.table, {"point": numbers} | policies, told)
 
-    @property
+    @cached_property
     def _varied(self) -> dict[str, NDArray[Any]]:
         """What is varied, by its column in the table: the value at each point."""
         keys = self.definition["keys"]
@@ -267,7 +304,7 @@ class Sweep:
         rows = [
             [
                 *(
-                    f"{row[key]:g}" if isinstance(row[key], float) else str(row[key])
+                    f"{row[key]:g}" if isinstance(row[key], float) else f"{row[key]}"
                     for key in keys
                 ),
                 row["policy"],
@@ -310,3 +347,35 @@ class Sweep:
                 if not point.to_do
             ],
         }
+
+
+def _rows(
+    connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row a policy; none for a point that is still to be done."""
+    if point.finished:
+        plans, every = results_of(connection, point, policies)
+        for name, plan in plans.items():
+            row = {"point": point.number, "policy": name}
+            row |= {each: getattr(plan, each) for each in _PLAN}
+            if name in every:
+                yield row | _summary(every[name], plan.basis)
+            else:
+                yield row | {"error": point.errors[name]}
+    elif point.error:
+        for policy in policies:
+            error = point.errors.get(policy, point.error)
+            yield {"point": point.number, "policy": policy, "error": error}
+
+
+def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, Any]:
+    """Return columns of a row, from replications of shape (len(COLUMNS), count)."""
+    of = dict(zip(COLUMNS, values, strict=True))
+    found, measures = measured(of, basis), measures_of(basis)
+    return {
+        "replications": values.shape[1],
+        **statistics(np.stack([found[name] for name in measures]), measures),
+        **{cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES},
+        **{each: getattr(basis, each) for each in PLANNED},
+        "error": "",
+    }
