@@ -84,9 +84,6 @@ class Definition:
             return "its scenario is another"
         if stored["points"] != new["points"]:
             return "its points are others"
-        return self._other_code(stored)
-
-    def _other_code(self, stored: dict[str, Any]) -> str:
         for name, was in stored.get("code", {}).items():  # an older cprsim didn't write it
             if self.code.get(name) != was:
                 return f"the code of its policy {name!r} was another"

@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import fields
 
 from cprsim.contract import Plan, Policy
@@ -32,20 +33,16 @@ def _own(policy: Policy) -> list[type]:
 
 
 def _hash(scenario: Scenario, name: str) -> str:
-    texts = [_source(each) for each in _own(scenario.policies[name])]
+    texts = []
+    for each in _own(scenario.policies[name]):
+        with suppress(OSError, TypeError):
+            texts.append(inspect.getsource(each))
     try:
         said = _said(scenario.plan(name))
     except CprsimError as error:  # other points may have a plan
         said = str(error)
     texts.append(_SET.sub(_in_order, _PLACE.sub("", said)))
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
-def _source(of: type) -> str:
-    try:
-        return inspect.getsource(of)
-    except (OSError, TypeError):
-        return ""
 
 
 def _said(plan: Plan) -> str:

@@ -32,21 +32,18 @@ class Rule:
         """Numbers of the replications of each block."""
         return map(self._from, range(0, self.replications, self.block))
 
-    def is_met(self, overheads: NDArray[np.float64]) -> bool:
-        """Whether overheads of shape (policies, replications) are enough.
-
-        Those of a policy that failed, where some are not a number, are never more so.
-        """
-        if self.half_width is None or overheads.shape[1] < 2:
-            return False
-        played = overheads[~np.isnan(overheads).any(axis=1)]
-        means = np.abs(played.mean(axis=1))
-        return bool(np.all(half_width(played) <= self.half_width * means))
-
     def next_block(self, done: Sequence[NDArray[np.float64]]) -> range | None:
-        """The block after those whose overheads are given, or None if they are enough."""
-        if done and self.is_met(np.concatenate(done, axis=1)):
-            return None
+        """Return the block after those whose overheads are given, or None if they are enough.
+
+        Overheads have the shape (policies, replications). Those of a policy that failed, where some
+        are not a number, are always enough.
+        """
+        if self.half_width is not None and done:
+            overheads = np.concatenate(done, axis=1)
+            played = overheads[~np.isnan(overheads).any(axis=1)]
+            width = self.half_width * np.abs(played.mean(axis=1))
+            if np.all(half_width(played) <= width):
+                return None
         start = len(done) * self.block
         return self._from(start) if start < self.replications else None
 

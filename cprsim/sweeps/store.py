@@ -276,15 +276,16 @@ def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
         connection, "blocks", "WHERE error IS NOT NULL ORDER BY start"
     ):
         errors[key].setdefault(policy, error)  # that of the first block in which it failed
+    pairs = []
     for number, given, key, useful_s, fault in _rows(connection, "points", "ORDER BY point"):
+        pairs.append((given, key or ""))
         error, count = finished.get(key, (None, None))
         of = errors[key] if key in finished else {}
         ordered = {name: of[name] for name in definition["policies"] if name in of}
         found.append(
             StoredPoint(number, json.loads(given), key, useful_s, count, fault or error, ordered)
         )
-    rows = connection.execute("SELECT given, key FROM points ORDER BY point")
-    if points_hash((given, key or "") for given, key in rows) != definition["points"]:
+    if points_hash(pairs) != definition["points"]:
         raise sqlite3.DatabaseError("its points are not those of its definition")
     return found
 
