@@ -21,8 +21,8 @@ from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import Certificate, PairedSample, Verdict, judge
 from cprsim.selection.words import sentence
 from cprsim.sweeps.columns import brief
-from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.tasks import PointPlan
 
 #: What came of each policy at a point, by its number.
 PlayedAt = Callable[[int], Sequence["Played"]]

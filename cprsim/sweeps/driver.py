@@ -136,7 +136,11 @@ class Driver:
         try:
             outcome = future.result()
         except BrokenExecutor as error:
-            yield from self._died(task, error)
+            if self._flying:
+                self._suspects.append(task)
+            else:
+                yield from self._blame(task, "its worker process died, out of memory perhaps")
+            self._lose_executor(error)
         except CancelledError as error:
             self._again.append(task)
             self._lose_executor(error)
@@ -147,15 +151,6 @@ class Driver:
         else:
             self._breaks, self._on_trial = 0, False
             yield task, outcome
-
-    def _died(
-        self, task: Task, error: BaseException
-    ) -> Generator[tuple[Task, Outcome], None, None]:
-        if self._flying:
-            self._suspects.append(task)
-        else:
-            yield from self._blame(task, "its worker process died, out of memory perhaps")
-        self._lose_executor(error)
 
     def _blame(self, task: Task, why: str) -> Generator[tuple[Task, Outcome], None, None]:
         self._on_trial = False
@@ -171,12 +166,14 @@ class Driver:
         self._flying.clear()
         self._on_trial = False
         self._breaks += 1
+        text = " ".join(str(error).split())
+        reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
         if self._breaks >= _BREAKS:
             raise RunError(
                 f"workers died {self._breaks} times with nothing done in between, the last of "
-                f"{_reason(error)}; what was stored is safe"
+                f"{reason}; what was stored is safe"
             )
-        self._tell(f"workers were lost ({_reason(error)}); starting new ones")
+        self._tell(f"workers were lost ({reason}); starting new ones")
         self._close()
 
     def _close(self) -> None:
@@ -184,8 +181,3 @@ class Driver:
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

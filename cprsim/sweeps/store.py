@@ -24,9 +24,8 @@ from cprsim.basics.reading import note
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.measures import Basis
 from cprsim.sweeps.definition import Definition
-from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.points import Point, points_hash
-from cprsim.sweeps.tasks import Block, Task, unpack
+from cprsim.sweeps.tasks import Block, PointPlan, Task, unpack
 
 #: Name of the file in the folder of a sweep.
 NAME = "sweep.db"

@@ -24,7 +24,6 @@ from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import Played, SweepVerdict, sweep_verdicts
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
-from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.store import (
     StoredPoint,
     reading,
@@ -32,6 +31,7 @@ from cprsim.sweeps.store import (
     stored_definition,
     stored_points,
 )
+from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:

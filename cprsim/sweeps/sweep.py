@@ -15,12 +15,10 @@ from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.block import SweepBlock, flat
-from cprsim.sweeps.definition import Definition
+from cprsim.sweeps.definition import Definition, Rule, own_code
 from cprsim.sweeps.design import Given, IsWhole
 from cprsim.sweeps.driver import Driver, Tell, pool_of
-from cprsim.sweeps.own_code import own_code
 from cprsim.sweeps.points import VariedScenario, points_hash, read_points, scenario_key, to_json
-from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.store import NAME, SweepStore
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.task_queue import SweepProgress, TaskQueue

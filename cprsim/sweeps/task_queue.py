@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from cprsim.contract.ledger import overhead
 from cprsim.sim.engine import COLUMNS
+from cprsim.sweeps.definition import Rule
 from cprsim.sweeps.points import Point
-from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.store import SweepStore
 from cprsim.sweeps.tasks import Block, Fault, Task, unpack
 

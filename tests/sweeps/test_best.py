@@ -19,9 +19,9 @@ from cprsim.scenario.mapping import load_mapping
 from cprsim.selection.bounds import Quality
 from cprsim.sweeps.best import Played, SweepVerdict, policy_and_rest, sweep_verdicts
 from cprsim.sweeps.display import BestTable, _notes
-from cprsim.sweeps.plans import PointPlan
 from cprsim.sweeps.store import StoredPoint
 from cprsim.sweeps.sweep import sweep
+from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.verdicts import entries, tabulated
 from tests.sweeps.cases import MEANS, SCENARIO, scenario
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cprsim.sim.engine import COLUMNS
+from cprsim.sweeps.definition import Rule
 from cprsim.sweeps.points import Point
-from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.task_queue import TaskQueue
 from cprsim.sweeps.tasks import Block, Fault, Task, pack, unpack
 
