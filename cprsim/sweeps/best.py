@@ -100,7 +100,7 @@ class SweepVerdict:
 
     @property
     def verdict(self) -> Verdict | Literal["failed"]:
-        """How sure it is."""
+        """Standing of the best; `failed` without candidates."""
         return self.certificate.verdict if self.candidates else "failed"
 
     @property

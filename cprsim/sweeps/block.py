@@ -15,7 +15,7 @@ S = TypeVar("S", bound=Section)
 
 
 def parse_half_width(text: object) -> float:
-    """The share, above 0, in a percentage such as `"2%"`."""
+    """Return the share, above 0, in a percentage such as `"2%"`."""
     share = units.parse_share(text)
     if share == 0:
         raise UsageError(f"{text!r} is never met; write a percentage above 0%, e.g. 2%")
@@ -33,7 +33,7 @@ class Latin(Section):
 
 
 class SweepBlock(Section):
-    """What `[sweep]` says; the command line wins over it.
+    """The block `[sweep]`; the command line wins over it.
 
     `replications`: how many at each point; where `half_width` is given, at most. `half_width`:
     replications go on until the 95 % interval of the mean overhead of every policy reaches at most
@@ -52,7 +52,7 @@ class SweepBlock(Section):
 
     @classmethod
     def from_table(cls, table: object) -> "SweepBlock":
-        """From the table of a file; `ScenarioError` tells every fault."""
+        """Read the table of a file; `ScenarioError` has every fault."""
         if not isinstance(table, dict):
             raise ScenarioError(f"sweep: {table!r} is not a table; write [sweep]")
         return _validated(cls, table, "sweep")
@@ -83,5 +83,5 @@ def _validated(of: type[S], table: dict[str, Any], name: str) -> S:
 
 
 def flat(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys for what TOML made tables of: `failures.mean = [...]` has no quotes."""
+    """Return dotted keys for what TOML made tables of: `failures.mean = [...]` has no quotes."""
     return {".".join(parts): value for parts, value in leaves(tables)}

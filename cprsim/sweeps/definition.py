@@ -45,7 +45,7 @@ class Rule:
     block: int
 
     def blocks(self) -> Iterator[range]:
-        """Numbers of the replications of each block."""
+        """Yield the numbers of the replications of each block."""
         return map(self._from, range(0, self.replications, self.block))
 
     def next_block(self, done: Sequence[NDArray[np.float64]]) -> range | None:
@@ -105,7 +105,7 @@ class Definition:
     code: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> str:
-        """As it is stored."""
+        """Return the definition as it is stored."""
         return json.dumps(asdict(self))
 
     def check(self, stored: dict[str, Any], folder: Path) -> None:
@@ -147,7 +147,7 @@ class Definition:
 
 
 def own_code(scenario: Scenario, policies: Iterable[str]) -> dict[str, str]:
-    """A hash for each of these policies that isn't shipped: of its class's source, and its plan.
+    """Hash each of these policies that isn't shipped: the source of its class, and its plan.
 
     Source that can't be had (a class that was typed at a prompt) counts as none, and what the
     source calls elsewhere as far as the plan shows it.
@@ -156,7 +156,7 @@ def own_code(scenario: Scenario, policies: Iterable[str]) -> dict[str, str]:
 
 
 def _own(policy: Policy) -> list[type]:
-    """Classes that it is of and that cprsim hasn't."""
+    """Return classes of a policy that cprsim doesn't have."""
     known = ("cprsim", "pydantic", "builtins", "abc", "typing")
     return [each for each in type(policy).__mro__ if each.__module__.split(".")[0] not in known]
 
@@ -175,7 +175,7 @@ def _hash(scenario: Scenario, name: str) -> str:
 
 
 def _said(plan: Plan) -> str:
-    """What it says that isn't said by default: a later cprsim may have more to say."""
+    """Return fields that aren't the default's: a later cprsim may have more of them."""
     found = {each.name: getattr(plan, each.name) for each in fields(plan)}
     defaults = {each.name: each.default for each in fields(plan)}
     return " ".join(f"{name}={each!r}" for name, each in found.items() if each != defaults[name])

@@ -86,7 +86,7 @@ class Driver:
         self._breaks = 0
 
     def outcomes(self) -> Generator[tuple[Task, Outcome] | None, None, None]:
-        """Tasks and what came of them, as they end; None when nothing has ended for a moment.
+        """Yield tasks and their results, as they end; None when nothing has ended for a moment.
 
         Raises
         ------

@@ -14,7 +14,7 @@ _POINTS = 1000  # in memory at a time
 
 
 def exporter(sweep: Sweep, form: str, points: int = _POINTS) -> Callable[[BinaryIO], None]:
-    """What writes the table in one of `FORMATS` into a file.
+    """Return a function that writes the table in one of `FORMATS` into a file.
 
     The same numbers give the same CSV, byte by byte, also whatever the number of points that a
     piece has.

@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, a plain line every few seconds elsewhere."""
+"""Progress of a sweep: a bar on a terminal, a plain line every few seconds elsewhere."""
 
 import sys
 import time
@@ -68,7 +68,7 @@ class Bar(Lines):
 
 @contextmanager
 def shown(*, silent: bool) -> Iterator[Lines]:
-    """Display on stderr how far a sweep is, as fits it."""
+    """Display on stderr, as fits it, how far a sweep is."""
     if silent or not sys.stderr.isatty():
         yield Lines(None if silent else sys.stderr)
         return

@@ -82,16 +82,16 @@ class StoredPoint:
 
     @property
     def finished(self) -> bool:
-        """Whether there are results."""
+        """Return whether there are results."""
         return self.replications is not None and self.error is None
 
     def with_results(self, policies: Sequence[str]) -> list[str]:
-        """Of these policies those that didn't fail there."""
+        """Return those of these policies that didn't fail there."""
         return [policy for policy in policies if policy not in self.errors]
 
     @property
     def to_do(self) -> bool:
-        """Whether it is neither finished nor failed."""
+        """Return whether it is neither finished nor failed."""
         return not (self.finished or self.error)
 
 

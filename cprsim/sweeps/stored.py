@@ -48,13 +48,13 @@ _ENDS = ("", "_low", "_high", "_p50", "_p95")
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """What is in the folder of a sweep."""
+    """The sweep in a folder."""
 
     folder: str | Path
 
     @cached_property
     def definition(self) -> dict[str, Any]:
-        """What was asked for: `title`, `keys` that are varied, `policies`, `seed`, `rule`."""
+        """The request: `title`, `keys` that are varied, `policies`, `seed`, `rule`."""
         with reading(self.folder) as connection:
             return stored_definition(connection)
 
@@ -66,7 +66,7 @@ class Sweep:
 
     @property
     def currency(self) -> str | None:
-        """That `cost` is in; None where nothing has a price."""
+        """The currency of `cost`; None where nothing has a price."""
         return self.definition.get("currency")  # which an older cprsim didn't write
 
     @property
@@ -81,12 +81,12 @@ class Sweep:
 
     @property
     def unfinished(self) -> int:
-        """How many points are still to be done."""
+        """Number of points that are still to be done."""
         return sum(point.to_do for point in self.points)
 
     @property
     def too_wide(self) -> int:
-        """At how many points replications ran out before `half_width` was reached."""
+        """Number of points where replications ran out before `half_width` was reached."""
         width = self.definition["rule"]["half_width"]
         if width is None:
             return 0
@@ -146,7 +146,7 @@ class Sweep:
         return measures_of()
 
     def replications(self, point: int) -> pd.DataFrame:
-        """The replications of one point, as `Result.replications` has them.
+        """Return the replications of one point, as `Result.replications` has them.
 
         Policies that failed there are left out. Row i of every other was played on the same
         failure timeline, also at other points with the same failures: differences between policies
@@ -157,7 +157,7 @@ class Sweep:
         return tidy([*every], values, COLUMNS, [plans[name].basis for name in every])
 
     def played(self, point: int) -> list[Played]:
-        """What came of each policy at one point, in the order of the policies.
+        """Return plan and measures of each policy at one point, in the order of the policies.
 
         Those that failed there are left out.
         """
@@ -178,7 +178,7 @@ class Sweep:
         max_updates_lost: float | None = None,
         max_learning_lost: float | None = None,
     ) -> pd.DataFrame:
-        """The best policy, with the best of its choices, under all circumstances that are varied.
+        """Return the best policy, with its best choices, under all circumstances that are varied.
 
         What is varied under `policies.NAME` is a choice of that policy; points that differ in
         choices alone make one row. The best is the candidate (a policy with its choices) with the
@@ -224,7 +224,7 @@ class Sweep:
         max_updates_lost: float | None = None,
         max_learning_lost: float | None = None,
     ) -> "Figure":
-        """A picture of the sweep; `"phase"`: a map of which policy is best.
+        """Draw a picture of the sweep; `"phase"`: a map of which policy is best.
 
         Parameters
         ----------
@@ -251,11 +251,11 @@ class Sweep:
         return phase_map(self.definition, self.points, best, at or {}, bounds, systems)
 
     def verdicts(self, quality: Quality) -> list[SweepVerdict]:
-        """What `best` tabulates."""
+        """Return the rows of `best`."""
         return list(sweep_verdicts(self.definition["keys"], self.points, self.played, quality))
 
     def _results(self, point: int) -> tuple[dict[str, PointPlan], dict[str, NDArray[np.float64]]]:
-        """Plans at a point, and replications by `COLUMNS` of each policy that didn't fail there."""
+        """Return plans at a point, and replications by `COLUMNS` of policies that didn't fail."""
         stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
@@ -263,7 +263,7 @@ class Sweep:
             return results_of(connection, stored, self.definition["policies"])
 
     def to_xarray(self) -> "xarray.Dataset":
-        """The table as labelled arrays, a variable a column.
+        """Return the table as labelled arrays, a variable a column.
 
         Where all combinations of what is varied are points, a cube: a dimension for each of them,
         in SI units, and `policy`. Else over `point` and `policy`, and what is varied are variables
@@ -286,7 +286,7 @@ class Sweep:
 
     @cached_property
     def _varied(self) -> dict[str, NDArray[Any]]:
-        """What is varied, by its column in the table: the value at each point."""
+        """Values at each point of what is varied, by its column in the table."""
         keys = self.definition["keys"]
         return dict(si_column(key, [each.values[key] for each in self.points]) for key in keys)
 
@@ -321,7 +321,7 @@ class Sweep:
         return notebook_html(self.definition["title"], self._done, headings, rows, more)
 
     def document(self) -> dict[str, Any]:
-        """The sweep as one JSON document; numbers that are not finite are null."""
+        """Return the sweep as one JSON document; numbers that are not finite are null."""
         entries: dict[int, dict[str, Any]] = {}
         for row in self.table.to_dict("records"):
             if not row["error"]:

@@ -174,7 +174,7 @@ def _work(driver: Driver, tasks: TaskQueue, store: SweepStore, progress: Listene
 
 
 def _engines(base: Scenario, names: Sequence[str], engine: str, runs: int) -> set[Engine]:
-    """Those of the policies; the simulator where some can't be planned before it is varied."""
+    """Return the engines of policies; the simulator if some can be planned at some points only."""
     try:
         return {*chosen(base, names, engine, runs).values()}
     except (CprsimError, ValueError):
@@ -204,7 +204,7 @@ def _rule(block: SweepBlock, replications: int | None, half_width: float | None)
 
 
 def _whole_in(resolved: dict[str, Any]) -> IsWhole:
-    """Whether a scenario has a whole number at a key: what is varied there is one as well."""
+    """Return a test: whether a scenario, and so what is varied, has a whole number at a key."""
 
     def is_whole(key: str) -> bool:
         value: Any = resolved
@@ -216,7 +216,7 @@ def _whole_in(resolved: dict[str, Any]) -> IsWhole:
 
 
 def _size_without_failures(base: Scenario, keys: Sequence[str], block: SweepBlock) -> str:
-    """That a cluster's size is varied, and failures are not by it; empty where that isn't so."""
+    """Return a warning where a cluster's size is varied, and failures don't depend on it."""
     failures, zipped = base.failures, flat(block.zipped)
     sizes = [key for key in keys if key in _SIZES]
     if not sizes or failures.per == "node" or failures.distribution is None:

@@ -1,4 +1,4 @@
-"""What is still to be done of a sweep: which task next, and when a point is finished."""
+"""Tasks of a sweep that are still to be done: the next one, and when a point is finished."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _WALL = COLUMNS.index("wall")
 
 
 def of_all(errors: Mapping[str, str]) -> str:
-    """Why a point failed at which all policies did, from the error of each."""
+    """Return why a point failed at which all policies did, from the error of each."""
     return "\n".join(dict.fromkeys(errors.values()))
 
 
@@ -98,7 +98,7 @@ class PointInProgress:
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep is: points that are finished, failed ones among them, and the share done."""
+    """Points of a sweep that are finished, failed ones among them, and the share done."""
 
     points: int
     of: int
@@ -147,7 +147,7 @@ class TaskQueue:
 
     @property
     def progress(self) -> SweepProgress:
-        """How far the sweep is."""
+        """Points that are finished, and the share done."""
         most = self._rule.replications
         counted = self._finished * most + sum(each.counted for each in self._opened.values())
         return SweepProgress(

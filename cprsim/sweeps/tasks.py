@@ -1,4 +1,4 @@
-"""What a worker does: a block of replications of one point, under all its policies."""
+"""The work of a worker: a block of replications of one point, under all its policies."""
 
 import json
 import math
@@ -80,7 +80,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Block:
-    """What came of a task: plans of all policies, and replications of those that were played.
+    """The result of a task: plans of all policies, and replications of those that were played.
 
     `packed`: the replications. `errors`: why there are none, but for those given up before.
     """
@@ -141,7 +141,7 @@ def _block(task: Task) -> Block:
 
 @lru_cache(maxsize=8)  # blocks of one point come one after the other
 def planned(text: str, policies: tuple[str, ...], engine: str) -> Planned:
-    """Of a point's scenario, as JSON.
+    """Plan the scenario of a point, which is JSON.
 
     What may pass (a file that can't be read, an error in code of the user's) is raised.
     """
@@ -188,11 +188,11 @@ def _row(scenario: Scenario, policy: str, *, is_planned: bool) -> PointPlan:
 
 
 def pack(values: NDArray[np.float64]) -> bytes:
-    """Bytes of values of shape (replications, len(COLUMNS)); many columns hold one number only."""
+    """Pack values of shape (replications, len(COLUMNS)); many columns hold one number only."""
     return zlib.compress(np.ascontiguousarray(values.T, dtype="<f8").tobytes(), level=1)
 
 
 def unpack(packed: bytes) -> NDArray[np.float64]:
-    """Values of shape (len(COLUMNS), replications)."""
+    """Unpack values of shape (len(COLUMNS), replications)."""
     flat = np.frombuffer(zlib.decompress(packed), dtype="<f8")
     return flat.reshape(len(COLUMNS), -1).astype(np.float64, copy=False)
