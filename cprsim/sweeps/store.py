@@ -132,7 +132,7 @@ class SweepStore:
                     store._forget_damaged(len(definition.policies))
                 else:
                     store._make(definition)
-                store._insert("points", (point.row for point in points), "REPLACE")
+                store._insert("points", (point.row for point in points))
                 store._connection.execute(
                     "INSERT INTO runs VALUES (datetime('now'), ?)", [json.dumps(versions)]
                 )
