@@ -67,7 +67,7 @@ class VariedScenario:
     """
 
     def __init__(self, mapping: dict[str, Any], policies: Sequence[str]) -> None:
-        self._folder, self._policies = Path.cwd(), policies
+        self._folder, self.policies = Path.cwd(), policies
         self._tables = copy.deepcopy(mapping)
         resolve_files(self._tables, self._folder)
         self._file_hash = functools.cache(sha256)
@@ -79,7 +79,7 @@ class VariedScenario:
             parts = [part.strip() for part in key.split(".")]
             set_value(tables, parts, copy.deepcopy(value), f"--vary {key}")
         resolve_files(tables, self._folder)
-        tables["policies"] = {name: tables["policies"][name] for name in self._policies}
+        tables["policies"] = {name: tables["policies"][name] for name in self.policies}
         return Scenario.read(tables)
 
     def key(self, scenario: Scenario) -> str:
@@ -112,7 +112,6 @@ def points_hash(pairs: Iterable[tuple[str, str]]) -> str:
 def read_points(
     varied: VariedScenario,
     design: Design,
-    policies: Sequence[str],
     tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Point], str | None]:
     """Read all points; return them and the currency of their costs, None without prices.
@@ -126,7 +125,7 @@ def read_points(
     UsageError
         If a policy is varied that is not compared, or prices are varied in several currencies.
     """
-    _check_policies(design, policies)
+    _check_policies(design, varied.policies)
     points: list[Point] = []
     currencies: set[str] = set()
     told_s = time.monotonic()

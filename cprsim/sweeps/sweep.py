@@ -114,7 +114,7 @@ def sweep(
     design = block.design(vary or {}, _whole_in(resolved))
     tell = tell or _silent
     varied = VariedScenario(mapping, names)
-    points, currency = read_points(varied, design, names, tell)
+    points, currency = read_points(varied, design, tell)
     pool = pool_of(workers, scheduler)
     definition = Definition(
         base.title,
