@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.agenda import Agenda
-from cprsim.sweeps.packed_text import PackedText
+from cprsim.sweeps.definition import Rule
 from cprsim.sweeps.points import Point
-from cprsim.sweeps.reading import StoredBlock
-from cprsim.sweeps.rule import Rule
+from cprsim.sweeps.task_queue import TaskQueue
 from cprsim.sweeps.tasks import Block, Fault, Task, pack, unpack
 
 POINT = Point(0, {}, key="k", useful_time_s=100.0)
@@ -20,16 +18,20 @@ BOTH = ["full", "cpr"]
 class Kept:
     """Results in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, finished: frozenset[str] = frozenset()) -> None:
+        self._finished = finished
         self.kept: dict[Task, Block] = {}
         self.errors: dict[Task, dict[str, str]] = {}
         self.ended: dict[str, str | None] = {}
         self.counts: dict[str, int] = {}
 
-    def blocks(self, key, policies):
+    def finished(self) -> frozenset[str]:
+        return self._finished
+
+    def blocks(self, key):
         for task, block in sorted(self.kept.items(), key=lambda each: each[0].start):
             if task.key == key:
-                yield StoredBlock(range(task.start, task.stop), block.packed, self.errors[task])
+                yield range(task.start, task.stop), Block((), block.packed, self.errors[task])
 
     def add(self, task: Task, block: Block, errors: dict[str, str] | None = None) -> None:
         self.kept[task] = block
@@ -44,8 +46,8 @@ class Kept:
         self.ended[key], self.counts[key] = error, replications
 
 
-def agenda(kept: Kept, rule: Rule, points=(POINT,), finished=()) -> Agenda:
-    return Agenda(points, finished, ["full"], 0, rule, kept)
+def queue(kept: Kept, rule: Rule, points=(POINT,), policies=("full",)) -> TaskQueue:
+    return TaskQueue(points, lambda point: f"of {point.key}", policies, 0, rule, kept)
 
 
 def walls(*overheads: float) -> Block:
@@ -58,7 +60,7 @@ def walls(*overheads: float) -> Block:
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_the_fault_of_the_first_block_counts_whichever_ends_first(order):
     kept = Kept()
-    plan = agenda(kept, Rule(30, None, 10))
+    plan = queue(kept, Rule(30, None, 10))
     tasks = [plan.next() for _ in range(3)]
     assert plan.next() is None
     outcomes = [walls(*[0.1] * 10), Fault("of the second"), Fault("of the third")]
@@ -74,7 +76,7 @@ def test_the_fault_of_the_first_block_counts_whichever_ends_first(order):
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_a_policy_that_fails_does_so_alone_and_is_not_played_again(order):
     kept = Kept()
-    plan = Agenda([POINT], (), BOTH, 0, Rule(40, None, 10), kept)
+    plan = queue(kept, Rule(40, None, 10), policies=BOTH)
     tasks = [plan.next() for _ in range(3)]
     outcomes = [of_two(), of_two(cpr="in the second"), of_two(cpr="in the third")]
     for i in order:
@@ -93,7 +95,7 @@ def test_a_policy_that_fails_does_so_alone_and_is_not_played_again(order):
 
 def test_a_point_at_which_all_policies_fail_one_after_the_other_has_failed():
     kept = Kept()
-    plan = Agenda([POINT], (), BOTH, 0, Rule(1000, None, 10), kept)
+    plan = queue(kept, Rule(1000, None, 10), policies=BOTH)
     plan.done(plan.next(), of_two(cpr="cpr fails"))
     plan.done(plan.next(), of_two(full="full fails", cpr=None))
 
@@ -105,25 +107,25 @@ def test_a_point_at_which_all_policies_fail_one_after_the_other_has_failed():
 @pytest.mark.parametrize("half_width", [None, 0.001])
 def test_who_failed_in_blocks_that_are_there_is_not_played_in_those_that_are_not(half_width):
     kept = Kept()
-    plan = Agenda([POINT], (), BOTH, 0, Rule(40, half_width, 10), kept)
+    plan = queue(kept, Rule(40, half_width, 10), policies=BOTH)
     for outcome in (of_two(5.0, full="full fails"), of_two(5.0, full=None)):
         plan.done(plan.next(), outcome)
-    again = Agenda([POINT], (), BOTH, 0, Rule(40, half_width, 10), kept)
+    again = queue(kept, Rule(40, half_width, 10), policies=BOTH)
 
     assert (again.next().start, again.progress.share) == (20, 0.5)
     plan.done(plan.next(), of_two(cpr="cpr fails", full=None))
     assert kept.ended.pop("k") == "full fails\ncpr fails"
-    last = Agenda([POINT], (), BOTH, 0, Rule(40, half_width, 10), kept)
+    last = queue(kept, Rule(40, half_width, 10), policies=BOTH)
     assert last.next() is None  # nothing is tried again that would fail again
     assert kept.ended == {"k": "full fails\ncpr fails"}
 
 
 def test_a_sweep_that_was_stopped_ends_with_the_errors_that_it_would_have_had():
     kept = Kept()
-    plan = Agenda([POINT], (), BOTH, 0, Rule(30, None, 10), kept)
+    plan = queue(kept, Rule(30, None, 10), policies=BOTH)
     _, _, third = plan.next(), plan.next(), plan.next()
     plan.done(third, of_two(cpr="in the third"))  # and the others are lost
-    again = Agenda([POINT], (), BOTH, 0, Rule(30, None, 10), kept)
+    again = queue(kept, Rule(30, None, 10), policies=BOTH)
     first, second = again.next(), again.next()
 
     assert (first.given_up, second.given_up) == ((), ())  # it may fail there for another reason
@@ -135,7 +137,7 @@ def test_a_sweep_that_was_stopped_ends_with_the_errors_that_it_would_have_had():
 
 def test_a_fault_is_told_by_itself():
     kept = Kept()
-    plan = Agenda([POINT], (), BOTH, 0, Rule(20, None, 10), kept)
+    plan = queue(kept, Rule(20, None, 10), policies=BOTH)
     plan.done(plan.next(), of_two(cpr="cpr fails"))
     plan.done(plan.next(), Fault("out of memory"))
 
@@ -144,7 +146,7 @@ def test_a_fault_is_told_by_itself():
 
 def test_why_a_policy_failed_is_not_taken_from_a_worker_that_did():
     kept = Kept()
-    plan = Agenda([POINT], (), BOTH, 0, Rule(20, None, 10), kept)
+    plan = queue(kept, Rule(20, None, 10), policies=BOTH)
     first, second = plan.next(), plan.next()
     plan.done(first, Fault("out of memory"))
     plan.done(second, of_two(cpr="cpr fails"))
@@ -155,7 +157,7 @@ def test_why_a_policy_failed_is_not_taken_from_a_worker_that_did():
 
 def test_a_half_width_is_that_of_policies_that_did_not_fail():
     kept = Kept()
-    plan = Agenda([POINT], (), BOTH, 0, Rule(1000, 0.5, 10), kept)
+    plan = queue(kept, Rule(1000, 0.5, 10), policies=BOTH)
     plan.done(plan.next(), of_two(noise=5.0))
     task = plan.next()
     plan.done(task, of_two(noise=5.0, cpr="fails"))
@@ -176,7 +178,7 @@ def of_two(noise: float = 0.0, **errors: str | None) -> Block:
 def test_after_a_fault_the_blocks_that_have_not_begun_are_left_out():
     kept = Kept()
     other = Point(1, {}, key="other", useful_time_s=100.0)
-    plan = agenda(kept, Rule(50, None, 10), (POINT, other))
+    plan = queue(kept, Rule(50, None, 10), (POINT, other))
     first, second = plan.next(), plan.next()
     plan.done(second, Fault("of the second"))
 
@@ -187,7 +189,7 @@ def test_after_a_fault_the_blocks_that_have_not_begun_are_left_out():
 
 def test_a_half_width_is_looked_at_block_by_block():
     kept = Kept()
-    plan = agenda(kept, Rule(40, 0.1, 10))
+    plan = queue(kept, Rule(40, 0.1, 10))
     noisy, calm = walls(*[0.1, 0.3] * 5), walls(*[0.2] * 10)
     # By hand: mean 0.2, sd 0.1054, t(9) = 2.262: 0.0754 is 38 % of it. With 10 equal ones more:
     # sd 0.0725, t(19) = 2.093: 0.0339, 17 %. With 20: sd 0.0587, t(29) = 2.045: 0.0219, 11 %.
@@ -200,7 +202,7 @@ def test_a_half_width_is_looked_at_block_by_block():
     assert plan.next() is None
     assert kept.ended == {"k": None}
     early = Kept()
-    plan = agenda(early, Rule(4000, 0.18, 10))
+    plan = queue(early, Rule(4000, 0.18, 10))
     for outcome in (noisy, calm):
         plan.done(plan.next(), outcome)
     assert plan.next() is None
@@ -211,12 +213,12 @@ def test_a_half_width_is_looked_at_block_by_block():
 def test_what_is_kept_is_not_asked_for_again():
     kept = Kept()
     kept.add(Task("k", "", ("full",), 10, 20, 0), walls(*[0.1] * 10))
-    plan = agenda(kept, Rule(30, None, 10))
+    plan = queue(kept, Rule(30, None, 10))
 
     assert plan.progress.share == 0
     assert [plan.next().start, plan.next().start] == [0, 20]
     assert plan.progress.share == pytest.approx(1 / 3)
-    done = agenda(kept, Rule(30, None, 10), finished={"k"})
+    done = queue(Kept(frozenset("k")), Rule(30, None, 10))
     assert done.next() is None
     assert (done.progress.points, done.progress.share) == (1, 1.0)
 
@@ -224,7 +226,7 @@ def test_what_is_kept_is_not_asked_for_again():
 def test_blocks_are_made_as_they_are_asked_for():
     endless = 10**18  # a list of them would fit nowhere
     for half_width in (None, 0.1):
-        plan = agenda(Kept(), Rule(endless, half_width, 10))
+        plan = queue(Kept(), Rule(endless, half_width, 10))
         assert plan.next().stop == 10
         plan.next()
         assert plan.progress.of == 1
@@ -234,7 +236,7 @@ def test_a_half_width_goes_on_from_the_first_block_that_is_missing():
     kept = Kept()
     for start in (0, 20):  # the one between them was lost
         kept.add(Task("k", "", ("full",), start, start + 10, 0), walls(*[0.1, 0.3] * 5))
-    plan = agenda(kept, Rule(30, 0.01, 10))
+    plan = queue(kept, Rule(30, 0.01, 10))
 
     for start in (10, 20):
         task = plan.next()
@@ -245,19 +247,10 @@ def test_a_half_width_goes_on_from_the_first_block_that_is_missing():
 
 
 def test_points_that_can_not_be_read_are_failed_from_the_start():
-    plan = agenda(Kept(), Rule(30, None, 10), (Point(0, {}, error="no"), POINT))
+    plan = queue(Kept(), Rule(30, None, 10), (Point(0, {}, error="no"), POINT))
 
     assert (plan.progress.points, plan.progress.of, plan.progress.failed) == (1, 2, 1)
     assert plan.next().key == "k"
-
-
-def test_packed_texts_are_the_same_and_take_little_beside_those_they_are_like():
-    first = PackedText.of("of many words, " + " ".join(map(str, range(99))))
-    second = PackedText.of(f"{first} and \udcff", first.content)
-
-    assert str(second) == f"{first} and \udcff"
-    assert len(second.packed) < len(first.packed) / 4
-    assert str(PackedText()) == ""
 
 
 def test_packed_replications_are_the_same_to_the_last_bit():
