@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.rows.trackers import MFU, SCAR, SSU, Random, RoundRobin, Tracker
+from cprsim.rows.trackers import MFU, SCAR, SSU, Tracker
 
 _ROWS, _DIM = 10_000_000, 16
 _IDS = (512, 26)
@@ -79,8 +79,6 @@ def _trackers(table: NDArray[np.float32]) -> Iterator[tuple[str, Tracker]]:
     yield "SSU", SSU(_ROWS, _ROWS // 8)
     yield "SSU (full)", SSU(_ROWS, _ROWS // 1000)
     yield "SCAR", SCAR(table)
-    yield "RoundRobin", RoundRobin(_ROWS)
-    yield "Random", Random(_ROWS, seed=0)
 
 
 def _table() -> NDArray[np.float32]:

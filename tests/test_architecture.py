@@ -199,7 +199,7 @@ ADDED = {
         ],
         "sim/outside.py": [('"start", "shutdown")', '"start", "shutdown", "inspect")')],
         "sim/engine.py": [("MODEL_VERSION = 7", "MODEL_VERSION = 8")],
-        "analytic/expected.py": [
+        "formulas/expected.py": [
             (
                 "    shutdown: float = 0.0\n",
                 "    shutdown: float = 0.0\n    inspect: float = 0.0\n",

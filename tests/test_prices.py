@@ -27,7 +27,7 @@ from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 from cprsim.sweeps import display, export
-from cprsim.testing import scenarios
+from tests.drawn import scenarios
 
 #: Of the machines of the job below: 12 x 2.5 + 4 x 3.
 HOURLY = 42.0

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 import cprsim
-from cprsim.analytic.expected import expected
 from cprsim.cli import command as cli
 from cprsim.errors import UsageError
 from cprsim.estimates.row_loss import access_log, row_losses
+from cprsim.formulas.expected import expected
 from cprsim.job.workload import Model
 from cprsim.rows.lost import vanilla
 from cprsim.rows.meanfield import MeanField
-from cprsim.rows.model import RowModel, TableRows
+from cprsim.rows.model import PartialSaves, RowModel, TableRows
 from cprsim.rows.skew import Skew
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -75,9 +75,8 @@ def test_a_policy_loses_what_its_mean_field_says():
 
     interval_s = 44.8 * 3600
     intervals = 56 / 44.8
-    field = scenario.model.rows.lost(
-        "mfu", 0.125, scenario.job.samples * interval_s / 201_600, intervals
-    )
+    samples = scenario.job.samples * interval_s / 201_600
+    field = scenario.model.rows.lost(PartialSaves("mfu", 0.125, samples, intervals))
     assert found["cpr-mfu"].updates_lost_relative == pytest.approx(field.relative(intervals))
     assert found["cpr"].updates_lost_relative == 1
     assert found["cpr-mfu"].updates_lost_relative == found["cpr-scar"].updates_lost_relative

@@ -8,13 +8,13 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.analytic.expected import expected
 from cprsim.basics.units import format_duration, parse_duration
 from cprsim.contract import DurationSpan, Plan, Setting
 from cprsim.contract.memory import memory_fault
 from cprsim.contract.needs import deployment_fault
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Quality, accepted_pls
+from cprsim.formulas.expected import expected
 from cprsim.job.accuracy import Accuracy
 from cprsim.runs.restarts import check_most
 from cprsim.scenario import Scenario

@@ -13,12 +13,12 @@ from cprsim.advice.candidates import Candidate, Refused, asked, chosen
 from cprsim.advice.search import Leading, able, at_target, search
 from cprsim.advice.trials import NODE_S, Trial, Trials
 from cprsim.advice.warning import warnings
-from cprsim.analytic.expected import expected
 from cprsim.basics.units import rough_percent
 from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
+from cprsim.formulas.expected import expected
 from cprsim.runs.engines import waits
 from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums

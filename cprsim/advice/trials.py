@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.aims import Aim, useful_cost_of
-from cprsim.analytic.expected import expected, loses_nothing
 from cprsim.basics.futures import Threads
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
@@ -20,6 +19,7 @@ from cprsim.contract import Plan, Policy
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError, RunError
+from cprsim.formulas.expected import expected, loses_nothing
 from cprsim.runs.engines import Engine, attempt, chosen, prepare
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from cprsim.analytic.expected import expected
 from cprsim.basics.units import format_duration, percent
-from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import CprsimError, RunError
 from cprsim.figures.parts.thinning import BarBlock, merged
+from cprsim.formulas.expected import expected
+from cprsim.formulas.intervals import exact_interval_s, young_interval_s
 from cprsim.gallery.interval import closed_form
 from cprsim.gallery.points import at
 from cprsim.history.phases import joined

@@ -4,6 +4,7 @@ Each law is a value, named and parametrised as in a scenario file: by its mean a
 `sample` draws from a generator that the caller owns; nothing here is seeded or kept.
 """
 
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from pydantic import Field, model_validator
 from cprsim.basics.laws import AGEING, BY_MEAN
 from cprsim.basics.laws.law import FailureLaw, Law, Size
 from cprsim.basics.laws.plain import Empirical
-from cprsim.basics.once import once
 from cprsim.basics.schema import PositiveSeconds, Section, a_list
 
 Name = Literal[
@@ -84,7 +84,7 @@ class Distribution(Section):
         """The law of durations that are `factor` times as long."""
         return self.model_copy(update=scaled(self.mean_s, self.durations_s, factor))
 
-    @once
+    @cached_property
     def law(self) -> Law:
         """The law itself, of durations in seconds."""
         if self.durations_s is not None:

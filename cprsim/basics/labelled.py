@@ -28,13 +28,5 @@ def dataset(
         raise UsageError(
             'xarray is not installed, and to_xarray needs it: pip install "cprsim[xarray]"'
         )
-    import xarray  # noqa: PLC0415  (an extra)
-
-    every = pd.MultiIndex.from_product([*dimensions.values()], names=list(dimensions))
-    whole = table.set_index(list(dimensions)).reindex(every)
-    shape = tuple(map(len, dimensions.values()))
-    variables = {
-        str(name): (tuple(dimensions), column.to_numpy().reshape(shape))
-        for name, column in whole.items()
-    }
-    return xarray.Dataset(variables, dict(dimensions), dict(attributes))
+    labelled = table.set_index(list(dimensions)).to_xarray()
+    return labelled.reindex(dimensions).assign_attrs(attributes)

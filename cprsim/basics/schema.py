@@ -30,7 +30,6 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from cprsim.basics import units
-from cprsim.basics.once import once
 from cprsim.basics.prices import (
     PER_SIZE,
     PER_SIZE_AND_TIME,
@@ -205,7 +204,6 @@ class Section(BaseModel):
         strict=True,
         populate_by_name=False,
         allow_inf_nan=False,
-        ignored_types=(once,),
     )
 
     @field_validator("*")

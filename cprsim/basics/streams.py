@@ -46,7 +46,7 @@ class Cause(IntEnum):
     RESTART_FAILS = 27
     OFFENDER = 28
     JOB_ARRIVAL = 29
-    SHOCK = 30
+    DOMAIN = 30
     REPAIR = 31
 
 

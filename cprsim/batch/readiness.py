@@ -16,13 +16,11 @@ from threading import Thread
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parent
 #: Modules whose functions are compiled.
-COMPILED = (
-    *sorted(f"cprsim.machine.{path.stem}" for path in (_ROOT / "machine").glob("[!_]*.py")),
-    *("cprsim.closed_form.incremental", "cprsim.closed_form.intervals"),
-    "cprsim.closed_form.learned",
+COMPILED = tuple(
+    sorted(f"cprsim.machine.{path.stem}" for path in (_ROOT / "machine").glob("[!_]*.py"))
 )
 #: Modules whose numbers are compiled in.
-_NUMBERS = ("cprsim.failures.hit", "cprsim.job.platform")
+_NUMBERS = ("cprsim.basics.periods", "cprsim.failures.hit", "cprsim.job.platform")
 #: Settings of Numba for commands that start in a folder.
 _NUMBA_FILE = ".numba_config.yaml"
 #: Seconds after which a compilation counts as stopped; it takes about twenty.

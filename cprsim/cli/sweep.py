@@ -19,7 +19,7 @@ from cprsim.cli.output import Force, OutputPicture, output
 
 if TYPE_CHECKING:
     from cprsim.selection.bounds import Quality
-    from cprsim.sweeps.played import StoredPoint
+    from cprsim.sweeps.store import StoredPoint
     from cprsim.sweeps.stored import Sweep
 
 _SHOWN_FAILURES = 5
@@ -257,7 +257,7 @@ def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
     """The head, and the first that failed, each with its first error; nothing where none did."""
     from cprsim.selection.words import some
     from cprsim.sweeps.columns import brief
-    from cprsim.sweeps.played import of_all
+    from cprsim.sweeps.task_queue import of_all
 
     lines = [head] if failed else []
     for point in failed[:_SHOWN_FAILURES]:

@@ -2,5 +2,5 @@
 
 A job is the state machine that `cprsim run` plays; rules of one job stand in `cprsim.machine`
 alone. What jobs share stands here: links (`links`), spare machines (`machines`), nodes (`nodes`,
-`scheduler`), failures of racks and pods (`shocks`). docs/clusters.md has the model.
+`scheduler`), failures of racks and pods (`domains`). docs/clusters.md has the model.
 """

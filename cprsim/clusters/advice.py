@@ -166,7 +166,7 @@ def _candidates(spec: ClusterSpec, given: ClusterResult) -> Iterator[tuple[str, 
 
 def _intervals(spec: ClusterSpec) -> dict[str, float]:
     """Return the intervals of entries whose policies have one of their own, s."""
-    found = {}
+    found = dict[str, float]()
     for job in jobs_of(spec):
         policy = job.scenario.policies[job.policy]
         interval_s = job.scenario.plan(job.policy).interval_s

@@ -77,20 +77,35 @@ def arrivals(
 def _of(spec: ClusterSpec, number: int, entry: JobEntry) -> Iterator[ClusterJob]:
     templates = _Templates(spec, entry)
     if entry.trace is not None:
-        for row in _trace(entry.trace).itertuples():
-            scenario = templates.sized(int(row.nodes), float(row.lasts_s))
+        rows = _trace(entry.trace).to_numpy().tolist()
+        for number_there, (at_s, lasts_s, nodes) in enumerate(rows, 1):
+            scenario = templates.sized(int(nodes), lasts_s)
             limit_s = entry.limit_s or _LIMIT * scenario.job.useful_time_s
-            name = f"{entry.name}-{row.Index + 1}"
-            at_s = entry.arrives_s + float(row.at_s)
-            yield ClusterJob(name, scenario, entry.policy, number, entry.priority, limit_s, at_s)
+            name = f"{entry.name}-{number_there}"
+            yield ClusterJob(
+                name=name,
+                scenario=scenario,
+                policy=entry.policy,
+                entry=number,
+                priority=entry.priority,
+                limit_s=limit_s,
+                arrives_s=entry.arrives_s + at_s,
+            )
         return
     scenario = templates.sized(entry.nodes, None)
     limit_s = entry.limit_s or _LIMIT * scenario.job.useful_time_s
     for i in range(entry.count):
         name = entry.name if entry.count == 1 else f"{entry.name}-{i + 1}"
         every = entry.every
-        at_s = None if isinstance(every, Distribution) else entry.arrives_s + i * every
-        yield ClusterJob(name, scenario, entry.policy, number, entry.priority, limit_s, at_s)
+        yield ClusterJob(
+            name=name,
+            scenario=scenario,
+            policy=entry.policy,
+            entry=number,
+            priority=entry.priority,
+            limit_s=limit_s,
+            arrives_s=None if isinstance(every, Distribution) else entry.arrives_s + i * every,
+        )
 
 
 class _Templates:
@@ -215,4 +230,5 @@ def _instants(column: pd.Series, path: Path) -> NDArray[np.float64]:
         times = pd.to_datetime(column, utc=True, format="ISO8601")
     except ValueError as error:
         raise ScenarioError(f"{path}: times are neither seconds nor ISO 8601: {error}") from None
-    return (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=np.float64)
+    seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+    return np.asarray(seconds, dtype=np.float64)

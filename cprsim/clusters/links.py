@@ -28,7 +28,7 @@ STEP_S: Final = 600.0
 
 
 @dataclass(eq=False)
-class Member:
+class SharingJob:
     """A job on the links.
 
     `name`: what it is called. `job`: its run. `start_s`: when it started; its own time counts from
@@ -124,20 +124,20 @@ class SharedLinks:
         self.crowds: list[Crowd] = []
         self.moved: list[list[float]] = [[] for _ in NAMES]
         # Dicts for sets whose order doesn't depend on where objects lie in memory.
-        self._active: dict[Member, None] = {}
-        self._changed: dict[Member, None] = {}
+        self._active: dict[SharingJob, None] = {}
+        self._changed: dict[SharingJob, None] = {}
         self._since_s = 0.0
         self._drawn, self._waiting = [0.0] * 3, [0.0] * 3  # of each link, since then
-        self._writing: list[tuple[Member, float]] = []  # and the share of its limit that it has
+        self._writing: list[tuple[SharingJob, float]] = []  # and the share of its limit that it has
         self._crowded: dict[int, _Crowding] = {}
-        self._saving: dict[Member, None] = {}
-        self._turns: dict[Member, None] = {}
+        self._saving: dict[SharingJob, None] = {}
+        self._turns: dict[SharingJob, None] = {}
 
-    def changed(self, member: Member) -> None:
+    def changed(self, member: SharingJob) -> None:
         """Note that flows of a job have begun or ended."""
         self._changed[member] = None
 
-    def leave(self, member: Member, now_s: float) -> None:
+    def leave(self, member: SharingJob, now_s: float) -> None:
         """Take a job that has ended off the links."""
         member.job.run.flows = 0
         for each in (self._saving, self._turns):
@@ -147,7 +147,7 @@ class SharedLinks:
 
     # --- Turns of saves ---------------------------------------------------------------------------
 
-    def must_wait(self, member: Member, save: Any) -> bool:
+    def must_wait(self, member: SharingJob, save: Any) -> bool:
         """Return whether a save has to wait until fewer jobs save; the job is told then."""
         if self._most_saves is None or not save.stored:
             return False
@@ -202,7 +202,7 @@ class SharedLinks:
 
     def _fill(self, flows: list[Any], crowded: list[int]) -> None:
         """Find the rates of flows where links are crowded, or a job's own may be."""
-        count = dict[Member, int]()
+        count = dict[SharingJob, int]()
         for member, _, _ in flows:
             count[member] = count.get(member, 0) + 1
         several = [m for m, n in count.items() if n > 1 and m.job.plan.tight]

@@ -1,19 +1,19 @@
 """Play a cluster: its jobs as processes of one SimPy environment."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import simpy
 
+from cprsim.clusters.domains import DomainFailure, DomainFailures, JobTimeline
 from cprsim.clusters.jobs import ClusterJob, arrivals
-from cprsim.clusters.links import STEP_S, Crowd, Member, SharedLinks
+from cprsim.clusters.links import STEP_S, Crowd, SharedLinks, SharingJob
 from cprsim.clusters.machines import SharedSpares, SparePool
 from cprsim.clusters.nodes import Nodes
 from cprsim.clusters.scheduler import Queue
-from cprsim.clusters.shocks import JobTimeline, Shock, Shocks
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
 from cprsim.failures.hit import Hit
@@ -24,11 +24,13 @@ from cprsim.sim.engine import waits
 from cprsim.sim.observer import BackgroundTask, Observer
 from cprsim.sim.plan_costs import PlanCosts
 
+#: A process of SimPy.
+Processing = Generator[simpy.Event, Any, None]
 #: States of a job at the end of the simulation.
 ENDED, RUNNING, WAITING, HOPELESS = "ended", "running", "waiting", "hopeless"
 
 
-class Watch(Observer):
+class JobWatch(Observer):
     """What a job did when, in seconds of the cluster: failures, and time that was no training."""
 
     def __init__(self) -> None:
@@ -80,7 +82,7 @@ class JobRun:
     had: list[list[float]] = field(default_factory=list)
     row: list[float] | None = None
     alone: list[float] | None = None
-    watch: Watch | None = None
+    watch: JobWatch | None = None
     player: Any = None
     member: Any = None
     timeline: Any = None
@@ -110,11 +112,11 @@ class PlayedJob(NamedTuple):
     alone: list[float] | None
     progress: float
     stretch: float
-    watch: Watch | None
+    watch: JobWatch | None
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedCluster:
     """One replication of a cluster.
 
     `jobs`: what came of each. `ends_s`: when the simulation ended. `moved`: bytes on each shared
@@ -128,7 +130,7 @@ class Played:
     moved: list[list[float]]
     spares: list[int]
     crowds: list[Crowd]
-    shocks: list[tuple[Shock, list[str]]]
+    shocks: list[tuple[DomainFailure, list[str]]]
 
 
 def play(
@@ -139,7 +141,7 @@ def play(
     *,
     alone: bool = True,
     watched: bool = False,
-) -> Played:
+) -> PlayedCluster:
     """Play one replication; it depends on the seed and its number only.
 
     Parameters
@@ -169,18 +171,18 @@ class _Playing:
         self.runs = [JobRun(job, i, at_s[i]) for i, job in enumerate(jobs)]
         if watched:
             for run in self.runs:
-                run.watch = Watch()
-        self.shocks = Shocks(spec, seed, replication)
+                run.watch = JobWatch()
+        self.shocks = DomainFailures(spec, seed, replication)
         outages = spec.store.outages
         self._outages = None if outages is None else InBlocks(Away(outages, seed, replication))
         self._shares_out = bool(spec.failures.events or spec.failures.rack or spec.failures.pod)
 
-    def play(self, *, alone: bool) -> Played:
+    def play(self, *, alone: bool) -> PlayedCluster:
         env, spec = simpy.Environment(), self.spec
         nodes, links, pool = Nodes(spec), SharedLinks(spec), SparePool(spec.cluster.spares)
         left = [len(self.runs)]
         done = env.event()
-        struck: list[tuple[Shock, list[str]]] = []
+        struck: list[tuple[DomainFailure, list[str]]] = []
         spares: list[int] = []
 
         def ended(run: JobRun) -> None:
@@ -226,7 +228,7 @@ class _Playing:
                 if run.state == ENDED:
                     run.alone = self._alone(run)
         found = [_played(run) for run in self.runs]
-        return Played(found, env.now, links.moved, spares, links.crowds, struck)
+        return PlayedCluster(found, env.now, links.moved, spares, links.crowds, struck)
 
     def _process(
         self,
@@ -236,7 +238,7 @@ class _Playing:
         pool: SparePool,
         ended: Callable[[JobRun], None],
         queue: Queue | None,
-    ) -> Iterator[Any]:
+    ) -> Processing:
         """Play a job from now on, in racks that it has got."""
         job, spec = run.job, self.spec
         number = self.replication * len(self.runs) + run.number
@@ -254,7 +256,7 @@ class _Playing:
         if self._outages is not None:
             away, start_s = self._outages, env.now
             draws.row.outages = draws.numbers.add(lambda place: away(place) - start_s)
-        member = Member(
+        member = SharingJob(
             name=job.name,
             job=player.job,
             links=links,
@@ -335,7 +337,7 @@ def _played(run: JobRun) -> PlayedJob:
     )
 
 
-def _arrive(env: simpy.Environment, runs: Sequence[JobRun], queue: Queue) -> Iterator[Any]:
+def _arrive(env: simpy.Environment, runs: Sequence[JobRun], queue: Queue) -> Processing:
     for run in sorted(runs, key=lambda each: (each.arrives_s, each.number)):
         if run.arrives_s > env.now:
             yield env.timeout(run.arrives_s - env.now)
@@ -343,8 +345,8 @@ def _arrive(env: simpy.Environment, runs: Sequence[JobRun], queue: Queue) -> Ite
 
 
 def _fail(
-    env: simpy.Environment, shocks: Shocks, nodes: Nodes, queue: Queue, struck: list[Any]
-) -> Iterator[Any]:
+    env: simpy.Environment, shocks: DomainFailures, nodes: Nodes, queue: Queue, struck: list[Any]
+) -> Processing:
     """Keep nodes of racks that are down from jobs that wait; those that have them are struck."""
     index = 0
     while (shock := shocks[index]) is not None:
@@ -356,12 +358,12 @@ def _fail(
         index += 1
 
 
-def _return(env: simpy.Environment, lasts_s: float, queue: Queue) -> Iterator[Any]:
+def _return(env: simpy.Environment, lasts_s: float, queue: Queue) -> Processing:
     yield env.timeout(lasts_s)
     queue.schedule()
 
 
-def _count(env: simpy.Environment, pool: SparePool, spares: list[int]) -> Iterator[Any]:
+def _count(env: simpy.Environment, pool: SparePool, spares: list[int]) -> Processing:
     while True:
         spares.append(pool.ready(env.now))
         yield env.timeout(STEP_S)

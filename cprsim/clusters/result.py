@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from cprsim.clusters.domains import DomainFailure
 from cprsim.clusters.links import NAMES, STEP_S, Crowd
-from cprsim.clusters.play import ENDED, Played
-from cprsim.clusters.shocks import Shock
+from cprsim.clusters.play import ENDED, PlayedCluster
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.runs.summaries import half_width
@@ -42,7 +42,7 @@ class ClusterResult:
 
     spec: ClusterSpec
     seed: int
-    played: Sequence[Played]
+    played: Sequence[PlayedCluster]
 
     def __repr__(self) -> str:
         return f"<ClusterResult {self.spec.title!r}: {len(self.played)} replications>"
@@ -127,7 +127,7 @@ class ClusterResult:
         )
         steps = int(played.ends_s // STEP_S) + 1
         table = pd.DataFrame({"time_s": np.arange(steps) * STEP_S})
-        lasts_s = np.minimum(played.ends_s - table["time_s"], STEP_S).clip(lower=1e-9)
+        lasts_s = np.clip(played.ends_s - table["time_s"], 1e-9, STEP_S)
         for name, moved in zip(NAMES, played.moved, strict=True):
             rate = rates[name]
             if rate is not None:
@@ -186,7 +186,7 @@ class ClusterResult:
         }
 
 
-def why(crowd: Crowd, shocks: Sequence[tuple[Shock, list[str]]]) -> str:
+def why(crowd: Crowd, shocks: Sequence[tuple[DomainFailure, list[str]]]) -> str:
     """Return the reason for which a link was crowded."""
     if len(crowd.loads) > 1:
         for shock, names in reversed(shocks):

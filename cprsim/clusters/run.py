@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from cprsim.clusters.jobs import ClusterJob, jobs_of
-from cprsim.clusters.play import Played, play
+from cprsim.clusters.play import PlayedCluster, play
 from cprsim.clusters.result import ClusterResult
 from cprsim.clusters.spec import ClusterSpec, load_cluster
 from cprsim.runs.runner import Progress, check_arguments, map_tasks
@@ -59,7 +59,7 @@ def run_cluster(
     check_arguments(replications, seed, workers)
     jobs = jobs_of(spec)
     task = partial(_play, spec, jobs, seed, alone)
-    found: list[Played] = []
+    found: list[PlayedCluster] = []
     with closing(map_tasks(task, range(replications), workers)) as results:
         for _, played in results:
             found.append(played)
@@ -70,5 +70,5 @@ def run_cluster(
 
 def _play(
     spec: ClusterSpec, jobs: Sequence[ClusterJob], seed: int, alone: bool, number: int
-) -> Played:
+) -> PlayedCluster:
     return play(spec, jobs, seed, number, alone=alone, watched=number == 0)

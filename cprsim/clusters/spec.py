@@ -60,7 +60,7 @@ class Machines(Section):
         return self.pods * self.racks * self.nodes
 
 
-class Store(Section):
+class SharedStore(Section):
     """The checkpoint store of all jobs.
 
     `write`, `read`: bandwidth of all saves and of all loads together, B/s. `outages`: times for
@@ -90,7 +90,7 @@ class Domain(Section):
     lasts: Annotated[Delay, Field(examples=["2 h"])]
 
 
-class Event(Section):
+class ToldFailure(Section):
     """A failure that is told: of a rack or a pod, by number from 0, racks through all pods.
 
     `at`: when, from the beginning. `lasts`: until its nodes are back.
@@ -120,7 +120,7 @@ class SharedFailures(Section):
     pod: Annotated[Domain | None, Field(examples=[{"every": "300 d", "lasts": "4 h"}])] = None
     events: (
         Annotated[
-            tuple[Event, ...],
+            tuple[ToldFailure, ...],
             a_list("give each as [[failures.events]] with at, lasts, and rack or pod"),
             Field(examples=[[{"at": "3 d", "lasts": "2 h", "pod": 0}]]),
         ]
@@ -198,13 +198,13 @@ class JobEntry(Section):
 class ClusterSpec(Section):
     """A cluster and its jobs, as a cluster file has them.
 
-    `title`: what it is called. `cluster`: `Machines`. `store`: `Store`. `failures`:
+    `title`: what it is called. `cluster`: `Machines`. `store`: `SharedStore`. `failures`:
     `SharedFailures`. `scheduler`: `Scheduler`. `jobs`: `JobEntry` each.
     """
 
     title: str = "A cluster"
     cluster: Machines
-    store: Store = Store()
+    store: SharedStore = SharedStore()
     failures: SharedFailures = SharedFailures()
     scheduler: Scheduler = Scheduler()
     jobs: Annotated[

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from cprsim.analytic.expected import Expected, expected
 from cprsim.contract import Context, Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
+from cprsim.formulas.expected import Expected, expected
 from cprsim.policies.cpr import Cpr, CprVanilla, partial_costs_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
@@ -46,7 +46,7 @@ class Decision:
     `target_pls`: the share of learning lost that is accepted, `quality`: how it is counted.
     `recommendation`: which of `full` and `partial` costs less. `benefit`: the share of full
     recovery's overhead that it takes away. `mean_pls`: what `partial` loses with all that (E5)
-    leaves out, see `closed_form.pls`. `save_s`: what one save of everything takes.
+    leaves out, see `formulas.pls`. `save_s`: what one save of everything takes.
     """
 
     full: Option

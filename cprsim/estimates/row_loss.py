@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from cprsim.analytic.expected import expected, mean_unsaved_s
 from cprsim.basics.units import SECONDS, format_percent
 from cprsim.contract import Context, Plan
 from cprsim.errors import LogError, UsageError
+from cprsim.formulas.expected import expected, mean_unsaved_s
 from cprsim.policies.cpr import Cpr
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving
 from cprsim.rows.meanfield import TRACKERS, MeanField
-from cprsim.rows.model import MOST_PLAYED, RowModel
+from cprsim.rows.model import MOST_PLAYED, PartialSaves, RowModel
 from cprsim.rows.movement import OptimizerRule
 from cprsim.rows.popularity import Popularity, counts, zipf
 from cprsim.rows.readers import read_accesses
@@ -197,7 +197,8 @@ def _change(plan: Plan, context: Context, interval_s: float) -> tuple[float, flo
     interval_s = min(interval_s, 2 * context.useful_time_s)
     samples = float(context.samples or 0) * interval_s / context.useful_time_s
     intervals = min(context.useful_time_s / interval_s, MOST_PLAYED * fraction)
-    lost = _rows_of(context).change(tracker, fraction, samples, intervals, subsample, interval_s)
+    saving = PartialSaves(tracker, fraction, samples, intervals, subsample, interval_s)
+    lost = _rows_of(context).change(saving)
     return lost.relative(intervals), lost.share(intervals)
 
 

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.once import once
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
@@ -147,7 +147,7 @@ class FailureModel:
             "nodes or a longer failures.mean, or per = 'job' with the mean of the whole job"
         ]
 
-    @once
+    @cached_property
     def process(self) -> Process:
         """Where the failures come from; a log is read once.
 
@@ -212,7 +212,7 @@ class FailureModel:
         away = (self.servers_hit + self.trainers_hit) / self.nodes * followed
         return 1 / (1 + (1 + away / 2) * (away - until_s / mtbf_s))
 
-    @once
+    @cached_property
     def mean_hit(self) -> MeanHit:
         """What one failure takes down on average."""
         return self.process.mean_hit
@@ -253,7 +253,7 @@ class FailureModel:
         )
         return math.fsum(detections) / total_share(self.spec.causes)
 
-    @once
+    @cached_property
     def severity_shares(self) -> dict[Severity, float]:
         """Share of failures of each severity; they add up to 1."""
         return self.process.severity_shares

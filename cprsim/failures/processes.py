@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.once import once
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort
@@ -48,7 +48,7 @@ class _Drawn:
     spec: Failures
     cluster: Cluster
 
-    @once
+    @cached_property
     def _severities(self) -> Severities:
         return Severities.of(self.spec.severity, self.cluster, self.spec.causes)
 
@@ -99,7 +99,7 @@ class JobRenewals(_Drawn):
         parts = [[share * each for each in hit] for share, _, hit in causes]
         return MeanHit(*map(math.fsum, zip(*parts, strict=True)))
 
-    @once
+    @cached_property
     def causes(self) -> tuple[tuple[float, Severity, MeanHit], ...]:
         """Share, severity and mean hit of each cause; empty without causes."""
         if self.spec.causes is None:
@@ -188,7 +188,7 @@ class NodeLives(_Drawn):
         """One over the rate of lives that end and of bursts together, s."""
         return self._life_s / self._nodes * self._lone_share
 
-    @once
+    @cached_property
     def _life_s(self) -> float:
         """Time of a node per life that ends: the rates of nodes add up, not their lives."""
         frail, offenders = self.spec.frail, self.spec.offenders

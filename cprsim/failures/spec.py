@@ -1,11 +1,11 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
-from cprsim.basics.once import once
 from cprsim.basics.schema import PositiveSeconds, Section, a_list
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.causes import FailureCause, as_shares, check_causes
@@ -271,7 +271,7 @@ class Failures(Section):
                 "bad as those that were left out; leave one of them out"
             )
 
-    @once
+    @cached_property
     def frail(self) -> Frailty | None:
         """How nodes differ; None where all are alike."""
         if not self.frailty:
@@ -286,7 +286,7 @@ class Failures(Section):
         """
         return self.ages != "new" and self.distribution not in ("exponential", None)
 
-    @once
+    @cached_property
     def law(self) -> Distribution:
         """The law of times between failures (per job) or of lives (per node)."""
         return Distribution.model_construct(

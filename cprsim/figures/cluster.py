@@ -1,6 +1,6 @@
 """Jobs of a cluster along time above the load of the store, and what sharing costs each."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from cprsim.figures.parts.sheet import Sheet
 from cprsim.figures.parts.texts import duration, unit_of
 
 if TYPE_CHECKING:
-    from cprsim.clusters.play import Played, PlayedJob
+    from cprsim.clusters.play import PlayedCluster, PlayedJob
 
 _MOST_JOBS: Final = 30
 _ROW_IN: Final = 0.17
@@ -36,7 +36,7 @@ _DOWN: Final = "#F6D5D0"  # while a rack or a pod is down
 
 
 def jobs_over_time(
-    played: "Played",
+    played: "PlayedCluster",
     use: pd.DataFrame,
     title: str = "",
     window: tuple[float, float] | None = None,
@@ -127,17 +127,24 @@ def overhead_of_sharing(
         axes.plot(shared, at, "o", color=colour)
         for row, (low, high) in enumerate(zip(alone, shared, strict=True)):
             text = f"+{high - low:.2g}" if high - low >= 0.005 else "no difference"
-            place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+            place: dict[str, Any] = {
+                "xytext": (6, 0),
+                "textcoords": "offset points",
+                "va": "center",
+            }
             axes.annotate(text, (max(low, high), row), **place)
         axes.set_yticks(at, [str(name) for name in table.index])
         axes.tick_params(axis="y", length=0, labelcolor=style.INK)
         axes.set(ylim=(len(table) - 0.5, -0.8), xlabel="overhead, % of useful time")
         axes.set_xlim(0, 1.15 * max(float(shared.max()), float(alone.max()), 1e-9))
-        dearest = (shared - alone).idxmax() if len(table) else ""
-        finding = f"Sharing costs {dearest} most" if len(table) else "No job has ended"
+        finding = "No job has ended"
         if len(table):
-            points = (shared - alone)[dearest]
-            finding += f": {points:.2g} points on top of {format_percent(alone[dearest] / 100)}"
+            most = int(np.argmax(shared - alone))
+            points, base = shared.iloc[most] - alone.iloc[most], table["overhead_alone"].iloc[most]
+            finding = (
+                f"Sharing costs {table.index[most]} most: {points:.2g} points on top of "
+                f"{format_percent(base)}"
+            )
         notes = ["Hollow: with the cluster to itself. Filled: beside the others"]
         return sheet.done(finding, title, notes, height_in=0.3 * max(len(table), 3))
 
@@ -147,7 +154,7 @@ def _there(job: "PlayedJob", from_s: float, to_s: float) -> bool:
     return job.arrives_s < to_s and ends_s > from_s
 
 
-def _chosen(played: "Played", from_s: float, to_s: float) -> list["PlayedJob"]:
+def _chosen(played: "PlayedCluster", from_s: float, to_s: float) -> list["PlayedJob"]:
     """Return the jobs to draw, in order of their start."""
     there = [job for job in played.jobs if _there(job, from_s, to_s)]
     struck = {n for s, names in played.shocks if from_s <= s.at_s < to_s for n in names}
@@ -241,6 +248,7 @@ def _load(axes: Axes, use: pd.DataFrame, window: tuple[float, float]) -> None:
         share = 100 * part[name]
         axes.fill_between(part["time_s"], share, step="post", color=colour, alpha=0.35, linewidth=0)
         axes.step(part["time_s"], share, where="post", color=colour, linewidth=0.8)
-        peak = share.idxmax()
-        place = {"xytext": (5, 1), "textcoords": "offset points", "fontsize": "small"}
-        axes.annotate(words, (part["time_s"][peak], share[peak]), va="bottom", **place)
+        peak = int(np.argmax(share))
+        place: dict[str, Any] = {"xytext": (5, 1), "textcoords": "offset points"}
+        at = (part["time_s"].iloc[peak], share.iloc[peak])
+        axes.annotate(words, at, va="bottom", fontsize="small", **place)

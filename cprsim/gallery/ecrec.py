@@ -10,14 +10,14 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from cprsim.basics.owned import owned_folder
-from cprsim.closed_form.ecrec import (
+from cprsim.contract.ledger import Ledger
+from cprsim.formulas.ecrec import (
     coding_slowdown,
     commit_slowdown,
     load_s,
     replication_slowdown,
     save_s,
 )
-from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.sim.observer import Observer

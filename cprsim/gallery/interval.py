@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pandas as pd
 
-from cprsim.analytic.expected import expected
-from cprsim.closed_form.intervals import young_interval_s
-from cprsim.closed_form.makespan import blocking_makespan_s, segment_count
 from cprsim.contract import Context
 from cprsim.contract.ledger import overhead
 from cprsim.errors import UsageError
+from cprsim.formulas.expected import expected
+from cprsim.formulas.intervals import young_interval_s
+from cprsim.formulas.makespan import blocking_makespan_s, segment_count
 from cprsim.gallery.picture import Picture, drawn_by, of_scenario
 from cprsim.gallery.points import at_mtbf, measured, tidy
 from cprsim.policies.cpr import CprVanilla

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from cprsim.analytic.expected import expected
 from cprsim.contract import Policy
 from cprsim.errors import UsageError
+from cprsim.formulas.expected import expected
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import set_value

@@ -8,11 +8,11 @@ time, derived ones move bytes and share links with whatever moves at the same ti
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.basics.once import once
 from cprsim.basics.schema import Seconds, Section
 from cprsim.errors import ScenarioError
 from cprsim.job.delays import Delay, mean_s
@@ -109,12 +109,12 @@ class CostModel:
         """Probability that a load from that tier fails: only those from the store do."""
         return 0.0 if self.storage is None or tier.medium != "store" else self.storage.load_fails
 
-    @once
+    @cached_property
     def capacities(self) -> Mapping[str, float]:
         """B/s of every link."""
         return capacities(self.cluster, self.storage)
 
-    @once
+    @cached_property
     def _known(self) -> dict[tuple[object, ...], Transfer]:
         """Transfers by what was asked for: policies and expectations ask for the same again."""
         return {}

@@ -1,10 +1,10 @@
 """What machines, memory and the store are paid for, and what they draw: the section `[prices]`."""
 
+from functools import cached_property
 from typing import Self
 
 from pydantic import Field, model_validator
 
-from cprsim.basics.once import once
 from cprsim.basics.prices import Price
 from cprsim.basics.schema import (
     CarbonIntensity,
@@ -51,7 +51,7 @@ class Prices(Section):
             )
         return self
 
-    @once
+    @cached_property
     def given(self) -> dict[str, Price]:
         """The prices that there are, by their keys."""
         values = {name: getattr(self, name) for name in type(self).model_fields}

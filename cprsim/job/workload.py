@@ -1,6 +1,7 @@
 """The job: how long it trains, and how much state its model holds."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import (
@@ -15,7 +16,6 @@ from pydantic import (
 )
 
 from cprsim.basics import units
-from cprsim.basics.once import once
 from cprsim.basics.schema import (
     A_SIZE,
     OF_SCENARIO,
@@ -227,7 +227,7 @@ class Model(Section):
             )
         return self
 
-    @once
+    @cached_property
     def rows(self) -> RowModel | None:
         """Its rows, table by table; None where only total sizes are given."""
         tables = self._tables
@@ -275,7 +275,7 @@ class Model(Section):
             return PRESETS[self.preset].tracked_tables
         return self.tracked_tables
 
-    @once
+    @cached_property
     def _tables(self) -> tuple[Table, ...] | None:
         if self.preset is None:
             return self.tables
@@ -292,7 +292,7 @@ class Model(Section):
             for rows in preset.rows
         )
 
-    @once
+    @cached_property
     def shard_bytes(self) -> float:
         """Embedding rows and their optimizer state, all parameter servers together, B."""
         given = self.optimizer if isinstance(self.optimizer, float) else 0.0

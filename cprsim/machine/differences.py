@@ -2,7 +2,6 @@
 
 import math
 
-from cprsim.closed_form.incremental import rebaseline_pays
 from cprsim.machine.codes import CONSECUTIVE, INTERMITTENT
 from cprsim.machine.rows import Running
 
@@ -81,6 +80,29 @@ def _baseline_due(job: Running) -> bool:
     if job.plan.variant != INTERMITTENT or not job.links[STORED].diffs:
         return False
     return rebaseline_pays(job.links[STORED].diffs, job.links[STORED].total, job.links[STORED].last)
+
+
+def rebaseline_pays(count: int, total: float, last: float) -> bool:
+    """Return whether Check-N-Run's predictor takes a new baseline in place of the next difference.
+
+    Eisenman et al., "Check-N-Run" (NSDI'22, arXiv 2010.08679), with intermittent baselines.
+
+    Parameters
+    ----------
+    count : int
+        Differences saved since the baseline, >= 1.
+    total, last : float
+        Sizes of all of them and of the last, over the baseline's, >= 0.
+
+    Notes
+    -----
+    `1 + total <= (count + 1) last`: what the baseline and its differences wrote, against as many
+    saves of the size that they have grown to. In this form, the last difference included on the
+    left, it was read in a re-implementation by IncrCP's authors (PVLDB 18(4), 2025), with the
+    baseline as the first entry of its history. Differences that don't grow never make it pay,
+    unless they are as large as a baseline.
+    """
+    return 1 + total <= (count + 1) * last
 
 
 def _modified(job: Running, since_s: float) -> float:

@@ -131,7 +131,7 @@ def _share_out(job: Running, now: float) -> None:
 
 
 def take_rates(job: Running, now: float) -> None:
-    """Set the rates that the flows of a job have got beside those of other jobs, from `now` on."""
+    """Set the rates that the flows of a job have got among those of all jobs, from `now` on."""
     _take_rates(job, now)
     _find_next_end(job)
 

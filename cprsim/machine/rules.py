@@ -2,20 +2,20 @@
 
 A name begins with the number of its rule in docs/semantics.md. All take plain numbers, so that
 they can be compiled; depths are those of `DEPTH`. Lower rooms, too, count how many periods fit into
-a time, so that rule is `cprsim.closed_form.intervals.whole_periods`.
+a time, so that rule is `cprsim.basics.periods.whole_periods`.
 """
 
 import math
 from collections.abc import Sequence
 from typing import TypeVar
 
-from cprsim.closed_form import intervals
+from cprsim.basics import periods
 from cprsim.job.costs import Rollback
 from cprsim.job.severity import SEVERITIES
 
 _Number = TypeVar("_Number", int, float)  # steps, or useful seconds
 #: Share of a time below which any difference is the rounding of a sum.
-ROUNDING = intervals.ROUNDING
+ROUNDING = periods.ROUNDING
 #: How far an answer sets the job back: not at all, only the lost shards, or all of it.
 NONE, LOST, ALL = 0, 1, 2
 DEPTH: dict[Rollback, int] = {"none": NONE, "lost": LOST, "all": ALL}

@@ -7,7 +7,6 @@ whose rows have the columns that they read.
 import math
 from typing import Any
 
-from cprsim.closed_form import intervals, learned
 from cprsim.machine import rules
 from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SAVING
 from cprsim.machine.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link, last_link
@@ -219,15 +218,40 @@ def _measure(job: Running) -> None:
 def _learn(job: Running) -> None:
     """Plan the interval, and the choice of recovery, from all measurements so far."""
     run, plan = job.run, job.plan
-    mtbf_s = learned.mtbf_seen_s(plan.prior_mtbf_s, plan.prior_weight, run.failures, run.now)
-    save_s = learned.save_seen_s(plan.prior_save_s, run.timed_saves, run.saving_s)
-    full_s = job.tiers[0].period_s = intervals.young_s(save_s, mtbf_s)
+    mtbf_s = mtbf_seen_s(plan.prior_mtbf_s, plan.prior_weight, run.failures, run.now)
+    save_s = save_seen_s(plan.prior_save_s, run.timed_saves, run.saving_s)
+    full_s = job.tiers[0].period_s = math.sqrt(2 * save_s * mtbf_s)
     if plan.partial_answer == NONE:
         return
     run.chosen = plan.full_answer
-    if learned.partial_costs_less(save_s, full_s, plan.partial_mtbfs, plan.spared_s):
+    if partial_costs_less(save_s, full_s, plan.partial_mtbfs, plan.spared_s):
         job.tiers[0].period_s = plan.partial_mtbfs * mtbf_s
         run.chosen = plan.partial_answer
+
+
+def mtbf_seen_s(prior_s: float, weight: float, failures: float, watched_s: float) -> float:
+    """Return the inverse of the mean hazard after so many failures in so much time, s.
+
+    The hazard has the gamma law of `weight` failures in `weight * prior_s` to begin with, the
+    conjugate one of exponential failures (A. Gelman et al., "Bayesian Data Analysis", 2013, ch.
+    2.6), and so that of `weight + failures` in all the time later.
+    """
+    return (weight * prior_s + watched_s) / (weight + failures)
+
+
+def save_seen_s(prior_s: float, saves: float, saving_s: float) -> float:
+    """Return the mean time of `saves` that took `saving_s` together and one of `prior_s`, s."""
+    return (prior_s + saving_s) / (1 + saves)
+
+
+def partial_costs_less(save_s: float, full_s: float, mtbfs: float, spared_s: float) -> bool:
+    """Return whether partial recovery, with a save every `mtbfs` MTBFs, costs less than full.
+
+    (E7) of CPR. In the time of an MTBF, (E2) has `save / mtbfs` for saves. (E1) has
+    `sqrt(2 save MTBF)` for saves and lost computation at Young's interval, which is the same
+    number, `full_s`. One recovery takes `spared_s` less.
+    """
+    return save_s / mtbfs - spared_s < full_s
 
 
 # --- Chains --------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def _decide(job: Running) -> None:
 
 
 def ask_again(job: Running, now: float) -> None:
-    """Let a job that trains decide anew at `now`: another job's save has ended."""
+    """Let a job that trains decide again at `now`: another job's save has ended."""
     open_flow(job, NOTICING, job.transfers[0], now - job.run.now)
 
 

@@ -8,7 +8,6 @@ from pydantic import Field, WithJsonSchema, WrapValidator, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.schema import A_DURATION, Bytes, PositiveSeconds, Seconds
-from cprsim.closed_form.stall import checkfreq_settled, checkfreq_steps
 from cprsim.contract import (
     Context,
     Growing,
@@ -21,6 +20,7 @@ from cprsim.contract import (
     every,
     whole_numbers,
 )
+from cprsim.formulas.intervals import checkfreq_settled, checkfreq_steps
 from cprsim.job.derived import snapshot
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 

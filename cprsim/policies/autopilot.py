@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.analytic.expected import expected
 from cprsim.basics.schema import Part, PositiveSeconds
-from cprsim.closed_form.intervals import pls_interval_s
-from cprsim.closed_form.learned import partial_costs_less
 from cprsim.contract import Accepted, Context, Learned, Plan, Policy
+from cprsim.formulas.expected import expected
+from cprsim.formulas.pls import pls_interval_s
+from cprsim.machine.schedules import partial_costs_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 

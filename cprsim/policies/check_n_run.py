@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from cprsim.basics.periods import whole_periods
 from cprsim.basics.schema import Part, Seconds
-from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import (
     REMOTE,
     Choice,

@@ -6,14 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.analytic.expected import expected
 from cprsim.basics.schema import Part
-from cprsim.closed_form.attempts import mean_attempts
-from cprsim.closed_form.intervals import pls_interval_s
-from cprsim.closed_form.pls import least_pls, mean_pls, mean_pls_interval_s
-from cprsim.closed_form.redundancy import share_waited
 from cprsim.contract import REMOTE, Context, Interval, Plan, Policy
 from cprsim.contract.failure_kinds import mean_delay_s
+from cprsim.formulas.attempts import mean_attempts
+from cprsim.formulas.expected import expected
+from cprsim.formulas.pls import least_pls, mean_pls, mean_pls_interval_s, pls_interval_s
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 
@@ -85,7 +83,7 @@ class Cpr(Policy):
         return f"{target}: failures in saves, and in recoveries from them, lose {least:.3g}"
 
     def _saves_and_failures(self, context: Context) -> tuple[float, float, int, float]:
-        """What `closed_form.pls` asks for: seconds a save, MTBF, servers, and servers hit.
+        """What `formulas.pls` asks for: seconds a save, MTBF, servers, and servers hit.
 
         In useful seconds of training, which slower training has more failures in. Where void saves
         are left out, checkpoints are older by a factor, as if failures came that much more often.
@@ -122,7 +120,7 @@ def _recovery_s(context: Context) -> tuple[float, float]:
     costs, delay_s = context.costs, mean_delay_s(context)
     taken = context.servers_hit + context.trainers_hit
     away = taken * delay_s / context.mtbf_s
-    waiting_s = delay_s * share_waited(costs.cluster.spares - taken + 1, away)
+    waiting_s = delay_s * _share_waited(costs.cluster.spares - taken + 1, away)
     together = max(1, round(context.servers_hit / context.server_failure_share))
     loading_s = costs.seconds(costs.load(REMOTE, "lost", together))
     attempts = mean_attempts(costs.load_fails(REMOTE))
@@ -136,3 +134,20 @@ class CprVanilla(Cpr):
     """
 
     system: Literal["cpr-vanilla"]
+
+
+def _share_waited(spares: float, away: float) -> float:
+    """Mean wait for a machine, as a share of the delay until a lost one is replaced; 0 to 1.
+
+    `spares`: how many failures the pool bears before one has to wait; 1 is returned for none.
+    `away`: mean number of machines on their way to it, as the guests of a service with room for
+    all, so Poisson (Palm's theorem), and due at times uniform over the delay. With n of them the
+    wait is for the (n - spares + 1)th of n, or for the own one. First order: nobody else waits.
+    """
+    if spares <= 0:
+        return 1.0
+    share, likely = 0.0, math.exp(-away)
+    for n in range(int(spares + 10 * (away + 5))):
+        share += likely * max(n - spares + 1, 0.0) / (n + 1)
+        likely *= away / (n + 1)
+    return share

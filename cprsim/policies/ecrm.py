@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Part, Rate, Seconds
-from cprsim.closed_form.ecrec import RebuildConstants, rebuild_constants, rebuild_s
 from cprsim.contract import (
     REMOTE,
     Answers,
@@ -25,6 +24,7 @@ from cprsim.contract import (
     every,
     whole_numbers,
 )
+from cprsim.formulas.ecrec import RebuildConstants, rebuild_constants, rebuild_s
 from cprsim.job.costs import time_of_throughput
 from cprsim.job.derived import OwnCost, applied_again, committed, dense_copied, published
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
@@ -83,7 +83,7 @@ class Ecrm(Policy):
     measured 2.6 % where nothing says how many bytes are pushed; `commit` is as much again, as ECRec
     measured; `replication` is what the dense part, once a batch, takes of the servers' cards, where
     `model.dense`, `model.batch`, `job.samples` and `cluster.nic` are given, and else 0.
-    ECRec's own figures are those of `cprsim.closed_form.ecrec`, calibrated at 220 GB on 5 servers.
+    ECRec's own figures are those of `cprsim.formulas.ecrec`, calibrated at 220 GB on 5 servers.
     Without parities there is nothing to commit, and the job is one of `full`.
 
     A lost server stops training for `resume`; then reads are decoded while it is rebuilt from

@@ -3,7 +3,6 @@
 import math
 from typing import Literal
 
-from cprsim.closed_form.intervals import exact_interval_s, young_interval_s, young_s
 from cprsim.contract import (
     Always,
     Context,
@@ -13,6 +12,7 @@ from cprsim.contract import (
     Recover,
     every,
 )
+from cprsim.formulas.intervals import exact_interval_s, young_interval_s
 
 #: Whoever is hit, server or trainer: the job restarts as a whole from its last checkpoint.
 FULL_ROLLBACK = Always(Recover(rollback="all"))
@@ -51,7 +51,7 @@ class Full(Policy):
     A failure of a trainer is treated like one of a server: the job restarts as a whole.
 
     With an answer to notices, `"optimal"` is the interval for failures that aren't announced (Aupy,
-    Robert, Vivien 2014: `cprsim.closed_form.prediction`).
+    Robert, Vivien, JPDC 74(2), 2014).
     """
 
     system: Literal["full"]
@@ -66,7 +66,7 @@ class Full(Policy):
 
         A silent fault costs all that was trained since it was last verified, a failure half an
         interval: with one verification a save it is the optimum of Benoit, Cavelan, Robert and Sun
-        (`cprsim.closed_form.verified`). Where that many saves don't come in the job, only its end
+        (ACM TOPC 3(2), 2016). Where that many saves don't come in the job, only its end
         is verified.
         """
         every, mtbf_s = self.verify_every, self.unannounced_s(context)
@@ -75,6 +75,6 @@ class Full(Policy):
         charge_s = context.save_s + context.costs.costs.verify_s / every
         rate = 1 / mtbf_s + 2 * every / context.silent_mtbf_s
         both_s = 1 / rate if rate else math.inf
-        if every * young_s(charge_s, both_s) >= context.useful_time_s:
+        if every * young_interval_s(charge_s, both_s) >= context.useful_time_s:
             return context.save_s, mtbf_s
         return charge_s, both_s

@@ -34,8 +34,8 @@ class HotSwap(InMemory):
     time; the published bound, < 40 s, taken as it stands and without its load. Lost shards come
     from the pair's other server, and all go on from the last snapshot, `behind` = 1 step at most
     before the last full step. With none of the `spares` left the job waits for the first machine
-    that is repaired, after its `costs.reschedule` (with exponential lives that is so for
-    `closed_form.redundancy.stalled_share` of the time). The loss of a pair, or of the cluster,
+    that is repaired, after its `costs.reschedule` (with exponential lives that is so for Erlang's
+    B(spares + 1, nodes x repair / life) of the time). The loss of a pair, or of the cluster,
     falls back to the remote checkpoint. Processes that are up go on, so that a start
     (`costs.start`) is charged in that last case alone.
 

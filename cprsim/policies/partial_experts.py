@@ -6,9 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from cprsim.basics.periods import whole_periods
 from cprsim.basics.schema import Part, Seconds
-from cprsim.closed_form.experts import checkpoint_share, rotation_left_s
-from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import (
     REMOTE,
     Answers,
@@ -26,6 +25,7 @@ from cprsim.contract import (
     Tier,
     every,
 )
+from cprsim.formulas.experts import checkpoint_share, rotation_left_s
 from cprsim.job.derived import OwnCost, snapshot
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s

@@ -111,11 +111,9 @@ class PeerMemory(InMemory):
     the shard's own one among them: (copies - 1) checkpoints cross the servers' cards in each
     `iteration`. They are cut in pieces and placed where the network is idle, so that they slow
     training only where cards are full; without `[model]` or `nic` nothing but `stall` does.
-    Recovery is
-    exact: everyone returns to the same step, and lost shards come from a peer, as long as every
-    group has a member whose memory survives; `closed_form.redundancy.group_survival` is that chance
-    when k servers fail at once. A failure of the cluster, or of a whole group, falls back to the
-    remote store, or to the start of the job without a save there.
+    Recovery is exact: everyone returns to the same step, and lost shards come from a peer, as long
+    as every group has a member whose memory survives. A failure of the cluster, or of a whole
+    group, falls back to the remote store, or to the start of the job without a save there.
 
     Memory: two buffers of each copy, own and peers', so that one is whole while the other is
     written. A replacement's copies of its peers' shards are taken to be there when its own shard

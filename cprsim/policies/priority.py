@@ -20,7 +20,7 @@ from cprsim.contract import (
 from cprsim.job.derived import OwnCost, tracked_rows
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.lost import LostShare
-from cprsim.rows.model import RowModel
+from cprsim.rows.model import PartialSaves, RowModel
 from cprsim.rows.trackers.contract import TrackerName
 
 #: Of the rows: what a search tries; CPR's choice is 1/8.
@@ -129,13 +129,15 @@ class PrioritySaving(Cpr):
         if intervals < self.fraction:
             return None
         return rows.lost(
-            self.tracker,
-            self.fraction,
-            samples * interval_s / context.useful_time_s,
-            intervals,
-            self._subsample,
-            interval_s,
-            self._together,
+            PartialSaves(
+                self.tracker,
+                self.fraction,
+                samples * interval_s / context.useful_time_s,
+                intervals,
+                self._subsample,
+                interval_s,
+                self._together,
+            )
         )
 
 

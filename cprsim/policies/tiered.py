@@ -55,7 +55,7 @@ class Tiered(Policy):
     `local`: the hosts' memory or disks, `peer`: the memory of other hosts, `remote`: the store.
     The whole job returns to the nearest tier that the failure has left (see `nearest_survivor`). A
     blocking save to a tier serves the nearer ones as well. Blocking saves of everything to two
-    tiers are exactly the pattern of `cprsim.closed_form.two_level`.
+    tiers are exactly the pattern of Moody et al. (SC'10) and Benoit et al. (2017).
 
     `interval = "optimal"`: Young's rule tier by tier, sqrt(2 C_l / lambda_l), with the rate of the
     failures that return to that tier; in all, sum_l sqrt(2 lambda_l C_l) to first order. A nearer

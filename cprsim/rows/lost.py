@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.closed_form.intervals import whole_periods
+from cprsim.basics.periods import whole_periods
 from cprsim.errors import UsageError
 
 

@@ -3,7 +3,7 @@
 Every `fraction` of an interval the `fraction` of a table's rows that a tracker selects is saved.
 A row's accesses are a Poisson process, and the table is large: what the tracker selects is a
 matter of each row alone, given a threshold or a rate that all rows share. Row numbers say nothing
-about popularity. `cprsim.rows.exact` plays the same row by row. Where the movement of updates
+about popularity. `tests/rows/exact.py` plays the same row by row. Where the movement of updates
 counts, a row's history does: a sample of rows is played then (`cprsim.rows.sampled`).
 """
 
@@ -14,7 +14,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.closed_form.intervals import whole_periods
+from cprsim.basics.periods import whole_periods
 from cprsim.errors import UsageError
 from cprsim.rows.change import LostChange
 from cprsim.rows.counters import counted, counted_in_the_long_run

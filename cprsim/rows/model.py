@@ -4,18 +4,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.periods import whole_periods
 from cprsim.basics.units import SECONDS
-from cprsim.closed_form.intervals import whole_periods
 from cprsim.rows.change import LostChange
 from cprsim.rows.lost import LostShare
-from cprsim.rows.modified import modified
 from cprsim.rows.movement import Made, OptimizerRule
-from cprsim.rows.popularity import Popularity
+from cprsim.rows.popularity import Popularity, modified
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers.contract import TrackerName
 
@@ -37,6 +36,30 @@ MOST_SAVES: dict[TrackerName, int] = {
 #: Saves that lost movement is worked out for, over which a sample of rows is played.
 MOST_PLAYED = 1000
 _COUNTER_BYTES = 4  # of a row in MFU's counters and in SSU's list (CPR, table of overheads)
+
+
+class PartialSaves(NamedTuple):
+    """Saves of a part of the rows, and what is trained meanwhile.
+
+    `tracker`: what chooses among the rows of each tracked table; the others are saved whole.
+    `fraction`: share of the rows that a save takes, and of the interval between saves. `samples`
+    trained in one interval, which lasts `interval_s` useful seconds, in which ids are renewed.
+    `intervals`: how far to look ahead. SSU looks at one batch of `subsample`, and so many of these
+    go on its list `together`, as one.
+    """
+
+    tracker: TrackerName
+    fraction: float
+    samples: float
+    intervals: float
+    subsample: int = 2
+    interval_s: float = 0.0
+    together: int = 1
+
+    @property
+    def saves(self) -> int:
+        """Saves in all the intervals."""
+        return whole_periods(self.intervals, self.fraction)
 
 
 @dataclass(frozen=True)
@@ -108,107 +131,59 @@ class RowModel:
         """Saves that `lost` is to look ahead: fewer where a sample of rows is played for it."""
         return min(MOST_SAVES[tracker], MOST_PLAYED) if self.renewed else MOST_SAVES[tracker]
 
-    def lost(
-        self,
-        tracker: TrackerName,
-        fraction: float,
-        samples: float,
-        intervals: float,
-        subsample: int = 2,
-        interval_s: float = 0.0,
-        together: int = 1,
-    ) -> LostShare:
-        """Expected lost share of all updates from time 0, when everything is saved.
-
-        Parameters
-        ----------
-        tracker
-            Who chooses among the rows of each tracked table; the others are saved whole.
-        fraction
-            Share of the rows that a save takes, and of the interval between saves.
-        samples
-            Samples trained in one interval.
-        intervals
-            How far to look ahead.
-        subsample
-            Of so many batches SSU looks at one.
-        interval_s
-            Useful seconds of an interval, in which ids are renewed.
-        together
-            So many batches that SSU looks at go on its list as one.
-        """
-        key = (tracker, fraction, samples, intervals, subsample, interval_s, together)
-        if key not in self._known:
-            self._known[key] = self._lost(*key)
-        known: LostShare = self._known[key]
+    def lost(self, saving: PartialSaves) -> LostShare:
+        """Expected lost share of all updates from time 0, when everything is saved."""
+        if saving not in self._known:
+            self._known[saving] = self._lost(saving)
+        known: LostShare = self._known[saving]
         return known
 
-    def change(
-        self,
-        tracker: TrackerName,
-        fraction: float,
-        samples: float,
-        intervals: float,
-        subsample: int = 2,
-        interval_s: float = 0.0,
-    ) -> LostChange:
+    def change(self, saving: PartialSaves) -> LostChange:
         """Expected lost movement of all rows from time 0, when none has had an update.
 
-        The parameters are those of `lost`; with a `fraction` of 1 everything is saved once an
-        interval. A first update moves the rows of all tables alike.
+        With a `fraction` of 1 everything is saved once an interval. A first update moves the rows
+        of all tables alike.
         """
-        parts, rest = self._fields(fraction, samples, subsample, interval_s)
-        saves = whole_periods(intervals, fraction)
-        lost = [field.change(tracker, intervals) for field, _ in parts]
+        parts, rest = self._fields(saving)
+        lost = [field.change(saving.tracker, saving.intervals) for field, _ in parts]
         for table in rest:
-            popularity, updates = self._popularity_of(table), samples * table.lookups
-            made = Made(self.rule, popularity, updates, self._renewal(interval_s), fraction)
-            lost.append(LostChange(fraction, np.zeros(saves), (made,)))
+            popularity, updates = self._popularity_of(table), saving.samples * table.lookups
+            renewed = self._renewal(saving.interval_s)
+            made = Made(self.rule, popularity, updates, renewed, saving.fraction)
+            lost.append(LostChange(saving.fraction, np.zeros(saving.saves), (made,)))
         return LostChange.together(lost)
 
-    def _lost(
-        self,
-        tracker: TrackerName,
-        fraction: float,
-        samples: float,
-        intervals: float,
-        subsample: int,
-        interval_s: float,
-        together: int,
-    ) -> LostShare:
-        fields, _ = self._fields(fraction, samples, subsample, interval_s, together)
-        parts = [field.lost(tracker, intervals) for field, _ in fields]
+    def _lost(self, saving: PartialSaves) -> LostShare:
+        fields, _ = self._fields(saving)
+        parts = [field.lost(saving.tracker, saving.intervals) for field, _ in fields]
         updates = [table.lookups for _, table in fields]
         rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
         if rest > 0:
-            saves = whole_periods(intervals, fraction)
-            parts.append(LostShare.expected(fraction, np.zeros(saves)))
+            parts.append(LostShare.expected(saving.fraction, np.zeros(saving.saves)))
             updates.append(rest)
         return LostShare.together(parts, updates)
 
     def _fields(
-        self, fraction: float, samples: float, subsample: int, interval_s: float, together: int = 1
+        self, saving: PartialSaves
     ) -> tuple[list[tuple["MeanField", TableRows]], list[TableRows]]:
         """The tables saved by priority, and those saved whole: also those too small for a part."""
         from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
 
         fields, rest = [], []
         for index, table in enumerate(self.tables):
-            if index not in self.tracked_tables or round(fraction * table.rows) == 0:
+            if index not in self.tracked_tables or round(saving.fraction * table.rows) == 0:
                 rest.append(table)
                 continue
-            popularity, updates = self._popularity_of(table), samples * table.lookups
-            renewed = self._renewal(interval_s)
             field = MeanField(
-                popularity,
-                updates,
-                fraction,
-                subsample,
+                self._popularity_of(table),
+                saving.samples * table.lookups,
+                saving.fraction,
+                saving.subsample,
                 self.rule,
-                renewed,
+                self._renewal(saving.interval_s),
                 self.directions,
-                None if self.batch is None else samples / self.batch,
-                together,
+                None if self.batch is None else saving.samples / self.batch,
+                saving.together,
                 table.updates,
             )
             fields.append((field, table))

@@ -20,6 +20,8 @@ from cprsim.rows.concentration import concentration
 #: spreads rates within a class by 4 % (its width over the root of 12), much less than the Poisson
 #: scatter of counts near the threshold does.
 CLASS_WIDTH = 1.15
+#: Log of the chance to miss a row that is never missed: finite, since 0 accesses do miss it.
+_NEVER = -1e9
 #: Ranks below this are added up one by one, those above by Euler and Maclaurin.
 _EXACT = 1024
 
@@ -51,6 +53,30 @@ class Popularity:
     def expand(self, dtype: type[np.floating] = np.float64) -> NDArray[np.floating]:
         """Access probability of every row, shape (size,), the most popular first."""
         return np.repeat(self.share.astype(dtype), self.rows.astype(np.int64))
+
+
+def modified(popularity: Popularity, accesses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Expected share of the rows that are touched at least once.
+
+    `f(n) = (1/V) sum_i (1 - (1 - p_i)^n)`, exact for n independent accesses; a row has the mean
+    probability of its class, which lies within 15 % of its own.
+
+    Parameters
+    ----------
+    popularity
+        Of the V rows.
+    accesses
+        Numbers n of accesses, >= 0, shape (k,).
+
+    Returns
+    -------
+    NDArray
+        Shares, 0 to 1, shape (k,); exactly 1 where no row can have been missed.
+    """
+    with np.errstate(divide="ignore"):  # a table of one row
+        missed = np.maximum(np.log1p(-popularity.share), _NEVER)
+    touched = -np.expm1(np.multiply.outer(accesses, missed))
+    return np.asarray(touched @ popularity.rows / popularity.rows.sum())
 
 
 def uniform(rows: int) -> Popularity:

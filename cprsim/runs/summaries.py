@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.closed_form.intervals import ROUNDING
+from cprsim.basics.periods import ROUNDING
 from cprsim.contract.ledger import CAUSES
 from cprsim.runs.measures import Basis, measured, measures_of
 from cprsim.selection.intervals import students_t

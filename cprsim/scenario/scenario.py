@@ -5,19 +5,19 @@ out`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, InstanceOf
 
-from cprsim.analytic.expected import expected
 from cprsim.basics import units
-from cprsim.basics.once import once
 from cprsim.basics.schema import Section, nearest
 from cprsim.contract import Context, Plan, Policy, rules
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
+from cprsim.formulas.expected import expected
 from cprsim.job.accuracy import Accuracy
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
@@ -39,7 +39,7 @@ class PlanFault(NamedTuple):
     error: Exception | None = None
 
 
-class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
+class Scenario(BaseModel, frozen=True, extra="forbid"):
     """A training job, the cluster it runs on, what fails, and the policies to compare.
 
     `Scenario(**mapping)` takes the tables of a scenario file, quantities as strings with units.
@@ -80,17 +80,17 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         vars(found)["failure_model"] = checked  # a log was read for it
         return found
 
-    @once
+    @cached_property
     def cost_model(self) -> CostModel:
         """What saves, loads and training draw on and take."""
         return CostModel(self.costs, self.job, self.model, self.cluster, self.storage)
 
-    @once
+    @cached_property
     def failure_model(self) -> FailureModel:
         """Timelines and their means."""
         return FailureModel(self.failures, self.cluster, self.job)
 
-    @once
+    @cached_property
     def context(self) -> Context:
         """What policies may plan with."""
         failures = self.failure_model
@@ -113,7 +113,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             failures_per_recovery=failures.per_recovery,
         )
 
-    @once
+    @cached_property
     def plans(self) -> dict[str, Plan]:
         """The plans that were asked for, by the names of their policies."""
         return {}

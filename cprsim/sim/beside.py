@@ -1,4 +1,4 @@
-"""A job beside others, which share links and nodes with it."""
+"""A job in an environment of other jobs, which share links and nodes with it."""
 
 import math
 from collections.abc import Callable, Generator
@@ -30,7 +30,7 @@ class PlayerBeside(Player):
             self.job.plan.hands_over = self._rows.number_of_answer(last)
 
     def join(self, member: Any) -> None:
-        """Let the job report its flows to `member` (`cprsim.clusters.links.Member`)."""
+        """Let the job report its flows to `member` (`cprsim.clusters.links.SharingJob`)."""
         self._outside.member = member
 
     def play_beside(

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.analytic.expected import expected
 from cprsim.basics.owned import owned_folder
 from cprsim.estimates.row_loss import row_losses
+from cprsim.formulas.expected import expected
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.readers import CURVE_HEADER
 from cprsim.scenario import Scenario

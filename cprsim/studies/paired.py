@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.closed_form.intervals import ROUNDING
+from cprsim.basics.periods import ROUNDING
 from cprsim.errors import UsageError
 from cprsim.runs.summaries import half_width
 

@@ -6,6 +6,7 @@ S / mean (D. R. Cox, "Renewal theory", 1962, ch. 5).
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws import AGEING
 from cprsim.basics.laws.ended import EndedLives, Floats
-from cprsim.basics.once import once
 from cprsim.survival.fitted_laws import law_of
 
 #: Logarithms of the mean over that of an exponential law, and of the shape or cv.
@@ -56,7 +56,7 @@ class Histories:
         """How many there are."""
         return len(self.first_s)
 
-    @once
+    @cached_property
     def unit_s(self) -> float:
         """Time watched for each failure, seconds: the mean of exponential lives."""
         return float(self.first_s.sum() + self.lasted_s.sum()) / self.failures
@@ -66,18 +66,18 @@ class Histories:
         """How many lives ended in one."""
         return int(self.failed.sum() + self.observed.sum())
 
-    @once
+    @cached_property
     def complete(self) -> EndedLives:
         """Later lives that ended in a failure, in units."""
         lasted = self.lasted_s[self.observed] / self.unit_s
         return EndedLives(lasted, self.node[self.observed], self.nodes)
 
-    @once
+    @cached_property
     def ended(self) -> NDArray[np.int64]:
         """Failures of each node, shape (nodes,)."""
         return np.bincount(self.node[self.observed], minlength=self.nodes) + self.failed
 
-    @once
+    @cached_property
     def watched_s(self) -> Floats:
         """Up time of each node, seconds, shape (nodes,)."""
         return self.first_s + np.bincount(self.node, self.lasted_s, self.nodes)

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cprsim.closed_form.intervals import ROUNDING
+from cprsim.basics.periods import ROUNDING
 from cprsim.errors import LogError, UsageError
 from cprsim.survival.sample import Floats, Sample
 

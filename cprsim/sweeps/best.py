@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,25 +18,40 @@ from numpy.typing import NDArray
 from cprsim.runs.measures import MEASURES
 from cprsim.runs.summaries import half_width
 from cprsim.selection.bounds import Quality
-from cprsim.selection.certificate import Certificate, PairedSample, Rival, Verdict, judge
+from cprsim.selection.certificate import Certificate, PairedSample, Verdict, judge
 from cprsim.selection.words import sentence
 from cprsim.sweeps.columns import brief
-from cprsim.sweeps.played import Played, PolicyPlan, StoredPoint
+from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.tasks import PointPlan
 
-#: What came of each policy at a point of that number.
-PlayedAt = Callable[[int], Sequence[Played]]
+#: What came of each policy at a point, by its number.
+PlayedAt = Callable[[int], Sequence["Played"]]
 #: Of `MEASURES`, those that are told of the best.
 TOLD = ("overhead", "pls", "updates_lost", "learning_lost")
 _NEEDED = (*TOLD, "failures", "machine_overhead")
+_NO_CANDIDATES: Final = Certificate(None, (), (), (), replications=0, met=0, why=None)
 
 
 @dataclass(frozen=True)
-class SweepCandidate(PolicyPlan):
-    """A policy with its choices, the point where it was played, and its plan.
+class Played:
+    """A policy's plan at a point, and its `MEASURES` by replications.
+
+    `corrupt`: the share of them that end with a silent fault in what was trained.
+    """
+
+    plan: PointPlan
+    measures: NDArray[np.float64]
+    corrupt: float = 0.0
+
+
+@dataclass(frozen=True)
+class SweepCandidate:
+    """A policy with its choices, and the number of the point where it was played.
 
     `corrupt`: as in `Played`.
     """
 
+    plan: PointPlan
     point: int
     choices: dict[str, Any]
     corrupt: float
@@ -44,13 +59,7 @@ class SweepCandidate(PolicyPlan):
     @property
     def label(self) -> str:
         """`"full"`; `"full (2 h)"` where its interval is varied, `"cpr (target_pls 0.1)"` else."""
-        return _label(self.policy, self.choices)
-
-
-def _label(policy: str, choices: Mapping[str, Any]) -> str:
-    own = {policy_and_rest(key)[1]: brief(value) for key, value in choices.items()}
-    texts = [text if key == "interval" else f"{key} {text}".strip() for key, text in own.items()]
-    return f"{policy} ({', '.join(texts)})" if texts else policy
+        return _label(self.plan.policy, self.choices)
 
 
 @dataclass(frozen=True)
@@ -64,9 +73,9 @@ class SweepVerdict:
     values
         The circumstances that are varied, as given.
     candidates
-        All that were compared, whoever loses the fewest updates first.
+        All that were compared, that with the fewest lost updates first; none if all failed.
     certificate
-        Of the candidates; None if there are none.
+        Of the candidates.
     statistics
         Of the best: means of `TOLD` with their 95 % intervals, `_low` and `_high`.
     machine_overhead
@@ -82,7 +91,7 @@ class SweepVerdict:
     point: int
     values: dict[str, Any]
     candidates: tuple[SweepCandidate, ...] = ()
-    certificate: Certificate | None = None
+    certificate: Certificate = _NO_CANDIDATES
     statistics: dict[str, float] = field(default_factory=dict)
     machine_overhead: tuple[float, ...] = ()
     failed: int = 0
@@ -91,98 +100,69 @@ class SweepVerdict:
 
     @property
     def verdict(self) -> Verdict | Literal["failed"]:
-        """How sure it is."""
-        return "failed" if self.certificate is None else self.certificate.verdict
+        """Standing of the best; `failed` without candidates."""
+        return self.certificate.verdict if self.candidates else "failed"
 
     @property
     def best(self) -> SweepCandidate | None:
         """The candidate with the least mean overhead, of those that keep to the bounds."""
-        best = self.certificate.best if self.certificate else None
+        best = self.certificate.best
         return None if best is None else self.candidates[best]
 
     @property
-    def least_machine_time(self) -> int | None:
-        """Which candidate, of the best and those that surely keep to the bounds, takes least."""
-        if self.certificate is None or self.certificate.best is None:
-            return None
-        best = self.certificate.best
-        kept = [i for i, each in enumerate(self.certificate.kept) if each or i == best]
-        return min(kept, key=lambda i: self.machine_overhead[i])
-
-    @property
-    def runner_up(self) -> Rival | None:
-        """The next best that isn't the same."""
-        return self.certificate.runner_up if self.certificate else None
-
-    @property
     def tied(self) -> list[SweepCandidate]:
-        """Those than which the best isn't surely better."""
-        return [self.candidates[i] for i in self.certificate.tied] if self.certificate else []
-
-    @property
-    def same(self) -> list[SweepCandidate]:
-        """Those that differ from the best in no replication."""
-        return [self.candidates[i] for i in self.certificate.same] if self.certificate else []
-
-    @property
-    def kept(self) -> int:
-        """How many candidates keep to the bounds, or may."""
-        return sum(each is not False for each in self.certificate.kept) if self.certificate else 0
+        """Candidates than which the best isn't surely better."""
+        return [self.candidates[i] for i in self.certificate.tied]
 
     @property
     def labels(self) -> list[str]:
-        """Of the candidates."""
+        """Names of the candidates, for people."""
         return [each.label for each in self.candidates]
 
     @property
     def told(self) -> str:
         """The verdict as a sentence."""
-        return sentence(self.certificate, self.labels) if self.certificate else self.error
-
-    @property
-    def rivals(self) -> list[str]:
-        """Other policies among the tied: empty where the policy is clear, if not its choices."""
-        own = self.best.policy if self.best else ""
-        return list(dict.fromkeys(each.policy for each in self.tied if each.policy != own))
+        return sentence(self.certificate, self.labels) if self.candidates else self.error
 
 
 def policy_and_rest(key: str) -> tuple[str, str]:
-    """Of a choice, `policies.NAME.KEY`; the name is empty for a circumstance."""
+    """Return NAME and KEY of a choice `policies.NAME.KEY`; no name for a circumstance."""
     section, *rest = (part.strip() for part in key.split("."))
     return (rest[0], ".".join(rest[1:])) if section == "policies" and rest else ("", "")
 
 
 def circumstances(keys: Sequence[str]) -> list[str]:
-    """Those of the varied keys that are no choices."""
+    """Return those of the varied keys that are no choices."""
     return [key for key in keys if not policy_and_rest(key)[0]]
 
 
 def sweep_verdicts(
     keys: Sequence[str], points: Sequence[StoredPoint], played: PlayedAt, quality: Quality
 ) -> Iterator[SweepVerdict]:
-    """A verdict for all circumstances of which every point is finished, in the points' order.
+    """Yield a verdict for all circumstances of which every point is finished, in points' order.
 
-    `keys`: what is varied. `played`: what came of each policy at a point, by its number.
+    `keys`: what is varied.
     """
-    for group in _groups(keys, points):
-        if not any(point.to_do for point in group):
-            yield _verdict(played, group, quality)
-
-
-def _groups(keys: Sequence[str], points: Sequence[StoredPoint]) -> list[list[StoredPoint]]:
-    """Points that share their circumstances."""
     names = circumstances(keys)
     groups: dict[str, list[StoredPoint]] = defaultdict(list)
     for point in points:
         groups[json.dumps([point.values[name] for name in names], sort_keys=True)].append(point)
-    return list(groups.values())
+    for group in groups.values():
+        if not any(point.to_do for point in group):
+            yield _verdict(played, group, quality)
 
 
 def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -> SweepVerdict:
     first = group[0]
     values = {key: first.values[key] for key in circumstances(list(first.values))}
     failed = sum(not point.finished for point in group)
-    left_out = _left_out(group)
+    left_out = {
+        _named(policy, own): _label(policy, own)
+        for point in group
+        if point.finished
+        for policy in point.errors
+        for own in [_choices(point, policy)]
+    }
     found = _candidates(played, group, left_out)
     if not found:
         errors = (error for point in group for error in (point.error, *point.errors.values()))
@@ -202,15 +182,10 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
     )
 
 
-def _left_out(group: Sequence[StoredPoint]) -> dict[tuple[str, str], str]:
-    """Labels of policies with choices that failed at some point where others didn't."""
-    return {
-        _named(policy, own): _label(policy, own)
-        for point in group
-        if point.finished
-        for policy in point.errors
-        for own in [_choices(point, policy)]
-    }
+def _label(policy: str, choices: Mapping[str, Any]) -> str:
+    own = {policy_and_rest(key)[1]: brief(value) for key, value in choices.items()}
+    texts = [text if key == "interval" else f"{key} {text}".strip() for key, text in own.items()]
+    return f"{policy} ({', '.join(texts)})" if texts else policy
 
 
 def _named(policy: str, choices: Mapping[str, Any]) -> tuple[str, str]:
@@ -218,7 +193,7 @@ def _named(policy: str, choices: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _choices(point: StoredPoint, policy: str) -> dict[str, Any]:
-    """What is varied of a policy, at a point."""
+    """Return what is varied of a policy, at a point."""
     return {key: value for key, value in point.values.items() if policy_and_rest(key)[0] == policy}
 
 
@@ -228,7 +203,7 @@ def _certificate(
     measures: NDArray[np.float64],
     quality: Quality,
 ) -> Certificate:
-    """From `_NEEDED` of all candidates."""
+    """Judge candidates by `_NEEDED` of all of them."""
     bounds = quality.bounds
     bounded = [_NEEDED.index(bound.measure) for bound in bounds]
     overhead, failures = (measures[:, _NEEDED.index(name)] for name in ("overhead", "failures"))
@@ -236,35 +211,30 @@ def _certificate(
         overhead,
         measures[:, bounded],
         failures,
-        can_fail=_can_fail(point),
-        lossless=np.array([each.lossless for each in candidates]),
-        unmet=np.array([each.unmet_s / point.useful_time_s for each in candidates]).clip(max=1),
+        # Not where the sweep itself varies how many failures there are, and it is none.
+        can_fail=point.values.get("failures.exactly") != 0,
+        lossless=np.array([each.plan.lossless for each in candidates]),
+        unmet=np.array([each.plan.unmet_s / point.useful_time_s for each in candidates]).clip(
+            max=1
+        ),
     )
     return judge(sample, bounds)
-
-
-def _can_fail(point: StoredPoint) -> bool:
-    """Not where the sweep itself varies how many failures there are, and it is none."""
-    return point.values.get("failures.exactly") != 0
 
 
 def _candidates(
     played: PlayedAt, group: Sequence[StoredPoint], left_out: Container[tuple[str, str]]
 ) -> list[tuple[SweepCandidate, NDArray[np.float64]]]:
-    """Each policy with each of its choices, once, and `_NEEDED` of its replications.
-
-    `left_out`: those that aren't wanted.
-    """
+    """Return each policy with each of its choices, once, and `_NEEDED` of its replications."""
     rows = [list(MEASURES).index(measure) for measure in _NEEDED]
     found: dict[tuple[str, str], tuple[SweepCandidate, NDArray[np.float64]]] = {}
     for point in group:
         for each in played(point.number) if point.finished else ():
-            own = _choices(point, each.policy)
-            candidate = SweepCandidate(*each.kept, point.number, own, each.corrupt)
-            name = _named(each.policy, own)
+            own = _choices(point, each.plan.policy)
+            name = _named(each.plan.policy, own)
             known = found.get(name)
             # With a half-width, other policies' choices may have asked for more replications.
             if known is None or each.measures.shape[1] > known[1].shape[1]:
+                candidate = SweepCandidate(each.plan, point.number, own, each.corrupt)
                 found[name] = (candidate, each.measures[rows])
     return [each for name, each in found.items() if name not in left_out]
 
@@ -272,9 +242,9 @@ def _candidates(
 def _compared(
     found: Sequence[tuple[SweepCandidate, NDArray[np.float64]]],
 ) -> tuple[tuple[SweepCandidate, ...], NDArray[np.float64]]:
-    """Candidates, and what all have: shape (candidates, len(_NEEDED), replications).
+    """Return candidates, and what all have: shape (candidates, len(_NEEDED), replications).
 
-    Whoever loses the fewest updates is the first.
+    That with the fewest lost updates is the first.
     """
     candidates, every = zip(*found, strict=True)
     count = min(measures.shape[1] for measures in every)

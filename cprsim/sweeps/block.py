@@ -1,7 +1,7 @@
 """The block `[sweep]` of a scenario file: which points, and how many replications."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
@@ -9,11 +9,13 @@ from cprsim.basics import units
 from cprsim.basics.schema import A_SHARE, Section, faults
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.scenario.mapping import leaves
-from cprsim.sweeps.design import Axis, Design, IsWhole, grid, latin, zipped
+from cprsim.sweeps.design import Design, IsWhole, grid, latin, zipped
+
+S = TypeVar("S", bound=Section)
 
 
 def parse_half_width(text: object) -> float:
-    """The share, above 0, in a percentage such as `"2%"`."""
+    """Return the share, above 0, in a percentage such as `"2%"`."""
     share = units.parse_share(text)
     if share == 0:
         raise UsageError(f"{text!r} is never met; write a percentage above 0%, e.g. 2%")
@@ -31,7 +33,7 @@ class Latin(Section):
 
 
 class SweepBlock(Section):
-    """What `[sweep]` says; the command line wins over it.
+    """The block `[sweep]`; the command line wins over it.
 
     `replications`: how many at each point; where `half_width` is given, at most. `half_width`:
     replications go on until the 95 % interval of the mean overhead of every policy reaches at most
@@ -50,38 +52,36 @@ class SweepBlock(Section):
 
     @classmethod
     def from_table(cls, table: object) -> "SweepBlock":
-        """From the table of a file; `ScenarioError` tells every fault."""
+        """Read the table of a file; `ScenarioError` has every fault."""
         if not isinstance(table, dict):
             raise ScenarioError(f"sweep: {table!r} is not a table; write [sweep]")
-        try:
-            return cls.model_validate(table)
-        except ValidationError as error:
-            raise ScenarioError(*faults(error, cls, "sweep")) from None
+        return _validated(cls, table, "sweep")
 
     def design(self, vary: Mapping[str, Any], is_whole: IsWhole) -> Design:
-        """The points; what `vary` has takes the place of what the grid has for the same key."""
+        """Return the points; `vary` replaces what the grid has for the same key."""
         kept = {key: given for key, given in flat(self.grid).items() if key not in vary}
         axes = grid(kept, is_whole, "sweep.grid.") + grid(vary, is_whole)
         if self.zipped:
-            axes += zipped(flat(self.zipped), is_whole)
+            axes.append(zipped(flat(self.zipped), is_whole))
         if self.latin:
-            axes += self._latin(is_whole)
-        return Design(tuple(axes))
+            head = {key: self.latin[key] for key in Latin.model_fields if key in self.latin}
+            ranges = {key: given for key, given in self.latin.items() if key not in head}
+            block = _validated(Latin, head, "sweep.latin")
+            if not ranges:
+                raise ScenarioError(
+                    'sweep.latin: has no range; write e.g. failures.mean = "log(1 h, 9 h)"'
+                )
+            axes.append(latin(flat(ranges), block.points, block.seed, is_whole))
+        return Design(axes)
 
-    def _latin(self, is_whole: IsWhole) -> list[Axis]:
-        ranges = flat({k: v for k, v in self.latin.items() if k not in Latin.model_fields})
-        head = {key: self.latin[key] for key in Latin.model_fields if key in self.latin}
-        try:
-            block = Latin.model_validate(head)
-        except ValidationError as error:
-            raise ScenarioError(*faults(error, Latin, "sweep.latin")) from None
-        if not ranges:
-            raise ScenarioError(
-                'sweep.latin: has no range; write e.g. failures.mean = "log(1 h, 9 h)"'
-            )
-        return latin(ranges, block.points, block.seed, is_whole)
+
+def _validated(of: type[S], table: dict[str, Any], name: str) -> S:
+    try:
+        return of.model_validate(table)
+    except ValidationError as error:
+        raise ScenarioError(*faults(error, of, name)) from None
 
 
 def flat(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys for what TOML made tables of: `failures.mean = [...]` has no quotes."""
+    """Return dotted keys for what TOML made tables of: `failures.mean = [...]` has no quotes."""
     return {".".join(parts): value for parts, value in leaves(tables)}

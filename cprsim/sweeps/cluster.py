@@ -45,7 +45,7 @@ class DaskCluster:
         self._address, self._patience_s, self._met = address, patience_s, False
 
     def open(self) -> Executor:
-        """A new connection.
+        """Return a new connection.
 
         Raises
         ------
@@ -54,22 +54,22 @@ class DaskCluster:
         RunError
             If the scheduler was there and stays away.
         """
-        if not self._met:
-            try:
-                client = self._connected(_WORKERS_S)
-            except OSError:
-                raise UsageError(
-                    f"--scheduler {self._address}: no scheduler with workers answers; start them "
-                    "with dask scheduler and dask worker"
-                ) from None
-            self._met = True
-            return _OnCluster(client)
-        deadline_s = time.monotonic() + self._patience_s
+        deadline_s = time.monotonic() + (self._patience_s if self._met else _WORKERS_S)
         while (left_s := deadline_s - time.monotonic()) > 0:
             try:
-                return _OnCluster(self._connected(left_s))
+                client = self._connected(left_s)
             except OSError:
+                if not self._met:
+                    break
                 time.sleep(1.0)
+            else:
+                self._met = True
+                return _OnCluster(client)
+        if not self._met:
+            raise UsageError(
+                f"--scheduler {self._address}: no scheduler with workers answers; start them with "
+                "dask scheduler and dask worker"
+            )
         raise RunError(
             f"scheduler {self._address}: gone for {self._patience_s:.0f} s; what was stored is "
             "safe: give the same command again when it is back"

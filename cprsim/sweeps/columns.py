@@ -14,7 +14,7 @@ from cprsim.errors import UnitError
 
 
 def _seconds(value: object) -> float:
-    """Of a duration, or of an interval that is none."""
+    """Return seconds of a duration, or of an interval that is none."""
     return math.inf if value == "never" else units.parse_duration(value)
 
 
@@ -30,7 +30,7 @@ _LONGEST = 10  # letters of a value
 
 
 def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
-    """Name and values of a column: quantities in SI units, numbers, or else texts."""
+    """Return name and values of a column: quantities in SI units, numbers, or else texts."""
     for parse, suffix in _KINDS:
         try:
             return f"{key}{suffix}", np.asarray([parse(value) for value in values])
@@ -42,25 +42,25 @@ def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
 
 
 def text_of(value: Any) -> str:
-    """A varied value as people write it."""
+    """Return a varied value as people write it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def where(values: Sequence[Any], value: Any) -> list[bool]:
-    """Which of the values is that one: `"14 h"` is `"50400 s"` as well."""
+    """Return which of the values is that one: `"14 h"` is `"50400 s"` as well."""
     _, (*column, wanted) = si_column("", [*values, value])
     text, texts = text_of(value), map(text_of, values)
     return [each == text or bool(si == wanted) for each, si in zip(texts, column, strict=True)]
 
 
 def told_apart(values: Sequence[Any]) -> list[str]:
-    """Each in brief, or as given where two would be the same in brief."""
+    """Return each in brief, or as given where two would be the same in brief."""
     texts, in_brief = ([each(value) for value in values] for each in (text_of, brief))
     return in_brief if len({*in_brief}) == len({*texts}) else texts
 
 
 def brief(value: Any) -> str:
-    """As given, but for long durations, such as `log` makes: three digits."""
+    """Return a value as given, but for long durations, such as `log` makes: three digits."""
     text = text_of(value)
     if len(text) > _LONGEST:
         with suppress(UnitError):

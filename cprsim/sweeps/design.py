@@ -11,6 +11,8 @@ from cprsim.sweeps.values import expand, parse_range
 
 #: Values of a point: dotted key to a value as a scenario file has it.
 Values = dict[str, Any]
+#: Values that keys which change together take, one step after the other.
+Axis = Sequence[Values]
 #: Whether the value at a dotted key is a whole number.
 IsWhole = Callable[[str], bool]
 #: What a user may give for one key: text as in `--vary`, or the values.
@@ -29,22 +31,10 @@ def check_points(count: int, what: str = "") -> None:
 
 
 @dataclass(frozen=True)
-class Axis:
-    """Keys that change together, and the values they take."""
-
-    steps: tuple[Values, ...]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Dotted keys of the scenario."""
-        return tuple(self.steps[0])
-
-
-@dataclass(frozen=True)
 class Design:
     """Axes; every step of one is combined with every step of the others, the last one fastest."""
 
-    axes: tuple[Axis, ...]
+    axes: Sequence[Axis]
 
     def __post_init__(self) -> None:
         if not self.axes:
@@ -53,62 +43,59 @@ class Design:
         for key in keys:
             if keys.count(key) > 1:
                 raise UsageError(f"{key}: is varied twice; give all its values at once")
-        check_points(math.prod(len(axis.steps) for axis in self.axes))
+        check_points(math.prod(map(len, self.axes)))  # which `len` can't say if they are immense
 
     def __len__(self) -> int:
-        return math.prod(len(axis.steps) for axis in self.axes)
+        return math.prod(map(len, self.axes))
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Dotted keys of all axes, in order."""
-        return tuple(key for axis in self.axes for key in axis.keys)
+        return tuple(key for axis in self.axes for key in axis[0])
 
     def steps(self) -> Iterator[tuple[int, ...]]:
-        """The number of each axis' step, a tuple a point."""
-        return itertools.product(*(range(len(axis.steps)) for axis in self.axes))
+        """Yield the number of each axis' step, a tuple a point."""
+        return itertools.product(*(range(len(axis)) for axis in self.axes))
 
     def values(self, steps: Sequence[int]) -> Values:
-        """Values of the point at these steps."""
-        chosen = [axis.steps[step] for axis, step in zip(self.axes, steps, strict=True)]
-        return {key: value for step in chosen for key, value in step.items()}
+        """Return values of the point at these steps."""
+        chosen = (axis[step] for axis, step in zip(self.axes, steps, strict=True))
+        return {key: value for each in chosen for key, value in each.items()}
 
 
 def grid(given: Mapping[str, Given], is_whole: IsWhole, what: str = "--vary ") -> list[Axis]:
-    """An axis for each key."""
+    """Return an axis for each key."""
     axes: list[Axis] = []
     for key, each in given.items():
-        values = _values(key, each, is_whole, what)
-        check_points(math.prod([len(values), *(len(axis.steps) for axis in axes)]))
-        axes.append(Axis(tuple({key: value} for value in values)))
+        axes.append([{key: value} for value in _values(key, each, is_whole, what)])
+        check_points(math.prod(map(len, axes)))
     return axes
 
 
-def zipped(given: Mapping[str, Given], is_whole: IsWhole) -> list[Axis]:
-    """One axis: first values go together, second values, and so on."""
+def zipped(given: Mapping[str, Given], is_whole: IsWhole) -> Axis:
+    """Return one axis: first values go together, second values, and so on."""
     columns = {key: _values(key, each, is_whole, "sweep.zip.") for key, each in given.items()}
     lengths = {key: len(values) for key, values in columns.items()}
     if len(set(lengths.values())) > 1:
         each = ", ".join(f"{key} has {length}" for key, length in lengths.items())
         raise UsageError(f"sweep.zip: as many values for every key: {each}")
-    steps = zip(*columns.values(), strict=True)
-    return [Axis(tuple(dict(zip(columns, step, strict=True)) for step in steps))]
+    return [dict(zip(columns, step, strict=True)) for step in zip(*columns.values(), strict=True)]
 
 
-def latin(given: Mapping[str, Any], points: int, seed: int, is_whole: IsWhole) -> list[Axis]:
-    """One axis of so many points, spread over all ranges at once: a Latin hypercube."""
+def latin(given: Mapping[str, Any], points: int, seed: int, is_whole: IsWhole) -> Axis:
+    """Return one axis of so many points, a Latin hypercube over all ranges."""
     check_points(points, "sweep.latin.points: ")
     from scipy.stats import qmc  # noqa: PLC0415  (slow to import, and few sweeps need it)
 
     ranges = {key: parse_range(text, f"sweep.latin.{key}") for key, text in given.items()}
     shares = qmc.LatinHypercube(len(ranges), rng=seed).random(points)
-    steps = (
+    return [
         {
             key: each.at(float(share), is_whole(key))
             for (key, each), share in zip(ranges.items(), row, strict=True)
         }
         for row in shares
-    )
-    return [Axis(tuple(steps))]
+    ]
 
 
 def _values(key: str, given: Given, is_whole: IsWhole, what: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -13,7 +13,7 @@ from cprsim.basics.units import counted, format_duration, format_percent, percen
 from cprsim.report.tables import format_amount
 from cprsim.report.terminal import Fitting, natural_width, plain_table
 from cprsim.selection.bounds import Quality
-from cprsim.selection.certificate import WITHIN, Rival
+from cprsim.selection.certificate import WITHIN
 from cprsim.selection.words import listed, short, some
 from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.columns import brief
@@ -42,11 +42,13 @@ def sweep_table(sweep: Sweep) -> Group:
         if sweep.currency is not None:
             table.add_column(f"{policy},\n{sweep.currency}", justify="right")
     for point in sweep.points[:_MOST_ROWS]:
-        cells = [
-            cell
-            for row in rows.get(point.number, {}).values()
-            for cell in (_overhead(row), *([_cost(row)] if sweep.currency is not None else []))
-        ]
+        cells = []
+        for row in rows.get(point.number, {}).values():
+            overhead = _with_half(row["overhead"], row["overhead_high"] - row["overhead"])
+            cells.append("failed" if row["error"] else overhead)
+            if sweep.currency is not None:
+                cost = format_amount(row["cost"], row["cost_high"] - row["cost"])
+                cells.append("" if row["error"] else cost)
         table.add_row(str(point.number), *map(brief, point.values.values()), *cells)
     left = len(sweep.points) - _MOST_ROWS
     more = f"... and {counted(left, 'point')} more: " if left > 0 else ""
@@ -66,7 +68,7 @@ class BestTable:
         found = sweep.verdicts(quality)
         self._keys = circumstances(sweep.definition["keys"])
         self._shown = found[:_MOST_ROWS]
-        counts = [each.certificate.replications for each in found if each.certificate]
+        counts = [each.certificate.replications for each in found if each.candidates]
         self._head = _head(sweep, counts)
         left = len(found) - _MOST_ROWS
         self._notes = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
@@ -81,12 +83,9 @@ class BestTable:
         if natural_width(table, console, options) <= options.max_width:
             yield Fitting(table, len(self._keys))
         else:
-            yield from ("", *self._wrapped(map(_sentence, self._shown), options.max_width), "")
-        yield from self._wrapped(self._notes, options.max_width)
-
-    def _wrapped(self, sentences: Iterable[str], width: int) -> Iterator[str]:
-        for each in sentences:
-            yield wrapped(each, width)
+            sentences = (wrapped(_sentence(each), options.max_width) for each in self._shown)
+            yield from ("", *sentences, "")
+        yield from (wrapped(each, options.max_width) for each in self._notes)
 
     def _table(self) -> Table:
         table = plain_table()
@@ -134,7 +133,10 @@ def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
             "verify_every of a policy has it looked for."
         )
     notes += _by_machine_time(found)
-    notes += _without_those_that_failed(found)
+    rows = Counter(label for each in found for label in each.left_out)
+    if rows:
+        labels = [f"{label} (in {count:,})" for label, count in rows.items()]
+        notes.append(f"Left out in rows where they failed: {some(labels)}.")
     if quality:
         notes += _not_of_pls(found, quality)
         return [*notes, f"Only candidates with {quality}, as far as that is known."]
@@ -145,13 +147,15 @@ def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
 
 
 def _by_machine_time(found: Sequence[SweepVerdict]) -> list[str]:
-    """Where another takes less of it, with the machines that stand ready."""
+    """Return where another that surely meets the bounds takes less of it, spares counted."""
     others = []
     for each in found:
-        least = each.least_machine_time
-        if least is None or each.certificate is None or each.certificate.best is None:
+        best = each.certificate.best
+        if best is None:
             continue
-        mine, its = (each.machine_overhead[i] for i in (each.certificate.best, least))
+        kept = [i for i, keeps in enumerate(each.certificate.kept) if keeps or i == best]
+        least = min(kept, key=each.machine_overhead.__getitem__)
+        mine, its = each.machine_overhead[best], each.machine_overhead[least]
         if mine - its > WITHIN:
             less = f"{each.labels[least]} {format_percent(its)}, not {format_percent(mine)}"
             others.append(_placed(each, less))
@@ -159,15 +163,6 @@ def _by_machine_time(found: Sequence[SweepVerdict]) -> list[str]:
         return []
     where = f"in {len(others):,} of {counted(len(found), 'row')}"
     return [f"By machine time, spares counted, another takes less {where}, e.g. {others[0]}."]
-
-
-def _without_those_that_failed(found: Sequence[SweepVerdict]) -> list[str]:
-    """Who is left out, and in how many rows."""
-    rows = Counter(label for each in found for label in each.left_out)
-    if not rows:
-        return []
-    told = [f"{label} (in {count:,})" for label, count in rows.items()]
-    return [f"Left out in rows where they failed: {some(told)}."]
 
 
 def _not_of_pls(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
@@ -189,72 +184,47 @@ def _not_of_pls(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
 
 
 def _cells(verdict: SweepVerdict) -> list[str]:
-    best, told, rival = verdict.best, verdict.statistics, verdict.runner_up
-    if verdict.certificate is None:
-        return [""] * 7 + ["failed"]
-    certainty = short(verdict.certificate, verdict.labels)
+    best, told, rival = verdict.best, verdict.statistics, verdict.certificate.runner_up
+    # In points, with the farther end of its interval, where there is one.
+    half = max(rival.high - rival.margin, rival.margin - rival.low) if rival else math.nan
+    certainty = short(verdict.certificate, verdict.labels) if verdict.candidates else "failed"
     if best is None:
         return [""] * 7 + [certainty]
     return [
         best.label,
-        format_duration(best.interval_s),
+        format_duration(best.plan.interval_s),
         _with_half(told["overhead"], told["overhead_high"] - told["overhead"]),
         percent(told["pls"]),
         percent(told["updates_lost"]),
         verdict.labels[rival.candidate] if rival else "",
-        _margin(rival) if rival else "",
+        _with_half(rival.margin, half) if rival else "",
         certainty,
     ]
 
 
-def _margin(rival: Rival) -> str:
-    """In points, with the farther end of its interval, where there is one."""
-    half = max(rival.high - rival.margin, rival.margin - rival.low)
-    return _with_half(rival.margin, half if math.isfinite(half) else math.nan)
-
-
-def _overhead(row: dict[Any, Any]) -> str:
-    if row["error"]:
-        return "failed"
-    return _with_half(row["overhead"], row["overhead_high"] - row["overhead"])
-
-
-def _cost(row: dict[Any, Any]) -> str:
-    if row["error"]:
-        return ""
-    return format_amount(row["cost"], row["cost_high"] - row["cost"])
-
-
 def _with_half(mean: float, half: float) -> str:
-    """In percent; nothing where there is no mean, or no interval."""
+    """Return both in percent; nothing where there is no mean, or no interval."""
     if math.isnan(mean):
         return ""
-    if math.isnan(half):
-        return percent(mean)
-    return f"{percent(mean)} ±{percent(half)}"
+    return f"{percent(mean)} ±{percent(half)}" if math.isfinite(half) else percent(mean)
 
 
 def _head(sweep: Sweep, counts: Sequence[int]) -> str:
-    title = sweep.definition["title"] or "cprsim sweep"
+    """Return the title, how many points and replications, and points where these are too few."""
     points = counted(len(sweep.points), "point")
     if sweep.unfinished:
         points += f", {sweep.unfinished:,} of them still to be done"
-    return f"{title}\n{points}, {_replications(sweep, counts)}{_too_wide(sweep)}"
-
-
-def _too_wide(sweep: Sweep) -> str:
-    """At how many points the interval that was asked for isn't reached; empty if at none."""
-    count = sweep.too_wide
-    if not count:
-        return ""
-    asked = f"a half-width of {format_percent(sweep.definition['rule']['half_width'])}"
-    most = f"--replications {sweep.definition['rule']['replications']:,}"
-    return f"\n{asked} of every mean isn't reached at {counted(count, 'point')}: {most} are too few"
-
-
-def _replications(sweep: Sweep, counts: Sequence[int]) -> str:
-    if not counts:
-        return "no replications"
-    least, most = min(counts), max(counts)
-    each = f"{least:,} to " * (least < most) + counted(most, "replication")
-    return f"{each}, seed {sweep.definition['seed']}; ± 95 % of the mean"
+    replications = "no replications"
+    if counts:
+        least, most = min(counts), max(counts)
+        each = f"{least:,} to " * (least < most) + counted(most, "replication")
+        replications = f"{each}, seed {sweep.definition['seed']}; ± 95 % of the mean"
+    lines = [sweep.definition["title"] or "cprsim sweep", f"{points}, {replications}"]
+    if sweep.too_wide:
+        rule = sweep.definition["rule"]
+        lines.append(
+            f"a half-width of {format_percent(rule['half_width'])} of every mean isn't reached at "
+            f"{counted(sweep.too_wide, 'point')}: --replications {rule['replications']:,} are too "
+            "few"
+        )
+    return "\n".join(lines)

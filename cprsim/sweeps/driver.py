@@ -7,13 +7,18 @@ however often, so whatever is lost is done again.
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from dataclasses import dataclass
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from cprsim.basics.futures import Ended
 from cprsim.errors import CprsimError, RunError
-from cprsim.sweeps.agenda import Agenda
-from cprsim.sweeps.pools import Pool, close
+from cprsim.runs.workers import Workers
+from cprsim.sweeps.task_queue import TaskQueue
 from cprsim.sweeps.tasks import Block, Fault, Task, perform
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Outcome = Block | Fault
 #: Called with what happened, for people.
 Tell = Callable[[str], None]
@@ -25,6 +30,42 @@ _DEATHS = 2
 _BREAKS = 10
 
 
+@dataclass(frozen=True)
+class Pool:
+    """Where tasks are done.
+
+    `window`: how many to have submitted at a time, so that no worker waits while results are
+    stored. `open`: returns an executor, as often as the last one breaks; raises `RunError` if there
+    is none.
+    """
+
+    window: int
+    open: Callable[[], Executor]
+
+
+class InThisProcess(Executor):
+    """Does each task at once, as it is submitted."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+        """Do it, and return a future that is done."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def pool_of(workers: int, scheduler: str | None) -> Pool:
+    """Return the pool that the options ask for."""
+    if scheduler is not None:
+        from cprsim.sweeps.cluster import DaskCluster  # noqa: PLC0415  (needs an extra)
+
+        cluster = DaskCluster(scheduler)
+        return Pool(cluster.window, cluster.open)
+    return Pool(1, InThisProcess) if workers == 1 else Pool(4 * workers, partial(Workers, workers))
+
+
 class Driver:
     """Keeps an executor busy.
 
@@ -33,7 +74,7 @@ class Driver:
     once more, becomes a fault; the others go on.
     """
 
-    def __init__(self, pool: Pool, tasks: Agenda, tell: Tell) -> None:
+    def __init__(self, pool: Pool, tasks: TaskQueue, tell: Tell) -> None:
         self._pool, self._tasks, self._tell = pool, tasks, tell
         self._executor: Executor | None = None
         self._flying: dict[Future[Outcome], Task] = {}
@@ -45,7 +86,7 @@ class Driver:
         self._breaks = 0
 
     def outcomes(self) -> Generator[tuple[Task, Outcome] | None, None, None]:
-        """Tasks and what came of them, as they end; None when nothing has ended for a moment.
+        """Yield tasks and their results, as they end; None when nothing has ended for a moment.
 
         Raises
         ------
@@ -65,8 +106,7 @@ class Driver:
                 if task is not None:  # else it was lost with the executor meanwhile
                     yield from self._ended(future, task)
         finally:
-            if self._executor is not None:
-                close(self._executor)
+            self._close()
 
     def _fill(self) -> None:
         while not self._on_trial and len(self._flying) < self._pool.window:
@@ -96,7 +136,11 @@ class Driver:
         try:
             outcome = future.result()
         except BrokenExecutor as error:
-            yield from self._died(task, error)
+            if self._flying:
+                self._suspects.append(task)
+            else:
+                yield from self._blame(task, "its worker process died, out of memory perhaps")
+            self._lose_executor(error)
         except CancelledError as error:
             self._again.append(task)
             self._lose_executor(error)
@@ -107,15 +151,6 @@ class Driver:
         else:
             self._breaks, self._on_trial = 0, False
             yield task, outcome
-
-    def _died(
-        self, task: Task, error: BaseException
-    ) -> Generator[tuple[Task, Outcome], None, None]:
-        if self._flying:
-            self._suspects.append(task)
-        else:
-            yield from self._blame(task, "its worker process died, out of memory perhaps")
-        self._lose_executor(error)
 
     def _blame(self, task: Task, why: str) -> Generator[tuple[Task, Outcome], None, None]:
         self._on_trial = False
@@ -131,17 +166,18 @@ class Driver:
         self._flying.clear()
         self._on_trial = False
         self._breaks += 1
+        text = " ".join(str(error).split())
+        reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
         if self._breaks >= _BREAKS:
             raise RunError(
                 f"workers died {self._breaks} times with nothing done in between, the last of "
-                f"{_reason(error)}; what was stored is safe"
+                f"{reason}; what was stored is safe"
             )
-        self._tell(f"workers were lost ({_reason(error)}); starting new ones")
-        if self._executor is not None:
-            executor, self._executor = self._executor, None
-            close(executor)
+        self._tell(f"workers were lost ({reason}); starting new ones")
+        self._close()
 
-
-def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    def _close(self) -> None:
+        """Let go of the executor, broken or not, without waiting for tasks that have not begun."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=True, cancel_futures=True)

@@ -1,10 +1,8 @@
 """The table of a sweep as CSV or Parquet, written in pieces: it may be larger than the memory."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from typing import Any, BinaryIO
-
-import pandas as pd
+from typing import BinaryIO
 
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.errors import UsageError
@@ -16,7 +14,7 @@ _POINTS = 1000  # in memory at a time
 
 
 def exporter(sweep: Sweep, form: str, points: int = _POINTS) -> Callable[[BinaryIO], None]:
-    """What writes the table in one of `FORMATS` into a file.
+    """Return a function that writes the table in one of `FORMATS` into a file.
 
     The same numbers give the same CSV, byte by byte, also whatever the number of points that a
     piece has.
@@ -43,30 +41,21 @@ def _write_csv(sweep: Sweep, points: int, file: BinaryIO) -> None:
 
 
 def _write_parquet(sweep: Sweep, points: int, file: BinaryIO) -> None:
-    from pyarrow import Table  # noqa: PLC0415
+    import pyarrow  # noqa: PLC0415
     from pyarrow.parquet import ParquetWriter  # noqa: PLC0415
 
-    pieces = sweep.pieces(points)
-    first = next(pieces)
-    schema = _schema(first)
-    with ParquetWriter(file, schema) as writer:
-        for piece in _with_first(first, pieces):
-            writer.write_table(Table.from_pandas(piece, schema=schema, preserve_index=False))
-
-
-def _with_first(first: pd.DataFrame, others: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    yield first
-    yield from others
-
-
-def _schema(table: pd.DataFrame) -> Any:
-    """Of all pieces: texts, also where one has none, and numbers."""
-    import pyarrow  # noqa: PLC0415
-
+    # Texts also where a piece has none, and numbers.
     kinds = {"i": pyarrow.int64(), "f": pyarrow.float64()}
-    return pyarrow.schema(
-        [
-            (name, kinds.get(getattr(kind, "kind", "O"), pyarrow.string()))
-            for name, kind in table.dtypes.items()
-        ]
-    )
+    writer = None
+    for piece in sweep.pieces(points):
+        if writer is None:
+            schema = pyarrow.schema(
+                [
+                    (name, kinds.get(getattr(kind, "kind", "O"), pyarrow.string()))
+                    for name, kind in piece.dtypes.items()
+                ]
+            )
+            writer = ParquetWriter(file, schema)
+        writer.write_table(pyarrow.Table.from_pandas(piece, schema, preserve_index=False))
+    if writer is not None:
+        writer.close()

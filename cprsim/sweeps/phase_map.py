@@ -8,7 +8,7 @@ import pandas as pd
 from cprsim.errors import UsageError
 from cprsim.sweeps.best import circumstances
 from cprsim.sweeps.columns import brief, si_column, text_of, where
-from cprsim.sweeps.played import StoredPoint
+from cprsim.sweeps.store import StoredPoint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ def phase_map(
     bounds: str,
     systems: Mapping[str, str],
 ) -> "Figure":
-    """The map of the `best` of a sweep, or of its part where what `at` names has these values.
+    """Draw the map of the `best` of a sweep, or of its part where what `at` names has these values.
 
     `systems`: of each policy.
     """
@@ -61,7 +61,7 @@ def cut(
     at: Mapping[str, Any],
     zipped: Sequence[str] = (),
 ) -> Cut:
-    """The points where what `at` names has that value.
+    """Return the points where what `at` names has that value.
 
     `zipped`: keys whose values go together. One of them stands for all, if it tells them apart.
 
@@ -96,12 +96,12 @@ def cut(
 
 
 def _count(points: Sequence[StoredPoint], *keys: str) -> int:
-    """How many values of the keys together there are."""
+    """Count the values of the keys together."""
     return len({tuple(text_of(point.values[key]) for key in keys) for point in points})
 
 
 def _fixed(points: Sequence[StoredPoint], keys: Sequence[str], key: str, value: Any) -> set[int]:
-    """Numbers of the points where a key has that value."""
+    """Return numbers of the points where a key has that value."""
     if key not in keys:
         raise UsageError(f"figure phase: at {key}: is not varied; varied: {', '.join(keys)}")
     values = [point.values[key] for point in points]

@@ -1,23 +1,26 @@
-"""Points of a sweep: their scenarios as resolved, and the keys that results are stored under."""
+"""Points of a sweep: their scenarios, and the keys that results are stored under."""
 
+import copy
+import functools
 import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.job.prices import Prices
-from cprsim.sweeps.base import Base
+from cprsim.report.outputs import sha256
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import resolve_files, set_value
+from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.design import Design, Values
-from cprsim.sweeps.layout import Row
-from cprsim.sweeps.packed_text import PackedText
 
-_NONE = PackedText()
 _EVERY_S = 5.0
+#: Sections that are shown, and no part of what is simulated.
+_SHOWN = ("title", "accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +36,6 @@ class Point:
     key
         Hash of the scenario as resolved, the files it names included, and of the model version;
         empty if the scenario can't be read.
-    scenario
-        As resolved; of the policies those that are compared.
     useful_time_s
         Of its job.
     error
@@ -44,97 +45,116 @@ class Point:
     number: int
     values: Values
     key: str = ""
-    scenario: PackedText = _NONE
     useful_time_s: float = 0.0
     error: str = ""
 
     @property
-    def row(self) -> Row:
-        """As it is stored."""
+    def row(self) -> tuple[int, str, str | None, float | None, str | None]:
+        """The point as it is stored."""
         given = json.dumps(self.values, default=str)
         return self.number, given, self.key or None, self.useful_time_s or None, self.error or None
 
 
-class PointsHash:
-    """Hash of points in their order: what is varied, and what came of it."""
+class VariedScenario:
+    """The scenario that points are made of.
 
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-
-    def add(self, given: str, key: str) -> None:
-        """The next point."""
-        self._hash.update(f"{len(given)} {given} {key}\n".encode())
-
-    @property
-    def text(self) -> str:
-        """In hexadecimal digits."""
-        return self._hash.hexdigest()
-
-
-def points_hash(points: Iterable[Point]) -> str:
-    """That of all of them."""
-    found = PointsHash()
-    for point in points:
-        found.add(point.row[1], point.key)
-    return found.text
-
-
-def currency_of(points: Sequence[Point], keys: Iterable[str]) -> str | None:
-    """That the costs of all points are in; None where nothing has a price.
-
-    Raises
-    ------
-    UsageError
-        If prices are varied, and not all points have them in one currency.
+    Parameters
+    ----------
+    mapping
+        The tables of the scenario file.
+    policies
+        Names of those that are compared.
     """
-    readable = (point for point in points if point.key)
-    varied = any(key.split(".")[0].strip() == "prices" for key in keys)
-    asked = readable if varied else islice(readable, 1)
-    tables = (json.loads(str(point.scenario)).get("prices", {}) for point in asked)
-    found = {Prices.model_validate(table).currency for table in tables} - {None}
-    if len(found) > 1:
-        raise UsageError(
-            f"--vary prices: points are in {' and '.join(sorted(filter(None, found)))}; "
-            "vary prices in one currency, so that costs compare"
-        )
-    return next(iter(found), None)
+
+    def __init__(self, mapping: dict[str, Any], policies: Sequence[str]) -> None:
+        self._folder, self.policies = Path.cwd(), policies
+        self._tables = copy.deepcopy(mapping)
+        resolve_files(self._tables, self._folder)
+        self._file_hash = functools.cache(sha256)
+
+    def at(self, values: Values) -> Scenario:
+        """Return the scenario of a point, not planned; raise `ScenarioError` if it can't be."""
+        tables = copy.deepcopy(self._tables)
+        for key, value in values.items():
+            parts = [part.strip() for part in key.split(".")]
+            set_value(tables, parts, copy.deepcopy(value), f"--vary {key}")
+        resolve_files(tables, self._folder)
+        tables["policies"] = {name: tables["policies"][name] for name in self.policies}
+        return Scenario.read(tables)
+
+    def key(self, scenario: Scenario) -> str:
+        """Return the key of a point with that scenario."""
+        return scenario_key(scenario.mapping(), self._file_hash)
+
+
+def scenario_key(mapping: dict[str, Any], file_hash: Callable[[str], str] = sha256) -> str:
+    """Hash a resolved scenario and the model version; files count by content, not by name."""
+    simulated = {name: table for name, table in mapping.items() if name not in _SHOWN}
+    simulated = copy.deepcopy(simulated)
+    for table, key in _files(simulated):
+        table[key] = file_hash(table[key])
+    return hashlib.sha256(f"{MODEL_VERSION} {to_json(simulated)}".encode()).hexdigest()
+
+
+def to_json(value: Any) -> str:
+    """Return the same text for the same value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def points_hash(pairs: Iterable[tuple[str, str]]) -> str:
+    """Hash points in their order: of each what is varied as it is stored, and its key."""
+    found = hashlib.sha256()
+    for given, key in pairs:
+        found.update(f"{len(given)} {given} {key}\n".encode())
+    return found.hexdigest()
 
 
 def read_points(
-    mapping: dict[str, Any],
+    varied: VariedScenario,
     design: Design,
-    policies: Sequence[str],
     tell: Callable[[str], None] = lambda _: None,
-) -> list[Point]:
-    """All points, read but not planned; `tell` is called every few seconds with how far that is.
+) -> tuple[list[Point], str | None]:
+    """Read all points; return them and the currency of their costs, None without prices.
+
+    `tell` is called every few seconds with how many have been read.
 
     Raises
     ------
     ScenarioError
-        If there is a value that can be read at no point, whatever stands beside it.
+        If there is a value that can be read at no point, whatever the other values are.
     UsageError
-        If a policy is varied that is not compared.
+        If a policy is varied that is not compared, or prices are varied in several currencies.
     """
-    _check_policies(design, policies)
-    base = Base(mapping, design.keys, policies)
+    _check_policies(design, varied.policies)
     points: list[Point] = []
-    like = b""  # the first that can be read
+    currencies: set[str] = set()
     told_s = time.monotonic()
-    for number, each in enumerate(design.steps()):
+    for number, steps in enumerate(design.steps()):
         if time.monotonic() - told_s > _EVERY_S:
             told_s = time.monotonic()
             tell(f"read {number:,} of {len(design):,} points")
-        point = _read(number, base, design.values(each), like)
-        like = like or point.scenario.content
-        points.append(point)
+        values = design.values(steps)
+        try:
+            scenario = varied.at(values)
+        except ScenarioError as error:
+            points.append(Point(number, values, error=str(error)))
+            continue
+        points.append(Point(number, values, varied.key(scenario), scenario.job.useful_time_s))
+        if scenario.prices is not None and scenario.prices.currency is not None:
+            currencies.add(scenario.prices.currency)
     faults = _hopeless(points, design.steps())
     if faults:
         raise ScenarioError(*faults)
-    return points
+    if len(currencies) > 1:
+        raise UsageError(
+            f"--vary prices: points are in {' and '.join(sorted(currencies))}; "
+            "vary prices in one currency, so that costs compare"
+        )
+    return points, next(iter(currencies), None)
 
 
 def _hopeless(points: Sequence[Point], steps: Iterable[tuple[int, ...]]) -> list[str]:
-    """Faults of steps that can be read at no point."""
+    """Return faults of steps that can be read at no point."""
     at: dict[tuple[int, int], list[Point]] = defaultdict(list)
     for point, each in zip(points, steps, strict=True):
         for step in enumerate(each):
@@ -149,18 +169,20 @@ def _hopeless(points: Sequence[Point], steps: Iterable[tuple[int, ...]]) -> list
     return list(found)
 
 
-def _read(number: int, base: Base, values: Values, like: bytes) -> Point:
-    try:
-        scenario = base.scenario(values)
-    except ScenarioError as error:
-        return Point(number, values, error=str(error))
-    text, key = base.written(scenario)
-    return Point(number, values, key, PackedText.of(text, like), scenario.job.useful_time_s)
-
-
 def _check_policies(design: Design, policies: Sequence[str]) -> None:
     for key in design.keys:
         section, _, rest = key.partition(".")
         name = rest.partition(".")[0]
         if section == "policies" and name not in policies:
             raise UsageError(f"--vary {key}: policy {name!r} is not among {', '.join(policies)}")
+
+
+def _files(mapping: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield tables and their keys that name files: a trace, curves of popularity."""
+    if "trace" in mapping.get("failures", {}):
+        yield mapping["failures"], "trace"
+    model = mapping.get("model") or {}
+    for each in (model, *model.get("tables", ())):
+        skew = each.get("skew")
+        if isinstance(skew, dict) and "curve" in skew:
+            yield skew, "curve"

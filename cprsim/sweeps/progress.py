@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, a plain line every few seconds elsewhere."""
+"""Progress of a sweep: a bar on a terminal, a plain line every few seconds elsewhere."""
 
 import sys
 import time
@@ -8,66 +8,33 @@ from typing import Any, TextIO
 
 from cprsim.basics.units import format_duration
 from cprsim.errors import printable
-from cprsim.sweeps.agenda import SweepProgress
+from cprsim.sweeps.task_queue import SweepProgress
 
 _EVERY_S = 5.0
 
 
 class Lines:
-    """Plain lines, for a pipe or a file."""
+    """Plain lines, for a pipe or a file; none without a `stream`."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
-        self._rate = Rate(clock)
         self._last_s = clock()
+        self._first: tuple[float, SweepProgress] | None = None
 
     def update(self, progress: SweepProgress) -> None:
         """Write a line if the last one is some seconds old."""
-        words = self._rate.words(progress)
+        words = self.words(progress)
         if self._clock() - self._last_s >= _EVERY_S:
             self._last_s = self._clock()
             self.tell(words)
 
     def tell(self, text: str) -> None:
         """Write a line."""
-        print(f"cprsim: {printable(text)}", file=self._stream, flush=True)
-
-
-class Bar:
-    """A bar on a terminal."""
-
-    def __init__(self, bar: Any) -> None:
-        self._bar, self._rate = bar, Rate(time.monotonic)
-        self._task = bar.add_task("", total=1.0, words="")
-
-    def update(self, progress: SweepProgress) -> None:
-        """Move the bar."""
-        self._bar.update(self._task, completed=progress.share, words=self._rate.words(progress))
-
-    def tell(self, text: str) -> None:
-        """Write a line above the bar."""
-        self._bar.console.print(f"cprsim: {printable(text)}", markup=False, highlight=False)
-
-
-class Silent:
-    """Shows nothing."""
-
-    def update(self, progress: SweepProgress) -> None:
-        """Do nothing."""
-
-    def tell(self, text: str) -> None:
-        """Do nothing."""
-
-
-class Rate:
-    """Points a second and time left, from what this process has done itself."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._first: tuple[float, SweepProgress] | None = None
+        if self._stream is not None:
+            print(f"cprsim: {printable(text)}", file=self._stream, flush=True)
 
     def words(self, progress: SweepProgress) -> str:
-        """How far it is, how fast, how long still."""
+        """Return points done, points a second by this process, and the time left."""
         now_s = self._clock()
         if self._first is None:
             self._first = (now_s, progress)
@@ -83,18 +50,31 @@ class Rate:
         return words
 
 
-@contextmanager
-def shown(*, silent: bool) -> Iterator[Lines | Bar | Silent]:
-    """A display on stderr, as fits it."""
-    if silent:
-        yield Silent()
-    elif not sys.stderr.isatty():
-        yield Lines(sys.stderr)
-    else:
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import BarColumn  # noqa: PLC0415
-        from rich.progress import Progress as RichProgress  # noqa: PLC0415
+class Bar(Lines):
+    """A bar on a terminal, with lines above it."""
 
-        columns = ("sweeping", BarColumn(), "{task.fields[words]}")
-        with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
-            yield Bar(bar)
+    def __init__(self, bar: Any) -> None:
+        super().__init__(None)
+        self._bar, self._task = bar, bar.add_task("", total=1.0, words="")
+
+    def update(self, progress: SweepProgress) -> None:
+        """Move the bar."""
+        self._bar.update(self._task, completed=progress.share, words=self.words(progress))
+
+    def tell(self, text: str) -> None:
+        """Write a line above the bar."""
+        self._bar.console.print(f"cprsim: {printable(text)}", markup=False, highlight=False)
+
+
+@contextmanager
+def shown(*, silent: bool) -> Iterator[Lines]:
+    """Display on stderr, as fits it, how far a sweep is."""
+    if silent or not sys.stderr.isatty():
+        yield Lines(None if silent else sys.stderr)
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress  # noqa: PLC0415
+
+    columns = ("sweeping", BarColumn(), "{task.fields[words]}")
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield Bar(bar)

@@ -1,7 +1,8 @@
 """A sweep as it is stored, finished or not: a table, its replications, a document."""
 
 import math
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,18 +14,24 @@ from numpy.typing import NDArray
 
 from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
+from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
 from cprsim.runs.result import entry, in_currency
-from cprsim.runs.summaries import tidy
+from cprsim.runs.summaries import statistics, tidy
 from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.best import SweepVerdict, sweep_verdicts
+from cprsim.sweeps.best import Played, SweepVerdict, sweep_verdicts
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
-from cprsim.sweeps.plans import PointPlan
-from cprsim.sweeps.played import Played, StoredPoint
-from cprsim.sweeps.reading import plans_of, reading, stored_definition, stored_points, values_of
-from cprsim.sweeps.table import by_measure, tables
+from cprsim.sweeps.store import (
+    StoredPoint,
+    reading,
+    results_of,
+    stored_definition,
+    stored_points,
+)
+from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
@@ -34,17 +41,20 @@ if TYPE_CHECKING:
 
 #: Rows of its table that a notebook shows.
 _SHOWN = 20
+_PLAN = ("system", "recovery", "interval_s")
+#: Ends of the names of columns, for what summarises a measure.
+_ENDS = ("", "_low", "_high", "_p50", "_p95")
 
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """What is in the folder of a sweep."""
+    """The sweep in a folder."""
 
     folder: str | Path
 
     @cached_property
     def definition(self) -> dict[str, Any]:
-        """What was asked for: `title`, `keys` that are varied, `policies`, `seed`, `rule`."""
+        """The request: `title`, `keys` that are varied, `policies`, `seed`, `rule`."""
         with reading(self.folder) as connection:
             return stored_definition(connection)
 
@@ -56,7 +66,7 @@ class Sweep:
 
     @property
     def currency(self) -> str | None:
-        """That `cost` is in; None where nothing has a price."""
+        """The currency of `cost`; None where nothing has a price."""
         return self.definition.get("currency")  # which an older cprsim didn't write
 
     @property
@@ -71,12 +81,12 @@ class Sweep:
 
     @property
     def unfinished(self) -> int:
-        """How many points are still to be done."""
+        """Number of points that are still to be done."""
         return sum(point.to_do for point in self.points)
 
     @property
     def too_wide(self) -> int:
-        """At how many points replications ran out before `half_width` was reached."""
+        """Number of points where replications ran out before `half_width` was reached."""
         width = self.definition["rule"]["half_width"]
         if width is None:
             return 0
@@ -99,11 +109,44 @@ class Sweep:
         return table
 
     def pieces(self, points: int) -> Iterator[pd.DataFrame]:
-        """The table in pieces of so many points, one after the other; one piece at least."""
-        return tables(self.folder, self.definition, self.points, points)
+        """Yield the table in pieces of so many points, one at least.
+
+        What a column is does not depend on the piece, so that its numbers are written in the same
+        way in all of them.
+        """
+        policies = self.definition["policies"]
+        numbers = [f"{measure}{end}" for measure in self._measures for end in _ENDS]
+        numbers += [*OVERHEAD_CAUSES, *PLANNED]
+        columns = ["point", "policy", *_PLAN, "replications", *numbers, "error"]
+        # What failed has no number there, and a whole number can't be none.
+        failed = any(point.error or point.errors for point in self.points)
+        kinds = dict.fromkeys(("interval_s", *numbers), "float64")
+        kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
+        kinds |= {"point": "int64", "replications": "Int64"}
+        kinds |= {"spares": "float64" if failed else "int64"}
+        for start in range(0, max(len(self.points), 1), points):
+            # A piece's own connection: it holds up whoever writes for no longer than it is read.
+            with reading(self.folder) as connection:
+                shown = self.points[start : start + points]
+                rows = [row for each in shown for row in _rows(connection, each, policies)]
+            table = pd.DataFrame(rows, columns=columns).astype(kinds)
+            for place, (name, values) in enumerate(self._varied.items()):
+                # A whole section may be varied that is called like a measure.
+                own = f"{name} (varied)" if name in columns else name
+                table.insert(1 + place, own, values[table["point"].to_numpy()])
+            yield table
+
+    @property
+    def _measures(self) -> list[str]:
+        """Measures that the sweep has: all its points have prices, or none has."""
+        for point in self.points:
+            if point.finished:
+                plans, every = self._results(point.number)
+                return measures_of(plans[next(iter(every))].basis)
+        return measures_of()
 
     def replications(self, point: int) -> pd.DataFrame:
-        """The replications of one point, as `Result.replications` has them.
+        """Return the replications of one point, as `Result.replications` has them.
 
         Policies that failed there are left out. Row i of every other was played on the same
         failure timeline, also at other points with the same failures: differences between policies
@@ -114,18 +157,19 @@ class Sweep:
         return tidy([*every], values, COLUMNS, [plans[name].basis for name in every])
 
     def played(self, point: int) -> list[Played]:
-        """What came of each policy at one point, in the order of the policies.
+        """Return plan and measures of each policy at one point, in the order of the policies.
 
         Those that failed there are left out.
         """
         plans, every = self._results(point)
         return [
             Played(
-                *plans[name].kept,
-                measures=by_measure(values, plans[name].basis),
-                corrupt=float(values[COLUMNS.index("corrupt")].mean()),
+                plans[name],
+                measures=np.stack([*measured(of, plans[name].basis).values()]),
+                corrupt=float(of["corrupt"].mean()),
             )
             for name, values in every.items()
+            for of in [dict(zip(COLUMNS, values, strict=True))]
         ]
 
     def best(
@@ -134,7 +178,7 @@ class Sweep:
         max_updates_lost: float | None = None,
         max_learning_lost: float | None = None,
     ) -> pd.DataFrame:
-        """The best policy, with the best of its choices, under all circumstances that are varied.
+        """Return the best policy, with its best choices, under all circumstances that are varied.
 
         What is varied under `policies.NAME` is a choice of that policy; points that differ in
         choices alone make one row. The best is the candidate (a policy with its choices) with the
@@ -180,7 +224,7 @@ class Sweep:
         max_updates_lost: float | None = None,
         max_learning_lost: float | None = None,
     ) -> "Figure":
-        """A picture of the sweep; `"phase"`: a map of which policy is best.
+        """Draw a picture of the sweep; `"phase"`: a map of which policy is best.
 
         Parameters
         ----------
@@ -207,21 +251,19 @@ class Sweep:
         return phase_map(self.definition, self.points, best, at or {}, bounds, systems)
 
     def verdicts(self, quality: Quality) -> list[SweepVerdict]:
-        """What `best` tabulates."""
+        """Return the rows of `best`."""
         return list(sweep_verdicts(self.definition["keys"], self.points, self.played, quality))
 
     def _results(self, point: int) -> tuple[dict[str, PointPlan], dict[str, NDArray[np.float64]]]:
-        """Plans at a point, and replications by `COLUMNS` of each policy that didn't fail there."""
+        """Return plans at a point, and replications by `COLUMNS` of policies that didn't fail."""
         stored = self.points[point] if 0 <= point < len(self.points) else None
-        if stored is None or stored.key is None or not stored.finished:
+        if stored is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
-        policies = self.definition["policies"]
         with reading(self.folder) as connection:
-            plans = plans_of(connection, stored.key, policies)
-            return plans, values_of(connection, stored, policies)
+            return results_of(connection, stored, self.definition["policies"])
 
     def to_xarray(self) -> "xarray.Dataset":
-        """The table as labelled arrays, a variable a column.
+        """Return the table as labelled arrays, a variable a column.
 
         Where all combinations of what is varied are points, a cube: a dimension for each of them,
         in SI units, and `policy`. Else over `point` and `policy`, and what is varied are variables
@@ -242,9 +284,9 @@ class Sweep:
         numbers = [point.number for point in self.points]
         return dataset(self.table, {"point": numbers} | policies, told)
 
-    @property
+    @cached_property
     def _varied(self) -> dict[str, NDArray[Any]]:
-        """What is varied, by its column in the table: the value at each point."""
+        """Values at each point of what is varied, by its column in the table."""
         keys = self.definition["keys"]
         return dict(si_column(key, [each.values[key] for each in self.points]) for key in keys)
 
@@ -262,7 +304,7 @@ class Sweep:
         rows = [
             [
                 *(
-                    f"{row[key]:g}" if isinstance(row[key], float) else str(row[key])
+                    f"{row[key]:g}" if isinstance(row[key], float) else f"{row[key]}"
                     for key in keys
                 ),
                 row["policy"],
@@ -279,7 +321,7 @@ class Sweep:
         return notebook_html(self.definition["title"], self._done, headings, rows, more)
 
     def document(self) -> dict[str, Any]:
-        """The sweep as one JSON document; numbers that are not finite are null."""
+        """Return the sweep as one JSON document; numbers that are not finite are null."""
         entries: dict[int, dict[str, Any]] = {}
         for row in self.table.to_dict("records"):
             if not row["error"]:
@@ -305,3 +347,35 @@ class Sweep:
                 if not point.to_do
             ],
         }
+
+
+def _rows(
+    connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row a policy; none for a point that is still to be done."""
+    if point.finished:
+        plans, every = results_of(connection, point, policies)
+        for name, plan in plans.items():
+            row = {"point": point.number, "policy": name}
+            row |= {each: getattr(plan, each) for each in _PLAN}
+            if name in every:
+                yield row | _summary(every[name], plan.basis)
+            else:
+                yield row | {"error": point.errors[name]}
+    elif point.error:
+        for policy in policies:
+            error = point.errors.get(policy, point.error)
+            yield {"point": point.number, "policy": policy, "error": error}
+
+
+def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, Any]:
+    """Return columns of a row, from replications of shape (len(COLUMNS), count)."""
+    of = dict(zip(COLUMNS, values, strict=True))
+    found, measures = measured(of, basis), measures_of(basis)
+    return {
+        "replications": values.shape[1],
+        **statistics(np.stack([found[name] for name in measures]), measures),
+        **{cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES},
+        **{each: getattr(basis, each) for each in PLANNED},
+        "error": "",
+    }

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from cprsim.basics.files import check_writable
 from cprsim.basics.streams import COHORT
@@ -14,21 +14,14 @@ from cprsim.runs.engines import Engine, check_engine, chosen, prepare, waits
 from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.sweeps.agenda import Agenda, SweepProgress
-from cprsim.sweeps.base import scenario_key
 from cprsim.sweeps.block import SweepBlock, flat
-from cprsim.sweeps.definition import Definition
+from cprsim.sweeps.definition import Definition, Rule, own_code
 from cprsim.sweeps.design import Given, IsWhole
-from cprsim.sweeps.disk_space import check_disk_space
-from cprsim.sweeps.driver import Driver, Tell
-from cprsim.sweeps.file_systems import network_file_system
-from cprsim.sweeps.layout import NAME
-from cprsim.sweeps.own_code import own_code
-from cprsim.sweeps.points import currency_of, points_hash, read_points
-from cprsim.sweeps.pools import pool_of
-from cprsim.sweeps.rule import Rule
-from cprsim.sweeps.store import SweepStore
+from cprsim.sweeps.driver import Driver, Tell, pool_of
+from cprsim.sweeps.points import VariedScenario, points_hash, read_points, scenario_key, to_json
+from cprsim.sweeps.store import NAME, SweepStore
 from cprsim.sweeps.stored import Sweep
+from cprsim.sweeps.task_queue import SweepProgress, TaskQueue
 
 #: Called as results come, and about twice a second while none do.
 Listener = Callable[[SweepProgress], None]
@@ -109,7 +102,6 @@ def sweep(
     check_engine(engine)
     out = Path(out)
     check_writable(out, [NAME])
-    _check_companions(out)
     mapping = _mapping(scenario, overrides)
     block = SweepBlock.from_table(mapping.pop("sweep", {}))
     mapping = scenario_tables(mapping)
@@ -120,95 +112,69 @@ def sweep(
         chosen(base, names, engine)
     resolved = base.mapping()
     design = block.design(vary or {}, _whole_in(resolved))
-    check_disk_space(out, len(design), len(names), rule)
     tell = tell or _silent
-    points = read_points(mapping, design, names, tell)
+    varied = VariedScenario(mapping, names)
+    points, currency = read_points(varied, design, tell)
     pool = pool_of(workers, scheduler)
     definition = Definition(
         base.title,
         scenario_key(resolved),
-        points_hash(points),
+        points_hash((point.row[1], point.key) for point in points),
         design.keys,
         names,
         seed,
         rule,
         engine,
-        currency=currency_of(points, design.keys),
+        currency=currency,
         zipped=tuple(flat(block.zipped)),
         code=own_code(base, names),
     )
     told = _size_without_failures(base, design.keys, block)
     if told:
         tell(told)
-    kind = network_file_system(out.absolute())
-    if kind:
-        tell(
-            f"--out {out}: lies on a network file system ({kind}), whose locks can't be relied on: "
-            "choose a local folder, or have nothing else write to this one meanwhile"
-        )
     with closing(SweepStore.open(out, definition, points, versions())) as store:
-        if store.mended:
-            tell(f"{out / NAME}: was damaged ({store.mended}); doing again what is lost")
+        if store.lost:
+            tell(f"{out / NAME}: was damaged; running again what is lost")
         engines = _engines(base, names, engine, len(points) * rule.replications)
         if waits(engine):
             tell("compiling the batch engine, once")
         prepare(engines, engine)
         engine = engine if "batch" in engines else "sim"
-        agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
-        _work(Driver(pool, agenda, tell), agenda, store, progress or _silent)
+        tasks = TaskQueue(
+            points,
+            lambda point: to_json(varied.at(point.values).mapping()),
+            names,
+            seed,
+            rule,
+            store,
+            engine,
+        )
+        _work(Driver(pool, tasks, tell), tasks, store, progress or _silent)
     return Sweep(out)
 
 
-#: How the files begin that SQLite has beside a database: https://sqlite.org/fileformat2.html
-_COMPANIONS: Final = {
-    "-journal": (b"\xd9\xd5\x05\xf9", bytes(4)),
-    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
-    "-shm": (),
-}
-
-
-def _check_companions(out: Path) -> None:
-    """Raise `UsageError` where SQLite would delete a file that is not its own."""
-    for suffix, starts in _COMPANIONS.items():
-        path = out / f"{NAME}{suffix}"
-        if not path.exists():
-            continue
-        if not (out / NAME).exists():
-            raise UsageError(
-                f"--out {out}: {path.name} is there without {NAME}, and the sweep would delete it; "
-                "move it, or give another folder"
-            )
-        with path.open("rb") as file:
-            first = file.read(4)
-        if first and starts and first not in starts:
-            raise UsageError(
-                f"--out {out}: {path.name} is not of SQLite, and the sweep would delete it; move "
-                "it, or give another folder"
-            )
-
-
-def _work(driver: Driver, agenda: Agenda, store: SweepStore, progress: Listener) -> None:
+def _work(driver: Driver, tasks: TaskQueue, store: SweepStore, progress: Listener) -> None:
     committed_s = time.monotonic()
     try:
         with closing(driver.outcomes()) as outcomes:
             for each in outcomes:
                 if each is not None:
-                    agenda.done(*each)
+                    tasks.done(*each)
                 if time.monotonic() - committed_s > _COMMIT_S:
                     store.commit(_READER_S)
                     committed_s = time.monotonic()
-                progress(agenda.progress)
+                progress(tasks.progress)
     except BaseException:
         with suppress(RunError):  # if the store itself is at fault, that is what to tell
             store.commit()
         raise
     if not store.commit():
         raise RunError("somebody reads the sweep without end; give the same command again")
-    progress(agenda.progress)
+    progress(tasks.progress)
 
 
 def _engines(base: Scenario, names: Sequence[str], engine: str, runs: int) -> set[Engine]:
-    """Those of the policies; the simulator where some can't be planned before it is varied."""
+    """Return the engines of policies; the simulator if some can be planned at some points only."""
     try:
         return {*chosen(base, names, engine, runs).values()}
     except (CprsimError, ValueError):
@@ -238,7 +204,7 @@ def _rule(block: SweepBlock, replications: int | None, half_width: float | None)
 
 
 def _whole_in(resolved: dict[str, Any]) -> IsWhole:
-    """Whether a scenario has a whole number at a key: what is varied there is one as well."""
+    """Return a test: whether a scenario, and so what is varied, has a whole number at a key."""
 
     def is_whole(key: str) -> bool:
         value: Any = resolved
@@ -250,7 +216,7 @@ def _whole_in(resolved: dict[str, Any]) -> IsWhole:
 
 
 def _size_without_failures(base: Scenario, keys: Sequence[str], block: SweepBlock) -> str:
-    """That a cluster's size is varied, and failures are not by it; empty where that isn't so."""
+    """Return a warning where a cluster's size is varied, and failures don't depend on it."""
     failures, zipped = base.failures, flat(block.zipped)
     sizes = [key for key in keys if key in _SIZES]
     if not sizes or failures.per == "node" or failures.distribution is None:

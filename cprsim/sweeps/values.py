@@ -3,7 +3,6 @@
 import math
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,9 @@ _CALL = re.compile(r"(lin|log)\s*\((.*)\)", re.DOTALL)
 #: Three parts between colons, in no quotes, the last a whole number.
 _COLONS = re.compile(r"^([^:\"']+):([^:\"']+):\s*([0-9]+)$")
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+#: Text in quotes, a bracket, a comma: what matters for where a list is divided.
+_MARKS = re.compile(r"\"[^\"]*\"?|'[^']*'?|[(\[{]|[)\]}]|,")
 _SHARE = Units({"%": 1.0})
-_OPENING, _CLOSING = "([{", ")]}"
 _MOST = 1_000_000
 
 
@@ -41,7 +41,7 @@ class Range:
     units: Units | None
 
     def at(self, share: float, whole: bool) -> Any:
-        """The value that is this share of the way, as a scenario file has it."""
+        """Return the value that is this share of the way, as a scenario file has it."""
         if self.logarithmic:
             value = self.low * (self.high / self.low) ** share
         else:
@@ -53,14 +53,9 @@ class Range:
             return value
         return f"{value:.12g}%" if self.units is _SHARE else units.format_exact(value, self.units)
 
-    def spread(self, count: int, whole: bool) -> list[Any]:
-        """So many values, both ends included; whole numbers only once each."""
-        shares = [i / (count - 1) for i in range(count)] if count > 1 else [0.0]
-        return list(dict.fromkeys(self.at(share, whole) for share in shares))
-
 
 def expand(text: str, whole: bool, what: str) -> list[Any]:
-    """Values of a text: parts between commas, each a value or `lin(...)` or `log(...)`.
+    """Return the values of a text: parts between commas, each a value or `lin(...)` or `log(...)`.
 
     `LOW:HIGH:COUNT` is `lin(LOW, HIGH, COUNT)`.
 
@@ -82,16 +77,20 @@ def expand(text: str, whole: bool, what: str) -> list[Any]:
         arguments = _parts(call[2])
         if len(arguments) != 3:
             raise UsageError(f"{what}: {part!r}: write {call[1]}(FIRST, LAST, HOW MANY)")
-        found = _range(part, call[1], arguments[:2], what)
-        count = _count(arguments[2], part, what)
-        if len(values) + count > _MOST:
-            raise UsageError(f"{what}: has {len(values) + count:,} values, {_MOST:,} are the most")
-        values += found.spread(count, whole)
+        found, count = _range(part, call[1], arguments[:2], what), arguments[2]
+        if not re.fullmatch("[0-9]{1,9}", count) or not 1 <= int(count) <= _MOST:
+            fault = f"{count!r} is not a number of values, 1 to {_MOST:,}"
+            raise UsageError(f"{what}: {part!r}: {fault}")
+        steps = int(count)
+        if len(values) + steps > _MOST:
+            raise UsageError(f"{what}: has {len(values) + steps:,} values, {_MOST:,} are the most")
+        spread = [found.at(i / max(steps - 1, 1), whole) for i in range(steps)]
+        values += dict.fromkeys(spread)  # whole numbers only once each
     return values
 
 
 def parse_range(text: object, what: str) -> Range:
-    """The range of a text such as `"log(1 h, 100 h)"`."""
+    """Return the range of a text such as `"log(1 h, 100 h)"`."""
     call = _CALL.fullmatch(text.strip()) if isinstance(text, str) else None
     arguments = _parts(call[2]) if call else []
     if call is None or len(arguments) != 2:
@@ -111,13 +110,10 @@ def _range(text: str, kind: str, ends: list[str], what: str) -> Range:
 
 
 def _quantity(text: str, whole: str, what: str) -> tuple[float, Units | None]:
-    """The number in base units, and the units it is in."""
-    if _NUMBER.fullmatch(text):
-        value = float(text)
-        if math.isfinite(value):
-            return value, None
-    if text.endswith("%") and _NUMBER.fullmatch(text[:-1].strip()):
-        return float(text[:-1]), _SHARE
+    """Return the number in base units, and the units it is in."""
+    number = text.removesuffix("%").strip()
+    if _NUMBER.fullmatch(number) and math.isfinite(float(number)):
+        return float(number), None if number == text else _SHARE
     for parse, table in (
         (units.parse_duration, units.SECONDS),
         (units.parse_bytes, units.BYTES),
@@ -128,12 +124,6 @@ def _quantity(text: str, whole: str, what: str) -> tuple[float, Units | None]:
         except UnitError:
             continue
     raise UsageError(f'{what}: {whole!r}: {text!r} is no number or quantity, e.g. 8, "28 h", 25%')
-
-
-def _count(text: str, whole: str, what: str) -> int:
-    if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= _MOST:
-        raise UsageError(f"{what}: {whole!r}: {text!r} is not a number of values, 1 to {_MOST:,}")
-    return int(text)
 
 
 def _value(text: str, what: str) -> Any:
@@ -149,22 +139,11 @@ def _value(text: str, what: str) -> Any:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between commas that are in no brackets and no quotes."""
-    return [part.strip() for part in _split(text)]
-
-
-def _split(text: str) -> Iterator[str]:
-    depth, quote, start = 0, "", 0
-    for i, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "\"'":
-            quote = letter
-        elif letter in _OPENING:
-            depth += 1
-        elif letter in _CLOSING:
-            depth -= 1
-        elif letter == "," and depth == 0:
-            yield text[start:i]
-            start = i + 1
-    yield text[start:]
+    """Divide a text at commas that are in no brackets and no quotes."""
+    parts, depth, start = [], 0, 0
+    for mark in _MARKS.finditer(text):
+        depth += (mark[0] in "([{") - (mark[0] in ")]}")
+        if mark[0] == "," and depth == 0:
+            parts.append(text[start : mark.start()].strip())
+            start = mark.end()
+    return [*parts, text[start:].strip()]

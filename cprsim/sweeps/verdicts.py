@@ -15,25 +15,14 @@ _COLUMNS = (
     *_PLAN,
     "replications",
     *(f"{measure}{end}" for measure in TOLD for end in ("", "_low", "_high")),
-    "runner_up",
-    "margin",
-    "margin_low",
-    "margin_high",
-    "verdict",
-    "why",
-    "told",
-    "tied_with",
-    "same_as",
-    "rivals",
-    "candidates",
-    "failed",
-    "left_out",
-    "error",
+    *("runner_up", "margin", "margin_low", "margin_high"),
+    *("verdict", "why", "told", "tied_with", "same_as", "rivals"),
+    *("candidates", "failed", "left_out", "error"),
 )
 
 
 def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """A row a verdict; `points`: the values of all points of the sweep."""
+    """Return a row a verdict; `points`: the values of all points of the sweep."""
     table = pd.DataFrame([_row(each) for each in verdicts], columns=["point", *_COLUMNS])
     table = table.astype({"point": "int64", "replications": "Int64"})
     asked = circumstances(list(points[0]))
@@ -49,41 +38,39 @@ def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]
 
 
 def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
-    """As a list for JSON; numbers that are not finite are null."""
+    """Return a list for JSON; numbers that are not finite are null."""
     return [_entry(each) for each in verdicts]
 
 
 def _row(verdict: SweepVerdict) -> dict[str, Any]:
+    certificate, best, labels = verdict.certificate, verdict.best, verdict.labels
+    rivals = [each.plan.policy for each in verdict.tied]
     row: dict[str, Any] = {
         "point": verdict.point,
         "verdict": verdict.verdict,
-        "why": verdict.certificate.why if verdict.certificate else None,
+        "why": certificate.why,
         "told": verdict.told,
         "tied_with": tuple(each.label for each in verdict.tied),
-        "same_as": tuple(each.label for each in verdict.same),
-        "rivals": tuple(verdict.rivals),
-        "candidates": verdict.kept,
+        "same_as": tuple(labels[i] for i in certificate.same),
+        # Empty where the policy is clear, if not its choices.
+        "rivals": tuple(
+            dict.fromkeys(each for each in rivals if best and each != best.plan.policy)
+        ),
+        "candidates": sum(each is not False for each in certificate.kept),
         "failed": verdict.failed,
         "left_out": verdict.left_out,
         "error": verdict.error,
     }
-    if verdict.best is None or verdict.certificate is None:
-        return row
-    row |= {
-        **{name: getattr(verdict.best, name) for name in _PLAN},
-        "replications": verdict.certificate.replications,
-        **verdict.statistics,
-    }
-    rival = verdict.runner_up
-    if rival is None:
-        return row
-    return row | {
-        "runner_up": verdict.labels[rival.candidate],
-        "margin": rival.margin,
+    if best is not None:
+        row |= {name: getattr(best.plan, name) for name in _PLAN} | verdict.statistics
+        row["replications"] = certificate.replications
+    rival = certificate.runner_up
+    if rival is not None:
+        row["runner_up"], row["margin"] = labels[rival.candidate], rival.margin
         # Infinite where too little was met to tell.
-        "margin_low": rival.low if math.isfinite(rival.low) else math.nan,
-        "margin_high": rival.high if math.isfinite(rival.high) else math.nan,
-    }
+        row["margin_low"] = rival.low if math.isfinite(rival.low) else math.nan
+        row["margin_high"] = rival.high if math.isfinite(rival.high) else math.nan
+    return row
 
 
 def _entry(verdict: SweepVerdict) -> dict[str, Any]:
@@ -91,16 +78,14 @@ def _entry(verdict: SweepVerdict) -> dict[str, Any]:
     found = {
         "point": verdict.point,
         "values": verdict.values,
-        **{name: row[name] for name in ("verdict", "why", "told")},
-        "candidates": verdict.kept,
-        "failed": verdict.failed,
+        **{name: row[name] for name in ("verdict", "why", "told", "candidates", "failed")},
         "left_out": list(verdict.left_out),
         "error": verdict.error or None,
     }
     if verdict.best is None:
         return found
     return found | {
-        "policy": verdict.best.policy,
+        "policy": row["policy"],
         "choices": verdict.best.choices,
         "corrupt": verdict.best.corrupt,
         **{name: row[name] for name in ("system", "recovery", "replications")},

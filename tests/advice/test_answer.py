@@ -16,12 +16,12 @@ from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.robustness import Lever, Robustness, World, robustness
 from cprsim.advice.round_numbers import round_durations
 from cprsim.advice.trials import Trials
-from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS, format_exact, parse_duration
 from cprsim.contract import DurationSpan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.fleets.fleet import Fleet, of_tables
+from cprsim.formulas.expected import expected
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Model
 from cprsim.policies.registry import systems

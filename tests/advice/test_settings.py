@@ -11,8 +11,8 @@ from cprsim.advice.candidates import Candidate, asked, value_of, with_value
 from cprsim.advice.search import FIRST, _of_use, search
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_duration
-from cprsim.closed_form.intervals import exact_interval_s
 from cprsim.contract import Choice, Context, DurationSpan, Interval, Plan, Policy, every
+from cprsim.formulas.intervals import exact_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.policies.registry import systems
 from cprsim.selection.sequential import MOST

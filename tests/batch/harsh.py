@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from cprsim.errors import PlanError
 from cprsim.failures.presets import PRESETS
 from cprsim.scenario import Scenario
-from cprsim.testing import SYSTEMS
 from tests.batch.harsh_policies import (
     MODEL_BYTES,
     SHARES,
@@ -27,6 +26,7 @@ from tests.batch.harsh_policies import (
     seconds,
     servers_of,
 )
+from tests.drawn import SYSTEMS
 
 Strategy = st.SearchStrategy[Keys]
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from cprsim.testing import scenarios
 from tests.batch import harsh
 from tests.batch.compare import Seen, assert_often, compare
+from tests.drawn import scenarios
 from tests.tiers import one_of_each
 
 Strategy = st.SearchStrategy[dict[str, Any]]

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from cprsim.basics.schema import Section
 from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario.sections import SECTIONS
-from cprsim.testing import SYSTEMS, scenarios
-from cprsim.testing.policies import ANSWERING
 from tests.batch import harsh
+from tests.drawn import SYSTEMS, scenarios
+from tests.drawn.policies import ANSWERING
 
 #: Keys that no strategy sets, with all in them, and why no run is left out with them.
 LEFT_OUT = {

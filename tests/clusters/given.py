@@ -6,7 +6,7 @@ from typing import Any
 import tomli_w
 
 from cprsim.clusters.jobs import jobs_of
-from cprsim.clusters.play import Played, play
+from cprsim.clusters.play import PlayedCluster, play
 from cprsim.clusters.spec import ClusterSpec, load_cluster
 from cprsim.sim.engine import COLUMNS
 
@@ -34,11 +34,11 @@ def cluster_of(folder: Path, jobs: list[dict[str, Any]], **tables: Any) -> Clust
     return load_cluster(path)
 
 
-def played(spec: ClusterSpec, replication: int = 0, *, alone: bool = False) -> Played:
+def played(spec: ClusterSpec, replication: int = 0, *, alone: bool = False) -> PlayedCluster:
     """A replication of a cluster, at seed 0."""
     return play(spec, jobs_of(spec), 0, replication, alone=alone, watched=True)
 
 
-def told(found: Played, measure: str) -> list[float]:
+def told(found: PlayedCluster, measure: str) -> list[float]:
     """A column of the ledgers of all jobs, in their order."""
     return [job.row[COLUMNS.index(measure)] for job in found.jobs if job.row is not None]

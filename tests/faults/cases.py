@@ -15,7 +15,7 @@ from cprsim.basics.manifest import read_manifest, with_manifest
 from cprsim.cli import command
 from cprsim.errors import UsageError
 from cprsim.report import outputs
-from cprsim.sweeps.pools import InThisProcess
+from cprsim.sweeps.driver import InThisProcess
 from tests.faults.injected import Case, Outcome, in_child
 from tests.studies.test_command import SMALL
 from tests.sweeps.processes import SCENARIO

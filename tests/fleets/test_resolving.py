@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.analytic.expected import expected
 from cprsim.contract.failure_kinds import kinds
 from cprsim.errors import ScenarioError
 from cprsim.fleets.fleet import Fleet, load_fleet
+from cprsim.formulas.expected import expected
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.scenario import load_scenario

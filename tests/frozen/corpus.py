@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from cprsim.cli.command import _main
 from cprsim.scenario import Scenario, load_scenario
-from cprsim.testing import scenarios
 from tests.batch import harsh
+from tests.drawn import scenarios
 from tools.pages.batch import SHIPPED, is_there
 
 REPLICATIONS: Final = 64

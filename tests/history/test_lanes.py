@@ -10,7 +10,7 @@ from cprsim.history.phases import Phase, joined, overlaid
 from cprsim.history.recorder import Background, record
 from cprsim.scenario import Scenario
 from cprsim.sim.observer import BackgroundTask
-from cprsim.testing import scenarios
+from tests.drawn import scenarios
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told
 
 

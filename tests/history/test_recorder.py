@@ -15,7 +15,7 @@ from cprsim.history.phases import Phase, seconds_by_cause
 from cprsim.history.recorder import Recorder, record
 from cprsim.scenario import Scenario
 from cprsim.sim.observer import BackgroundTask
-from cprsim.testing import scenarios
+from tests.drawn import scenarios
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told
 
 ROOT = Path(__file__).parents[2]

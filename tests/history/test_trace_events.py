@@ -16,7 +16,7 @@ from cprsim.history.phases import WORDS
 from cprsim.history.recorder import record
 from cprsim.history.trace_events import trace_json
 from cprsim.scenario import Scenario
-from cprsim.testing import scenarios
+from tests.drawn import scenarios
 from tests.history.jobs import FULL, REPLICATION, played
 
 NS = 1e-3  # in microseconds

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import pytest
 
 import cprsim
-from cprsim.analytic.expected import expected
 from cprsim.contract import Loss, Recover, Save
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
 

@@ -11,15 +11,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.closed_form.cpr import full_overhead, partial_overhead
-from cprsim.closed_form.intervals import young_interval_s
-from cprsim.closed_form.learned import mtbf_seen_s, partial_costs_less
 from cprsim.contract import Clock, Learned, Loss, Plan, Save, Saved, Train, every
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.presets import PRESETS
+from cprsim.formulas.intervals import young_interval_s
+from cprsim.machine.schedules import mtbf_seen_s, partial_costs_less
 from cprsim.sim.engine import play
 from cprsim.testing import PolicyConformance, Recording
 from tests.survival.cases import LANL, needs_lanl
+from tools.validation.formulas.shares import full_overhead, partial_overhead
 
 HALVES = {"parameter_servers": 8, "trainers": 8}
 
@@ -128,8 +128,8 @@ def test_partial_recovery_is_chosen_by_e7(
     save_s: float, mtbf_s: float, mtbfs: float, partial_s: float, full_s: float
 ) -> None:
     young_s = young_interval_s(save_s, mtbf_s)
-    full = full_overhead(young_s, save_s, full_s, mtbf_s).overhead
-    partial = partial_overhead(mtbfs * mtbf_s, save_s, partial_s, mtbf_s).overhead
+    full = full_overhead(young_s, save_s, full_s, mtbf_s)
+    partial = partial_overhead(mtbfs * mtbf_s, save_s, partial_s, mtbf_s)
     assume(abs(partial - full) > 1e-9 * (partial + full))
     chosen = partial_costs_less(save_s, young_s, mtbfs, full_s - partial_s)
     assert chosen == (partial < full)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.analytic.expected import expected
 from cprsim.contract import (
     Always,
     Clock,
@@ -27,6 +26,7 @@ from cprsim.contract import (
 from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
 from cprsim.policies.check_n_run import mean_save_of_differences
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance

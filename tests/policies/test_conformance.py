@@ -33,7 +33,8 @@ from cprsim.policies import register, registry, systems
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s, full_plan
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
-from cprsim.testing import SYSTEMS, PolicyConformance
+from cprsim.testing import PolicyConformance
+from tests.drawn import SYSTEMS
 
 # --- Shipped policies ----------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from cprsim import Scenario
-from cprsim.analytic.expected import expected
 from cprsim.contract import Answers, Loss, Recover, Redundancy
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
 from cprsim.policies.ecrm import every_group_decodes
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance, assert_time_adds_up

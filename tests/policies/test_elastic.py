@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play
 from cprsim.testing import PolicyConformance, Recording, assert_time_adds_up

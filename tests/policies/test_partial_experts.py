@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.analytic.expected import expected
-from cprsim.closed_form.experts import rotation_left_s, single_fault_plt
 from cprsim.contract import Loss, Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
+from cprsim.formulas.experts import rotation_left_s
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.mixed import MIXED
+from tools.validation.formulas.shares import single_fault_plt
 
 
 @pytest.mark.slow

@@ -9,16 +9,16 @@ from typing import ClassVar
 import pytest
 
 import cprsim
-from cprsim.analytic.expected import expected
-from cprsim.closed_form.redundancy import group_survival
 from cprsim.contract import Groups, Loss, Mirror, Recover
 from cprsim.contract.answers import is_gone
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
 from cprsim.policies.peer_memory import MEMORY, memory_answers
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies import in_memory
+from tools.validation.formulas.shares import group_survival
 
 
 class TestPeerMemory(PolicyConformance):

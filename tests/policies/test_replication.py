@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import pytest
 
 import cprsim
-from cprsim.analytic.expected import expected
 from cprsim.contract import Loss, Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 

@@ -23,8 +23,9 @@ from cprsim.runs.measures import Basis
 from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
-from cprsim.testing import Recording, assert_time_adds_up, change_future, durations, scenarios
-from cprsim.testing.draws import from_zero
+from cprsim.testing import Recording, assert_time_adds_up, change_future
+from tests.drawn import durations, scenarios
+from tests.drawn.numbers import from_zero
 from tests.properties.one_run import learning_lost
 
 seeds = st.integers(0, 2**32)

@@ -1,9 +1,7 @@
 """The helpers of `cprsim.testing` themselves."""
 
 import contextlib
-import importlib.util
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
@@ -24,8 +22,9 @@ from cprsim.job.workload import Job, Model, Table
 from cprsim.policies import policy_class
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.testing import SYSTEMS, Recording, assert_time_adds_up, change_future, scenarios
-from cprsim.testing.policies import ANSWERING
+from cprsim.testing import Recording, assert_time_adds_up, change_future
+from tests.drawn import SYSTEMS, scenarios
+from tests.drawn.policies import ANSWERING
 
 
 @pytest.mark.nightly
@@ -136,14 +135,3 @@ def test_a_changed_future_is_another_one() -> None:
         assert [strike for strike, _ in seen.failures] == at_s
     play(scenario, "it", 0, 0, seen := Recording())
     assert [strike for strike, _ in seen.failures] == [20, 40, 60, 80, 100]
-
-
-def test_without_hypothesis_the_helpers_say_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "hypothesis", None)
-    spec = importlib.util.find_spec("cprsim.testing")
-    assert spec is not None
-    assert spec.loader is not None
-    with pytest.raises(ImportError, match="needs pytest and Hypothesis: pip install pytest hypo"):
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))

@@ -7,14 +7,15 @@ import pytest
 
 from cprsim.errors import UsageError
 from cprsim.rows.change import LostChange
-from cprsim.rows.exact import LostByRow, play
 from cprsim.rows.lost import LostShare
 from cprsim.rows.meanfield import TRACKERS, MeanField
-from cprsim.rows.model import RowModel, TableRows
+from cprsim.rows.model import PartialSaves, RowModel, TableRows
 from cprsim.rows.movement import Made, moved
 from cprsim.rows.popularity import Popularity, uniform, zipf
 from cprsim.rows.skew import Skew
-from cprsim.rows.trackers import MFU, SCAR, SSU, Random, RoundRobin
+from cprsim.rows.trackers import MFU, SCAR, SSU
+from tests.rows.baselines import Random, RoundRobin
+from tests.rows.exact import LostByRow, play
 
 ROWS = 30_000
 #: Of a row in an interval: the mean of the production-like trace that docs/rows.md takes.
@@ -207,20 +208,22 @@ def test_tables_that_are_saved_whole_lose_little_change():
     skew = Skew(zipf=0.9)
     tables = tuple(TableRows(rows, skew, 1.0, 64.0, 64.0 * rows) for rows in (5000, 50))
     model = RowModel(tables, 1, "adagrad")
-    lost = model.change("scar", 1 / 8, 20_000.0, 2)
+    lost = model.change(PartialSaves("scar", 1 / 8, 20_000.0, 2))
     alone = MeanField(skew.popularity(5000), 20_000.0, 1 / 8, rule="adagrad").change("scar", 2)
 
     assert lost.after == pytest.approx(alone.after)
     assert lost.relative(2) < alone.relative(2)
-    assert model.change("mfu", 1.0, 20_000.0, 2).relative(2) == 1
+    assert model.change(PartialSaves("mfu", 1.0, 20_000.0, 2)).relative(2) == 1
 
 
 def test_a_row_model_loses_what_its_fields_do():
     model = RowModel((TableRows(5000, Skew(zipf=0.9), 2.0, 64.0, 1.0),), None, "adagrad")
     field = MeanField(zipf(5000, 0.9), 20_000.0, 1 / 8, rule="adagrad")
 
-    assert isinstance(model.lost("scar", 1 / 8, 1e4, 2), LostShare)
-    assert model.lost("scar", 1 / 8, 1e4, 2).after == pytest.approx(field.lost("scar", 2).after)
+    assert isinstance(model.lost(PartialSaves("scar", 1 / 8, 1e4, 2)), LostShare)
+    assert model.lost(PartialSaves("scar", 1 / 8, 1e4, 2)).after == pytest.approx(
+        field.lost("scar", 2).after
+    )
 
 
 def test_faults():

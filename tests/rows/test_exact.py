@@ -5,9 +5,10 @@ import pytest
 from scipy import stats
 
 from cprsim.errors import UsageError
-from cprsim.rows import exact
 from cprsim.rows.popularity import Popularity, uniform, zipf
-from cprsim.rows.trackers import MFU, SCAR, SSU, Random, RoundRobin
+from cprsim.rows.trackers import MFU, SCAR, SSU
+from tests.rows import exact
+from tests.rows.baselines import Random, RoundRobin
 
 
 class Noting:
@@ -115,7 +116,7 @@ def test_row_numbers_say_nothing_about_popularity():
 
 def test_pieces_change_nothing(monkeypatch):
     whole = play(MFU(300))
-    monkeypatch.setattr("cprsim.rows.exact._CHUNK", 7)
+    monkeypatch.setattr("tests.rows.exact._CHUNK", 7)
 
     assert play(MFU(300)).after.tolist() == whole.after.tolist()
 

@@ -8,13 +8,14 @@ from scipy.stats import poisson
 
 from cprsim.errors import UsageError
 from cprsim.rows import counters
-from cprsim.rows.exact import play
 from cprsim.rows.lost import LostShare
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
 from cprsim.rows.readers import read_accesses
 from cprsim.rows.skew import DLRM_PRODUCTION
-from cprsim.rows.trackers import MFU, SSU, Random, RoundRobin
+from cprsim.rows.trackers import MFU, SSU
+from tests.rows.baselines import Random, RoundRobin
+from tests.rows.exact import play
 
 GOWALLA = Path(__file__).parents[2] / "../shared/data/gowalla_1m"
 needs_gowalla = pytest.mark.skipif(

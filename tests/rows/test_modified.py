@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from cprsim.rows.model import RowModel, TableRows
-from cprsim.rows.modified import modified
-from cprsim.rows.popularity import Popularity, curve, uniform, zipf
+from cprsim.rows.popularity import Popularity, curve, modified, uniform, zipf
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
 
 ROWS = 5000

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cprsim.rows.stratified import Stratified
+from cprsim.rows.sampled import Stratified
 
 MEANS = np.array([4e6, 1500.0, 900.0, 7.0, 0.01, 0.0])
 

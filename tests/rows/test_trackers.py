@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cprsim.rows.trackers import MFU, SCAR, Random, RoundRobin
+from cprsim.rows.trackers import MFU, SCAR
 from cprsim.rows.trackers.ranking import CHUNK, largest, rotating_start
+from tests.rows.baselines import Random, RoundRobin
 
 ROWS = 12
 IDS = st.lists(st.integers(0, ROWS - 1), max_size=10)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.rows.trackers import MFU, SCAR, SSU, Random, RoundRobin
+from cprsim.rows.trackers import MFU, SCAR, SSU
 from cprsim.testing import TrackerConformance
+from tests.rows.baselines import Random, RoundRobin
 
 
 class TestMFU(TrackerConformance):

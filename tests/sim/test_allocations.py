@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
-from cprsim.closed_form.allocations import allocated_goodput, allocated_makespan_s
 from cprsim.contract import Clock, Differences, Save, Saved, Stored
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
+from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
+from tools.validation.formulas.stops import allocated_goodput, allocated_makespan_s
 
 PARTS = {"schedule": "100 s", "initialise": "20 s", "compile": "60 s", "compile_warm": "5 s"}
 

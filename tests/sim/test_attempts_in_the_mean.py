@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.analytic.expected import expected
-from cprsim.closed_form.attempts import (
-    attempts_variance,
-    mean_attempts,
-    retried_segment_s,
-    skipped_age_s,
-)
-from cprsim.closed_form.makespan import partial_makespan_s
-from cprsim.closed_form.pls import mean_pls
+from cprsim.formulas.attempts import mean_attempts, skipped_age_s
+from cprsim.formulas.expected import expected
+from cprsim.formulas.pls import mean_pls
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
+from tools.validation.formulas.makespan import (
+    attempts_variance,
+    partial_makespan_s,
+    retried_segment_s,
+)
 
 RUNS = 1000
 USEFUL_S, INTERVAL_S, SAVE_S, LOAD_S, DOWN_S, MTBF_S = 1000.0, 50.0, 5.0, 10.0, 3.0, 100.0

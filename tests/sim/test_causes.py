@@ -10,15 +10,15 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
 from cprsim.contract.failure_kinds import kinds
 from cprsim.contract.ledger import FAILURE_COSTS
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
-from cprsim.testing import scenarios
 from tests.batch.compare import Seen, assert_often, compare
+from tests.drawn import scenarios
 
 Tables = dict[str, Any]
 HANG = {"name": "hang", "share": 0.25, "detect": "30 min", "severity": "process"}

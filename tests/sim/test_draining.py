@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.analytic.expected import expected
 from cprsim.contract import Drain, Draining, EmergencySave, Loss, Notice, Plan, Save
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
+from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import COLUMNS, play, simulate

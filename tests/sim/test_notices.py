@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.analytic.expected import expected
 from cprsim.batch.support import why_unsupported
-from cprsim.closed_form.prediction import (
-    announced_goodput,
-    predicted_interval_s,
-    predicted_waste,
-)
 from cprsim.contract import (
     Clock,
     EmergencySave,
@@ -31,10 +25,16 @@ from cprsim.contract import (
 from cprsim.contract.answering import answering
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording
 from cprsim.trainer.support import TRAINER
+from tools.validation.formulas.shares import (
+    announced_goodput,
+    predicted_interval_s,
+    predicted_waste,
+)
 
 ONE = Loss(frozenset([1]), frozenset())
 CERTAIN = {"lead": "20 s", "recall": 1.0}

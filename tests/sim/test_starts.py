@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
 from cprsim.contract.ledger import Ledger
+from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 

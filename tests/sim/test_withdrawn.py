@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
-from cprsim.closed_form.withdrawn import break_even_s, fewer_extra_s, waiting_extra_s
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.hit import Hit
+from cprsim.formulas.expected import expected
 from cprsim.history.lanes import lanes
 from cprsim.history.recorder import record
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play
 from cprsim.testing import Recording, assert_time_adds_up
 from tests.history.jobs import told
+from tools.validation.formulas.stops import break_even_s, fewer_extra_s, waiting_extra_s
 
 ELASTIC = {"system": "elastic", "interval": "32 s", "bound": 0.5, "reshard": "2 s"}
 FULL = {"system": "full", "interval": "32 s"}

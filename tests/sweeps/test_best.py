@@ -13,14 +13,15 @@ from scipy import stats
 
 import cprsim
 from cprsim.errors import UsageError
-from cprsim.runs.measures import MEASURES
+from cprsim.runs.measures import MEASURES, Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping
 from cprsim.selection.bounds import Quality
-from cprsim.sweeps.best import SweepVerdict, policy_and_rest, sweep_verdicts
+from cprsim.sweeps.best import Played, SweepVerdict, policy_and_rest, sweep_verdicts
 from cprsim.sweeps.display import BestTable, _notes
-from cprsim.sweeps.stored import Played, StoredPoint
+from cprsim.sweeps.store import StoredPoint
 from cprsim.sweeps.sweep import sweep
+from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.verdicts import entries, tabulated
 from tests.sweeps.cases import MEANS, SCENARIO, scenario
 
@@ -62,7 +63,8 @@ class Told:
         measures[list(MEASURES).index("overhead")] = overheads
         measures[list(MEASURES).index("pls")] = 2 * lost
         measures[list(MEASURES).index("updates_lost")] = lost
-        return Played(policy, "full", "full", 3600.0, 0.0, not lost, measures)
+        plan = PointPlan(policy, "full", "full", 3600.0, 0.0, not lost, Basis(*[math.nan] * 6))
+        return Played(plan, measures)
 
 
 def found(told: Told, *bounds: float | None) -> list[SweepVerdict]:
@@ -93,8 +95,8 @@ def test_who_looks_for_no_silent_faults_is_the_best_by_time_and_that_is_told(out
     )
     for verdict in done.verdicts(Quality()):
         assert verdict.best is not None
-        assert verdict.best.policy == "blind"
-        of = {each.policy: each.corrupt for each in verdict.candidates}
+        assert verdict.best.plan.policy == "blind"
+        of = {each.plan.policy: each.corrupt for each in verdict.candidates}
         table = done.replications(verdict.point)
         assert of["blind"] == table[table["policy"] == "blind"]["corrupt"].mean() > 0.9
         assert of["verified"] == 0
@@ -112,16 +114,16 @@ def test_what_no_replication_met_is_allowed_for_by_how_a_policy_recovers(out):
     job = load_mapping("scenarios/all-systems.toml")
     job["failures"] = {"distribution": "exponential", "mean": "1000 d"}
     done = sweep(Scenario.read(job), out, {"costs.reschedule": ["5 min"]}, replications=4)
-    played = {each.policy: each for each in done.played(0)}
+    played = {each.plan.policy: each for each in done.played(0)}
     lost = {
         name: each.measures[list(MEASURES).index("updates_lost")].max()
         for name, each in played.items()
     }
 
     assert max(lost.values()) == 0  # so that none of it is seen
-    losing = {name for name, each in played.items() if not each.lossless}
+    losing = {name for name, each in played.items() if not each.plan.lossless}
     assert losing == {"partial-experts", "partial", "cpr", "cpr-mfu", "accepted-loss"}
-    taken = {name: each.unmet_s for name, each in played.items() if each.unmet_s}
+    taken = {name: each.plan.unmet_s for name, each in played.items() if each.plan.unmet_s}
     assert taken == {
         "tiered": 21_600.0,
         **dict.fromkeys(("replication", "ecrm", "ecrec", "peer-memory", "hot-swap"), 86_400.0),
@@ -135,9 +137,10 @@ def test_margins_allow_for_a_loss_that_no_replication_met():
     def margin(*unmet_s: float) -> tuple[float, float]:
         told = Told(times=20).add({"a": 1}, one=[0.01, 0.02, 0.015], two=[0.03, 0.05, 0.04])
         told.results[0] = [
-            replace(each, unmet_s=its) for each, its in zip(told.results[0], unmet_s, strict=True)
+            replace(each, plan=replace(each.plan, unmet_s=its))
+            for each, its in zip(told.results[0], unmet_s, strict=True)
         ]
-        rival = found(told)[0].runner_up
+        rival = found(told)[0].certificate.runner_up
         assert rival is not None
         return rival.low, rival.high
 
@@ -159,9 +162,7 @@ def test_machine_time_is_told_where_another_takes_less_of_it(out):
     told = " ".join(written.getvalue().split())
 
     assert verdict.best is not None
-    assert verdict.least_machine_time is not None
-    assert verdict.best.policy == "hot-swap"
-    assert verdict.labels[verdict.least_machine_time] == "replication"
+    assert verdict.best.plan.policy == "hot-swap"
     assert dict(zip(verdict.labels, verdict.machine_overhead, strict=True)) == pytest.approx(
         means.to_dict()
     )
@@ -176,7 +177,7 @@ def test_updates_that_pls_does_not_count_are_told_beside_a_bound_on_pls():
     told = Told().add({"a": 1}, full=[0.2, 0.3, 0.4], lossy=([0.1, 0.1, 0.1], 0.0))
     losing = told.results[0][1]
     losing.measures[list(MEASURES).index("updates_lost")] = 0.2
-    told.results[0][1] = replace(losing, lossless=False)
+    told.results[0][1] = replace(losing, plan=replace(losing.plan, lossless=False))
     verdicts = found(told, 0.01)
 
     assert _notes(verdicts, Quality(0.01))[-2:] == [
@@ -299,7 +300,7 @@ def test_choices_of_several_policies_are_candidates_once_each():
     ]  # fmt: skip
     assert answer.best is not None
     assert (answer.best.label, answer.best.point) == ("cpr (target_pls 0.1)", 0)
-    assert answer.rivals == ["full"]
+    assert entries([answer])[0]["rivals"] == ["full"]
     assert (answer.values, table(told).columns[:4].tolist()) == (
         {}, ["point", "policy", "policies.full.interval_s", "policies.cpr.target_pls"],
     )  # fmt: skip
@@ -313,7 +314,7 @@ def test_a_policy_is_clear_though_its_choices_are_tied():
 
     assert (answer.verdict, answer.certificate.why) == ("undecided", "margin")
     assert [each.label for each in answer.tied] == ["a (2 h)"]
-    assert answer.rivals == []
+    assert entries([answer])[0]["rivals"] == []
 
 
 def test_candidates_beyond_a_bound_are_none():
@@ -332,7 +333,11 @@ def test_a_candidate_that_may_keep_to_a_bound_is_not_dropped_in_silence():
     pls[:] = 0.0206 + np.tile([-0.006, 0.006], 20)  # 2.06 % ± 0.19 %
     (answer,) = found(told, 0.02)
 
-    assert (answer.verdict, answer.best.label, answer.kept) == ("undecided", "a", 2)
+    assert (answer.verdict, answer.best.label, entries([answer])[0]["candidates"]) == (
+        "undecided",
+        "a",
+        2,
+    )
     low, high = stats.ttest_1samp(pls, 0).confidence_interval(1 - 0.05 / 3)  # 2 of PLS, 1 margin
     assert answer.told == (f"undecided: b may exceed PLS <= 2 % (0.0206, {low:.4f} to {high:.4f})")
     assert table(told, 0.025)["policy"].tolist() == ["b"]

@@ -5,7 +5,7 @@ import pytest
 
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.sweeps.block import SweepBlock, flat
-from cprsim.sweeps.design import Axis, Design, grid, latin, zipped
+from cprsim.sweeps.design import Design, grid, latin, zipped
 
 
 def real(_key: str) -> bool:
@@ -25,7 +25,7 @@ def test_a_grid_has_every_combination_the_last_key_fastest():
 
 
 def test_zipped_values_go_together_and_with_every_value_of_the_grid():
-    axes = grid({"a.x": "1,2"}, real) + zipped({"b.y": "3,4", "c.z": ["5 h", "6 h"]}, real)
+    axes = [*grid({"a.x": "1,2"}, real), zipped({"b.y": "3,4", "c.z": ["5 h", "6 h"]}, real)]
 
     assert points(Design(tuple(axes))) == [
         {"a.x": 1, "b.y": 3, "c.z": "5 h"},
@@ -37,9 +37,9 @@ def test_zipped_values_go_together_and_with_every_value_of_the_grid():
 
 def test_a_latin_hypercube_has_one_point_in_every_row_and_column():
     count = 40
-    (axis,) = latin({"a.x": "lin(0, 1)", "b.y": "log(1, 1000)"}, count, 3, real)
-    xs = np.array([step["a.x"] for step in axis.steps])
-    ys = np.log(np.array([step["b.y"] for step in axis.steps])) / np.log(1000)
+    axis = latin({"a.x": "lin(0, 1)", "b.y": "log(1, 1000)"}, count, 3, real)
+    xs = np.array([step["a.x"] for step in axis])
+    ys = np.log(np.array([step["b.y"] for step in axis])) / np.log(1000)
 
     # That is what makes it one: each of 40 slices of every axis holds exactly one point.
     for shares in (xs, ys):
@@ -53,11 +53,11 @@ def test_a_latin_hypercube_has_one_point_in_every_row_and_column():
     [
         ([], "nothing is varied; give --vary KEY=V1,V2 or a block [sweep]"),
         (
-            grid({"a.x": "1"}, real) + zipped({"a.x": "2"}, real),
+            [*grid({"a.x": "1"}, real), zipped({"a.x": "2"}, real)],
             "a.x: is varied twice; give all its values at once",
         ),
         (
-            [Axis(tuple({f"k.{i}": v} for v in range(1001))) for i in range(2)],
+            [[{f"k.{i}": v} for v in range(1001)] for i in range(2)],
             "1,002,001 points are too many; a sweep has at most 1,000,000",
         ),
     ],
@@ -93,7 +93,7 @@ MANY = "points are too many; a sweep has at most 1,000,000"
             "--vary a.x: 'lin(1 h, 2 h, 1e9)': '1e9' is not a number of values, 1 to 1,000,000",
         ),
         (
-            lambda: Design(tuple(Axis(({f"k{i}": 1},) * 10**6) for i in range(4))),
+            lambda: Design([[{f"k{i}": 1}] * 10**6 for i in range(4)]),
             f"1,000,000,000,000,000,000,000,000 {MANY}",
         ),
     ],

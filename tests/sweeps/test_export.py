@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import cprsim
-from cprsim.sweeps import export, table
+from cprsim.sweeps import export
 from cprsim.sweeps.export import exporter
 from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import scenario
@@ -65,16 +65,16 @@ def test_a_sweep_that_has_only_begun_has_a_head(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_one_piece_is_in_memory_at_a_time(done, monkeypatch):
     alive: list[weakref.ref] = []
-    most, tables = [], table.tables
+    most, pieces = [], cprsim.Sweep.pieces
 
     def watched(*given):
-        for piece in tables(*given):
+        for piece in pieces(*given):
             gc.collect()
             most.append(sum(each() is not None for each in alive))
             alive.append(weakref.ref(piece))
             yield piece
 
-    monkeypatch.setattr("cprsim.sweeps.stored.tables", watched)
+    monkeypatch.setattr(cprsim.Sweep, "pieces", watched)
     written(done, "csv", 1)
 
     assert len(most) == len(done.points) == 16

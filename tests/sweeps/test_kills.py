@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 import cprsim as package
-from cprsim.sweeps.layout import NAME
+from cprsim.sweeps.store import NAME
 from tests.gated import ended, kill_all
 from tests.sweeps.processes import ASKED, cprsim, exported, kill
 from tests.waiting import HANGS_S, wait_until

@@ -12,7 +12,7 @@ import pytest
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.policies import registry
-from cprsim.sweeps.own_code import own_code
+from cprsim.sweeps.definition import own_code
 from tests.sweeps.cases import scenario
 
 SOURCE = """
@@ -67,7 +67,7 @@ def test_numbers_of_numpy_in_a_plan_are_stored_as_numbers(mine, out):
     found = swept(mine("__import__('numpy').float64(2)"), out)
 
     assert found.table["interval_s"].tolist()[0] == 7200.0
-    assert found.played(0)[0].lossless is False
+    assert found.played(0)[0].plan.lossless is False
 
 
 @pytest.mark.parametrize(("hours", "late"), [(8, 0), (2, 30)])
@@ -94,8 +94,8 @@ def test_what_makes_a_scenario_another_is_told_before_its_code(mine, out):
 def test_a_hash_is_the_same_in_all_processes(mine, tmp_path):
     job = mine(2)
     code = (
-        "from cprsim.sweeps import own_code\n"
-        "print(own_code._SET.sub(own_code._in_order, repr(frozenset({'a', 'b', 'c', 'd'}))))"
+        "from cprsim.sweeps import definition\n"
+        "print(definition._SET.sub(definition._in_order, repr(frozenset({'a', 'b', 'c', 'd'}))))"
     )
     said = {
         subprocess.run(

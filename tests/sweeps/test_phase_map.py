@@ -4,7 +4,8 @@ import pytest
 
 from cprsim.errors import UsageError
 from cprsim.sweeps.phase_map import cut
-from cprsim.sweeps.stored import StoredPoint, Sweep
+from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.sweep import sweep
 from tests.figures.reading import notes
 from tests.sweeps.cases import MEANS, scenario

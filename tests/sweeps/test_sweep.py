@@ -13,8 +13,8 @@ from cprsim.errors import LogError, NowhereError, PlanError, ScenarioError, Usag
 from cprsim.rows.readers import read_curve
 from cprsim.runs import engines
 from cprsim.runs.measures import MEASURES
-from cprsim.sweeps import plans
-from cprsim.sweeps.layout import NAME
+from cprsim.sweeps import driver, tasks
+from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.tasks import Fault, perform
 from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
@@ -165,7 +165,7 @@ def test_a_policy_that_gets_nowhere_fails_alone(out, engine):
     assert done.failures == []
     assert [(point.number, [*point.errors]) for point in done.failed_in_part] == [(0, ["full"])]
     assert done.replications(0)["policy"].unique().tolist() == ["partial"]
-    assert [each.policy for each in done.played(0)] == ["partial"]
+    assert [each.plan.policy for each in done.played(0)] == ["partial"]
     assert done.best()["policy"].tolist()[0] == "partial"
     assert done.best()["left_out"].tolist() == [("full",), ()]
     again = sweep(short, out / "both", vary, replications=20, engine=engine)
@@ -186,8 +186,6 @@ def test_a_policy_without_a_plan_at_a_point_fails_alone(out):
 
 
 def test_a_policy_that_gets_nowhere_in_a_later_block_is_not_played_again(out, monkeypatch):
-    from cprsim.sweeps import driver, tasks
-
     played = []
 
     def simulate(scenario, engines, numbers, seed):
@@ -222,8 +220,7 @@ def test_what_may_pass_fails_the_point_and_is_tried_again(out, tmp_path, monkeyp
     )
     vary = {"costs.save": ["1 min"]}
     good = sweep(job, out / "good", vary, replications=5)
-    plans.planned.cache_clear()
-    plans._section.cache_clear()
+    tasks.planned.cache_clear()
 
     def without_it(task):
         with monkeypatch.context() as patched:
@@ -273,7 +270,7 @@ def test_an_engine_that_can_not_play_a_policy_at_a_point_fails_it_alone(out, mon
             raise UsageError("engine 'batch' can't play policy 'full'")
         return engines.chosen(scenario, names, engine)
 
-    monkeypatch.setattr("cprsim.sweeps.plans.chosen", chosen)
+    monkeypatch.setattr("cprsim.sweeps.tasks.chosen", chosen)
     vary = {"costs.save": ["1 min", "2 min"]}
     table = sweep(scenario(), out, vary, replications=3, engine="batch").table
 
@@ -281,8 +278,6 @@ def test_an_engine_that_can_not_play_a_policy_at_a_point_fails_it_alone(out, mon
 
 
 def test_the_first_block_that_fails_says_why_whatever_came_before(out, monkeypatch):
-    from cprsim.sweeps import driver, tasks
-
     def perform(task):
         if task.start >= 256:
             return tasks.Fault(f"fault of block {task.start}")

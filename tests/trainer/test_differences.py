@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cprsim.closed_form.incremental import rebaseline_pays
 from cprsim.contract import Differences
 from cprsim.contract.actions import ALL_BITS
+from cprsim.machine.differences import rebaseline_pays
 from cprsim.policies.check_n_run import mean_save_of_differences
 from cprsim.policies.full import full_plan
 from cprsim.trainer.coordinator.history import JobSetBack

@@ -7,7 +7,6 @@ import pytest
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws, Draws
-from cprsim.closed_form.makespan import async_makespan_s
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 from tools.validation.cases import (
@@ -21,6 +20,7 @@ from tools.validation.cases import (
 )
 from tools.validation.exact import Uniform, even_points, fresh_makespan_s, renewal_count
 from tools.validation.first_order import PREDICTED
+from tools.validation.formulas.makespan import async_makespan_s
 
 
 def test_simulated_mean_is_within_three_standard_errors(measured):

@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from cprsim.analytic.expected import expected
-from cprsim.closed_form.cpr import expected_pls
+from cprsim.formulas.expected import expected
+from cprsim.formulas.pls import expected_pls
 from cprsim.scenario import Scenario
 from tools.paths import DOCS
 from tools.validation import beside, published_section

@@ -2,10 +2,10 @@
 
 import cprsim
 from cprsim.basics.units import format_duration
-from cprsim.closed_form.withdrawn import break_even_s
 from cprsim.contract.withdrawal import windows
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
+from tools.validation.formulas.stops import break_even_s
 
 SCENARIO = "scenarios/elastic.toml"
 #: What training stops for to place rows anew, and how many of 16 servers are withdrawn.

@@ -5,8 +5,8 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import cprsim
-from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS
+from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from tools.reproduction.lines import Line, Measured
 

@@ -16,22 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.closed_form.intervals import exact_interval_s
-from cprsim.closed_form.makespan import (
-    async_cycle_s,
-    async_makespan_s,
-    blocking_makespan_s,
-    partial_makespan_s,
-)
-from cprsim.closed_form.pls import mean_pls
-from cprsim.closed_form.renewal import renewal_goodput
 from cprsim.failures.spec import Ages
+from cprsim.formulas.intervals import exact_interval_s
+from cprsim.formulas.makespan import blocking_makespan_s
+from cprsim.formulas.pls import mean_pls
 from cprsim.runs.engines import chosen, simulate
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.engine import COLUMNS
 from tools.paths import SCENARIOS
 from tools.validation.exact import Uniform, fresh_makespan_s, renewal_count
+from tools.validation.formulas.makespan import async_cycle_s, async_makespan_s, partial_makespan_s
+from tools.validation.formulas.renewal import renewal_goodput
 
 Rows = NDArray[np.float64]  # shape (replications, len(COLUMNS)), or what a quantity makes of them
 Quantity = Callable[[Rows], Rows]
@@ -42,7 +38,7 @@ Table = Mapping[str, Any]
 class Case:
     """One quantity of one simulated job, and its exact mean.
 
-    `exact` comes from `cprsim.closed_form` or from exact.py, `source` says by whom the form is.
+    `exact` comes from `cprsim.formulas` or from exact.py, `source` says by whom the form is.
     `printed` is the figure of the reference that `exact` has to agree with, digit by digit.
     `quantity` makes one value of each replication's ledger columns.
     """

@@ -1,4 +1,4 @@
-"""Exact means that `cprsim.closed_form` does not have, each by a method of its own.
+"""Exact means that `cprsim.formulas` does not have, each by a method of its own.
 
 None of this touches the simulator.
 """
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from cprsim.basics.distributions import Distribution
-from cprsim.closed_form.makespan import segment_count
+from cprsim.formulas.makespan import segment_count
 
 Floats = NDArray[np.float64]
 POINTS = 2**16  # sets of failure instants over which `Uniform.played` averages

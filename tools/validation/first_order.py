@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cprsim.analytic.expected import expected
+from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from tools.validation.cases import shipped, uniform_of
 

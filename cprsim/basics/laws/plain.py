@@ -3,12 +3,12 @@
 # ruff: noqa: D102  (law.py says what each method gives)
 
 import math
+from functools import cached_property
 
 import numpy as np
 
 from cprsim.basics.laws.ended import Floats
 from cprsim.basics.laws.law import FailureLaw, Law, Size
-from cprsim.basics.once import once
 
 
 class Exponential(FailureLaw):
@@ -75,7 +75,7 @@ class Empirical(Law):
         super().__init__(math.fsum(durations) / len(durations), ("empirical", durations))
         self._values = np.asarray(durations)
 
-    @once
+    @cached_property
     def _sorted(self) -> Floats:
         return np.sort(self._values)
 

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
 from cprsim.basics import units
-from cprsim.basics.once import once
 from cprsim.errors import UsageError
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.concentration import without_worst
@@ -158,7 +158,7 @@ class LogSource:
             log = log.part(self.window)
         return without_worst(log, self.exclude_worst) if self.exclude_worst else log
 
-    @once
+    @cached_property
     def _whole(self) -> FailureLog:
         """The log, whatever its window, read once."""
         log = self.log

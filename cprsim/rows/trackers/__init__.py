@@ -1,7 +1,7 @@
-"""Who remembers which rows of an embedding table deserve the next save.
+"""Row trackers: choose the rows of an embedding table for the next partial save.
 
-One contract, `Tracker`, and five that keep it: `MFU`, `SSU` and `SCAR` from CPR (Maeng et al.,
-MLSys 2021), and `RoundRobin` and `Random` to compare them with. A tracker watches one table:
+One contract, `Tracker`, and three that keep it: `MFU`, `SSU` and `SCAR` from CPR (Maeng et al.,
+MLSys 2021). A tracker watches one table:
 
     tracker = MFU(rows=10_000_000)
     for batch in batches:
@@ -15,10 +15,9 @@ MLSys 2021), and `RoundRobin` and `Random` to compare them with. A tracker watch
 `cprsim.testing.TrackerConformance` is a suite of tests for trackers of your own.
 """
 
-from cprsim.rows.trackers.baselines import Random, RoundRobin
 from cprsim.rows.trackers.contract import RowIds, Tracker
 from cprsim.rows.trackers.mfu import MFU
 from cprsim.rows.trackers.scar import SCAR
 from cprsim.rows.trackers.ssu import SSU
 
-__all__ = ["MFU", "SCAR", "SSU", "Random", "RoundRobin", "RowIds", "Tracker"]
+__all__ = ["MFU", "SCAR", "SSU", "RowIds", "Tracker"]

@@ -29,8 +29,8 @@ class SCAR:
     are compared, so updates that `observe` isn't told of go unseen. `select` returns fewer than `k`
     rows where fewer have changed; ties are broken as by `MFU`.
 
-    The paper counts the copy, 100 % of the table: `copy_bytes`. To compare observed rows alone
-    there is also a byte a row, and `memory_bytes` has both.
+    The paper counts the copy, 100 % of the table. To compare observed rows alone there is also a
+    byte a row, and `memory_bytes` has both.
 
     Source: Qiao et al., ICML 2019; as CPR-SCAR in Maeng et al., MLSys 2021.
     """
@@ -71,11 +71,6 @@ class SCAR:
             self._copy[chunk] = self._table[chunk]
         self._touched[ids] = False
         self._saves += ids.size > 0
-
-    @property
-    def copy_bytes(self) -> int:
-        """The copy alone, as the paper counts it: as much as the table."""
-        return self._copy.nbytes
 
     @property
     def memory_bytes(self) -> int:

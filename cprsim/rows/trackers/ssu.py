@@ -31,9 +31,9 @@ class SSU:
     have been on it longest (but for evictions, which put a new row in the place of an old one).
 
     The paper counts the list, 4 bytes a place: 0.78 % of rows of 64 bytes for a capacity of an
-    eighth of the rows (Criteo Kaggle), 0.195 % of rows of 256 (Criteo Terabyte); that is
-    `list_bytes`. To know what is on the list there is also a bit for each row, 0.195 % and 0.049 %:
-    `memory_bytes` has both.
+    eighth of the rows (Criteo Kaggle), 0.195 % of rows of 256 (Criteo Terabyte). To
+    know what is on the list there is also a bit for each row, 0.195 % and 0.049 %: `memory_bytes`
+    has both.
 
     Source: Maeng et al., MLSys 2021, CPR-SSU.
     """
@@ -78,11 +78,6 @@ class SSU:
         kept = listed[self._listed.has(listed)]
         self._list[: kept.size] = kept
         self._length = kept.size
-
-    @property
-    def list_bytes(self) -> int:
-        """The list alone, as the paper counts it: 4 bytes a place."""
-        return self._list.nbytes
 
     @property
     def memory_bytes(self) -> int:

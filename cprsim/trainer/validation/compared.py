@@ -8,10 +8,10 @@ predicted of it. A sum that agrees then is the same share of training, which ove
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 from typing import Any, NamedTuple
 
-from cprsim.basics.once import once
 from cprsim.basics.units import format_duration
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.trainer.training import Trained
@@ -197,7 +197,7 @@ class Compared:
         ledger = self.prediction.ledger
         return training_s(seconds) / (ledger.train + ledger.lost)
 
-    @once
+    @cached_property
     def _measured(self) -> dict[str, float]:
         """Seconds by cause: of each span its median over the runs, where all have as many."""
         runs = self._usual

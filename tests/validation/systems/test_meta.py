@@ -2,7 +2,7 @@
 
 import pytest
 
-from cprsim.closed_form.ettr import exact_ettr, mttf_s
+from tools.validation.formulas.shares import exact_ettr, mttf_s
 from tools.validation.systems.meta import (
     INTERVAL_S,
     NODES,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cprsim.closed_form.experts import single_fault_plt
+from tools.validation.formulas.shares import single_fault_plt
 from tools.validation.systems.partial_experts import (
     EXPERTS,
     INTERVAL,

@@ -2,8 +2,11 @@
 
 import pytest
 
-from cprsim.closed_form.redundancy import group_survival
-from cprsim.closed_form.stall import relative_throughput, wasted_per_failure_s
+from tools.validation.formulas.shares import (
+    group_survival,
+    relative_throughput,
+    wasted_per_failure_s,
+)
 from tools.validation.systems.peer_memory import (
     ITERATION_S,
     MEASURED,

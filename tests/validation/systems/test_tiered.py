@@ -2,7 +2,7 @@
 
 import pytest
 
-from cprsim.closed_form.two_level import two_level_pattern_s
+from tools.validation.formulas.makespan import two_level_pattern_s
 from tools.validation.systems.tiered import (
     FAR_APART,
     PATTERNS,

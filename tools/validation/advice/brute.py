@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from cprsim.advice.candidates import asked, value_of, with_value
 from cprsim.advice.search import at_target
 from cprsim.advice.trials import Trials
-from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Choice, DurationSpan, Policy
+from cprsim.formulas.expected import expected
 from cprsim.policies.priority import PrioritySaving
 from cprsim.scenario import Scenario
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cprsim.closed_form.ecrec import coding_slowdown, commit_slowdown
+from cprsim.formulas.ecrec import coding_slowdown, commit_slowdown
 from cprsim.gallery.ecrec import (
     CASES,
     CKPT,
@@ -54,7 +54,7 @@ def normal_rows() -> list[Row]:
     # That the law levels off as 1 - 1/rows is a free choice: the paper has figures and no law. So
     # 880 and 1760 GB test the form together with its constant, which is of the two small models.
     wide = ECREC[4] | {"coding": coding_slowdown(2, 2), "commit": commit_slowdown(2, 2)}
-    note = "`coding` and `commit` given, by `closed_form.ecrec` for rows twice as wide"
+    note = "`coding` and `commit` given, by `formulas.ecrec` for rows twice as wide"
     twice = overhead(880, wide)
     name = "overhead, 2S-2D, ECRec, k = 4"
     return [*found, _row(name, "figure 5", "prediction", 27.0, twice, "%", note)]

@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cprsim.closed_form.experts import mean_staleness_s, single_fault_plt
 from cprsim.scenario import Scenario
+from tools.validation.formulas.shares import mean_staleness_s, single_fault_plt
 from tools.validation.systems.mean import Floats, Mean, mean_of, played
 from tools.validation.systems.row import Row
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from cprsim.closed_form.stall import step_from_throughput_s
 from cprsim.scenario import Scenario
+from tools.validation.formulas.shares import step_from_throughput_s
 from tools.validation.systems.mean import Floats, Mean, mean_of, played
 from tools.validation.systems.row import Role, Row
 

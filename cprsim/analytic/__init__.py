@@ -1,1 +1,0 @@
-"""What a plan should cost: the analytic interpreter of the policy contract."""

@@ -1,0 +1,343 @@
+"""First-order expectation of a plan's overhead: CPR's equations (E1), (E2), (E5) read off a plan.
+
+Which equation applies is the plan's own answer to a loss, so a policy's rule is written once.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import cast
+
+from cprsim.basics.periods import whole_periods
+from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
+from cprsim.contract.failure_kinds import FailureKind, away_s, kinds
+from cprsim.contract.ledger import overhead_retrained
+from cprsim.formulas.attempts import mean_attempts, skipped_age_s
+from cprsim.formulas.pls import expected_pls
+from cprsim.formulas.stops import of_allocations, of_windows
+from cprsim.job.severity import SEVERITIES
+from cprsim.job.start import mean_start
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Mean seconds by cause over useful seconds, and the expected shares of learning lost.
+
+    `updates_lost` leaves out that a shard which fails again has less to lose.
+    """
+
+    save: float
+    load: float
+    lost: float
+    reschedule: float
+    detect: float
+    slowdown: float
+    stall: float
+    verify: float
+    pls: float
+    updates_lost: float
+    start: float = 0.0
+    shutdown: float = 0.0
+
+    @property
+    def overhead(self) -> float:
+        """Wall time / useful time - 1, to first order in the shares."""
+        parts = self.save, self.load, self.lost, self.reschedule, self.detect, self.slowdown
+        return sum((*parts, self.stall, self.verify, self.start, self.shutdown))
+
+    @property
+    def overhead_retrained(self) -> float:
+        """That, and every lost update trained again."""
+        return float(overhead_retrained(self.overhead, self.updates_lost))
+
+
+def expected(plan: Plan, context: Context) -> Expected:
+    """What `plan` should cost in `context`, to first order.
+
+    Neglects what is rare: failures in recoveries, and rollbacks that take several losses at once.
+    Assumes failures at a constant rate 1/MTBF of useful time, at instants uniform over the save
+    cycle, no failure during a save or recovery, no outage of the store, useful time / interval
+    saves (not rounded), and spares for all that fail where there are any for one failure. Lost
+    computation is half an interval (E1), plus the time that a background save takes to land, plus
+    what void saves that are left out make checkpoints older. Saves and loads that are tried again
+    take as often as they have to in the mean.
+    """
+    try:
+        known = context.expectations.get(plan)
+    except TypeError:  # a rule that has no hash
+        return _worked_out(plan, context)
+    if known is None:
+        known = context.expectations[plan] = _worked_out(plan, context)
+    return cast(Expected, known)
+
+
+def loses_nothing(plan: Plan, context: Context) -> bool:
+    """Whether no failure takes any learning for good, by how the plan recovers.
+
+    A silent fault that nobody looks for takes all that is learned after it.
+    """
+    if context.overlooks_faults(plan):
+        return False
+    # What notices spare is no matter of what can be lost.
+    unannounced = plan if plan.on_notice is None else replace(plan, on_notice=None)
+    found = expected(unannounced, context)
+    return bool(found.pls == 0 == found.updates_lost)
+
+
+def _worked_out(plan: Plan, context: Context) -> Expected:
+    save, stall = _saves(plan, context)
+    costs = mean_start(context.costs.costs)
+    first_s = rules.r36_start_s(*costs[:3], first=True, warm=False)
+    causes = defaultdict[str, float](float)
+    drained = 0.0
+    for kind in kinds(context):
+        of_kind = _share_drained(plan, context, kind)
+        drained += kind.share * of_kind
+        for cause, share in _of_failures(plan, context, kind):
+            causes[cause] += (1 - of_kind) * share
+    for cause, share in (*_of_silent_faults(plan, context), *_of_notices(plan, context, drained)):
+        causes[cause] += share
+    detect = (1 - drained) * context.detect_s / context.mtbf_s
+    own = training_slowdown(plan, context)
+    held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
+    wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
+    for cause, share in (*of_allocations(plan, context, wall), *of_windows(plan, context, wall)):
+        causes[cause] += share
+    certain = {
+        "save": save,
+        "stall": stall,
+        "detect": detect,
+        "slowdown": own,
+        "start": first_s / context.useful_time_s,
+        "shutdown": costs.shutdown_s / context.useful_time_s,
+    }
+    return Expected(**{f.name: certain.get(f.name, 0.0) + causes[f.name] for f in fields(Expected)})
+
+
+def mean_unsaved_s(schedule: Schedule, useful_time_s: float) -> float:
+    """Updates of a shard that no save holds, in useful seconds, on average over the job.
+
+    Of a shard that is whole at first and never set back. After each save `unsaved_s` is left, and
+    it grows by as much as is trained.
+    """
+    period_s, unsaved_s = schedule.period_s, schedule.save.unsaved_s
+    if period_s >= useful_time_s:
+        return useful_time_s / 2
+    saves = whole_periods(useful_time_s, period_s)
+    rest_s = max(useful_time_s - saves * period_s, 0.0)
+    known = unsaved_s[: saves - 1]
+    after_s = math.fsum(known) + (saves - 1 - len(known)) * unsaved_s[-1]
+    last_s: float = rules.r25_unsaved_s(unsaved_s, saves)
+    left = after_s * period_s + last_s * rest_s
+    return (saves * period_s**2 / 2 + rest_s**2 / 2 + left) / useful_time_s
+
+
+def training_slowdown(plan: Plan, context: Context) -> float:
+    """Share of time that the plan adds to every useful second, its peer traffic included."""
+    costs = context.costs
+    return costs.seconds(costs.training(plan.slowdown, plan.peer_bytes_per_s)) - 1.0
+
+
+def _saves(plan: Plan, context: Context) -> tuple[float, float]:
+    """Time spent saving and stalled over useful time."""
+    saving = stalled = further = 0.0
+    for schedule in reversed(plan.schedules):
+        # A job shorter than the period never comes to a save.
+        period_s = schedule.period_s
+        rate = 1 / period_s if period_s < context.useful_time_s else 0.0
+        if schedule.save.blocking:
+            # A blocking save to a tier serves the nearer ones as well.
+            own, further = rules.r5_own_saves(rate, further), max(rate, further)
+            saving += own * _save_s(plan, context, schedule)
+        else:
+            stalled += rate * plan.tier(schedule.save.tier).snapshot_s
+    return saving, stalled
+
+
+def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
+    """What a save takes, s; until it is no longer void where it is tried again."""
+    once_s = context.costs.seconds(plan.transfer(schedule.save, context.costs))
+    if not plan.tries_again(schedule.save):
+        return once_s
+    return once_s * mean_attempts(_void_share(plan, context, schedule))
+
+
+def _void_share(plan: Plan, context: Context, schedule: Schedule) -> float:
+    """Share of its saves that turn out void: those that fail, and torn ones that are checked."""
+    tier, storage = plan.tier(schedule.save.tier), context.costs.storage
+    fails = context.costs.save_fails(tier)
+    if plan.checksum and storage is not None and tier.medium == "store":
+        fails += storage.torn * (1 - fails)
+    return fails
+
+
+def _skipped_s(plan: Plan, context: Context, schedule: Schedule) -> float:
+    """By how much void saves that are left out make the last checkpoint older, useful seconds."""
+    if plan.tries_again(schedule.save) or schedule.period_s >= context.useful_time_s:
+        return 0.0
+    fails = _void_share(plan, context, schedule)
+    return skipped_age_s(schedule.period_s, context.useful_time_s, fails)
+
+
+def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tuple[str, float]]:
+    """What failures of one kind cost, by cause, over useful time."""
+    costs, mtbf_s = context.costs, context.mtbf_s / kind.share
+    answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
+    severity = SEVERITIES.index(kind.loss.severity)
+    if rules.r36_starts_again(answer.starts_again, severity):
+        yield "start", _start_s(context, kind) / mtbf_s
+    schedule = _to(plan, answer.source)
+    if answer.rollback == "all":
+        yield "lost", _redone_s(plan, context, answer.source, schedule) / mtbf_s
+        if schedule is not None:
+            stale_s = _stale_s(schedule, context)
+            fresher = _to(plan, answer.healthy) or schedule
+            up = 1 - servers / context.servers
+            stale_s += up * (_stale_s(fresher, context) - stale_s)
+            yield "updates_lost", stale_s / mtbf_s
+    elif answer.rollback == "lost" and servers:
+        schedule = schedule or every(math.inf)[0]
+        hit = context.servers, kind.servers_hit
+        # A job shorter than the interval can lose no more than all of itself.
+        exposed_s = min(schedule.interval_s, context.useful_time_s)
+        late_s = _landing_s(plan, context, schedule) + _skipped_s(plan, context, schedule)
+        # (E5) is about half an interval on average.
+        yield "pls", expected_pls(exposed_s + 2 * late_s, context.mtbf_s, *hit)
+        unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
+        yield "updates_lost", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
+    tier = plan.tier(answer.source)
+    load_s = costs.seconds(costs.load(tier, answer.loads, servers, share_read(plan, answer)))
+    load_s *= mean_attempts(costs.load_fails(tier))
+    delay_s = _away_s(plan, context, kind, answer.takeover_s)
+    if not rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]):
+        yield "reschedule", delay_s / mtbf_s
+        yield "load", load_s / mtbf_s
+        return
+    yield "reschedule", answer.pause_s / mtbf_s
+    if answer.regrow is not None:  # those that are left load, and replacements are filled by them
+        yield "load", load_s / mtbf_s
+        filled_s = costs.seconds(costs.load(plan.tier(answer.regrow), "none", servers))
+        smaller_s = max(delay_s + filled_s - answer.pause_s - load_s, 0.0)
+        yield "slowdown", answer.degraded / (1 + answer.degraded) * smaller_s / mtbf_s
+        return
+    # A second of wall time so long trains that much less; none is trained in the pause.
+    slower = answer.degraded / (1 + answer.degraded)
+    yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
+    if answer.rollback == "lost":
+        yield "updates_lost", (delay_s + load_s) / mtbf_s * servers / context.servers
+
+
+def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) -> float:
+    """Mean time for which the nodes of a failure are away once it was noticed, s."""
+    costs = context.costs
+    nodes = len(kind.loss.servers) + len(kind.loss.trainers)
+    # Spares take over at once.
+    ready = nodes <= plan.machines_ready(costs.cluster.spares)
+    replaced_s = takeover_s + (0.0 if ready else costs.reschedule_mean_s)
+    return away_s(kind.restart if plan.restarts_in_place(costs) else "none", costs, replaced_s)
+
+
+def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
+    """What verifying costs, and what it finds: all that was trained since it last was is lost.
+
+    First order (A. Benoit, A. Cavelan, Y. Robert, H. Sun, ACM TOPC 3(2), 2016): an interval of
+    training has a silent fault with probability `interval / mtbf`.
+    """
+    verifies = plan.verifies
+    if verifies is None:
+        return
+    total_s = context.useful_time_s
+    apart_s = min((each.period_s for each in plan.schedules), default=math.inf) * verifies.every
+    apart_s = min(apart_s, total_s)
+    yield "verify", verifies.takes_s / apart_s
+    yield "lost", apart_s / context.silent_mtbf_s
+    source = plan.tier(plan.schedules[0].save.tier if plan.schedules else plan.tiers[-1].name)
+    load_s = context.costs.seconds(context.costs.load(source, "all", 0))
+    yield "load", load_s * mean_attempts(context.costs.load_fails(source)) / context.silent_mtbf_s
+
+
+def _share_drained(plan: Plan, context: Context, kind: FailureKind) -> float:
+    """Share of the failures of a kind whose nodes have been drained when they strike."""
+    if context.notices is None or not isinstance(plan.on_notice, Draining):
+        return 0.0
+    ready = plan.machines_ready(context.costs.cluster.spares)
+    return context.notices.recall if kind.loss.drains_to(ready) else 0.0
+
+
+def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[str, float]]:
+    """What answers to notices cost and keep, over useful time; `drained`: share of the failures.
+
+    First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what is
+    trained after the save is lost, not half an interval. Spares are taken to be back by the next.
+    """
+    answer, notices = plan.on_notice, context.notices
+    if answer is None or notices is None:
+        return
+    alarms, announced = notices.false_alarms_per_s, notices.recall
+    if isinstance(answer, Draining):
+        yield "reschedule", (drained / context.mtbf_s + alarms) * answer.takes_s
+        answer, alarms, announced = answer.otherwise, 0.0, announced - drained
+        if answer is None:
+            return
+    yield "save", (announced / context.mtbf_s + alarms) * answer.takes_s
+    left_s = notices.lead_s - answer.takes_s
+    for kind in kinds(context):
+        rolled_back = plan.recover(kind.loss)
+        schedule = _to(plan, rolled_back.source)
+        redone_s = _redone_s(plan, context, rolled_back.source, schedule)
+        kept_s = max(redone_s - left_s, 0.0)
+        recall = notices.recall - _share_drained(plan, context, kind)
+        if rolled_back.rollback == "all":
+            yield "lost", -kept_s * recall * kind.share / context.mtbf_s
+        elif rolled_back.rollback == "lost":
+            hit = context.servers, kind.servers_hit
+            spared = kept_s * recall * expected_pls(2.0, context.mtbf_s, *hit)
+            yield "pls", -spared
+            yield "updates_lost", -spared
+
+
+def _start_s(context: Context, kind: FailureKind) -> float:
+    """What a start after a failure takes, s; the compile cache is warm where it outlives it."""
+    measured = context.costs.costs
+    on_node = measured.start is not None and measured.start.on_node
+    warm = rules.r36_keeps_cache(on_node, SEVERITIES.index(kind.loss.severity))
+    schedule_s, cold_s, warm_s, _ = mean_start(measured)
+    return rules.r36_start_s(schedule_s, cold_s, warm_s, first=False, warm=warm)
+
+
+def share_read(plan: Plan, answer: Recover) -> float:
+    """Bytes that an answer's load reads, as a share of those of whole shards."""
+    schedule = _to(plan, answer.source)
+    of_checkpoint = 1.0 if schedule is None else schedule.save.reads
+    return rules.r26_reads(answer.reads, answer.made_anew, of_checkpoint)
+
+
+def _to(plan: Plan, tier: str | None) -> Schedule | None:
+    """The first schedule of saves to that tier."""
+    return next((each for each in plan.schedules if each.save.tier == tier), None)
+
+
+def _stale_s(schedule: Schedule, context: Context) -> float:
+    """Updates that a save leaves of the rows that a rollback of all returns to, useful seconds."""
+    if schedule.save.unsaved_s == (0.0,):
+        return 0.0
+    fresh_s = mean_unsaved_s(every(schedule.period_s)[0], context.useful_time_s)
+    return mean_unsaved_s(schedule, context.useful_time_s) - fresh_s
+
+
+def _redone_s(plan: Plan, context: Context, source: str, schedule: Schedule | None) -> float:
+    """Training that one rollback of the whole job costs on average, useful seconds."""
+    if plan.mirror is not None and source == plan.mirror.tier:
+        return plan.mirror.step_s * (0.5 + plan.mirror.behind)
+    if schedule is None:
+        return context.useful_time_s / 2
+    late_s = _landing_s(plan, context, schedule) + _skipped_s(plan, context, schedule)
+    return min(schedule.period_s, context.useful_time_s) / 2 + late_s
+
+
+def _landing_s(plan: Plan, context: Context, schedule: Schedule) -> float:
+    """What a save in the background takes until it counts, s."""
+    if schedule.save.blocking or schedule.period_s >= context.useful_time_s:
+        return 0.0  # a job shorter than the period never comes to a save
+    return _save_s(plan, context, schedule)
