@@ -72,7 +72,8 @@ class Player:
     def ledger(self) -> list[float]:
         """Return the columns of the ledger of the last run."""
         found = [0.0] * len(Ledger.__dataclass_fields__)
-        account.write(self._job, found)
+        job: Any = self._job
+        account.write(job, found)
         return found
 
     def process(self, env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
