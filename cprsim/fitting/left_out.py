@@ -5,7 +5,7 @@ from typing import Final
 
 from cprsim.failures.logs.concentration import OF_WORST
 from cprsim.failures.logs.log import OUTSIDE, Rows
-from cprsim.failures.logs.systems import OTHERS
+from cprsim.failures.logs.table import OTHERS
 from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.repair_causes import count_lines
 

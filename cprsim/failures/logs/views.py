@@ -12,7 +12,7 @@ from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_time import NodeTime, node_time
-from cprsim.failures.logs.outages import Continued, merged
+from cprsim.failures.logs.outages import ends_before, merged
 from cprsim.survival.sample import Floats, Sample
 
 #: What becomes of the durations of 0 s between failures at the same instant.
@@ -170,7 +170,7 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
             "the log shows no uptime: no node fails again, or is watched, after a repair"
         )
     sample = Sample((until_s - up_s)[lived], (fails_again & own[then])[lived])
-    order, _, before_s = Continued.of(*of_each)
+    order, _, before_s = ends_before(*of_each)
     ties = int(np.count_nonzero(log.times_s[order] == before_s))
     left_out = _dropped(ties, "drop")
     unknown = int(np.count_nonzero(np.isnan(up_s) & fails_again))
