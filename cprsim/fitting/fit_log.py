@@ -20,8 +20,8 @@ from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.calendar_fit import calendar_fit
 from cprsim.fitting.frailty_fit import frailty_fit
 from cprsim.fitting.job_lengths import job_lengths
-from cprsim.fitting.left_out import COALESCED, too_little
 from cprsim.fitting.log_fit import LogFit, Look
+from cprsim.fitting.log_notes import COALESCED, too_little
 from cprsim.fitting.repair_causes import planned_outages
 from cprsim.fitting.repair_fit import repairs_and_restarts
 from cprsim.fitting.strikes import of_some_nodes, strikes

@@ -9,8 +9,8 @@ import pytest
 
 import cprsim
 from cprsim.basics.distributions import Distribution
-from cprsim.failures.logs.histories import histories
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_time import histories
 from cprsim.failures.logs.repairs import RepairTimes, repair_times
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.kaplan_meier import KaplanMeier

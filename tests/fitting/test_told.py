@@ -11,7 +11,7 @@ import pytest
 import cprsim
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.repairs import repair_times
-from cprsim.fitting.left_out import left_out_lines
+from cprsim.fitting.log_notes import left_out_lines
 from cprsim.fitting.repair_causes import planned_outages, repairs_by_cause
 from tests.failures.generated_logs import WRITERS, drawn
 from tests.survival.cases import LANL, needs_lanl

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import Cells, LogPath, csv_cells, delimiter_of, shown, with_header
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.durations import CLOCK, is_duration, seconds_of
-from cprsim.failures.logs.lives import LifeTable, lives_of
+from cprsim.failures.logs.lives import CLOCK, LifeTable, is_duration, lives_of, seconds_of
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.table import read_table

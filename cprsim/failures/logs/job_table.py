@@ -20,6 +20,7 @@ from cprsim.basics.tabular import (
     LogPath,
     csv_cells,
     delimiter_of,
+    header_cells,
     is_unknown,
     shown,
     with_header,
@@ -27,12 +28,50 @@ from cprsim.basics.tabular import (
 from cprsim.basics.units import counted
 from cprsim.errors import LogError, UnitError, UsageError
 from cprsim.failures.logs.clock import LogClock
-from cprsim.failures.logs.columns import plain
-from cprsim.failures.logs.durations import seconds_of
-from cprsim.failures.logs.job_columns import columns_of, missing_of
+from cprsim.failures.logs.columns import Columns, known_by, plain
 from cprsim.failures.logs.job_records import JobRecords
+from cprsim.failures.logs.lives import seconds_of
 from cprsim.failures.logs.rules import Cell, Rules
 from cprsim.failures.logs.table import Table, read_table
+
+#: By what names columns go; small and capital letters are alike, and so are blanks, `-` and `_`.
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "job": ("jobid", "job_id", "jobidraw", "job", "slurm_job_id"),
+    "state": ("state", "job_state", "status", "exit_state", "final_state"),
+    "nodes": (
+        *("nnodes", "num_nodes", "n_nodes", "node_num", "nodes", "node_count", "allocnodes"),
+        *("alloc_nodes", "nodes_alloc"),
+    ),
+    "elapsed": (
+        *("elapsedraw", "elapsed", "elapsed_s", "duration", "duration_s", "runtime", "run_time"),
+        *("run_time_s", "wall_time"),
+    ),
+    "start": ("start", "start_time", "started", "started_at"),
+    "end": ("end", "end_time", "ended", "ended_at", "finished_at"),
+}
+
+
+def are_jobs(header: str) -> bool:
+    """Return whether the header of a table is that of a table of jobs, and not of nodes."""
+    names = header_cells(header)
+    found = columns_of(names)
+    return "job" in found and not missing_of(found) and "node" not in Columns().found(names)
+
+
+def missing_of(found: dict[str, str]) -> str:
+    """Say what a table of jobs needs and this one lacks; empty if it has all."""
+    for column in ("state", "nodes"):
+        if column not in found:
+            return f"has no column of {column}, such as {COLUMNS[column][0]}"
+    if "elapsed" in found or {"start", "end"} <= found.keys():
+        return ""
+    return "has no column elapsed, nor start and end"
+
+
+def columns_of(names: list[str]) -> dict[str, str]:
+    """The name in the header of each column that is known."""
+    return known_by(names, COLUMNS)
+
 
 #: What Slurm calls a job that lost a node.
 NODE_FAIL: Final = "NODE_FAIL"

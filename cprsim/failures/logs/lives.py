@@ -1,15 +1,62 @@
 """Tables of lives: how long each node, or part, lived, and whether it died or was still alive."""
 
+import math
+import re
 from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from cprsim.basics.tabular import csv_cells, delimiter_of, header_cells
-from cprsim.errors import LogError
+from cprsim.basics.tabular import csv_cells, delimiter_of, header_cells, number, shown
+from cprsim.basics.units import parse_duration
+from cprsim.errors import LogError, UnitError
 from cprsim.failures.logs.columns import SYNONYMS, plain
-from cprsim.failures.logs.durations import is_duration
 from cprsim.failures.logs.flags import NO, YES
 from cprsim.failures.logs.rules import UNITS_S, Cell
+
+_LONGEST = 80  # characters that an error shows whole
+#: Slurm's 1-15:25:01, pandas' 1 days 15:25:01, Python's 1 day, 15:25:01, and 39:25:01.
+CLOCK: Final = re.compile(
+    r"(?:([0-9]{1,6})(?:-|\s*days?,?\s+))?([0-9]{1,6}):([0-5][0-9]):([0-5][0-9](?:\.[0-9]{1,9})?)"
+)
+_DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
+_DAY_S = 86_400.0
+
+
+def seconds_of(text: str, unit_s: float = 1.0) -> float:
+    """Return a duration in seconds; raise `UnitError` if it is none.
+
+    Parameters
+    ----------
+    text
+        A number, a number with a unit, or days and a clock.
+    unit_s
+        Seconds in a unit of a number that has none.
+    """
+    value, clock, days = number(text), CLOCK.fullmatch(text), _DAYS.fullmatch(text)
+    if value is not None:
+        value *= unit_s
+    elif clock is not None:
+        value = _DAY_S * int(clock[1] or 0) + 3600 * int(clock[2]) + 60 * int(clock[3])
+        value += float(clock[4])
+    elif days is not None:
+        value = _DAY_S * float(days[1])
+    elif len(text) > _LONGEST:
+        raise UnitError(f"duration is {shown(text)}, not a duration")
+    else:
+        value = parse_duration(text)
+    if not 0 <= value < math.inf:
+        raise UnitError(f"duration is {shown(text)}; durations are finite and 0 s or longer")
+    return value
+
+
+def is_duration(text: str) -> bool:
+    """Return whether a text is a duration."""
+    try:
+        seconds_of(text)
+    except UnitError:
+        return False
+    return True
+
 
 #: By what names durations go, the likeliest first; a unit may stand behind: duration_h. `time_s`
 #: isn't one: with it a table is of failures, in cprsim's own format.
@@ -166,10 +213,10 @@ def _duration_of(names: dict[str, str], said: str | None) -> tuple[str, float | 
 def _column_of(names: dict[str, str], known: Sequence[str]) -> tuple[str, float | None] | None:
     """The column of a known name, and the unit behind that; None where there is none."""
     for name in known:
-        for column, shown in reversed(names.items()):
+        for column, written in reversed(names.items()):
             word, _, unit = column.rpartition("_")
             if column == name:
-                return shown, None
+                return written, None
             if word == name and unit in _UNITS and column != "time_s":
-                return shown, None if _UNITS[unit] == 1 else _UNITS[unit]
+                return written, None if _UNITS[unit] == 1 else _UNITS[unit]
     return None

@@ -8,7 +8,7 @@ from cprsim.basics.tabular import LogPath, header_cells, opened
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.intervals import is_line
-from cprsim.failures.logs.job_columns import are_jobs
+from cprsim.failures.logs.job_table import are_jobs
 from cprsim.failures.logs.lives import are_lives
 from cprsim.failures.logs.readers import READERS
 
