@@ -10,7 +10,7 @@ from cprsim.failures.logs.log import OUTSIDE, Rows
 from cprsim.failures.logs.table import OTHERS
 from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.job_lengths import length_notes
-from cprsim.fitting.repair_causes import MOST_CAUSES, count_lines, shortened, typically
+from cprsim.fitting.repair_causes import MOST_CAUSES, count_lines, shortened
 from cprsim.fitting.strikes import mean_nodes
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def notes(fitted: "LogFit") -> list[str]:
     if fitted.restarts is not None:
         found = fitted.restarts
         restarted = f"Outages of processes alone: {found.found.sample.n:,}"
-        repairs.append(f"{restarted}; {typically(found.median_s, found.mean_s)}.")
+        repairs.append(f"{restarted}; {found.typical}.")
     if fitted.planned is not None:
         repairs.append(fitted.planned.note)
     if fitted.repairs is None or fitted.repairs.by_cause is None:

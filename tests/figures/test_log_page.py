@@ -114,7 +114,7 @@ def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
     axes, fitted = panel("all", "causes"), cprsim.fit(log_of(**LOGS["all"]))
     counts = sorted(fitted.causes.values(), reverse=True)
     assert [bar.get_width() for bar in axes.patches] == counts
-    medians = [each.median_s for each in fitted.repairs.by_cause.causes]
+    medians = [each.typical.median_s for each in fitted.repairs.by_cause.causes]
     assert [text.get_text().split(",")[0] for text in axes.texts] == [f"{n:,}" for n in counts]
     assert len(medians) == len(counts) == 5
     names = [text.get_text() for text in axes.get_yticklabels()]
