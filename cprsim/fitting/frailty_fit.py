@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration, rough_percent
-from cprsim.failures.logs.concentration import worst_share
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import worst_share
 from cprsim.failures.logs.node_time import NodeTime, histories
 from cprsim.failures.logs.repairs import repair_times
 from cprsim.survival.frailty import Frail, fit_frailty

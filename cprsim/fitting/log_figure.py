@@ -25,7 +25,7 @@ def log_figure(fitted: LogFit) -> "Figure":
         else (repairs.found.sample, repairs.fits, repairs.is_adequate),
         causes=_causes(fitted),
         nodes=None if fitted.node_failures is None else fitted.node_failures.spread,
-        calendar=None if calendar is None else calendar.rates,
+        calendar=calendar,
         zone="UTC" if calendar is None else calendar.zone,
     )
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from cprsim.basics.units import format_duration, rough_percent
-from cprsim.failures.logs.concentration import OF_WORST
 from cprsim.failures.logs.log import OUTSIDE, Rows
+from cprsim.failures.logs.node_failures import OF_WORST
 from cprsim.failures.logs.table import OTHERS
 from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.job_lengths import length_notes

@@ -14,10 +14,9 @@ import pytest
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import LogError
-from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import node_failures
+from cprsim.failures.logs.node_failures import node_failures, without_worst
 from cprsim.failures.logs.node_time import histories
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.repairs import repair_times

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import cprsim
-from cprsim.failures.logs.concentration import Concentration, concentration
 from cprsim.failures.logs.log import Epoch, FailureLog
+from cprsim.failures.logs.node_failures import Concentration, concentration
 from cprsim.figures import look
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.figures.reading import boxes_apart, rendered, words

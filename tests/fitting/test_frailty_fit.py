@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.failures.logs.concentration import worst_share
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import worst_share
 from cprsim.failures.logs.node_time import histories
 from cprsim.failures.logs.outages import merged
 from cprsim.failures.nodes import NodeTimeline

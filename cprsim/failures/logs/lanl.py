@@ -3,13 +3,15 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain, islice
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import LogPath
+from cprsim.basics.tabular import Cells, LogPath, csv_cells
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.outages import outages_log
@@ -17,6 +19,7 @@ from cprsim.failures.logs.table import OTHERS, Table, read_table, several
 
 _LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
 _EPOCH = datetime(1990, 1, 1)  # before any LANL failure
+_TITLES = 5  # lines that may stand before the names of the columns
 _STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
 _CAUSES = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
 
@@ -44,7 +47,7 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     systems", DSN 2006.
     """
     needed = ("System", "nodes", "nodenumz", _STARTED)
-    every = read_table(path, needed, (_FIXED, _DECOMMISSIONED, *_CAUSES), title_lines=5)
+    every = read_table(path, needed, (_FIXED, _DECOMMISSIONED, *_CAUSES), split=_cells)
     numbers = every.integers("System")
     counts = Counter(numbers.tolist())
     if system is not None and system not in counts:
@@ -95,6 +98,14 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
         rows=Rows("rows", len(every), int(inside.sum())),
         dropped=dropped,
     )
+
+
+def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+    """Rows from the names of the columns on; all, where the first few aren't these."""
+    rows = csv_cells(path, text)
+    top = list(islice(rows, _TITLES + 1))
+    names = [place for place, (_, cells) in enumerate(top) if "System" in map(str.strip, cells)]
+    return chain(top[names[0] if names else 0 :], rows)
 
 
 def _times_s(rows: Table, column: str) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import LogError, UsageError
+from cprsim.errors import LogError
 from cprsim.failures.logs.window import Dates, Window, day_of, shown
 from cprsim.job.severity import Severity
 
@@ -309,14 +309,7 @@ class FailureLog:
         within_s
             A failure at most this long after the one before it (seconds, of any node) belongs to
             the same burst, so a burst as a whole may last longer.
-
-        Raises
-        ------
-        UsageError
-            If `within_s` isn't positive and finite.
         """
-        if not 0 < within_s < math.inf:
-            raise UsageError(f"coalesce is {within_s:g} s; it is a positive time, e.g. 5 min")
         first = np.diff(self.times_s, prepend=-np.inf) > within_s
         return replace(self, times_s=self.times_s[first][np.cumsum(first) - 1])
 

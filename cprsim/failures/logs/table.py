@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -127,7 +126,6 @@ def read_table(
     path: LogPath,
     needed: Sequence[str] = (),
     optional: Sequence[str] = (),
-    title_lines: int = 0,
     split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
     choose: Choose | None = None,
     what: str = "failure",
@@ -140,8 +138,6 @@ def read_table(
         The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
     needed, optional
         Columns to read; the others are ignored, where `choose` isn't given.
-    title_lines
-        How many lines may stand before the names of the columns.
     split
         Rows of the file's lines, that with the names included.
     choose
@@ -158,7 +154,7 @@ def read_table(
     check_length(path)
     with closing(lines(path)) as text:
         rows = split(path, text)
-        names, needed, optional = _header(path, rows, needed, optional, title_lines, choose)
+        names, needed, optional = _header(path, rows, needed, optional, choose)
         places = {name: names.index(name) for name in (*needed, *optional) if name in names}
         least, width = 1 + max(places.values()), len(names)
         if choose is not None:
@@ -183,29 +179,18 @@ def _header(
     rows: Iterator[Cells],
     needed: Sequence[str],
     optional: Sequence[str],
-    title_lines: int,
     choose: Choose | None,
 ) -> tuple[list[str], Sequence[str], Sequence[str]]:
-    """Names of the columns, from the first row that has the first column needed.
-
-    And which of them are needed, which optional.
-    """
-    tops = []
-    for line, cells in islice(rows, 1 + title_lines):
-        names = [cell.strip() for cell in cells]
-        tops.append((line, names))
-        if choose is not None or needed[0] in names:
-            break
-    if not tops:
+    """Names of the columns, and which of them are needed, which optional."""
+    line, cells = next(rows, (0, None))
+    if cells is None:
         raise LogError(f"{path}: holds no failure")
+    names = [cell.strip() for cell in cells]
     if choose is not None:
-        line, names = tops[0]
         try:
             needed, optional = choose(names)
         except LookupError as error:
             raise LogError(f"{path}:{line}: {error}") from None
-    # Where no row looks like a header, the first one is the one to show.
-    line, names = tops[-1] if needed[0] in tops[-1][1] else tops[0]
     for name in (*needed, *optional):
         if name in needed and name not in names:
             what = f"has no column {name}"

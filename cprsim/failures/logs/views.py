@@ -144,7 +144,7 @@ def nodes_of(log: FailureLog) -> int:
     return len(np.unique(log.machines)) if log.population is None else log.population
 
 
-def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
+def uptimes(log: FailureLog, own: NDArray[np.bool_] | None = None) -> View:
     """Times from a repair of a node to its next failure, right-censored at the end of the watch.
 
     Outages of a node that overlap or touch are one. Where the log has no repairs at all, a node is
@@ -153,9 +153,9 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
 
     Parameters
     ----------
-    elsewise
-        True for each failure that ends an uptime by some other cause than the node's own life, so
-        that the uptime counts as cut short there; shape (n,).
+    own
+        Whether each failure ends a life by itself, shape (n,); an uptime that another ends counts
+        as cut short there. All do if not given.
     """
     repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
     of_each = log.machines, log.times_s, repaired_s
@@ -163,7 +163,7 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
     machine, then = log.machines[rows], np.roll(rows, -1)
     fails_again = np.diff(machine, append=-1) == 0
     until_s = np.where(fails_again, log.times_s[then], log.left(machine))
-    own = np.ones(len(log), np.bool_) if elsewise is None else ~elsewise
+    own = np.ones(len(log), np.bool_) if own is None else own
     lived = until_s > up_s
     if not lived.any():
         raise LogError(
