@@ -188,7 +188,7 @@ class LogFit:
             "median_s": None if math.isnan(median_s) else median_s,
             "node_time_per_failure": None
             if self.view.node_time is None
-            else self.view.node_time._asdict(),
+            else self.view.node_time.document(),
             "ties": self.view.ties,
             "dropped": dict(self.dropped),
             "fits": [_fit_document(each) for each in self.fits],

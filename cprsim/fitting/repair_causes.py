@@ -122,7 +122,8 @@ def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
     return RepairsByCause(shown, log_rank(compared))
 
 
-class PlannedOutages(NamedTuple):
+@dataclass(frozen=True)
+class PlannedOutages:
     """Outages of nodes that were planned, and how long they took; None where none has ended."""
 
     count: int

@@ -1,7 +1,7 @@
 """What a log shows of each node, and how much time of a node a failure comes on."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,10 @@ class NodeTime(NamedTuple):
     is_counted: bool
     low_s: float
     high_s: float
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; `high_s` is None where it is infinite."""
+        return self._asdict() | {"high_s": self.high_s if math.isfinite(self.high_s) else None}
 
 
 def node_time(log: FailureLog, own: NDArray[np.bool_], lives: Sample) -> NodeTime:

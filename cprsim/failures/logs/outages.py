@@ -89,11 +89,7 @@ def outages_log(
     starts, stops = found.start_s.to_numpy(np.float64), found.end_s.to_numpy(np.float64, copy=True)
     names = found.node
     nodes = names.to_numpy() if names.dtype == np.int64 else pd.factorize(names)[0]
-    planned, causes = (
-        found.get(column, pd.Series([None] * len(found))).astype(object)
-        for column in ("planned", "cause")
-    )
-    planned, causes = (np.where(each.isna(), None, each) for each in (planned, causes))
+    planned, causes = _texts(found, "planned"), _texts(found, "cause")
     unused |= forget_early(stops, starts)
     each = np.arange(len(found))
     if touching_are_one:
@@ -104,7 +100,7 @@ def outages_log(
         rows = rows._replace(kept=rows.kept - len(words))
     order = np.lexsort((nodes[each], starts[each]))
     each, stops = each[order], stops[order]
-    was_planned = np.array([word is not None for word in planned[each]], np.bool_)
+    was_planned = np.array([planned[row] is not None for row in each], np.bool_)
     failed = starts[each[~was_planned]]
     if not len(failed):
         every = ", ".join(f"{count} {why}" for why, count in {**dropped, **unused}.items())
@@ -130,13 +126,19 @@ def outages_log(
     return replace(log.only(np.flatnonzero(~was_planned)), planned=apart)
 
 
+def _texts(found: pd.DataFrame, column: str) -> list[str | None]:
+    """The texts of a column, None where there is none."""
+    texts = found.get(column, [None] * len(found))
+    return [text if isinstance(text, str) else None for text in texts]
+
+
 def _planned_rows(
-    planned: NDArray[np.object_], nodes: Integers, starts: Floats, begins: Integers
+    planned: list[str | None], nodes: Integers, starts: Floats, begins: Integers
 ) -> list[str]:
     """Return why each row of a planned outage was, of which `begins` are the first rows each."""
     order = np.lexsort((starts, nodes))
     is_first = np.isin(order, begins)
-    words = planned[order[is_first][np.cumsum(is_first) - 1]]
+    words = (planned[row] for row in order[is_first][np.cumsum(is_first) - 1])
     return [word for word in words if word is not None]
 
 

@@ -107,6 +107,7 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
 
 def _burst_of(log: FailureLog, within_s: float) -> NDArray[np.int64]:
     """The number of the burst, of one failure or more, that each failure belongs to."""
+    assert log.racks is not None
     order = np.lexsort((log.times_s, log.racks))
     racks, times = log.racks[order], log.times_s[order]
     first = np.ones(len(log), np.bool_)
