@@ -67,10 +67,6 @@ _LARGEST_LOG = 300.0  # beyond it the interval says nothing, and a float overflo
 _LEAST_SPREAD = 1e-4  # as a share of the longest duration; the likelihoods hardly resolve less
 
 
-class _InfiniteMeanError(LogError):
-    """The law that fits has a mean, or a cv, beyond what a float holds."""
-
-
 @dataclass(frozen=True)
 class Fit:
     """One law fitted by maximum likelihood under right-censoring.
@@ -159,7 +155,7 @@ def fit_all(sample: Sample) -> list[Fit]:
     for name in ESTIMATE:
         try:
             fits.append(_fit(sample, name, curve))
-        except (_InfiniteMeanError, NoMaximumError):
+        except NoMaximumError:
             continue
     return sorted(fits, key=lambda fitted: fitted.aic)
 
@@ -205,7 +201,7 @@ def _fit(sample: Sample, name: str, curve: KaplanMeier) -> Fit:
         law = law_of(name, estimate.mean * data.unit_s, estimate.spread)
         ks, rmse = kolmogorov_smirnov(curve, law), root_mean_square(curve, law)
     except OverflowError:
-        raise _InfiniteMeanError(f"the {name} law fits only with an infinite mean") from None
+        raise NoMaximumError(f"the {name} law fits only with an infinite mean") from None
     log_likelihood = estimate.log_likelihood - sample.failures * math.log(data.unit_s)
     return Fit(
         law=law,

@@ -101,6 +101,9 @@ class _Read:
 
     def __init__(self, table: Table, found: dict[str, str], given: Columns, rules: Rules) -> None:
         self.cells, self.found = table.cells, found
+        others = [name for name in found.values() if name != found.get("kind")]
+        free = [name for name in table.names if name not in others]
+        self.flags = Flagged(table, free, rules)
         self.own = found["time"] == "time_s" and rules.unit_s is None
         self.clock = LogClock(plain=self.own, unit_s=rules.unit_s)
         self.times, self.ends = self.clock.read(table, found["time"]), None
@@ -111,15 +114,12 @@ class _Read:
                 name = found[column]
                 neither = table[name].str.fullmatch(_NEITHER)
                 table.refuse(name, neither, "; it is an index from 0, or a name")
-        self.words = {
-            # A `type` of somebody else's table says what broke, not which group a node is of.
-            column: _words(table, found[column], column, column in given.mapping() or self.own)
-            for column in ("kind", "severity")
-            if column in found
-        }
-        others = [name for name in found.values() if name != found.get("kind")]
-        free = [name for name in table.names if name not in others]
-        self.flags = Flagged(table, free, rules)
+        self.words: dict[str, pd.Series[Any] | None] = {}
+        for column in ("kind", "severity"):
+            if column in found:
+                # A `type` of somebody else's table says what broke, not which group a node is of.
+                strict = column in given.mapping() or (self.own and found[column] == column)
+                self.words[column] = _words(table, found[column], column, strict)
 
     def log(self) -> FailureLog:
         lasted = np.full(len(self.times), math.nan) if self.ends is None else self.ends

@@ -112,12 +112,13 @@ def read_intervals(
     if of.entry is not None:
         entry_s = rules.unit_s or of.entry_unit_s or unit_s
         entered_s = known.parsed(of.entry, lambda text: seconds_of(text, entry_s))
-    observed = [True] * len(known)
+    observed = np.ones(len(table), np.bool_)
     if of.flag is not None:
-        texts = known[of.flag].tolist()
+        texts = table[of.flag].tolist()
         ended, flags = of.ended(texts) if lives is not None else _ended(texts)
-        known.refuse(of.flag, [each is None for each in ended], f"; known flags: {flags}")
-        observed = [bool(each) for each in ended]
+        wrong = np.array([each is None for each in ended])
+        table.refuse(of.flag, wrong & watched, f"; known flags: {flags}")
+        observed = np.array([bool(each) for each in ended])
     seen = (entered_s == 0) | (entered_s < lasted_s)
     dropped[_UNWATCHED] = int((~seen).sum())
     dropped = {why: count for why, count in dropped.items() if count}
@@ -126,7 +127,7 @@ def read_intervals(
         raise LogError(f"{path}: holds no duration; left out: {told}")
     return Intervals(
         lasted_s[seen],
-        np.array(observed)[seen],
+        observed[watched][seen],
         dropped,
         Rows("lines", len(table), int(seen.sum())),
         lives is not None,

@@ -1,6 +1,5 @@
 """Whether nodes were up, as Prometheus has scraped it: the JSON of a range query."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -254,18 +253,14 @@ class _Watch:
     """When Prometheus was there to see nodes: where several series share a gap, it wasn't."""
 
     def __init__(self, path: LogPath, series: list[_Series]) -> None:
-        between = Counter[float]()  # series by series: together they would be the whole file
-        for each in series:
-            # In ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
-            steps, counts = np.unique(np.round(np.diff(each.times_s), 3), return_counts=True)
-            between.update(dict(zip(steps.tolist(), counts.tolist(), strict=True)))
-        if not between:
+        # In ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
+        between = np.round(np.concatenate([np.diff(each.times_s) for each in series]), 3)
+        if not len(between):
             raise LogError(f"{path}: holds no failure: no series has a second sample")
-        self.step_s = min(between, key=lambda step: (-between[step], step))
+        steps, counts = np.unique(between, return_counts=True)
+        self.step_s = float(steps[counts.argmax()])
         self.limit_s = (MISSING_STEPS + 1.5) * self.step_s  # between samples, if no more is missing
-        self.instants = series[0].times_s
-        for each in series[1:]:
-            self.instants = np.union1d(self.instants, each.times_s)
+        self.instants = np.unique(np.concatenate([each.times_s for each in series]))
         waits = np.diff(self.instants)
         dark = (waits > self.limit_s) & (len(series) > 1)
         self.gaps = int(dark.sum())
