@@ -124,7 +124,7 @@ def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
 
 def test_rates_have_their_intervals_and_the_mean() -> None:
     axes, fitted = panel("all", "hours"), cprsim.fit(log_of(**LOGS["all"]))
-    hours = fitted.calendar.rates.hours
+    hours = fitted.calendar.hours
     points, *_ = axes.containers[0].lines
     np.testing.assert_array_equal(points.get_ydata(), hours.rate)
     (bars,) = axes.containers[0].lines[2]

@@ -40,7 +40,7 @@ def test_a_pattern_of_the_day_is_told_with_its_clock():
     for zoned, clock in ((True, "UTC"), (False, "the log's own clock")):
         fitted = cprsim.fit(by_day(Epoch(first_s, zoned)))
         (note,) = (each for each in fitted.notes if each.startswith("Failures follow"))
-        ratio = fitted.calendar.rates.hours.busiest[2]
+        ratio = fitted.calendar.hours.busiest[2]
         assert note.startswith("Failures follow the clock: ")
         assert note.endswith(f" has {ratio:.2g} times the rate of the other hours ({clock}).")
         found = fitted.document()["calendar"]

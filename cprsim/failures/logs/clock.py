@@ -13,7 +13,7 @@ from cprsim.basics.tabular import number
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch
 from cprsim.failures.logs.rules import UNITS_S
-from cprsim.failures.logs.table import Table, seconds
+from cprsim.failures.logs.table import LogTable, seconds
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -80,7 +80,7 @@ class LogClock:
         self.plain, self.unit_s = plain, unit_s
         self._notation: str | None = None
 
-    def read(self, table: Table, column: str, *, may_lack: bool = False) -> NDArray[np.float64]:
+    def read(self, table: LogTable, column: str, *, may_lack: bool = False) -> NDArray[np.float64]:
         """The time in each cell, nan where one that isn't known is allowed.
 
         Raises

@@ -19,7 +19,7 @@ from cprsim.failures.logs.outages import without_repeats
 from cprsim.failures.logs.plausible import doubtful_mean, repeats
 from cprsim.failures.logs.polled import failures_among, watch_of, without_leaving
 from cprsim.failures.logs.rules import Rules
-from cprsim.failures.logs.table import Table, cells_of, read_table
+from cprsim.failures.logs.table import LogTable, cells_of, read_table
 from cprsim.job.severity import SEVERITIES
 
 Integers = NDArray[np.int64]
@@ -99,7 +99,9 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
 class _Read:
     """A table, of which each cell is sound by itself."""
 
-    def __init__(self, table: Table, found: dict[str, str], given: Columns, rules: Rules) -> None:
+    def __init__(
+        self, table: LogTable, found: dict[str, str], given: Columns, rules: Rules
+    ) -> None:
         self.cells, self.found = table.cells, found
         others = [name for name in found.values() if name != found.get("kind")]
         free = [name for name in table.names if name not in others]
@@ -208,7 +210,7 @@ class _Read:
             yield f"Sorted by time; rows that stood behind a later one: {late:,}."
 
 
-def _words(table: Table, name: str, column: str, strict: bool) -> "pd.Series[Any] | None":
+def _words(table: LogTable, name: str, column: str, strict: bool) -> "pd.Series[Any] | None":
     """Known words of a column; None where some are others, which `strict` doesn't allow."""
     words = table[name].map(_WORDS[column])
     if strict:

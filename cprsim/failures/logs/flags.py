@@ -11,7 +11,7 @@ from cprsim.errors import LogError
 from cprsim.failures.logs.columns import plain
 from cprsim.failures.logs.polarity import meaning
 from cprsim.failures.logs.rules import Cell, Rules
-from cprsim.failures.logs.table import Table
+from cprsim.failures.logs.table import LogTable
 
 #: Words that say yes or no.
 YES: Final = frozenset(("1", "1.0", "true", "yes", "y", "t"))
@@ -77,7 +77,7 @@ class Flagged:
         What its owner says.
     """
 
-    def __init__(self, table: Table, free: Sequence[str], rules: Rules) -> None:
+    def __init__(self, table: LogTable, free: Sequence[str], rules: Rules) -> None:
         self._table, self._free, self._rules = table, free, rules
         #: Those with but few values, in small letters.
         self._few = {

@@ -32,7 +32,7 @@ from cprsim.failures.logs.columns import Columns, known_by, plain
 from cprsim.failures.logs.job_records import JobRecords
 from cprsim.failures.logs.lives import seconds_of
 from cprsim.failures.logs.rules import Cell, Rules
-from cprsim.failures.logs.table import Table, read_table
+from cprsim.failures.logs.table import LogTable, read_table
 
 #: By what names columns go; small and capital letters are alike, and so are blanks, `-` and `_`.
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
@@ -170,7 +170,7 @@ def _choose(names: list[str]) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(of.values())), []
 
 
-def _failing(table: Table, given: Cell | None) -> Cell:
+def _failing(table: LogTable, given: Cell | None) -> Cell:
     """The cell of jobs that were interrupted, its column as the table has it."""
     names = table.names
     if given is None:
@@ -182,7 +182,7 @@ def _failing(table: Table, given: Cell | None) -> Cell:
 
 
 def _elapsed_s(
-    path: LogPath, table: Table, of: dict[str, str], unit_s: float | None
+    path: LogPath, table: LogTable, of: dict[str, str], unit_s: float | None
 ) -> NDArray[np.float64]:
     """How long each job ran, nan where that isn't known."""
     if "elapsed" in of:
@@ -227,7 +227,7 @@ def _told_once(header: str, text: Iterator[str]) -> Iterator[str]:
         told = told or line == header
 
 
-def _nodes(table: Table, column: str) -> NDArray[np.int64]:
+def _nodes(table: LogTable, column: str) -> NDArray[np.int64]:
     texts = table[column].str.replace(",", "")
     unknown = texts.map(is_unknown)
     wrong = ~texts.str.fullmatch(_NODES) & ~unknown

@@ -15,7 +15,7 @@ from cprsim.basics.tabular import Cells, LogPath, csv_cells
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.outages import outages_log
-from cprsim.failures.logs.table import OTHERS, Table, read_table, several
+from cprsim.failures.logs.table import OTHERS, LogTable, read_table, several
 
 _LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
 _EPOCH = datetime(1990, 1, 1)  # before any LANL failure
@@ -108,7 +108,7 @@ def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
     return chain(top[names[0] if names else 0 :], rows)
 
 
-def _times_s(rows: Table, column: str) -> NDArray[np.float64]:
+def _times_s(rows: LogTable, column: str) -> NDArray[np.float64]:
     """Seconds from `_EPOCH` to local times; nan where a cell, or the column, is none."""
     if column not in rows:
         return np.full(len(rows), math.nan)

@@ -35,7 +35,7 @@ OTHERS = "rows of other systems"
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LogTable:
     """Rows of a file.
 
     Parameters
@@ -63,9 +63,9 @@ class Table:
     def __getitem__(self, column: str) -> "pd.Series[Any]":
         return self.cells[column]
 
-    def of_rows(self, rows: ArrayLike) -> "Table":
+    def of_rows(self, rows: ArrayLike) -> "LogTable":
         """Return some of its rows, by a flag each."""
-        return Table(self.path, self.cells[np.asarray(rows, np.bool_)])
+        return LogTable(self.path, self.cells[np.asarray(rows, np.bool_)])
 
     def bad(self, line: int, column: str, text: str) -> LogError:
         """What is wrong with one cell, which is shown, for the caller to raise."""
@@ -129,7 +129,7 @@ def read_table(
     split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
     choose: Choose | None = None,
     what: str = "failure",
-) -> Table:
+) -> LogTable:
     """Read a file whose first row names the columns.
 
     Parameters
@@ -171,7 +171,7 @@ def read_table(
     if not numbers:
         raise LogError(f"{path}: holds no {what}")
     frame = pd.DataFrame(dict(zip(places, kept, strict=True)), index=numbers, dtype=object)
-    return Table(path, frame)
+    return LogTable(path, frame)
 
 
 def _header(
