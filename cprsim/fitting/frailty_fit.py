@@ -17,6 +17,12 @@ from cprsim.survival.judge import MOST_KS, Verdict, is_mean
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample
 
+#: Nodes, and failures, of a log that tells nodes apart.
+_FEWEST: Final = 20
+_LOGS: Final = 199
+_SEED: Final = 0
+_ENDS: Final = (0.025, 0.975)
+
 
 @dataclass(frozen=True)
 class NodeModel:
@@ -62,13 +68,6 @@ def _samples(
     order = np.argsort(log, kind="stable")
     by_log = np.split(order, np.searchsorted(log[order], np.arange(1, count)))
     return [Sample(lasted_s[rows], observed[rows]) for rows in by_log if observed[rows].any()]
-
-
-#: Nodes, and failures, of a log that tells nodes apart.
-_FEWEST: Final = 20
-_LOGS: Final = 199
-_SEED: Final = 0
-_ENDS: Final = (0.025, 0.975)
 
 
 @dataclass(frozen=True, eq=False)

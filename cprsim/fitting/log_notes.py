@@ -26,6 +26,8 @@ _OPTIONS: Final = {
     COALESCED: "--coalesce",
     ZERO: "--ties keep",
 }
+_MEAN_OFF = 0.03  # share of a mean from which on it is said that a law has another than its log
+_GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 
 def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
@@ -54,10 +56,6 @@ def too_little(path: str, rows: Rows | None, left_out: Mapping[str, int], why: s
     every = ", ".join(f"{count:,} {_with_option(each)}" for each, count in left_out.items())
     gone = f"; left out {every}" if left_out else ""
     return f"{path}: of {rows.read:,} {rows.what} kept {rows.kept:,}{gone}: {why}"
-
-
-_MEAN_OFF = 0.03  # share of a mean from which on it is said that a law has another than its log
-_GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 
 def notes(fitted: "LogFit") -> list[str]:

@@ -13,6 +13,11 @@ from cprsim.survival.sample import Floats, Sample
 
 GRID_POINTS = 500
 GRID_SHARE = 0.99
+#: Below this many failures not even the shape's sign (wear-out or early failures) is known.
+FEWEST_FAILURES = 10
+_NORMAL_95 = 1.959964  # 97.5 % quantile of the normal law
+_LARGEST_LOG = 300.0  # beyond it the interval says nothing, and a float overflows
+_LEAST_SPREAD = 1e-4  # as a share of the longest duration; the likelihoods hardly resolve less
 
 
 def kolmogorov_smirnov(curve: KaplanMeier, law: Distribution) -> float:
@@ -58,13 +63,6 @@ def survival(law: Distribution, t_s: Floats, from_s: float = 0.0) -> Floats:
             return left
         reached = float(law.survival(np.array([from_s]))[0])
     return np.minimum(left / reached, 1.0) if reached else np.where(t_s > from_s, 0.0, 1.0)
-
-
-#: Below this many failures not even the shape's sign (wear-out or early failures) is known.
-FEWEST_FAILURES = 10
-_NORMAL_95 = 1.959964  # 97.5 % quantile of the normal law
-_LARGEST_LOG = 300.0  # beyond it the interval says nothing, and a float overflows
-_LEAST_SPREAD = 1e-4  # as a share of the longest duration; the likelihoods hardly resolve less
 
 
 @dataclass(frozen=True)

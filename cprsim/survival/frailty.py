@@ -28,6 +28,21 @@ SLOPE: Final = "3-point"
 #: Digits of what a search finds that are the same whatever a processor's last bit of a logarithm.
 #: Simulations take no more: another bit is another random stream.
 _AGREED: Final = 4
+#: Logarithms of variances looked for: nodes of the least differ by 3 %, of the most one in a
+#: thousand has most failures.
+_VARIANCES = (math.log(1e-3), math.log(50.0))
+_START = math.log(0.3)
+#: Twice the log-likelihood that a frailty has to gain: 3 standard errors. At the edge of what a
+#: variance can be, chance does so once in 741 logs (S. G. Self and K.-Y. Liang, JASA 82, 1987).
+_SURE = 9.0
+#: Of an integral over factors: steps in standard deviations of what is told of a node, share of
+#: all factors beyond its ends, hazard below which a life has surely not ended, standard deviations
+#: beyond the largest factor that is told, least and most steps; points, and steps of
+#: Newton's method, by which they are placed.
+_STEP, _BEYOND, _NOTHING, _MARGIN, _LEAST, _STEPS = 0.75, 1e-10, 1e-6, 8.0, 24, 600
+_KNOWN, _NEWTON = 200, 2
+#: Of a numeric second derivative, in logarithms of what is estimated.
+_APART = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,23 +148,6 @@ def alike_likelihood(data: Histories, name: str, mean: float, spread: float) -> 
     lives = ended + law.log_survival(later[~data.observed]).sum()
     starts = law.log_survival(first[data.failed]) - math.log(mean)
     return float(lives + starts.sum() + law.log_left(first[~data.failed]).sum())
-
-
-#: Logarithms of variances looked for: nodes of the least differ by 3 %, of the most one in a
-#: thousand has most failures.
-_VARIANCES = (math.log(1e-3), math.log(50.0))
-_START = math.log(0.3)
-#: Twice the log-likelihood that a frailty has to gain: 3 standard errors. At the edge of what a
-#: variance can be, chance does so once in 741 logs (S. G. Self and K.-Y. Liang, JASA 82, 1987).
-_SURE = 9.0
-#: Of an integral over factors: steps in standard deviations of what is told of a node, share of
-#: all factors beyond its ends, hazard below which a life has surely not ended, standard deviations
-#: beyond the largest factor that is told, least and most steps; points, and steps of
-#: Newton's method, by which they are placed.
-_STEP, _BEYOND, _NOTHING, _MARGIN, _LEAST, _STEPS = 0.75, 1e-10, 1e-6, 8.0, 24, 600
-_KNOWN, _NEWTON = 200, 2
-#: Of a numeric second derivative, in logarithms of what is estimated.
-_APART = 1e-2
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,16 @@ Terms: TypeAlias = tuple[Floats, Floats, Floats]
 _LONGEST_STEP = 0.5
 #: Standardised logarithm of a duration at which a search begins, at most.
 _FARTHEST = 20.0
+# Width of the differences in log shape: errors of its fourth power and of rounding are alike small.
+_STEP = 3e-3
+_FIRST = np.array([1, -8, 0, 8, -1]) / (12 * _STEP)
+_SECOND = np.array([-1, 16, -30, 16, -1]) / (12 * _STEP**2)
+_LONGEST_GAMMA_STEP = 2.0  # sevenfold: farther from the start the curve may bend the other way
+#: Parameters (2,) -> value, slopes (2,) and curvatures (2, 2); a value of -inf rules them out.
+Curve: TypeAlias = Callable[[Floats], tuple[float, Floats, Floats]]
+_CLOSE = 1e-9  # Newton's next error is the square of this
+_STEPS = 200
+_ROUNDING = 1e-13  # of a sum of thousands of terms, as a share of it
 
 
 @dataclass(frozen=True)
@@ -185,13 +195,6 @@ ESTIMATE: dict[str, Callable[[Scaled], Estimate]] = {
 }
 
 
-# Width of the differences in log shape: errors of its fourth power and of rounding are alike small.
-_STEP = 3e-3
-_FIRST = np.array([1, -8, 0, 8, -1]) / (12 * _STEP)
-_SECOND = np.array([-1, 16, -30, 16, -1]) / (12 * _STEP**2)
-_LONGEST_GAMMA_STEP = 2.0  # sevenfold: farther from the start the curve may bend the other way
-
-
 def gamma_maximum(data: Scaled) -> tuple[Floats, float, Floats]:
     """Log mean and log shape, the log-likelihood, and its curvatures in them."""
     failures = len(data.failed)
@@ -255,14 +258,6 @@ def _outlived(parameters: Floats, cut: Floats, counts: Floats) -> tuple[float, F
         np.array([slopes[2], _FIRST @ values]),
         np.array([[bend, mixed], [mixed, _SECOND @ values]]),
     )
-
-
-#: Parameters (2,) -> value, slopes (2,) and curvatures (2, 2); a value of -inf rules them out.
-Curve: TypeAlias = Callable[[Floats], tuple[float, Floats, Floats]]
-
-_CLOSE = 1e-9  # Newton's next error is the square of this
-_STEPS = 200
-_ROUNDING = 1e-13  # of a sum of thousands of terms, as a share of it
 
 
 class NoMaximumError(LogError):

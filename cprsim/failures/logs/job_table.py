@@ -49,6 +49,17 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "start": ("start", "start_time", "started", "started_at"),
     "end": ("end", "end_time", "ended", "ended_at", "finished_at"),
 }
+#: What Slurm calls a job that lost a node.
+NODE_FAIL: Final = "NODE_FAIL"
+_HOUR_S: Final = 3600.0
+#: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
+_STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
+_NODES: Final = r"[0-9]{1,9}(\.0)?"
+#: Why rows are left out, in the order in which they are told.
+_AGAIN: Final = "told again"
+_OF_STEPS: Final = "of steps of a job"
+_WITHOUT_NODES: Final = "of jobs without nodes"
+_NEVER_RAN: Final = "of jobs that never ran, or whose end is unknown"
 
 
 def are_jobs(header: str) -> bool:
@@ -71,21 +82,6 @@ def missing_of(found: dict[str, str]) -> str:
 def columns_of(names: list[str]) -> dict[str, str]:
     """The name in the header of each column that is known."""
     return known_by(names, COLUMNS)
-
-
-#: What Slurm calls a job that lost a node.
-NODE_FAIL: Final = "NODE_FAIL"
-_HOUR_S: Final = 3600.0
-#: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
-_STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
-_NODES: Final = r"[0-9]{1,9}(\.0)?"
-
-
-#: Why rows are left out, in the order in which they are told.
-_AGAIN: Final = "told again"
-_OF_STEPS: Final = "of steps of a job"
-_WITHOUT_NODES: Final = "of jobs without nodes"
-_NEVER_RAN: Final = "of jobs that never ran, or whose end is unknown"
 
 
 def read_jobs(

@@ -20,6 +20,37 @@ CLOCK: Final = re.compile(
 )
 _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
 _DAY_S = 86_400.0
+#: By what names durations go, the likeliest first; a unit may stand behind: duration_h. `time_s`
+#: isn't one: with it a table is of failures, in cprsim's own format.
+DURATIONS: Final = (
+    *("duration", "lifetime", "life", "survival_time", "survtime", "time_to_event", "tte"),
+    *("futime", "t", "time", "tstop", "uptime", "lasted"),
+)
+#: By what names the flag goes, and whether it says of a life that it was cut short.
+FLAGS: Final = {
+    **dict.fromkeys(("dead", "died", "death", "event_observed", "observed", "uncensored"), False),
+    **dict.fromkeys(("censored", "censor", "cens", "right_censored", "is_censored"), True),
+    **dict.fromkeys(("event", "e", "status", "failed", "failure", "fail", "fustat"), False),
+}
+#: Those that tables of failures have too: there a node comes again.
+_OF_FAILURES: Final = ("event", "e", "status", "failed", "failure", "fail", "fustat")
+_UNITS: Final = {
+    **UNITS_S,
+    "sec": 1.0,
+    "seconds": 1.0,
+    "minutes": 60.0,
+    "hours": 3600.0,
+    "days": 86_400.0,
+    "weeks": 604_800.0,
+}
+#: Units that are the name of a column of durations by themselves.
+_NAMED: Final = ("seconds", "minutes", "hours", "days", "weeks")
+#: What survival packages in R write: 1 is censored, 2 is dead.
+_CODES: Final = {"1": False, "2": True}
+#: By what names the age goes from which a life was watched; a unit may stand behind.
+ENTRIES: Final = ("entry", "entry_time", "entered", "late_entry", "truncation", "tstart")
+_TOLD: Final = ("1", "true", "yes", "0", "false", "no")
+_PEEKED: Final = 50  # lines of a file that are looked at to know a table of lives
 
 
 def seconds_of(text: str, unit_s: float = 1.0) -> float:
@@ -56,39 +87,6 @@ def is_duration(text: str) -> bool:
     except UnitError:
         return False
     return True
-
-
-#: By what names durations go, the likeliest first; a unit may stand behind: duration_h. `time_s`
-#: isn't one: with it a table is of failures, in cprsim's own format.
-DURATIONS: Final = (
-    *("duration", "lifetime", "life", "survival_time", "survtime", "time_to_event", "tte"),
-    *("futime", "t", "time", "tstop", "uptime", "lasted"),
-)
-#: By what names the flag goes, and whether it says of a life that it was cut short.
-FLAGS: Final = {
-    **dict.fromkeys(("dead", "died", "death", "event_observed", "observed", "uncensored"), False),
-    **dict.fromkeys(("censored", "censor", "cens", "right_censored", "is_censored"), True),
-    **dict.fromkeys(("event", "e", "status", "failed", "failure", "fail", "fustat"), False),
-}
-#: Those that tables of failures have too: there a node comes again.
-_OF_FAILURES: Final = ("event", "e", "status", "failed", "failure", "fail", "fustat")
-_UNITS: Final = {
-    **UNITS_S,
-    "sec": 1.0,
-    "seconds": 1.0,
-    "minutes": 60.0,
-    "hours": 3600.0,
-    "days": 86_400.0,
-    "weeks": 604_800.0,
-}
-#: Units that are the name of a column of durations by themselves.
-_NAMED: Final = ("seconds", "minutes", "hours", "days", "weeks")
-#: What survival packages in R write: 1 is censored, 2 is dead.
-_CODES: Final = {"1": False, "2": True}
-#: By what names the age goes from which a life was watched; a unit may stand behind.
-ENTRIES: Final = ("entry", "entry_time", "entered", "late_entry", "truncation", "tstart")
-_TOLD: Final = ("1", "true", "yes", "0", "false", "no")
-_PEEKED: Final = 50  # lines of a file that are looked at to know a table of lives
 
 
 class LifeTable(NamedTuple):

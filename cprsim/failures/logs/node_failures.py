@@ -19,6 +19,11 @@ Floats = NDArray[np.float64]
 OF_WORST = "failures of the worst nodes"
 _DRAWS = 400
 _SEED = 0
+#: Nodes that fail at most this long after one another are counted as a burst, s.
+WITHIN_S: Final = 600.0
+_DAY_S = 86_400.0
+_NEGLIGIBLE = 1e-12
+_MANY = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,13 +142,6 @@ def _cumulated(counts: NDArray[np.int64]) -> Floats:
     total = np.cumsum(counts, axis=-1)
     shares = total / total[..., -1:]
     return np.concatenate([np.zeros((*shares.shape[:-1], 1)), shares], axis=-1)
-
-
-#: Nodes that fail at most this long after one another are counted as a burst, s.
-WITHIN_S: Final = 600.0
-_DAY_S = 86_400.0
-_NEGLIGIBLE = 1e-12
-_MANY = 100.0
 
 
 class JointFailures(NamedTuple):

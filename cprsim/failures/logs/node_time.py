@@ -12,6 +12,9 @@ from cprsim.survival.fitted_laws import log_interval
 from cprsim.survival.frailty import Histories
 from cprsim.survival.sample import Floats, Sample
 
+#: Failures of a node from which on few nodes never fail.
+_OFTEN = 3.0
+
 
 def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     """Up times of all nodes, those that never failed among them, which come last.
@@ -48,10 +51,6 @@ def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     lasted_s = until_s - up_s
     lived = lasted_s > 0
     return Histories(first_s, failed, lasted_s[lived], observed[lived], node[lived])
-
-
-#: Failures of a node from which on few nodes never fail.
-_OFTEN = 3.0
 
 
 class NodeTime(NamedTuple):
