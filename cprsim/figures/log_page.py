@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from cprsim.failures.logs.concentration import Concentration
+from cprsim.failures.logs.node_failures import Concentration
 from cprsim.figures.parts.by_clock import by_hour, by_weekday
 from cprsim.figures.parts.by_node import by_node
 from cprsim.figures.parts.causes import CauseCount, by_cause

@@ -17,8 +17,8 @@ from cprsim.figures.parts.laws import described, line_style
 from cprsim.figures.parts.sheet import Entry, Sheet
 from cprsim.figures.parts.texts import duration, percent, unit_of
 from cprsim.figures.parts.thinning import by_log_odds, evenly
-from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fitted_laws import Fit
+from cprsim.survival.fitted_laws import survival as survival_of
 from cprsim.survival.hazard import Hazard, hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample

@@ -25,7 +25,7 @@ def log_figure(fitted: LogFit) -> "Figure":
         else (repairs.found.sample, repairs.fits, repairs.is_adequate),
         causes=_causes(fitted),
         nodes=None if fitted.node_failures is None else fitted.node_failures.spread,
-        calendar=None if calendar is None else calendar.rates,
+        calendar=calendar,
         zone="UTC" if calendar is None else calendar.zone,
     )
 
@@ -33,7 +33,9 @@ def log_figure(fitted: LogFit) -> "Figure":
 def _causes(fitted: LogFit) -> list[CauseCount]:
     """The commonest causes of failures, and how long their repairs take."""
     by_cause = None if fitted.repairs is None else fitted.repairs.by_cause
-    medians = {} if by_cause is None else {each.cause: each.median_s for each in by_cause.causes}
+    medians = (
+        {} if by_cause is None else {each.cause: each.typical.median_s for each in by_cause.causes}
+    )
     ordered = Counter({each or NO_CAUSE: n for each, n in fitted.causes.items()}).most_common()
     shown = [CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]]
     rest = sum(n for _, n in ordered[MOST_CAUSES:])

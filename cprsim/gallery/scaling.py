@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from cprsim.failures.logs.scaling import STEP_S, independent_s
+from cprsim.fitting.mtbf import STEP_S, independent_s
 from cprsim.gallery.picture import Picture, drawn_by, of_scenario
 from cprsim.gallery.points import CPR_SYSTEMS, at_mtbf, check_fails, measured, of_systems, tidy
 from cprsim.scenario import Scenario

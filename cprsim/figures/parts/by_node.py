@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 
-from cprsim.failures.logs.concentration import Concentration
+from cprsim.failures.logs.node_failures import Concentration
 from cprsim.figures.parts import style, ticks
 from cprsim.figures.parts.findings import Finding
 

@@ -11,8 +11,8 @@ from cprsim.figures.parts.findings import Finding
 from cprsim.figures.parts.laws import described, line_style
 from cprsim.figures.parts.texts import duration
 from cprsim.figures.parts.thinning import evenly
-from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fitted_laws import Fit
+from cprsim.survival.fitted_laws import survival as survival_of
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
 
