@@ -47,7 +47,6 @@ DONE: tuple[str, ...] = (
     "docs/index.md",
     "docs/metrics.md",
     "docs/nothing-lost.md",
-    "docs/parities.md",
     "docs/performance.md",
     "docs/prices.md",
     "docs/rows.md",

@@ -20,9 +20,7 @@ from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.history import losses
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import StepClock, Strikes, WallClock
-from cprsim.trainer.data import Data
 from cprsim.trainer.limits import check_fits
-from cprsim.trainer.members.dense_server import DenseSpec
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
@@ -123,7 +121,7 @@ def carry_out(
     progress: Progress | None = None,
 ) -> Trained:
     """Train a scenario under a plan that none of its policies need have made; as `train` else."""
-    TRAINER.check_plan(policy, plan, scenario.plans_of, scenario.cluster.trainers)
+    TRAINER.check_plan(policy, plan, scenario.plans_of)
     check_fits(scenario, section, plans=[plan])
     data = section.data(scenario, seed)
     placement = Placement(
@@ -131,15 +129,22 @@ def carry_out(
     )
     final_save = plan.last_save if scenario.job.final_save else None
     step_s = scenario.job.useful_time_s / data.steps
-    job = RunningJob(
-        TRAINER.start(plan), data.steps, step_s, scenario.cluster.trainers, section.warm_start
-    )
+    job = RunningJob(TRAINER.start(plan), data.steps, step_s)
     with owned_folder() as folder:
         servers = _servers(scenario, section, plan, placement, seed, folder)
         copies = 0 if plan.redundancy is None else 1 + plan.redundancy.parity
-        trainers = _trainers(scenario, section, data, placement, copies, seed, folder)
-        dense = DenseSpec.from_trainer(trainers[0]) if len(trainers) > 1 else None
-        with LocalCluster(servers, trainers, section.deadlines, dense) as cluster:
+        trainer = TrainerSpec(
+            data=data,
+            placement=placement,
+            dim=data.tables[0].dim,
+            hidden=section.hidden,
+            seed=member_seed(seed, placement.servers),
+            learning_rate=section.learning_rate,
+            deadline_s=section.answer_s,
+            folder=folder / "dense",
+            copies=copies,
+        )
+        with LocalCluster(servers, trainer, section.deadlines) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
             execution = Execution(
                 job,
@@ -196,38 +201,11 @@ def _servers(
             tables=tuple(placement.range_of(table, server) for table in tracked),
             folder=folder / f"server-{server}",
             deadlines=section.deadlines,
-            trainers=scenario.cluster.trainers,
             tells_modified=plan.tells_modified,
         )
         for server in range(placement.servers)
     ]
     return with_copies(specs, plan.redundancy)
-
-
-def _trainers(
-    scenario: Scenario,
-    section: TrainerSection,
-    data: Data,
-    placement: Placement,
-    copies: int,
-    seed: int,
-    folder: Path,
-) -> list[TrainerSpec]:
-    """All alike: they share one dense part."""
-    trainers = scenario.cluster.trainers
-    spec = TrainerSpec(
-        data=data,
-        placement=placement,
-        dim=data.tables[0].dim,
-        hidden=section.hidden,
-        seed=member_seed(seed, placement.servers),
-        learning_rate=section.learning_rate,
-        deadline_s=section.answer_s,
-        folder=folder / "dense",
-        trainers=trainers,
-        copies=copies,
-    )
-    return [spec] * trainers
 
 
 def member_seed(seed: int, member: int) -> int:

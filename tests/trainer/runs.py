@@ -22,7 +22,6 @@ from cprsim.contract import (
 )
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
-from cprsim.policies.ecrm import PARITIES, every_group_decodes
 from cprsim.policies.full import full_plan
 from cprsim.policies.replication import any_copy_serves
 from cprsim.sim.cursor import cursor_of
@@ -34,13 +33,11 @@ from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes, WallClock
 from cprsim.trainer.data import Planted
 from cprsim.trainer.manner import Deadlines
-from cprsim.trainer.members.dense_server import DenseSpec
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
 from cprsim.trainer.members.wire import Link, Op, PeerLostError
 from cprsim.trainer.support import TRAINER
-from tests.trainer.parities import check_parities
 
 STEPS, BATCH, DIM = 40, 64, 8
 DATA = Planted(
@@ -52,8 +49,6 @@ PATIENT = Deadlines(answer_s=60.0, work_s=120.0)
 IMPATIENT = Deadlines(answer_s=1.0, work_s=120.0)
 
 
-#: Stands for the server of the dense part among the numbers of servers.
-DENSE = "dense"
 NOBODY = Loss(frozenset(), frozenset())
 #: Every failure kills.
 KILLS = InjectionMode()
@@ -63,8 +58,8 @@ def servers_hit(*servers):
     return Hit(servers, ())
 
 
-def trainer_hit(*servers, trainer=0):
-    return Hit(servers, (trainer,))
+def trainer_hit(*servers):
+    return Hit(servers, (0,))
 
 
 def behind(plan, max_pending=1):
@@ -83,18 +78,6 @@ def copied(servers, per_shard, interval_s=1e9):
         recover=any_copy_serves(servers, per_shard),
         tiers=(Tier("copies", "peers"), REMOTE),
         redundancy=Redundancy("copies", 1, per_shard - 1),
-    )
-
-
-def coded(servers, data, interval_s=1e9):
-    """A parity of each `data` entries, and rare saves."""
-    return replace(
-        full_plan(interval_s),
-        recovery="parity",
-        schedules=every(interval_s),
-        recover=every_group_decodes(servers, data, 0.0, 0.0),
-        tiers=(Tier(PARITIES, "peers"), REMOTE),
-        redundancy=Redundancy(PARITIES, data, 1),
     )
 
 
@@ -120,7 +103,7 @@ class Watched:
     """A controller that looks at all rows of all servers whenever it is told something.
 
     `expected`: what each server's last checkpoint holds, worked out from the live rows and from
-    which of them were saved. The server of the dense part, if there is one, is `DENSE` among them.
+    which of them were saved.
     """
 
     def __init__(self, controller, cluster, job):
@@ -219,18 +202,16 @@ class Watched:
     def _live(self):
         """Rows of the servers that answer; not all that are dead are known to be."""
         found = {}
-        for name in set(self._cluster.serving) - set(self._cluster.dead):
+        for name in set(self._cluster.servers) - set(self._cluster.dead):
             with contextlib.suppress(PeerLostError):
-                role, number = name
-                found[DENSE if role == "dense" else number] = self._rows(name)
+                found[name[1]] = self._rows(name)
         return found
 
     def _rows(self, name):
         link = Link.to(self._cluster.address(name), 60.0)
         try:
-            link.send(Op.LOOKUP, 0)
-            width = 1 if name[0] == "dense" else DIM
-            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, width)
+            link.send(Op.FETCH, name[1])
+            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, DIM)
         finally:
             link.close()
 
@@ -247,8 +228,6 @@ def ran(
     at_time=False,
     during_recovery=True,
     servers=2,
-    trainers=1,
-    warm_start=0,
     stepped=lambda _cluster, _step: None,
     free=False,
 ) -> Ran:
@@ -270,7 +249,6 @@ def ran(
             tables=(placement.range_of(0, server),),
             folder=folder / f"server-{server}",
             deadlines=deadlines,
-            trainers=trainers,
             tells_modified=plan.tells_modified,
         )
         for server in range(servers)
@@ -285,12 +263,10 @@ def ran(
         0.05,
         deadlines.answer_s,
         folder / "dense",
-        trainers,
         copies=0 if plan.redundancy is None else 1 + plan.redundancy.parity,
     )
-    dense = DenseSpec.from_trainer(trainer) if trainers > 1 else None
-    job = RunningJob(TRAINER.start(plan), STEPS, 1.0, trainers, warm_start)
-    with LocalCluster(specs, [trainer] * trainers, deadlines, dense) as cluster:
+    job = RunningJob(TRAINER.start(plan), STEPS, 1.0)
+    with LocalCluster(specs, trainer, deadlines) as cluster:
         pids = [cluster.pid(name) for name in cluster.names]
         watched = Watched(job.controller, cluster, job) if watch else None
         if watched is not None:
@@ -318,8 +294,6 @@ def ran(
         pids += [cluster.pid(name) for name in cluster.names]
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
         digests = [_digest(cluster, server) for server in range(servers)]
-        if plan.recovery == "parity":
-            check_parities(cluster, servers, plan.redundancy.data)
     assert job.step == STEPS
     assert math.isclose(sum(job.watch.seconds.values()), job.watch.spans[-1].end_s, rel_tol=1e-9)
     return Ran(

@@ -13,7 +13,7 @@ from cprsim.trainer.members.connections import ServersLostError
 from cprsim.trainer.members.copying import Fetching, SourcesLostError
 from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.waiting import Wait, received
-from cprsim.trainer.members.wire import Op
+from cprsim.trainer.members.wire import Message, Op
 from tests.trainer.ring import DEADLINES, DIM, ROWS, Ring, push
 
 
@@ -23,8 +23,9 @@ def ring(tmp_path):
 
 
 def update(held, step, ids):
-    ids = torch.tensor(ids)
-    held.update(step, ids, torch.ones_like(ids), torch.full((len(ids), DIM), step + 1.0))
+    gradients = np.full((len(ids), DIM), step + 1.0, np.float32)
+    parts = np.array(ids), np.ones(len(ids), np.int32), gradients
+    held.update_by(Message(Op.UPDATE, step, tuple(bytearray(each) for each in parts)))
 
 
 def test_rows_that_change_while_they_are_fetched_are_fetched_again(ring):

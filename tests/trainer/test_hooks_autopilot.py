@@ -45,7 +45,7 @@ def test_the_clock_is_in_seconds_of_the_scenario(step_s, monkeypatch):
     def trained(steps):
         for _ in range(steps):
             time.now_s += step_s
-            job.did(0)
+            job.did()
 
     trained(10)
     assert job.clock == pytest.approx((20.0, 20.0))
@@ -56,7 +56,7 @@ def test_the_clock_is_in_seconds_of_the_scenario(step_s, monkeypatch):
     saved_s = job.trained_s
     trained(5)
     job.watch.undo(saved_s)
-    job.turns.return_to(10)
+    job.step = 10
     assert job.clock == pytest.approx((36.0, 20.0))
 
 

@@ -48,19 +48,6 @@ def test_each_of_two_saves_is_owed():
     assert bench.owed.next_s == float("inf")
 
 
-def test_who_is_filled_has_as_much_time_again_while_it_goes_on():
-    bench = Bench()
-    bench.owed.ask(SERVER, Op.CATCH_UP, 0, {"epoch": 3})
-    bench.now = 15.0
-    bench.hear(SERVER, Op.FILLING, epoch=2)  # of what it was asked before
-    assert bench.owed.next_s == 20.0
-    bench.hear(SERVER, Op.FILLING, epoch=3)
-    assert bench.owed.next_s == 35.0
-    bench.hear(SERVER, Op.LOADED, epoch=3)
-    bench.hear(SERVER, Op.FILLING, epoch=3)
-    assert bench.owed.next_s == float("inf")
-
-
 def test_who_steps_has_time_for_another_step_and_who_lost_servers_owes_no_training():
     bench = Bench()
     bench.owed.ask(TRAINER, Op.TRAIN, 9, {})

@@ -48,10 +48,6 @@ def _read(text):
     return json.loads(text)
 
 
-#: What a part of a message is on its way: its sender may write into its own arrays.
-copied = bytearray
-
-
 #: JSON of facts that were told before, by their `repr`.
 _TEXTS: dict[str, bytes] = {}
 
@@ -77,7 +73,8 @@ class MemoryChannel(Channel):
 
     def put(self, op, step=0, *parts):
         if not self.gone:
-            self.unsent.append(ModelMessage(op, step, tuple(map(copied, parts))))
+            # Its sender may write into its own arrays.
+            self.unsent.append(ModelMessage(op, step, tuple(map(bytearray, parts))))
             self._world.unsent[self] = None
             self.member.moved = True
             if self._world.pick(2) == 0:  # it is sent at once
@@ -230,7 +227,6 @@ class World:
         return self.now
 
     def start(self, name):
-        replaces = name in self.members
         member = self.members[name] = ModelMember(self, name, self._room)
         mine, member.control = self.link(self._controller, member)
         member.to_controller = mine
@@ -242,7 +238,7 @@ class World:
                 member.trainer = Trainer(spec, member)
                 yield from member.trainer.obey()
             else:
-                server = Server(spec, member, replaces)
+                server = Server(spec, member)
                 member.serve = server.serve
                 member.server = server
                 self.doors[self._addresses[name]] = member

@@ -12,7 +12,6 @@ from cprsim.job.costs import Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import RowsSaved
-from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.wire import Message, Op
@@ -57,11 +56,11 @@ class SaveUnderWay:
 class SavesUnderWay:
     """All saves that are under way, in the order in which they were taken."""
 
-    def __init__(self, job: RunningJob, cluster: LocalCluster, mailbox: Mailbox) -> None:
-        self._job, self._cluster, self._mailbox = job, cluster, mailbox
+    def __init__(self, job: RunningJob, cluster: LocalCluster) -> None:
+        self._job, self._cluster = job, cluster
         self._number = 0
         self.under_way: list[SaveUnderWay] = []
-        mailbox.listeners.append(self._hear)
+        cluster.listeners.append(self._hear)
 
     @property
     def pending(self) -> tuple[Save, ...]:
@@ -171,7 +170,7 @@ class SavesUnderWay:
             if each.happened is not None and each.stored:
                 self._count(each)
                 self._job.controller.tell(Stored(self._job.clock, each.counted))
-                self._mailbox.news = True
+                self._cluster.news = True
 
     def _count(self, each: SaveUnderWay) -> None:
         self.under_way.remove(each)

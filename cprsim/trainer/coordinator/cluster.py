@@ -1,11 +1,11 @@
-"""A cluster on this machine: servers and trainers that can really be killed."""
+"""A cluster on this machine: servers and a trainer that can really be killed."""
 
 import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from signal import Signals
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from cprsim.errors import RunError
 from cprsim.trainer.coordinator.owed import Owed
@@ -15,6 +15,12 @@ from cprsim.trainer.members.member import Name
 from cprsim.trainer.members.server import ServerSpec
 from cprsim.trainer.members.trainer import TrainerSpec
 from cprsim.trainer.members.wire import Message, Op, PeerLostError
+
+if TYPE_CHECKING:
+    from cprsim.trainer.coordinator.strikes import Strikes
+
+#: The one there is.
+TRAINER: Name = ("trainer", 0)
 
 
 class Reply(NamedTuple):
@@ -33,39 +39,42 @@ class Death(NamedTuple):
 class LocalCluster:
     """Starts members, tells them what to do, and hears from them or of their deaths.
 
+    Whatever is heard is shown to all who listen, whoever waits for it.
+
     It is a context manager: whatever happens, at its end no process and no file of it are left. It
     knows nothing of policies; it kills nobody but those that have gone silent.
 
     Parameters
     ----------
-    servers, trainers
+    servers, trainer
         What each is told when it starts.
     deadlines
         How long silence may last.
-    dense
-        What the server of the dense part is told, where there are several trainers.
     roster
         What members are made of: processes, unless a test has others.
+
+    Attributes
+    ----------
+    servers
+        Those that the trainer connects to, in the order of their numbers.
+    listeners
+        Called with each event: for what goes on in the background.
+    news
+        Set by them when something ends that the controller has to be asked about, and cleared by
+        whoever trains.
     """
 
     def __init__(
         self,
         servers: Sequence[ServerSpec],
-        trainers: Sequence[TrainerSpec],
+        trainer: TrainerSpec,
         deadlines: Deadlines,
-        dense: ServerSpec | None = None,
         roster: Callable[[Specs], Roster] | None = None,
     ) -> None:
-        serving: dict[Name, ServerSpec] = {
-            ("server", number): spec for number, spec in enumerate(servers)
-        }
-        if dense is not None:
-            serving["dense", 0] = dense
-        #: Those that trainers connect to, in the order of their connections.
-        self.serving: list[Name] = list(serving)
-        #: The trainers.
-        self.training: list[Name] = [("trainer", number) for number in range(len(trainers))]
-        self._specs: Specs = {**serving, **dict(zip(self.training, trainers, strict=True))}
+        self.servers: list[Name] = [("server", number) for number in range(len(servers))]
+        self._specs: Specs = {**dict(zip(self.servers, servers, strict=True)), TRAINER: trainer}
+        self.listeners: list[Callable[[Reply | Death], None]] = []
+        self.news = False
         self._roster_of = roster or ProcessRoster.of(deadlines)
         self._deadlines = deadlines
         self._news: deque[Reply | Death] = deque()
@@ -152,7 +161,7 @@ class LocalCluster:
 
     def end_lost(self, message: Message) -> None:
         """Kill the servers of which a member says that they don't answer."""
-        self.end([self.serving[each] for each in message.lost])
+        self.end([self.servers[each] for each in message.lost])
 
     # --- Asking and hearing ---
 
@@ -168,17 +177,14 @@ class LocalCluster:
             self._listen(0.0)  # who has died with it has gone as well, and is replaced with it
 
     def connect(self, epoch: int, holders: Sequence[Sequence[int]], again: bool) -> None:
-        """Ask all trainers to connect to servers.
+        """Ask the trainer to connect to servers.
 
         `holders`: of each shard, the server that answers for it, and those with copies; none for
         one that is away. `again`: what was pushed last may have been lost, and is pushed again.
         """
-        addresses = [self.address(name) for name in self.serving]
-        of_dense = range(len(holders), len(addresses))  # it is held where it is served
-        found = [*holders, *([server] for server in of_dense)]
-        routes = [[(server, addresses[server]) for server in each] for each in found]
-        for name in self.training:
-            self.ask(name, Op.CONNECT, routes=routes, epoch=epoch, again=again)
+        addresses = [self.address(name) for name in self.servers]
+        routes = [[(server, addresses[server]) for server in each] for each in holders]
+        self.ask(TRAINER, Op.CONNECT, routes=routes, epoch=epoch, again=again)
 
     def fill(self, name: Name, epoch: int, sources: Mapping[int, int]) -> None:
         """Ask a server to fetch shards from others, `sources` by shard."""
@@ -194,7 +200,31 @@ class LocalCluster:
             self.end(self._owed.late)
             if not self._news and self._roster.now_s() >= end_s:
                 return None
-        return self._news.popleft()
+        event = self._news.popleft()
+        for each in self.listeners:
+            each(event)
+        return event
+
+    def replies(
+        self, asked: Collection[Name], *ops: Op, epoch: int = 0, strikes: "Strikes | None" = None
+    ) -> dict[Name, Message]:
+        """What all of those asked answer, but for those that die instead.
+
+        Answers to what was asked in another epoch are passed over, if one is given; failures can
+        strike meanwhile, if `strikes` are.
+        """
+        found: dict[Name, Message] = {}
+        while set(asked) - found.keys() - set(self.dead):
+            event = self.next(math.inf if strikes is None else strikes.wait_s)
+            if event is None and strikes is not None:
+                strikes.strike()
+            elif (
+                isinstance(event, Reply)
+                and event.message.op in ops
+                and (not epoch or event.message.facts["epoch"] == epoch)
+            ):
+                found[event.name] = event.message
+        return found
 
     def _listen(self, timeout_s: float) -> None:
         """Hear all that there is, or what comes first within that time."""

@@ -9,7 +9,7 @@ from cprsim.trainer.members.member import Name
 from cprsim.trainer.members.wire import Message, Op
 
 #: What is answered at once, or at least step by step.
-_QUICK = (Op.LEAVE, Op.CONNECT, Op.TAKEN, Op.TRAINED)
+_QUICK = (Op.CONNECT, Op.TAKEN, Op.TRAINED)
 #: What answers that which isn't answered by the same name.
 _ANSWERS: dict[Op, Op] = {
     Op.LOAD: Op.LOADED,
@@ -66,9 +66,6 @@ class Owed:
         op, number = message.op, 0
         if op == Op.STEPPED:
             self.expect(name, Op.TRAINED)
-        elif op == Op.FILLING:
-            if (name, Op.LOADED, message.facts["epoch"]) in self._due_s:
-                self.expect(name, Op.LOADED, message.facts["epoch"])
         elif op == Op.LOST:
             for each in _NOT_IF_LOST:
                 self._due_s.pop((name, each, 0), None)

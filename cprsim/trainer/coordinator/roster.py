@@ -79,7 +79,7 @@ class ProcessRoster:
         else:
             self._starts += 1
             self._addresses[name] = self._folder / f"{name[0]}-{name[1]}.{self._starts}"
-            main = run_server, (spec, self._addresses[name], name in self._members)
+            main = run_server, (spec, self._addresses[name])
         self._members[name] = Member(name, self._context, *main, self._deadlines)
 
     def address(self, name: Name) -> str:

@@ -7,7 +7,6 @@ from cprsim.contract.interpreter import CheckedController
 from cprsim.errors import RunError
 from cprsim.trainer.coordinator.accounts import ShardSave, Stopwatch, UsableCheckpoints
 from cprsim.trainer.coordinator.history import RowEvent
-from cprsim.trainer.coordinator.turns import Turns
 
 #: Shares of a step below which lies only rounding.
 ROUNDING = 1e-9
@@ -25,8 +24,8 @@ class RunningJob:
 
     Attributes
     ----------
-    turns
-        Which steps are done.
+    step
+        Steps that are done.
     executed
         Steps that were trained, those that were rolled back as well; before it was started, too.
     lost_steps
@@ -41,26 +40,18 @@ class RunningJob:
         What servers' parts of saves took.
     """
 
-    def __init__(
-        self,
-        controller: CheckedController,
-        steps: int,
-        step_s: float,
-        trainers: int = 1,
-        warm_start: int = 0,
-    ) -> None:
+    def __init__(self, controller: CheckedController, steps: int, step_s: float) -> None:
         self.controller = controller
         self.steps, self.step_s = steps, step_s
         self.watch, self.usable = Stopwatch(), UsableCheckpoints()
         self.row_events: list[RowEvent] = []
         self.parts: list[ShardSave] = []
-        self.turns = Turns(trainers, warm_start)
-        self.executed = self.lost_steps = self.dense_lost_steps = self.epoch = 0
+        self.step = self.executed = self.lost_steps = self.dense_lost_steps = self.epoch = 0
         self._asked_s = self._apart_s = self._beside_s = 0.0
 
-    def did(self, trainer: int) -> None:
-        """A trainer has done its next step."""
-        self.turns.did(trainer)
+    def did(self) -> None:
+        """The next step is done."""
+        self.step += 1
         self.executed += 1
 
     def lose(self, last: int, step: int | None = None) -> None:
@@ -83,11 +74,6 @@ class RunningJob:
         """Begin another epoch."""
         self.epoch += 1
         return self.epoch
-
-    @property
-    def step(self) -> int:
-        """Steps of progress, all trainers together."""
-        return self.turns.count
 
     @property
     def clock(self) -> Clock:

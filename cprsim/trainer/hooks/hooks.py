@@ -265,8 +265,7 @@ class TrainerHooks(Generic[_Batch]):
             self._unchecked = False
             self._warn_of_optimizers()
         self._state.observe(batch)
-        job.turns.did(0)
-        job.executed += 1
+        job.did()
         if self._saves.landed() or job.step >= self._until:
             self._act()
         self._observer.stepped(job.step)
@@ -452,7 +451,7 @@ class TrainerHooks(Generic[_Batch]):
         self._state.updates.return_to(self._state.accounts["updates"], 0, fresh)
         whole = job.usable.at(step).whole
         job.watch.undo(job.usable.back_to(step).trained_s)
-        job.turns.return_to(step)
+        job.step = step
         if self._twins is not None:
             self._twins.averaged = step  # as before each save
         return whole
@@ -472,7 +471,7 @@ class TrainerHooks(Generic[_Batch]):
         size += sum(size for _, size in loaded)
         size += held.copy_dense(self._ranks, lost=dense or fresh) or 0
         self._loaded(size)
-        job.turns.return_to(self._latest(job.step))
+        job.step = self._latest(job.step)
         if fresh:
             last = job.usable.last.step if twins is None else twins.averaged
             held.updates.return_to(held.accounts["updates"], job.step - last, fresh=True)

@@ -1,4 +1,4 @@
-"""Connections of a trainer: to servers of rows, and to that of the dense part, if there is one."""
+"""Connections of the trainer to servers."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,7 +7,7 @@ from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, Raw
 
 
 class ServersLostError(Exception):
-    """Servers have gone or are silent; `servers` are their places among those that serve."""
+    """Servers have gone or are silent; `servers` are their numbers."""
 
     def __init__(self, servers: Collection[int]) -> None:
         super().__init__(sorted(servers))
@@ -15,7 +15,7 @@ class ServersLostError(Exception):
 
 
 class Connections:
-    """A connection for each shard, the dense part being the one after the last of rows.
+    """A connection for each shard.
 
     Whoever is asked is asked together with all others, and all have the same deadline.
     `connect`, `sync` and `answers` raise `ServersLostError` where servers don't answer.

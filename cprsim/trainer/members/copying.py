@@ -1,6 +1,6 @@
 """Copies of shards between servers: updates that go on to them, and rows that are fetched."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.waiting import Around, Steps, answers, received, sent
-from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, Raw
+from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError
 
 
 class Ring(NamedTuple):
@@ -20,11 +20,6 @@ class Ring(NamedTuple):
     def shards(self, server: int) -> list[int]:
         """Those that a server holds, its own first."""
         return [(server - each) % self.servers for each in range(self.copies)]
-
-    @property
-    def decodes(self) -> bool:
-        """Whether a server answers for a lost shard while it is filled."""
-        return False
 
     def copied(self, server: int) -> list[int]:
         """Shards that a server holds beside its own."""
@@ -75,20 +70,10 @@ class Forwarder:
         yield from self._answered(due_s)
 
     def pass_on(self, message: Message) -> Steps[None]:
-        """Send a message on."""
-        parts = [np.frombuffer(part, np.uint8) for part in message.parts]
-        for server in self._links:
-            self.put(server, message.op, message.step, *parts)
-        yield from self.taken()
-
-    def put(self, server: int, op: Op, step: int, *parts: Raw) -> None:
-        """Begin to send a message to one of the servers, if it is still spoken to."""
-        if server in self._links:
-            self._links[server].put(op, step, *parts)
-
-    def taken(self) -> Steps[None]:
-        """Wait until all have taken what was put."""
+        """Send a message on, and wait until all have taken it."""
         links = self._links.values()
+        for link in links:
+            link.put(message.op, message.step, *message.parts)
         yield from sent(links, self._around.now_s() + self._deadlines.passed_s)
         # Told with the next answer: an update has none of its own.
         self._lose({each for each, link in self._links.items() if link.gone or not link.sent})
@@ -115,32 +100,6 @@ class Forwarder:
         """Close all connections."""
         for link in self._links.values():
             link.close()
-
-
-class Copying:
-    """What a server does with a connection to a shard of which others may hold copies."""
-
-    def __init__(self, forwarder: Forwarder, state: ShardState) -> None:
-        self.forwarder, self.state = forwarder, state
-
-    def push_again(self) -> Steps[None]:
-        """Send on what was sent last: the trainer does that."""
-        yield from ()
-
-    def prepare(self, _: Message) -> Steps[None]:
-        """Have the rows that are asked for."""
-        yield from ()
-
-    def update(self, message: Message, counts: Callable[[], bool]) -> Steps[None]:
-        """Apply an update, if it still counts."""
-        # Passed on first: copies apply it while this server does. SYNC alone waits for all of them.
-        yield from self.forwarder.pass_on(message)
-        if counts():
-            self.state.update_by(message)
-
-    def close(self) -> None:
-        """Close all connections of its own."""
-        self.forwarder.close()
 
 
 class SourcesLostError(Exception):

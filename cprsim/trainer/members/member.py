@@ -12,8 +12,8 @@ from typing import Any, Literal
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.wire import Link
 
-#: Who: a server, a trainer or the server of the dense part, and its number.
-Role = Literal["server", "trainer", "dense"]
+#: A server or the trainer, and its number.
+Role = Literal["server", "trainer"]
 Name = tuple[Role, int]
 
 

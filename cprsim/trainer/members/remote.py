@@ -39,10 +39,6 @@ class RemoteRows:
         self._placement, self._dim, self._connections = placement, dim, connections
         self._pushed: _Push | None = None
 
-    @property
-    def _shards(self) -> list[int]:
-        return [each for each in self._connections.shards if each < self._placement.servers]
-
     def forget(self) -> None:
         """What was pushed last is not to be pushed again."""
         self._pushed = None
@@ -69,13 +65,13 @@ class RemoteRows:
 
     def ask(self, step: int, uses: Uses) -> None:
         """Ask for the rows that a batch uses: those that all updates sent before are in."""
-        for shard in self._shards:
+        for shard in self._connections.shards:
             self._connections.send(shard, Op.LOOKUP, step, uses.ids[uses.parts[shard]])
 
     def fetch(self, uses: Uses) -> Steps[LookedUpRows]:
         """Wait for the rows that were asked for; raises `ServersLostError`."""
         rows = torch.zeros((len(uses.ids), self._dim))
-        found = yield from self._connections.answers(self._shards)
+        found = yield from self._connections.answers(self._connections.shards)
         for shard, message in found.items():
             answer = torch.from_numpy(np.frombuffer(message.parts[0], np.float32))
             rows[uses.parts[shard]] = answer.view(-1, self._dim)
@@ -109,7 +105,7 @@ class RemoteRows:
 
     def _push(self, pushed: _Push) -> Steps[None]:
         step, uses, gradients = pushed
-        for shard in self._shards:
+        for shard in self._connections.shards:
             part = uses.parts[shard]
             pushes = uses.ids[part], uses.times[part], gradients[part]
             self._connections.send(shard, Op.UPDATE, step, *pushes)

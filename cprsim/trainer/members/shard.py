@@ -36,11 +36,6 @@ class Shard(Parameters):
         """Copies of rows, shape (ids, dim)."""
         return self.weights.index_select(0, ids)
 
-    def update_all(self, gradients: Tensor) -> None:
-        """One step of Adagrad on all rows; `gradients` has shape (rows, dim)."""
-        self.squares += gradients.square().mean(dim=1)
-        self.weights -= self._rate * gradients / (self.squares.sqrt() + EPSILON).unsqueeze(1)
-
     def update(self, ids: Tensor, gradients: Tensor) -> None:
         """One step of Adagrad on distinct rows; `gradients` has shape (ids, dim)."""
         squares = self.squares.index_select(0, ids) + gradients.square().mean(dim=1)

@@ -17,46 +17,30 @@ class ShardState:
 
     Attributes
     ----------
+    applied
+        Steps whose updates are in the rows.
     tracker
         Takes note of what is updated, if there is one.
     modified
         Which rows differ from checkpoints, where that is asked for.
     """
 
-    def __init__(self, shard: Shard, trainers: int = 1) -> None:
+    def __init__(self, shard: Shard) -> None:
         self.shard = shard
-        # Of each trainer, the first step whose updates are not in the rows.
-        self._applied = [0] * trainers
+        self.applied = 0
         self.tracker: ShardTracker | None = None
         self.modified: ModifiedRows | None = None
         self._marks: list[NDArray[np.bool_]] = []
 
-    @property
-    def applied(self) -> int:
-        """Steps whose updates are in the rows."""
-        return min(self._applied)
-
-    def return_to(self, step: int) -> None:
-        """The rows hold the steps before that one, and no others."""
-        self._applied = [step] * len(self._applied)
-
-    def lookup(self, ids: Tensor | None) -> Tensor:
-        """Copies of rows, or of all of them."""
-        return self.shard.weights.clone() if ids is None else self.shard.lookup(ids)
-
-    def update_all(self, step: int, gradients: Tensor) -> None:
-        """Apply the update of a step to all rows, as `update` does to some."""
-        if self._has(step):
+    def update_by(self, message: Message) -> None:
+        """Apply the update that a message has, unless the rows have it already."""
+        step = message.step
+        # Steps come in order, over one connection at a time. So an update that is pushed again,
+        # after a server's death, is passed over wherever it has arrived before.
+        if step < self.applied:
             return
-        self.shard.update_all(gradients)
-        if self.modified is not None:
-            self.modified.note(step, slice(None))
-        self._done(step)
-
-    def update(self, step: int, ids: Tensor, times: Tensor, gradients: Tensor) -> None:
-        """Apply the update of a step. What is in the rows already is not."""
-        if self._has(step):
-            return
+        ids, times = (tensor(message.parts[0], np.int64), tensor(message.parts[1], np.int32))
+        gradients = tensor(message.parts[2], np.float32).view(-1, self.shard.weights.shape[1])
         self.shard.update(ids, gradients)
         if self.tracker is not None:
             self.tracker.note(ids, times)
@@ -64,27 +48,7 @@ class ShardState:
             self.modified.note(step, ids.numpy())
         for marks in self._marks:
             marks[ids.numpy()] = True
-        self._done(step)
-
-    def update_by(self, message: Message) -> None:
-        """Apply the update that a message has: of some rows, or of all."""
-        *which, last = message.parts
-        gradients = tensor(last, np.float32).view(-1, self.shard.weights.shape[1])
-        if which:
-            ids, times = which
-            given = tensor(ids, np.int64), tensor(times, np.int32)
-            self.update(message.step, *given, gradients)
-        else:
-            self.update_all(message.step, gradients)
-
-    def _has(self, step: int) -> bool:
-        # Each trainer's steps come in order, over one connection at a time. So a number for each
-        # trainer tells what is in the rows, and an update that is pushed again, after a server's
-        # death, is passed over wherever it has arrived before.
-        return step < self._applied[step % len(self._applied)]
-
-    def _done(self, step: int) -> None:
-        self._applied[step % len(self._applied)] = step + 1
+        self.applied = step + 1
 
     # --- For who copies it while it is trained ---
 
@@ -109,7 +73,7 @@ class ShardState:
         self.shard.squares[where] = squares
         if self.modified is not None:  # no checkpoint of this shard's is known to have them
             self.modified.note(applied, slice(None) if ids is None else ids)
-        self.return_to(applied)
+        self.applied = applied
 
 
 def tensor(part: bytearray, kind: type[np.generic]) -> Tensor:

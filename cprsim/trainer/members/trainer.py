@@ -12,7 +12,6 @@ import torch
 from cprsim.trainer.data.contract import Batch, Data
 from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
 from cprsim.trainer.members.connections import Connections, ServersLostError
-from cprsim.trainer.members.dense_part import DensePart, OwnDense, SharedDense
 from cprsim.trainer.members.dlrm import Dlrm
 from cprsim.trainer.members.member_loop import run_member
 from cprsim.trainer.members.parameters import Parameters
@@ -28,9 +27,8 @@ from cprsim.trainer.members.wire import Message, Op
 class TrainerSpec:
     """What a trainer is told when it starts; it is the same each time it is started.
 
-    `deadline_s`: for each answer of a server. `folder`: of the dense part's checkpoints.
-    `trainers`: how many there are; several share their dense part on a server. `copies`: of the
-    dense part of the only trainer, on servers; at most one for each shard.
+    `deadline_s`: for each answer of a server. `folder`: of the dense part's checkpoints. `copies`:
+    of the dense part, on servers; at most one for each shard.
     """
 
     data: Data
@@ -41,7 +39,6 @@ class TrainerSpec:
     learning_rate: float
     deadline_s: float
     folder: Path
-    trainers: int = 1
     copies: int = 0
 
     def model(self) -> Dlrm:
@@ -80,19 +77,11 @@ class Trainer:
         self._model = spec.model()
         self._connections = Connections(around, spec.deadline_s)
         self._rows = RemoteRows(spec.placement, spec.dim, self._connections)
-        self._checkpoints: CheckpointWriter[Parameters] | None = (
-            None  # None: the dense part's server has it
+        self._done = 0  # steps whose updates the dense part has
+        self._checkpoints: CheckpointWriter[Parameters] = CheckpointWriter(
+            lambda: spec.model().parameters, spec.store(), around
         )
-        self._done = 0  # steps whose updates its own dense part has
-        self._dense: DensePart
-        if spec.trainers == 1:
-            self._checkpoints = CheckpointWriter(
-                lambda: spec.model().parameters, spec.store(), around
-            )
-            self._model.parameters = self._checkpoints.parameters
-            self._dense = OwnDense(self._model)
-        else:
-            self._dense = SharedDense(self._model, self._connections, spec.placement.servers)
+        self._model.parameters = self._checkpoints.parameters
 
     def obey(self) -> Steps[None]:
         """Do what the controller asks for; say so if servers don't answer."""
@@ -119,25 +108,19 @@ class Trainer:
             self._rows.forget()
         self._around.control.put(Op.CONNECT, self._done)
 
-    def _leave(self, message: Message) -> Steps[None]:
-        self._connections.close()
-        self._around.control.put(Op.LEAVE, message.step)
-        yield from ()
-
     def _train(self, message: Message) -> Steps[None]:
-        """Train every so many-th step up to one or until told to halt.
+        """Train up to a step or until told to halt.
 
         All updates are in the rows afterwards.
         """
         control = self._around.control
-        first, every = message.facts["first"], message.facts["every"]
         made: MadeBatch | None = None
-        for step in range(first, message.step, every):
+        for step in range(message.facts["first"], message.step):
             yield Wait(lambda: True)  # what has come is seen, also where no server is waited for
             if control.inbox:  # nothing but HALT is said to one who trains
                 break
             batch = made or self._make(step)
-            self._ask(step, batch.uses)
+            self._rows.ask(step, batch.uses)
             made = self._prefetch(step + 1, message.step)
             yield from self._step(step, batch)
             control.put(Op.STEPPED, step + 1)
@@ -148,25 +131,17 @@ class Trainer:
 
     def _prefetch(self, step: int, end: int) -> MadeBatch | None:
         """The next step's batch and the ids of its rows, while servers update and look up rows."""
-        # Other trainers would update rows and weights meanwhile, and make what was asked for older.
-        return self._make(step) if self._spec.trainers == 1 and step < end else None
+        return self._make(step) if step < end else None
 
     def _make(self, step: int) -> MadeBatch:
         batch = self._spec.data.batch(step)
         return MadeBatch(batch, self._rows.uses(batch.sparse))
 
-    def _ask(self, step: int, uses: Uses) -> None:
-        """Ask for all that a step is computed from."""
-        self._dense.ask(step)
-        self._rows.ask(step, uses)
-
     def _step(self, step: int, made: MadeBatch) -> Steps[None]:
-        """Do a step of which all was asked for."""
+        """Do a step whose rows were asked for."""
         dense, sparse, labels = made.batch
         looked = yield from self._rows.fetch(made.uses)
-        yield from self._dense.fetch()
-        gradient = self._dense.step(
-            step,
+        gradient = self._model.step(
             torch.from_numpy(dense),
             looked.of_samples(sparse.shape[1]),
             torch.from_numpy(labels),
@@ -214,10 +189,8 @@ class Trainer:
         predicted, labels = [], []
         for step in range(message.facts["first"], message.step):
             batch = self._spec.data.batch(step)
-            self._dense.ask(step)
             looked = yield from self._rows.lookup(step, batch.sparse)
             rows = looked.of_samples(batch.sparse.shape[1])
-            yield from self._dense.fetch()
             predicted.append(self._model.predict(torch.from_numpy(batch.dense), rows).numpy())
             labels.append(batch.labels)
         self._around.control.put(
@@ -225,23 +198,15 @@ class Trainer:
         )
 
     def _save(self, message: Message) -> Steps[None]:
-        if self._checkpoints is not None:
-            self._checkpoints.save(message, self._checkpoints.parameters.arrays())
-        else:
-            self._around.control.put(Op.TAKEN, message.step)
-            facts = {"bytes": 0, "of_bytes": 0, "whole": True}
-            self._around.control.tell(Op.SAVED, message.step, facts)
+        self._checkpoints.save(message, self._checkpoints.parameters.arrays())
         yield from ()
 
     def _load(self, message: Message) -> Steps[None]:
         self._rows.forget()
-        step, size = message.step, 0
-        if self._checkpoints is not None:
-            found = yield from self._checkpoints.load(message.step)
-            step, size = found.step, found.size
-        self._done = step
-        facts = {"bytes": size, "epoch": message.facts["epoch"]}
-        self._around.control.tell(Op.LOADED, step, facts)
+        found = yield from self._checkpoints.load(message.step)
+        self._done = found.step
+        facts = {"bytes": found.size, "epoch": message.facts["epoch"]}
+        self._around.control.tell(Op.LOADED, found.step, facts)
 
     def _digest(self, message: Message) -> Steps[None]:
         facts = {"sha256": self._model.parameters.digest()}
@@ -251,7 +216,6 @@ class Trainer:
 
 _HANDLERS: Mapping[Op, Callable[[Trainer, Message], Steps[None]]] = {
     Op.CONNECT: Trainer._connect,
-    Op.LEAVE: Trainer._leave,
     Op.TRAIN: Trainer._train,
     Op.PREDICT: Trainer._predict,
     Op.SAVE: Trainer._save,

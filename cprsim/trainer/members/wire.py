@@ -11,10 +11,11 @@ from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 #: What can be sent: bytes, or an array as it lies in memory.
-Raw: TypeAlias = bytes | NDArray[Any]
+Raw: TypeAlias = bytes | bytearray | NDArray[Any]
 _MOST_PARTS = 3
 #: Operation, number of parts, step, and the size of each part, B.
 _HEADER = struct.Struct(f"<BBxxxxxxq{_MOST_PARTS}Q")
@@ -28,17 +29,15 @@ class Op(IntEnum):
 
     # A trainer to a server, and its answers; they name servers that don't answer this one
     GREET = 1  # step: the epoch of this connection; the shard, who holds copies; answered by itself
-    LOOKUP = 2  # ids, or nothing for all rows -> ROWS, or LOST
+    LOOKUP = 2  # ids -> ROWS, or LOST
     ROWS = 3
-    UPDATE = 4  # ids, how often each was accessed, gradients, or of all rows these; not answered
+    UPDATE = 4  # ids, how often each was accessed, gradients; not answered
     SYNC = 5  # answered by itself, once all that was sent before is done
     KEEP = 7  # the trainer's dense part, step steps of it done, last gradients; not answered
     KEPT = 8  # answered by itself, with what it was last told to keep, or nothing
 
-    # A server to another: GREET and SYNC, UPDATE for copies, DIFFER for parities, and
+    # A server to another: GREET, SYNC and UPDATE for copies, and
     FETCH = 6  # answered by itself: all rows of a shard; then, those changed since
-    DIFFER = 9  # bits that the update of a step has changed, of these stripes; not answered
-    READ = 29  # stripes at one place of a group -> itself, with steps that are in them, or LOST
 
     # The controller to a server or a trainer, and their answers
     READY = 10  # it can be spoken to
@@ -53,14 +52,12 @@ class Op(IntEnum):
     STEPPED = 19
     TRAINED = 20
     LOST = 21  # instead of an answer: which servers don't answer
-    LEAVE = 28  # to a trainer: close connections to servers; answered by itself
     PREDICT = 22  # -> PREDICTED
     PREDICTED = 23
     FAILED = 24  # from a member that can't go on, for a reason that starting it again won't cure
     HALT = 25  # to a trainer: end TRAIN after the step it is in; not answered if it trains no more
     FILL = 26  # to a server: where to fetch shards from -> LOADED
-    CATCH_UP = 27  # to a server: fetch what has changed since, or is lost still -> LOADED
-    FILLING = 30  # before LOADED, again and again: it goes on
+    CATCH_UP = 27  # to a server: fetch what has changed since -> LOADED
 
 
 #: What names servers that don't answer.
@@ -92,7 +89,7 @@ class PeerLostError(Exception):
 
 def packed(op: Op, step: int, parts: tuple[Raw, ...]) -> list[memoryview]:
     """A message as it is sent; arrays, which must be contiguous, go as they lie in memory."""
-    views = [memoryview(part if isinstance(part, bytes) else part.data) for part in parts]
+    views = [memoryview(part.data if isinstance(part, np.ndarray) else part) for part in parts]
     sizes = [view.nbytes for view in views]
     header = _HEADER.pack(op, len(views), step, *sizes, *[0] * (_MOST_PARTS - len(sizes)))
     return [memoryview(header), *(view.cast("B") for view in views if view.nbytes)]
