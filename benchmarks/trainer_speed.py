@@ -22,6 +22,7 @@ from unittest import mock
 import numpy as np
 import psutil
 import torch
+from cprsim.trainer.members.member_loop import run_member
 
 from benchmarks.batch import Spread
 from cprsim.job.presets import PRESETS
@@ -30,7 +31,6 @@ from cprsim.trainer.coordinator.cluster import LocalCluster, Reply
 from cprsim.trainer.data import Planted
 from cprsim.trainer.members.dlrm import Dlrm
 from cprsim.trainer.members.member import Deadlines
-from cprsim.trainer.members.member_loop import run_member
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec
 from cprsim.trainer.members.trainer import MadeBatch, Trainer, TrainerSpec, run_trainer

@@ -234,7 +234,7 @@ def _step_listener(progress: Progress | None, steps: int) -> Callable[[int], Non
 
 
 def _scored(message: Message, section: TrainerSection) -> dict[str, Any]:
-    predicted, labels = (np.frombuffer(part, np.float32) for part in message.parts)
+    predicted, labels = message.arrays
     if not np.isfinite(predicted).all():
         raise RunError(
             f"trainer.learning_rate: {section.learning_rate:g} made training diverge, and its "
@@ -243,5 +243,5 @@ def _scored(message: Message, section: TrainerSection) -> dict[str, Any]:
     return {
         "auc": auc(predicted, labels),
         "log_loss": log_loss(predicted, labels),
-        "predictions_sha256": hashlib.sha256(message.parts[0]).hexdigest(),
+        "predictions_sha256": hashlib.sha256(predicted.data).hexdigest(),
     }

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import math
+import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
-from cprsim.trainer.members.wire import Link, Op, PeerLostError
+from cprsim.trainer.members.wire import Arriving, Message, Op, PeerLostError, packed
 from cprsim.trainer.support import TRAINER
 
 STEPS, BATCH, DIM = 40, 64, 8
@@ -79,6 +80,31 @@ def copied(servers, per_shard, interval_s=1e9):
         tiers=(Tier("copies", "peers"), REMOTE),
         redundancy=Redundancy("copies", 1, per_shard - 1),
     )
+
+
+def connected(address):
+    """A socket at a server, by somebody who is no member."""
+    link = socket.socket(socket.AF_UNIX)
+    link.settimeout(60.0)
+    try:
+        link.connect(str(address))
+    except OSError as error:
+        link.close()
+        raise PeerLostError(str(error)) from None
+    return link
+
+
+def asked(link, op, step, *arrays):
+    """What it answers; raises `PeerLostError` if it goes instead."""
+    arriving = Arriving()
+    try:
+        link.sendall(packed(Message(op, step, arrays)))
+        while piece := link.recv(1 << 16):
+            for message in arriving.take(piece):
+                return message
+    except OSError as error:
+        raise PeerLostError(str(error)) from None
+    raise PeerLostError("the connection is closed")
 
 
 @dataclass
@@ -208,10 +234,9 @@ class Watched:
         return found
 
     def _rows(self, name):
-        link = Link.to(self._cluster.address(name), 60.0)
+        link = connected(self._cluster.address(name))
         try:
-            link.send(Op.FETCH, name[1])
-            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, DIM)
+            return asked(link, Op.FETCH, name[1]).arrays[0]
         finally:
             link.close()
 
@@ -298,7 +323,7 @@ def ran(
     assert math.isclose(sum(job.watch.seconds.values()), job.watch.spans[-1].end_s, rel_tol=1e-9)
     return Ran(
         job,
-        hashlib.sha256(message.parts[0]).hexdigest(),
+        hashlib.sha256(message.arrays[0].data).hexdigest(),
         strikes.failures,
         strikes.struck,
         execution.recovery.replaced,

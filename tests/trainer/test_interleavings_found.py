@@ -13,13 +13,13 @@ from tests.trainer import interleavings
 from tests.trainer.interleavings import FailedAtError, search
 
 
-def _nothing(*_):
-    yield from ()
+async def _nothing(*_):
+    """Leave it out."""
 
 
-def _awaits_no_earlier(server, greeted, forwarder):
+async def _awaits_no_earlier(server, link, greeted, forwarder):
     server._open.append(greeted)
-    yield from forwarder.greeted(server._around.now_s() + server._spec.deadlines.greeted_s)
+    await forwarder.greeted(link, server._around.now_s() + server._spec.deadlines.greeted_s)
 
 
 _end_copy, _update_by, _expect = ShardState.end_copy, ShardState.update_by, Owed.expect

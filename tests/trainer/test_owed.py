@@ -1,7 +1,5 @@
 """An answer settles what it answers, and nothing else (fault C of the trainer's findings)."""
 
-import json
-
 from cprsim.trainer.coordinator.owed import Owed
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.wire import Message, Op
@@ -15,7 +13,7 @@ class Bench:
         self.owed = Owed(Deadlines(answer_s=1.0, work_s=20.0), lambda: self.now)
 
     def hear(self, name, op, step=0, **facts):
-        self.owed.hear(name, Message(op, step, (bytearray(json.dumps(facts).encode()),)))
+        self.owed.hear(name, Message(op, step, (), facts))
 
 
 def test_what_was_loaded_in_one_epoch_says_nothing_of_another():

@@ -159,7 +159,7 @@ class SavesUnderWay:
         """What a server's part took, and which rows it has stored, if not all of them."""
         facts, chosen = message.facts, None
         if not facts["whole"]:
-            each.rows[server] = np.frombuffer(message.parts[1], np.int64)
+            each.rows[server] = message.arrays[0]
             chosen = each.rows[server].size
         took_s = (facts[key] for key in ("select_s", "gather_s", "write_s"))
         self._job.parts.append(ShardSave(each.step, server, facts["bytes"], chosen, *took_s))

@@ -1,12 +1,13 @@
 """Who is there: processes of this machine that are started, spoken to, struck and ended."""
 
-import math
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from multiprocessing.connection import wait
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from signal import SIGKILL, Signals
+from threading import TIMEOUT_MAX
 from typing import Any, Protocol, Self, TypeAlias
 
 from cprsim.basics.owned import owned_folder
@@ -15,7 +16,7 @@ from cprsim.trainer.members import forking
 from cprsim.trainer.members.member import Member, Name
 from cprsim.trainer.members.server import ServerSpec, run_server
 from cprsim.trainer.members.trainer import TrainerSpec, run_trainer
-from cprsim.trainer.members.wire import Message, Op, PeerLostError
+from cprsim.trainer.members.wire import Message, Op
 
 #: What members are told when they start, by name.
 Specs: TypeAlias = Mapping[Name, ServerSpec | TrainerSpec]
@@ -62,6 +63,7 @@ class ProcessRoster:
         self._folder = self._owned.enter_context(owned_folder())
         self._addresses: dict[Name, Path] = {}
         self._members: dict[Name, Member] = {}
+        self._heard: SimpleQueue[tuple[Member, Message | None]] = SimpleQueue()
         self._starts = 0
 
     now_s: Callable[[], float] = staticmethod(time.monotonic)
@@ -80,7 +82,7 @@ class ProcessRoster:
             self._starts += 1
             self._addresses[name] = self._folder / f"{name[0]}-{name[1]}.{self._starts}"
             main = run_server, (spec, self._addresses[name])
-        self._members[name] = Member(name, self._context, *main, self._deadlines)
+        self._members[name] = Member(name, self._context, *main, self._deadlines, self._heard)
 
     def address(self, name: Name) -> str:
         """The socket of a server."""
@@ -92,34 +94,24 @@ class ProcessRoster:
 
     def tell(self, name: Name, op: Op, step: int, facts: dict[str, Any]) -> None:
         """Send it over the member's link."""
-        self._members[name].link.tell(op, step, facts)
+        self._members[name].tell(op, step, facts)
 
     def hear(self, timeout_s: float) -> list[tuple[Name, Message | None]]:
         """What comes in by then."""
-        alive = {name: member for name, member in self._members.items() if not member.dead}
-        ends = [member.link.fileno() for member in alive.values()]
-        sentinels = [member.sentinel for member in alive.values()]
-        ready = {*wait([*ends, *sentinels], None if timeout_s == math.inf else timeout_s)}
-        found: list[tuple[Name, Message | None]] = []
-        for name, member in alive.items():
-            link = member.link
-            if not ready & {link.fileno(), member.sentinel}:
-                continue
-            try:
-                found.append((name, link.receive()))
-                # Who has died may have said more before; the end of it is an error.
-                while member.sentinel in ready:
-                    found.append((name, link.receive()))
-            except PeerLostError:
-                found.append((name, None))
-        return found
+        found = []
+        with contextlib.suppress(Empty):
+            found.append(self._heard.get(timeout=min(timeout_s, TIMEOUT_MAX)))
+            while True:
+                found.append(self._heard.get_nowait())
+        return [(member.name, message) for member, message in found if not member.dead]
 
     def strike(self, name: Name, how: Signals) -> None:
         """Members that a failure kills together are found dead together."""
         member = self._members[name]
-        member.signal(how)
         if how == SIGKILL:
-            wait([member.sentinel])
+            member.kill()
+        else:
+            member.signal(how)
 
     def end(self, name: Name) -> None:
         """Kill a member's process."""

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.contract.actions import ALL_BITS, Since
+from cprsim.trainer.members.around import Around, Beside
 from cprsim.trainer.members.parameters import Arrays, Parameters
 from cprsim.trainer.members.quantised import quantised
 from cprsim.trainer.members.store import ReadCheckpoint
-from cprsim.trainer.members.waiting import Around, Beside, Steps, Wait
 from cprsim.trainer.members.wire import Message, Op
 
 _Kind = TypeVar("_Kind", bound=Parameters)
@@ -84,22 +84,22 @@ class CheckpointWriter(Generic[_Kind]):
         self._writing.append(self._around.beside(write))
         self._around.begin(self._told(self._writing[-1], asked.step, ids, facts))
 
-    def _told(
+    async def _told(
         self,
         writing: Beside[None],
         number: int,
         ids: NDArray[np.int64] | None,
         facts: dict[str, Any],
-    ) -> Steps[None]:
-        yield Wait(writing.done)
+    ) -> None:
+        await self._around.until(writing.done)
         writing.result()  # an error of the disk is the member's own
         rows = np.empty(0, np.int64) if ids is None else ids
-        self._around.control.tell(Op.SAVED, number, facts, rows)
+        self._around.control.put(Op.SAVED, number, rows, **facts)
 
-    def load(self, at_most: int) -> Steps[ReadCheckpoint]:
+    async def load(self, at_most: int) -> ReadCheckpoint:
         """Return to the last sound checkpoint up to a step; gives what was read."""
         # What is void is found and dropped.
-        yield Wait(lambda: all(each.done() for each in self._writing))
+        await self._around.until(lambda: all(each.done() for each in self._writing))
         found = self.store.restore(at_most)
         if found is None:
             # Nothing sound is left: the initial state is worked out anew, the same as at the start,

@@ -5,12 +5,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from cprsim.contract import Redundancy, Tracking
 from cprsim.trainer.manner import Deadlines
+from cprsim.trainer.members.around import Around, Link, MemberLoop, run_member
 from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
 from cprsim.trainer.members.copying import (
     Fetching,
@@ -19,14 +22,12 @@ from cprsim.trainer.members.copying import (
     SourcesLostError,
     give_copy,
 )
-from cprsim.trainer.members.member_loop import MemberLoop, run_member
 from cprsim.trainer.members.modified import ModifiedRows
 from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.shard_state import ShardState, tensor
+from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.members.trackers import ShardTracker, Unsettled
-from cprsim.trainer.members.waiting import Around, Steps, Wait, received, sent, unless_gone
-from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, listening
+from cprsim.trainer.members.wire import Message, Op, PeerLostError
 
 #: What trainers and servers say that is not answered.
 _UNANSWERED = (Op.UPDATE, Op.KEEP)
@@ -80,12 +81,12 @@ def with_copies(specs: Sequence[ServerSpec], redundancy: Redundancy | None) -> l
 def run_server(spec: ServerSpec, address: Path, control: socket.socket) -> None:
     """Be a server: obey the controller, and answer the trainer and other servers at `address`."""
 
-    def make(loop: MemberLoop) -> Steps[None]:
+    async def obey(loop: MemberLoop) -> None:
         server = Server(spec, loop)
-        loop.listen(listening(address), server.serve)
-        return server.obey()
+        await loop.listen(address, server.serve)
+        await server.obey()
 
-    run_member(make, control)
+    run_member(obey, control)
 
 
 class _Greeted(NamedTuple):
@@ -119,28 +120,28 @@ class Server:
         self._fetching = Fetching(around, spec.deadlines.fetched_s)
         self._open: list[_Greeted] = []
         self._epoch = 0
-        self._kept: tuple[int, tuple[bytearray, ...]] = 0, ()  # the dense part of a trainer
+        self._kept: tuple[int, tuple[NDArray[Any], ...]] = 0, ()  # the dense part of a trainer
 
     # --- The trainer, and servers that pass on what it says ---
 
-    def serve(self, link: Channel) -> Steps[None]:
+    async def serve(self, link: Link) -> None:
         """Answer the trainer or a server until it goes."""
         # None until it has greeted: who only fetches has no epoch, and changes no rows.
         greeted: _Greeted | None = None
         state, forwarder = self._own, Forwarder(self._around, self._spec.deadlines)
         try:
             while True:
-                message = yield from received(link)
+                message = await self._around.received(link)
                 if message.op == Op.GREET:
                     greeted = _Greeted(message.step, message.facts["by"])
                     state = self._states[message.facts["shard"]]
-                    yield from self._greet(link, message, greeted, forwarder)
+                    await self._greet(link, message, greeted, forwarder)
                 elif message.op == Op.FETCH:
-                    yield from give_copy(self._states[message.step], link)
+                    await give_copy(self._states[message.step], link, self._around)
                 elif message.op not in _UNANSWERED:
-                    yield from self._asked(link, message, state, forwarder)
+                    await self._asked(link, message, state, forwarder)
                 elif greeted is not None:
-                    yield from self._take(message, greeted, state, forwarder)
+                    await self._take(message, greeted, state, forwarder)
         except PeerLostError:
             return
         finally:
@@ -149,18 +150,18 @@ class Server:
             if greeted is not None:
                 self._open.remove(greeted)
 
-    def _greet(
-        self, link: Channel, message: Message, greeted: _Greeted, forwarder: Forwarder
-    ) -> Steps[None]:
+    async def _greet(
+        self, link: Link, message: Message, greeted: _Greeted, forwarder: Forwarder
+    ) -> None:
         facts = message.facts
-        forwarder.greet(greeted.epoch, facts["shard"], facts["copies"], self.number)
+        await forwarder.greet(greeted.epoch, facts["shard"], facts["copies"], self.number)
         # Who has gone meanwhile is waited for by newer ones, and has sent nothing more.
-        yield from unless_gone(link, self._opened(greeted, forwarder))
-        yield from self._asked(link, message, self._own, forwarder)
+        await self._opened(link, greeted, forwarder)
+        await self._asked(link, message, self._own, forwarder)
 
-    def _take(
+    async def _take(
         self, message: Message, greeted: _Greeted, state: ShardState, forwarder: Forwarder
-    ) -> Steps[None]:
+    ) -> None:
         """Do what is not answered.
 
         What was sent before the rows returned to a checkpoint is void: its step is trained again,
@@ -168,38 +169,39 @@ class Server:
         """
         if message.op == Op.UPDATE:
             # Passed on first: copies apply it while this server does. SYNC alone waits for all.
-            yield from forwarder.pass_on(message)
+            await forwarder.pass_on(message)
         if greeted.epoch < self._epoch:
             return
         if message.op == Op.KEEP:
-            self._kept = message.step, message.parts
+            self._kept = message.step, message.arrays
         else:
             state.update_by(message)
 
-    def _asked(
-        self, link: Channel, message: Message, state: ShardState, forwarder: Forwarder
-    ) -> Steps[None]:
+    async def _asked(
+        self, link: Link, message: Message, state: ShardState, forwarder: Forwarder
+    ) -> None:
         """Answer what is answered."""
         if message.op == Op.SYNC:
-            yield from forwarder.sync()
+            await forwarder.sync()
         lost = sorted(forwarder.lost)
         if message.op in (Op.GREET, Op.SYNC):
-            link.tell(message.op, message.step, {"lost": lost})
+            link.put(message.op, message.step, lost=lost)
         elif message.op == Op.KEPT:
-            step, parts = self._kept
-            link.put(Op.KEPT, step, *(np.frombuffer(part, np.uint8) for part in parts))
+            step, arrays = self._kept
+            link.put(Op.KEPT, step, *arrays)
         elif lost:
-            link.tell(Op.LOST, message.step, {"lost": lost})
+            link.put(Op.LOST, message.step, lost=lost)
         else:
-            ids = tensor(message.parts[0], np.int64)
+            ids = torch.from_numpy(message.arrays[0])
             link.put(Op.ROWS, message.step, state.shard.lookup(ids).numpy())
-        yield from sent([link])
+        await self._around.sent([link])
 
-    def _opened(self, greeted: _Greeted, forwarder: Forwarder) -> Steps[None]:
+    async def _opened(self, link: Link, greeted: _Greeted, forwarder: Forwarder) -> None:
         """Wait until connections of earlier epochs have been served to their ends.
 
         Trainers are dead or have left them; what they had sent belongs into the next save. A
-        server that hangs never ends its own: it is lost.
+        server that hangs never ends its own: it is lost. Raises `PeerLostError` where the other
+        side of `link` goes meanwhile.
         """
         began_s, deadlines = self._around.now_s(), self._spec.deadlines
         # Counted before it waits, so that still newer ones wait for it, too. Older ones wait for
@@ -209,29 +211,30 @@ class Server:
         def earlier() -> list[_Greeted]:
             return [each for each in self._open if each.epoch < greeted.epoch]
 
-        yield Wait(lambda: not earlier(), began_s + deadlines.ended_s)
+        around = self._around
+        await around.while_there(link, lambda: not earlier(), began_s + deadlines.ended_s)
         for each in earlier():
             forwarder.lost.add(self._spec.number if each.by is None else each.by)
-        yield from forwarder.greeted(began_s + deadlines.greeted_s)
+        await forwarder.greeted(link, began_s + deadlines.greeted_s)
 
     # --- The controller ---
 
-    def obey(self) -> Steps[None]:
+    async def obey(self) -> None:
         """Do what the controller asks for."""
         control = self._around.control
         control.put(Op.READY)
         while True:
-            message = yield from received(control)
+            message = await self._around.received(control)
             if message.op == Op.SAVE:
                 self._save(message)
             elif message.op == Op.LOAD:
-                yield from self._load(message)
+                await self._load(message)
             elif message.op in (Op.FILL, Op.CATCH_UP):
-                yield from self._fetch(message)
+                await self._fetch(message)
             elif message.op == Op.DIGEST:
                 copies = {number: state.shard.digest() for number, state in self._states.items()}
                 sha256 = copies.pop(self._spec.number)
-                control.tell(Op.DIGEST, self._own.applied, {"sha256": sha256, "copies": copies})
+                control.put(Op.DIGEST, self._own.applied, sha256=sha256, copies=copies)
 
     def _save(self, message: Message) -> None:
         """Copy the rows; they are written while trainers go on."""
@@ -264,33 +267,32 @@ class Server:
                 tracker.forget_saved(each)
         self._unsettled = [each for each in self._unsettled if each.step in under_way]
 
-    def _load(self, message: Message) -> Steps[None]:
+    async def _load(self, message: Message) -> None:
         """Return to a checkpoint; connections of earlier epochs are void from now on."""
         # All steps from here on are new to it, whatever it had applied before.
         self._epoch = message.facts["epoch"]
-        found = yield from self._checkpoints.load(message.step)
+        found = await self._checkpoints.load(message.step)
         self._own.tracker = self._new_tracker()
         self._unsettled.clear()
         self._kept = 0, ()
         self._own.applied = found.step
         if self._own.modified is not None:
             self._own.modified.return_to(found.step, found.changed)
-        facts = {"bytes": found.size, "epoch": message.facts["epoch"]}
-        self._around.control.tell(Op.LOADED, found.step, facts)
+        epoch = message.facts["epoch"]
+        self._around.control.put(Op.LOADED, found.step, bytes=found.size, epoch=epoch)
 
-    def _fetch(self, message: Message) -> Steps[None]:
+    async def _fetch(self, message: Message) -> None:
         """Fetch shards that other servers hold; say so if some of those don't answer."""
         facts = message.facts
         told = {"epoch": facts["epoch"]}
         try:
             if message.op == Op.FILL:
-                sources = {int(shard): source for shard, source in facts["sources"].items()}
-                yield from self._fetching.begin(sources, self._states)
+                await self._fetching.begin(facts["sources"], self._states)
             else:
-                yield from self._fetching.end()
+                await self._fetching.end()
         except SourcesLostError as gone:
             told["lost"] = sorted(gone.servers)
-        self._around.control.tell(Op.LOADED, self._own.applied, told)
+        self._around.control.put(Op.LOADED, self._own.applied, **told)
 
     def _new_tracker(self) -> ShardTracker | None:
         tracking = self._spec.tracking

@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from cprsim.trainer.members.modified import ModifiedRows
 from cprsim.trainer.members.parameters import Arrays
@@ -39,8 +38,7 @@ class ShardState:
         # after a server's death, is passed over wherever it has arrived before.
         if step < self.applied:
             return
-        ids, times = (tensor(message.parts[0], np.int64), tensor(message.parts[1], np.int32))
-        gradients = tensor(message.parts[2], np.float32).view(-1, self.shard.weights.shape[1])
+        ids, times, gradients = map(torch.from_numpy, message.arrays)
         self.shard.update(ids, gradients)
         if self.tracker is not None:
             self.tracker.note(ids, times)
@@ -69,13 +67,8 @@ class ShardState:
         """Take over all rows of another, or some."""
         weights, squares = (torch.from_numpy(array) for array in arrays)
         where = slice(None) if ids is None else torch.from_numpy(ids)
-        self.shard.weights[where] = weights.view(-1, self.shard.weights.shape[1])
+        self.shard.weights[where] = weights
         self.shard.squares[where] = squares
         if self.modified is not None:  # no checkpoint of this shard's is known to have them
             self.modified.note(applied, slice(None) if ids is None else ids)
         self.applied = applied
-
-
-def tensor(part: bytearray, kind: type[np.generic]) -> Tensor:
-    """One that was sent."""
-    return torch.from_numpy(np.frombuffer(part, kind))

@@ -1,7 +1,7 @@
 """A trainer: one process that trains batch by batch."""
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -10,16 +10,15 @@ import numpy as np
 import torch
 
 from cprsim.trainer.data.contract import Batch, Data
+from cprsim.trainer.members.around import Around, run_member
 from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
 from cprsim.trainer.members.connections import Connections, ServersLostError
 from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.member_loop import run_member
 from cprsim.trainer.members.parameters import Parameters
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.members.uses import Uses
-from cprsim.trainer.members.waiting import Around, Steps, Wait, received
 from cprsim.trainer.members.wire import Message, Op
 
 
@@ -83,32 +82,32 @@ class Trainer:
         )
         self._model.parameters = self._checkpoints.parameters
 
-    def obey(self) -> Steps[None]:
+    async def obey(self) -> None:
         """Do what the controller asks for; say so if servers don't answer."""
         control = self._around.control
         control.put(Op.READY)
         while True:
-            message = yield from received(control)
+            message = await self._around.received(control)
             if message.op == Op.HALT:
                 continue  # it had ended TRAIN before
             try:
-                yield from _HANDLERS[message.op](self, message)
+                await _HANDLERS[message.op](self, message)
             except ServersLostError as lost:
-                silent = yield from self._connections.settle(lost.servers)
-                control.tell(Op.LOST, 0, {"lost": sorted(silent)})
+                silent = await self._connections.settle(lost.servers)
+                control.put(Op.LOST, lost=sorted(silent))
 
-    def _connect(self, message: Message) -> Steps[None]:
+    async def _connect(self, message: Message) -> None:
         facts = message.facts
-        yield from self._connections.connect(facts["routes"], facts["epoch"])
+        await self._connections.connect(facts["routes"], facts["epoch"])
         if facts["again"]:
-            yield from self._take_copy()
-            yield from self._keep()
-            yield from self._rows.push_again()
+            await self._take_copy()
+            await self._keep()
+            await self._rows.push_again()
         else:
             self._rows.forget()
         self._around.control.put(Op.CONNECT, self._done)
 
-    def _train(self, message: Message) -> Steps[None]:
+    async def _train(self, message: Message) -> None:
         """Train up to a step or until told to halt.
 
         All updates are in the rows afterwards.
@@ -116,17 +115,17 @@ class Trainer:
         control = self._around.control
         made: MadeBatch | None = None
         for step in range(message.facts["first"], message.step):
-            yield Wait(lambda: True)  # what has come is seen, also where no server is waited for
+            await self._around.look()  # also where no server is waited for
             if control.inbox:  # nothing but HALT is said to one who trains
                 break
             batch = made or self._make(step)
             self._rows.ask(step, batch.uses)
             made = self._prefetch(step + 1, message.step)
-            yield from self._step(step, batch)
+            await self._step(step, batch)
             control.put(Op.STEPPED, step + 1)
         # A save may follow, and members that catch up: both rely on all updates being in the rows
         # by then.
-        yield from self._connections.sync()
+        await self._connections.sync()
         control.put(Op.TRAINED, message.step)
 
     def _prefetch(self, step: int, end: int) -> MadeBatch | None:
@@ -137,10 +136,10 @@ class Trainer:
         batch = self._spec.data.batch(step)
         return MadeBatch(batch, self._rows.uses(batch.sparse))
 
-    def _step(self, step: int, made: MadeBatch) -> Steps[None]:
+    async def _step(self, step: int, made: MadeBatch) -> None:
         """Do a step whose rows were asked for."""
         dense, sparse, labels = made.batch
-        looked = yield from self._rows.fetch(made.uses)
+        looked = await self._rows.fetch(made.uses)
         gradient = self._model.step(
             torch.from_numpy(dense),
             looked.of_samples(sparse.shape[1]),
@@ -148,15 +147,15 @@ class Trainer:
         )
         self._done = step + 1
         self._rows.collect(step, looked, gradient)
-        yield from self._keep()
-        yield from self._rows.push()
+        await self._keep()
+        await self._rows.push()
 
     @property
     def _keepers(self) -> list[int]:
         """Shards whose servers keep copies of the dense part."""
         return self._connections.shards[: self._spec.copies]
 
-    def _keep(self) -> Steps[None]:
+    async def _keep(self) -> None:
         """Have servers keep the dense part, and what is pushed next.
 
         All is on its way before any update is: so a step that is in some rows can be pushed to all.
@@ -166,30 +165,30 @@ class Trainer:
             kept = *self._model.parameters.arrays(), gradients
             for shard in self._keepers:
                 self._connections.send(shard, Op.KEEP, self._done, *kept)
-            yield from self._connections.sent()
+            await self._connections.sent()
 
-    def _take_copy(self) -> Steps[None]:
+    async def _take_copy(self) -> None:
         """Take the newest dense part that a server has kept, if it is newer, and what was pushed.
 
         So the step that a trainer died in is done as a whole, once that is pushed again.
         """
         for shard in self._keepers:
             self._connections.send(shard, Op.KEPT, 0)
-        found = yield from self._connections.answers(self._keepers)
+        found = await self._connections.answers(self._keepers)
         for kept in found.values():
-            if kept.parts and kept.step > self._done:
-                *arrays, gradients = (np.frombuffer(part, np.float32) for part in kept.parts)
+            if kept.arrays and kept.step > self._done:
+                *arrays, gradients = kept.arrays
                 self._model.parameters.restore(tuple(arrays))
                 self._done = kept.step
                 step = kept.step - 1
                 self._rows.take_over(step, self._spec.data.batch(step).sparse, gradients)
 
-    def _predict(self, message: Message) -> Steps[None]:
+    async def _predict(self, message: Message) -> None:
         """Predict the batches from one step to another: probabilities, and the labels."""
         predicted, labels = [], []
         for step in range(message.facts["first"], message.step):
             batch = self._spec.data.batch(step)
-            looked = yield from self._rows.lookup(step, batch.sparse)
+            looked = await self._rows.lookup(step, batch.sparse)
             rows = looked.of_samples(batch.sparse.shape[1])
             predicted.append(self._model.predict(torch.from_numpy(batch.dense), rows).numpy())
             labels.append(batch.labels)
@@ -197,24 +196,21 @@ class Trainer:
             Op.PREDICTED, message.step, np.concatenate(predicted), np.concatenate(labels)
         )
 
-    def _save(self, message: Message) -> Steps[None]:
+    async def _save(self, message: Message) -> None:
         self._checkpoints.save(message, self._checkpoints.parameters.arrays())
-        yield from ()
 
-    def _load(self, message: Message) -> Steps[None]:
+    async def _load(self, message: Message) -> None:
         self._rows.forget()
-        found = yield from self._checkpoints.load(message.step)
+        found = await self._checkpoints.load(message.step)
         self._done = found.step
-        facts = {"bytes": found.size, "epoch": message.facts["epoch"]}
-        self._around.control.tell(Op.LOADED, found.step, facts)
+        epoch = message.facts["epoch"]
+        self._around.control.put(Op.LOADED, found.step, bytes=found.size, epoch=epoch)
 
-    def _digest(self, message: Message) -> Steps[None]:
-        facts = {"sha256": self._model.parameters.digest()}
-        self._around.control.tell(Op.DIGEST, message.step, facts)
-        yield from ()
+    async def _digest(self, message: Message) -> None:
+        self._around.control.put(Op.DIGEST, message.step, sha256=self._model.parameters.digest())
 
 
-_HANDLERS: Mapping[Op, Callable[[Trainer, Message], Steps[None]]] = {
+_HANDLERS: Mapping[Op, Callable[[Trainer, Message], Awaitable[None]]] = {
     Op.CONNECT: Trainer._connect,
     Op.TRAIN: Trainer._train,
     Op.PREDICT: Trainer._predict,
