@@ -28,13 +28,12 @@ from cprsim.job.presets import PRESETS
 from cprsim.trainer.coordinator import roster
 from cprsim.trainer.coordinator.cluster import LocalCluster, Reply
 from cprsim.trainer.data import Planted
+from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.around import Around, run_member
 from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.manner import Deadlines
-from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.server import ServerSpec
 from cprsim.trainer.members.trainer import MadeBatch, Trainer, TrainerSpec, run_trainer
-from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.members.wire import Op
 
 _SERVERS, _BATCH, _DIM, _HIDDEN, _RATE = 2, 512, 16, 64, 0.05

@@ -14,11 +14,10 @@ from cprsim.contract import Plan
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.history import losses
-from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.coordinator.running_job import MeasuredSpan, RunningJob, ShardSave
 from cprsim.trainer.coordinator.strikes import StepClock, Strikes, WallClock
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.members.placement import Placement

@@ -11,6 +11,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.server import with_copies
 from tests.trainer.modelled import ModelServer
+from tests.trainer.runs import digest
 from tests.trainer.world import ModelMember, World
 
 ROWS, DIM = 60, 4
@@ -71,7 +72,7 @@ class Ring:
 
     def digests(self, shard, *servers):
         held = [self.servers[each] for each in servers] or self.servers
-        return {each._states[shard].shard.digest() for each in held}
+        return {digest(each._states[shard].shard) for each in held}
 
 
 async def push(ring, step):

@@ -318,7 +318,7 @@ def ran(
             watched.finish()
         pids += [cluster.pid(name) for name in cluster.names]
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
-        digests = [_digest(cluster, server) for server in range(servers)]
+        digests = [_digests(cluster, spec) for spec in specs]
     assert job.step == STEPS
     assert math.isclose(sum(job.watch.seconds.values()), job.watch.spans[-1].end_s, rel_tol=1e-9)
     return Ran(
@@ -350,9 +350,23 @@ def filled_late(monkeypatch, step):
     monkeypatch.setattr(Rebuilding, "_hear", late)
 
 
-def _digest(cluster, server):
-    cluster.ask(("server", server), Op.DIGEST)
-    while True:
-        event = cluster.next()
-        if event.message.op == Op.DIGEST:
-            return event.message.facts
+def digest(parameters):
+    """SHA-256 of weights and optimiser state, to compare bit for bit."""
+    return _hash(parameters.arrays())
+
+
+def _hash(arrays):
+    return hashlib.sha256(b"".join(each.tobytes() for each in arrays)).hexdigest()
+
+
+def _digests(cluster, spec):
+    """Hashes of all state that a server holds: of its own rows, and of copies of others'."""
+    link = connected(cluster.address(("server", spec.number)))
+    found = {}
+    try:
+        for shard in (spec.number, *spec.copies_of):
+            found[shard] = _hash(asked(link, Op.FETCH, shard).arrays)
+            asked(link, Op.FETCH, shard)  # what has changed since
+    finally:
+        link.close()
+    return {"sha256": found.pop(spec.number), "copies": found}

@@ -11,9 +11,10 @@ from cprsim.trainer.coordinator.strikes import StepClock, Strikes
 from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.connections import ServersLostError
 from cprsim.trainer.members.copying import Fetching, SourcesLostError
-from cprsim.trainer.members.shard_state import ShardState
+from cprsim.trainer.members.shard import ShardState
 from cprsim.trainer.members.wire import Message, Op
 from tests.trainer.ring import DEADLINES, DIM, ROWS, Ring, push
+from tests.trainer.runs import digest
 
 
 @pytest.fixture
@@ -36,12 +37,12 @@ def test_rows_that_change_while_they_are_fetched_are_fetched_again(ring):
     assert empty[0].applied == 1
     update(source[0], 1, [3, 7])
     update(source[1], 0, [29])
-    assert empty[0].shard.digest() != source[0].shard.digest()
+    assert digest(empty[0].shard) != digest(source[0].shard)
 
     ring.do(fetching.end())
 
     for shard in (0, 1):
-        assert empty[shard].shard.digest() == source[shard].shard.digest()
+        assert digest(empty[shard].shard) == digest(source[shard].shard)
         assert empty[shard].applied == source[shard].applied
         assert source[shard]._marks == []
 
@@ -49,10 +50,10 @@ def test_rows_that_change_while_they_are_fetched_are_fetched_again(ring):
 def test_an_update_that_is_there_already_is_not_applied_twice(ring):
     held = ring.servers[0]._own
     update(held, 4, [0])
-    once = held.shard.digest()
+    once = digest(held.shard)
     update(held, 4, [0])
 
-    assert held.shard.digest() == once
+    assert digest(held.shard) == once
 
 
 @pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
@@ -75,13 +76,13 @@ def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(ring):
     for shard in (0, 1):
         assert len(ring.digests(shard)) == 1
         assert ring.servers[0]._states[shard].applied == 1
-    before = ring.servers[0]._states[0].shard.digest()
+    before = digest(ring.servers[0]._states[0].shard)
 
     # The second is gone; the first answers for both shards, and has the update already.
     ring.strike(1, hangs=False)
     ring.do(ring.links.connect(ring.routes([0], [0]), 2))
     ring.do(ring.rows.push_again())
-    assert ring.servers[0]._states[0].shard.digest() == before
+    assert digest(ring.servers[0]._states[0].shard) == before
 
     error = ring.do(ring.links.connect(ring.routes([0, 1], [0]), 3))
     assert isinstance(error, ServersLostError)
@@ -179,7 +180,7 @@ def test_what_a_dead_server_passed_on_comes_before_what_is_pushed_again(ring):
 
     ring.do(pass_and_push())
 
-    assert copy.shard.digest() == expected.digest()
+    assert digest(copy.shard) == digest(expected)
 
 
 def test_the_newest_dense_part_is_kept_until_the_rows_return_to_a_checkpoint(ring):

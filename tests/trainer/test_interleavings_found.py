@@ -2,11 +2,11 @@
 
 import pytest
 
-from cprsim.trainer.coordinator.owed import Owed
+from cprsim.trainer.coordinator.cluster import Owed
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.server import Server
-from cprsim.trainer.members.shard_state import ShardState
+from cprsim.trainer.members.shard import ShardState
 from cprsim.trainer.members.trainer import Trainer
 from cprsim.trainer.members.wire import Op
 from tests.trainer import interleavings

@@ -1,6 +1,6 @@
 """An answer settles what it answers, and nothing else (fault C of the trainer's findings)."""
 
-from cprsim.trainer.coordinator.owed import Owed
+from cprsim.trainer.coordinator.cluster import Owed
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.wire import Message, Op
 

@@ -19,7 +19,7 @@ from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play, play_against
-from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
+from cprsim.trainer.coordinator.running_job import MeasuredSpan, ShardSave
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation import calibration, validated
 from cprsim.trainer.validation.calibration import (

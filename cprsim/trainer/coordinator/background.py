@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from cprsim.contract import Save, Saved, Stored, rules
 from cprsim.contract.actions import ALL_BITS
 from cprsim.job.costs import Rollback
-from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import RowsSaved
-from cprsim.trainer.coordinator.running_job import RunningJob
-from cprsim.trainer.members.member import Name, numbers
+from cprsim.trainer.coordinator.roster import Name, numbers
+from cprsim.trainer.coordinator.running_job import RunningJob, ShardSave
 from cprsim.trainer.members.wire import Message, Op
 
 

@@ -4,13 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from cprsim.job.costs import Rollback
-from cprsim.trainer.coordinator.accounts import UsableCheckpoint
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack
-from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.coordinator.roster import Name, numbers
+from cprsim.trainer.coordinator.running_job import RunningJob, UsableCheckpoint
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.copying import Ring
-from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.wire import Op
 
 

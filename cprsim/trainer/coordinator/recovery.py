@@ -9,9 +9,9 @@ from cprsim.trainer.coordinator.background import SavesUnderWay
 from cprsim.trainer.coordinator.cluster import TRAINER, Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
+from cprsim.trainer.coordinator.roster import Name, numbers
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
-from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.server import ring_of
 from cprsim.trainer.members.wire import Op
 

@@ -234,7 +234,7 @@ class MemberLoop(Around):
         self._open.callback(self.control.close)
         self._open.callback(self._writer.shutdown, wait=False)
         try:
-            with _reported(self.control):
+            with reported(self.control):
                 async with asyncio.TaskGroup() as self._tasks:
                     self.begin(obey(self))
         finally:
@@ -261,7 +261,7 @@ def run_member(obey: Callable[[MemberLoop], Steps[None]], control: socket.socket
 
 
 @contextlib.contextmanager
-def _reported(control: Link) -> Iterator[None]:
+def reported(control: Link) -> Iterator[None]:
     """Tell the controller of errors in this block that are the member's own; then it ends."""
     try:
         yield

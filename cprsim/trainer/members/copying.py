@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.around import Around, Link
-from cprsim.trainer.members.shard_state import ShardState
+from cprsim.trainer.members.shard import ShardState
 from cprsim.trainer.members.wire import Message, Op, PeerLostError
 
 

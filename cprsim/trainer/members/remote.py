@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.trainer.members.connections import Connections
-from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.uses import Uses
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.wire import Op
 
 

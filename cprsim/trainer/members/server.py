@@ -22,9 +22,7 @@ from cprsim.trainer.members.copying import (
     SourcesLostError,
     give_copy,
 )
-from cprsim.trainer.members.modified import ModifiedRows
-from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.shard_state import ShardState
+from cprsim.trainer.members.shard import ModifiedRows, Shard, ShardState
 from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.members.trackers import ShardTracker, Unsettled
 from cprsim.trainer.members.wire import Message, Op, PeerLostError
@@ -231,10 +229,6 @@ class Server:
                 await self._load(message)
             elif message.op in (Op.FILL, Op.CATCH_UP):
                 await self._fetch(message)
-            elif message.op == Op.DIGEST:
-                copies = {number: state.shard.digest() for number, state in self._states.items()}
-                sha256 = copies.pop(self._spec.number)
-                control.put(Op.DIGEST, self._own.applied, sha256=sha256, copies=copies)
 
     def _save(self, message: Message) -> None:
         """Copy the rows; they are written while trainers go on."""

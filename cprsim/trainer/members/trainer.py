@@ -15,10 +15,9 @@ from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
 from cprsim.trainer.members.connections import Connections, ServersLostError
 from cprsim.trainer.members.dlrm import Dlrm
 from cprsim.trainer.members.parameters import Parameters
-from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.store import CheckpointStore
-from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.members.wire import Message, Op
 
 
@@ -206,9 +205,6 @@ class Trainer:
         epoch = message.facts["epoch"]
         self._around.control.put(Op.LOADED, found.step, bytes=found.size, epoch=epoch)
 
-    async def _digest(self, message: Message) -> None:
-        self._around.control.put(Op.DIGEST, message.step, sha256=self._model.parameters.digest())
-
 
 _HANDLERS: Mapping[Op, Callable[[Trainer, Message], Awaitable[None]]] = {
     Op.CONNECT: Trainer._connect,
@@ -216,5 +212,4 @@ _HANDLERS: Mapping[Op, Callable[[Trainer, Message], Awaitable[None]]] = {
     Op.PREDICT: Trainer._predict,
     Op.SAVE: Trainer._save,
     Op.LOAD: Trainer._load,
-    Op.DIGEST: Trainer._digest,
 }

@@ -38,7 +38,6 @@ class Op(IntEnum):
     SAVE = 13  # the number of the save -> TAKEN, then SAVED, with that number
     TAKEN = 14  # training may go on
     SAVED = 15
-    DIGEST = 16  # answered by itself, with a hash of all state
     CONNECT = 17  # to a trainer: addresses of all servers; answered by itself, step: of its MLPs
     TRAIN = 18  # to a trainer: the step to train to -> STEPPED again and again, then TRAINED
     STEPPED = 19

@@ -12,9 +12,8 @@ from torch.nn import functional
 from cprsim.job.workload import MOST_DIRECTIONS
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import SPREAD, member_seed
 
