@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cprsim.trainer.members import forking
-from cprsim.trainer.members.array_files import PARTIAL
+from cprsim.trainer.members.atomic import PARTIAL
 from cprsim.trainer.members.store import CheckpointStore
 
 ROWS, DIM = 400, 4

@@ -409,7 +409,7 @@ def test_a_full_disk_is_told_with_the_file(written, tmp_path, monkeypatch, call)
         if call == "fsync":
             patch.setattr(os, "fsync", refuse)
         else:
-            patch.setattr("cprsim.trainer.members.array_files.Hashing.write", refuse)
+            patch.setattr("cprsim.trainer.members.atomic.Hashing.write", refuse)
         with pytest.raises(OSError, match="No space left") as told:
             folder.save(4, whole=True)
     assert Path(told.value.filename).parent == folder.path

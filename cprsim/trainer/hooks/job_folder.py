@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from cprsim.basics.files import sync_folder
 from cprsim.trainer.hooks.layout import Kinds
-from cprsim.trainer.members.array_files import read_small, written
+from cprsim.trainer.members.array_files import read_small
+from cprsim.trainer.members.atomic import written
 from cprsim.trainer.members.manifests import SpoiltError
 
 _CLAIM = "job.json"

@@ -9,49 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.files import naming
 from cprsim.trainer.members.manifests import File, SpoiltError
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.quantised import plain
-
-#: What the name of a file that is being written ends with.
-PARTIAL = ".partial"
-
-
-class Hashing:
-    """A file that is being written, with its size and its hash so far."""
-
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path = path
-        self.size = 0
-        self.sha256 = hashlib.sha256()
-        self._file = file
-
-    def write(self, content: bytes) -> int:
-        """Append."""
-        self.sha256.update(content)
-        self.size += len(content)
-        return self._file.write(content)
-
-
-@contextmanager
-def written(path: Path) -> Iterator[Hashing]:
-    """Write `path` under another name; it is synced and has its own name when the block ends.
-
-    That the name lasts is up to `cprsim.basics.files.sync_folder`. Errors tell the file's name.
-    """
-    partial = path.with_name(path.name + PARTIAL)
-    with naming(path), partial.open("wb") as file:
-        yield Hashing(path, file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-
 
 #: What says that there is no such file, or none to read. Anything else (a server that is away, no
 #: descriptors left) says nothing of it: the same one may be read at another time.

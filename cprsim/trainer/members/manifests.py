@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from cprsim.trainer.members.array_files import PARTIAL
+from cprsim.trainer.members.atomic import PARTIAL
 
 #: Names that a store gives: a number, and what it is. All other names are somebody else's.
 _NAME = re.compile(rf"([0-9]{{8,}})\.(json|npys)({re.escape(PARTIAL)})?")

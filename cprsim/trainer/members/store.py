@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from cprsim.basics.files import sync_folder
 from cprsim.contract.actions import Since
-from cprsim.trainer.members.array_files import Hashing, read_chain, read_small, written
+from cprsim.trainer.members.array_files import read_chain, read_small
+from cprsim.trainer.members.atomic import Hashing, written
 from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError, parsed
 from cprsim.trainer.members.parameters import Arrays
 
