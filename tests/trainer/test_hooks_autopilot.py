@@ -5,7 +5,7 @@ import torch
 
 from cprsim.contract import Always, Plan, Recover, every
 from cprsim.contract.interpreter import Interpreter
-from cprsim.trainer.coordinator import accounts
+from cprsim.trainer.coordinator import running_job
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.saves import Saves
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
@@ -27,7 +27,7 @@ class Time:
 
     def __init__(self, monkeypatch, look_s=0.0):
         self.now_s, self._look_s = 0.0, look_s
-        monkeypatch.setattr(accounts.time, "monotonic", self.look)
+        monkeypatch.setattr(running_job.time, "monotonic", self.look)
 
     def look(self):
         self.now_s += self._look_s
