@@ -1,41 +1,20 @@
 """The parameters of one member of the cluster, and their checkpoints."""
 
 import time
-from collections.abc import Callable, Collection
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.contract.actions import ALL_BITS, Since
+from cprsim.contract.actions import ALL_BITS
 from cprsim.trainer.members.around import Around, Beside
 from cprsim.trainer.members.parameters import Arrays, Parameters
 from cprsim.trainer.members.quantised import quantised
-from cprsim.trainer.members.store import ReadCheckpoint
+from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 from cprsim.trainer.members.wire import Message, Op
 
 _Kind = TypeVar("_Kind", bound=Parameters)
-
-
-class Store(Protocol):
-    """Where checkpoints are: a `CheckpointStore`."""
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was ever stored."""
-
-    def write(
-        self,
-        step: int,
-        arrays: Arrays,
-        ids: NDArray[np.int64] | None = None,
-        returns_to: Collection[int] = (),
-        since: Since | None = None,
-    ) -> int:
-        """Add a checkpoint; returns the bytes written."""
-
-    def restore(self, at_most: int) -> ReadCheckpoint | None:
-        """Return to the last sound checkpoint of a step up to `at_most`."""
 
 
 class CheckpointWriter(Generic[_Kind]):
@@ -52,7 +31,7 @@ class CheckpointWriter(Generic[_Kind]):
         The member's.
     """
 
-    def __init__(self, new: Callable[[], _Kind], store: Store, around: Around) -> None:
+    def __init__(self, new: Callable[[], _Kind], store: CheckpointStore, around: Around) -> None:
         self.parameters = new()
         self.store = store
         self._new, self._around = new, around

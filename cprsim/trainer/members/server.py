@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cprsim.contract import Redundancy, Tracking
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.around import Around, Link, MemberLoop, run_member
-from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
+from cprsim.trainer.members.checkpoint_writer import CheckpointWriter
 from cprsim.trainer.members.copying import (
     Fetching,
     Forwarder,
@@ -57,7 +57,7 @@ class ServerSpec:
         """Its rows at the start of the job."""
         return Shard(self.rows, self.dim, self.seed, self.spread, self.learning_rate)
 
-    def store(self) -> Store:
+    def store(self) -> CheckpointStore:
         """Where its checkpoints are."""
         return CheckpointStore(self.folder)
 

@@ -11,7 +11,7 @@ import torch
 
 from cprsim.trainer.data.contract import Batch, Data
 from cprsim.trainer.members.around import Around, run_member
-from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
+from cprsim.trainer.members.checkpoint_writer import CheckpointWriter
 from cprsim.trainer.members.connections import Connections, ServersLostError
 from cprsim.trainer.members.dlrm import Dlrm
 from cprsim.trainer.members.parameters import Parameters
@@ -50,7 +50,7 @@ class TrainerSpec:
             self.learning_rate,
         )
 
-    def store(self) -> Store:
+    def store(self) -> CheckpointStore:
         """Where checkpoints of the dense part are."""
         return CheckpointStore(self.folder)
 
