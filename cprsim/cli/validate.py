@@ -104,7 +104,6 @@ def _contents(found: "Validated") -> dict[str, bytes]:
 def _show(found: "Validated") -> None:
     from cprsim.basics.units import format_duration
     from cprsim.report.terminal import plain_table
-    from cprsim.selection.words import listed
 
     predicted, load = found.predicted, found.load
     again = max(len(each.runs) for each in found.compared) > 1
@@ -117,8 +116,6 @@ def _show(found: "Validated") -> None:
     for name, verdict in found.verdicts().items():
         echo_wrapped(f"{name}: {verdict}")
     for each in found.compared:
-        if pace := _pace(each.pace):
-            echo_wrapped(f"{each.policy}: {pace}")
         if each.silent:
             members = "member was" if each.silent == 1 else "members were"
             echo_wrapped(
@@ -126,24 +123,13 @@ def _show(found: "Validated") -> None:
             )
     if found.left_out:
         echo_wrapped(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
-    for calibration, names in predicted.shared():
+    for name, calibration in predicted.calibrations.items():
         told = calibration.told().items()
         costs = (f"{what} {format_duration(took_s)}" for what, took_s in told)
-        echo_wrapped(f"Calibrated for {listed(names)}: {', '.join(costs)}")
+        echo_wrapped(f"Calibrated for {name}: {', '.join(costs)}")
     echo_wrapped(
         f"Load {load.before:.1f} before, {load.during:.1f} at most meanwhile, on {load.cores} "
         f"cores. Predictions, made before training: SHA-256 {predicted.sha256}"
-    )
-
-
-def _pace(pace: float) -> str:
-    """How the machine's pace was allowed for, if by as much as is seen."""
-    if f"{pace:.2f}" == "1.00":
-        return ""
-    slower = "longer" if pace > 1 else "less"
-    return (
-        f"training took {abs(pace - 1):.0%} {slower} than predicted, so what else was measured is "
-        f"divided by {pace:.2f}"
     )
 
 

@@ -9,6 +9,7 @@ age at the start of the watch: what is left of its first life has the density S 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws import AGEING
 from cprsim.basics.laws.ended import EndedLives
-from cprsim.basics.once import once
 from cprsim.survival.fitted_laws import law_of, log_interval
 from cprsim.survival.sample import Floats
 
@@ -75,7 +75,7 @@ class Histories:
         """How many there are."""
         return len(self.first_s)
 
-    @once
+    @cached_property
     def unit_s(self) -> float:
         """Time watched for each failure, seconds: the mean of exponential lives."""
         return float(self.first_s.sum() + self.lasted_s.sum()) / self.failures
@@ -85,18 +85,18 @@ class Histories:
         """How many lives ended in one."""
         return int(self.failed.sum() + self.observed.sum())
 
-    @once
+    @cached_property
     def complete(self) -> EndedLives:
         """Later lives that ended in a failure, in units."""
         lasted = self.lasted_s[self.observed] / self.unit_s
         return EndedLives(lasted, self.node[self.observed], self.nodes)
 
-    @once
+    @cached_property
     def ended(self) -> NDArray[np.int64]:
         """Failures of each node, shape (nodes,)."""
         return np.bincount(self.node[self.observed], minlength=self.nodes) + self.failed
 
-    @once
+    @cached_property
     def watched_s(self) -> Floats:
         """Up time of each node, seconds, shape (nodes,)."""
         return self.first_s + np.bincount(self.node, self.lasted_s, self.nodes)
