@@ -23,9 +23,8 @@ from cprsim.figures.breakdown import breakdown
 from cprsim.figures.by_cause import failures_by_cause
 from cprsim.figures.fleet_breakdown import fleet_breakdown
 from cprsim.figures.look import look
-from cprsim.figures.parts.dark import with_dark
 from cprsim.figures.parts.sheet import without_words
-from cprsim.figures.parts.style import styled
+from cprsim.figures.parts.style import styled, with_dark
 
 __all__ = [
     "FIGURES",

@@ -41,7 +41,7 @@ def predicted_measured(table: pd.DataFrame, title: str = "", *, ax: Axes | None 
     with style.styled():
         sheet = Sheet(ax=ax)
         (axes,) = sheet.axes
-        limits = curves.log_limits(shown[["predicted", "measured"]].to_numpy(float).ravel(), 10)
+        limits = curves.log_limits(shown[["predicted", "measured"]], 10)
         axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
         axes.set(xlabel="measured, s", ylabel="predicted, s")
         axes.grid()

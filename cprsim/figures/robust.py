@@ -68,7 +68,7 @@ def robust(
         letters = 12 if sheet.narrow else 24
         axes.set_yticks(
             [i + 0.5 for i in range(len(levers))],
-            ["\n".join(texts.lines(name, letters)) for name in levers],
+            [texts.wrapped(name, letters) for name in levers],
         )
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)

@@ -12,13 +12,11 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cprsim.figures.ecrm_overhead import ecrm_overhead
-from cprsim.figures.ecrm_recovery import ecrm_recovery
+from cprsim.figures.ecrm import ecrm_overhead, ecrm_recovery
 from cprsim.figures.interval import interval
 from cprsim.figures.parts.curves import log_limits
 from cprsim.figures.parts.style import SYSTEM_COLOURS
-from cprsim.figures.scaling import MODELS, scaling
-from cprsim.figures.sensitivity import sensitivity
+from cprsim.figures.scaling import MODELS, scaling, sensitivity
 from cprsim.figures.tradeoff import LOSSES, tradeoff
 from cprsim.policies.registry import systems
 from tests.figures.reading import boxes_apart, key, labels, notes, rendered, words

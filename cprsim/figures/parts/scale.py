@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.units import format_bytes
-from cprsim.figures.parts.texts import duration, number
+from cprsim.figures.parts.texts import duration, number, short
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ class Scale:
         if not pd.api.types.is_numeric_dtype(column):
             place, names = pd.factorize(column)
             at = np.arange(len(names), dtype=np.float64)
-            return cls(key, at, [_short(str(name)) for name in names], place, False)
+            return cls(key, at, [short(str(name), _LONGEST) for name in names], place, False)
         at, place = np.unique(column.to_numpy(dtype=np.float64), return_inverse=True)
         write = _WRITE.get(str(column.name).removeprefix(key), number)
         return cls(key, at, [write(value) for value in at.tolist()], place, _is_logarithmic(at))
@@ -94,6 +94,17 @@ class Scale:
         edges = np.concatenate(([2 * at[0] - inner[0]], inner, [2 * at[-1] - inner[-1]]))
         return np.asarray(np.exp(edges) if self.logarithmic else edges)
 
+    @property
+    def named(self) -> dict[float, str]:
+        """How each value is written."""
+        return dict(zip(self.at.tolist(), self.texts, strict=True))
+
+    @property
+    def narrowest(self) -> float:
+        """Width of the narrowest cell, as a share of the axis."""
+        widths = np.diff(np.log(self.edges) if self.logarithmic else self.edges)
+        return float(widths.min() / widths.sum())
+
 
 def _is_logarithmic(at: Floats) -> bool:
     if len(at) < 3 or at[0] <= 0:
@@ -104,7 +115,3 @@ def _is_logarithmic(at: Floats) -> bool:
 def _unevenness(at: Floats) -> float:
     gaps = np.diff(at)
     return float(gaps.std() / gaps.mean())
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
