@@ -46,8 +46,6 @@ def pls_accuracy(
         `pls` and `auc_drop`, each with its 95 % interval, `_low` to `_high`.
     slopes
         By system the drop of AUC for each unit of PLS, and the largest PLS it was fitted to.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -130,10 +128,6 @@ def policy_accuracy(
     points
         A row a policy, in the order in which they are drawn: `policy`, its `system`, and the mean
         `auc_drop` with its 95 % interval, `auc_drop_low` to `auc_drop_high`; `pls`, `updates_lost`.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------

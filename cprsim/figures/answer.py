@@ -72,8 +72,6 @@ def answer(
         The measure that was to be least.
     bounds
         The most that a mean may be, by measure.
-    title
-        Of what: the first note below.
 
     Returns
     -------

@@ -32,8 +32,6 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         A row a policy, as in `cprsim.runs.result.Result.summary`. `interval_s` is in seconds; the
         overhead, retrained or not, and its causes are shares of the useful training time,
         `updates_lost` is one of all updates.
-    title
-        Of what: the first note below.
 
     Returns
     -------

@@ -22,10 +22,6 @@ def failures_by_cause(table: pd.DataFrame, title: str = "", *, ax: Axes | None =
     ----------
     table
         As `cprsim.runs.by_cause.by_cause` has it; shares of the useful time.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------

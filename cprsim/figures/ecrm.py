@@ -23,10 +23,6 @@ def ecrm_overhead(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
     table
         A row a size and policy: `size_gb`; `policy`, its `system`; `overhead` as simulated and
         `published` as the paper measured it, shares of the useful time.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
@@ -63,8 +59,6 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
         A row a size and policy: `size_gb`; `policy`, its `system`; `best_s`, `recovery_s` and
         `worst_s`, on average and at the ends, and the same as the paper measured them under
         `published_best_s`, `published_s`, `published_worst_s`; seconds.
-    title
-        Of what: the first note below.
 
     Returns
     -------

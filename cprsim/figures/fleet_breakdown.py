@@ -27,8 +27,6 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         A row a policy and percentile, as in `cprsim.fleets.result.FleetResult.percentiles`:
         `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
         over the jobs around it.
-    title
-        Of what: the first note below.
 
     Returns
     -------

@@ -29,8 +29,6 @@ def fleet_ranges(table: pd.DataFrame, title: str = "") -> Figure:
     table
         A row a set and policy: `set`, 0 for the shipped one; `policy`; the columns of `LABELS`, in
         percent. What a policy removes is of the overhead of the first policy, which has no panel.
-    title
-        Of what: the first note below.
 
     Returns
     -------

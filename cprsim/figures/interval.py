@@ -30,10 +30,6 @@ def interval(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) ->
         not a number where none was simulated; `chosen`, whether that system chooses this interval,
         and `best`, whether it is where full recovery's closed form is least.
         Overheads are shares of the useful time.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------

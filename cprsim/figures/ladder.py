@@ -34,8 +34,6 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         job without any, and `"alone"`, but for that. `lever` is its name, `sets` what it sets;
         `ett` is the share of the wall clock that is training that counts, a column a cause that
         which is lost, `updates_lost` the share of all updates.
-    title
-        Of what: the first note below.
 
     Returns
     -------

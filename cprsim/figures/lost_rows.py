@@ -75,8 +75,6 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
         `cprsim.rows.meanfield.TRACKERS`; `fraction` of the rows that a save takes, > 0 and <= 1;
         `relative`, what a failure loses as a share of what it would if everything were saved once
         an interval (CPR-vanilla), over some time or in the long run; not a number for none.
-    title
-        Of what: the first note below.
 
     Returns
     -------

@@ -58,10 +58,6 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
         not a number where nothing was measured, `high_s` infinite where nothing bounds it;
         `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes).
         All but `nodes` in seconds.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------

@@ -16,14 +16,13 @@ from cprsim.basics.units import counted, format_duration
 from cprsim.errors import UsageError
 from cprsim.figures.parts import style, ticks
 from cprsim.figures.parts.scale import Scale
-from cprsim.figures.parts.sheet import Entry, Sheet
-from cprsim.figures.parts.texts import percent
+from cprsim.figures.parts.sheet import Entry, Sheet, square
+from cprsim.figures.parts.texts import NOTHING, percent
 from cprsim.selection.words import NONE
 
 _CELL_IN: Final = 0.36  # height of a row
 _HEIGHTS_IN: Final = (1.4, 4.6)
 _STRIP_IN: Final = 0.55  # height, if there is one axis
-NOTHING: Final = 1e-12  # shares of learning below which lies only rounding
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
 _WITHOUT: Final = {
@@ -33,7 +32,6 @@ _WITHOUT: Final = {
 _BORDER_PT: Final = 1.0  # between cells, at most
 _WORDS_IN: Final = 0.9  # of the figure for each cell in which there are words
 _MOST_ROWS: Final = 18  # with words
-_SQUARE: Final = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0, "linestyle": "none"}
 
 
 def phase(
@@ -57,14 +55,10 @@ def phase(
         What is varied, and its column: the horizontal axis, then the vertical one if there are two.
     systems
         The system of each policy that was compared, which gives its colour.
-    title
-        Of what: the first note below.
     among
         Which candidates count, in words; all if empty.
     to_do
         How many points are still to be done.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
@@ -210,7 +204,7 @@ def _notes(table: pd.DataFrame, written: bool) -> list[str]:
 def _entries(table: pd.DataFrame, colours: Mapping[str, str]) -> list[Entry]:
     """Say what each colour is, and where it is best."""
     entries = [
-        Entry([_SQUARE | {"color": colour}], name, facts)
+        Entry([square(colour)], name, facts)
         for name, colour in colours.items()
         if (facts := _facts(table, name))
     ]
@@ -218,7 +212,7 @@ def _entries(table: pd.DataFrame, colours: Mapping[str, str]) -> list[Entry]:
         count = int((table["verdict"] == verdict).sum())
         if count:
             facts = f"{words}: {count} of {len(table)}"
-            entries.append(Entry([_SQUARE | {"color": colour}], verdict, facts))
+            entries.append(Entry([square(colour)], verdict, facts))
     return entries
 
 

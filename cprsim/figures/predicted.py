@@ -26,10 +26,6 @@ def predicted_measured(table: pd.DataFrame, title: str = "", *, ax: Axes | None 
         A row a run and cause: `cause`, one of `cprsim.contract.ledger.OVERHEAD_CAUSES` or
         `"overhead"`, all of them together; `predicted` and `measured`, seconds. Rows in which
         either is 0 are left out.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------

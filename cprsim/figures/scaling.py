@@ -41,8 +41,6 @@ def scaling(table: pd.DataFrame, title: str = "") -> Figure:
         and its `system`; `first_order`, the overhead in closed form; `overhead` as simulated, with
         its 95 % interval `overhead_low` to `overhead_high`. All three are shares of the useful
         time.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -60,8 +58,6 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
     table
         A row a point and policy: `varied`, `"failures"` or `"share"`; `value` of that, a number of
         failures or a share; the other columns are those of `scaling`.
-    title
-        Of what: the first note below.
 
     Returns
     -------

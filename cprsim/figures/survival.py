@@ -140,8 +140,6 @@ def survival(
     fits
         The laws fitted to it, the best first, as `cprsim.survival.fitted_laws.fit_all` gives them;
         none where there are too few failures.
-    title
-        Of what: the first note below.
     more
         Further panels.
 

@@ -31,8 +31,6 @@ def timeline(history: History, title: str = "") -> Figure:
     ----------
     history
         From `cprsim.history.recorder.record`.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -76,8 +74,6 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     ----------
     histories
         A run each; from `cprsim.history.recorder.record`.
-    title
-        Of what: the first note below.
 
     Returns
     -------

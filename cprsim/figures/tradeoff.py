@@ -33,8 +33,6 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
         interval, `_low` to `_high`. Where there is a column `circumstances`, values of
         what is `varied` other than choices, each of them has a row of panels: points of different
         ones are never in the same.
-    title
-        Of what: the first note below.
 
     Returns
     -------

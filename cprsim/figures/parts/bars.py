@@ -74,16 +74,13 @@ def stack(
 def write_parts(axes: Axes, found: Sequence[BarContainer], limits: Floats) -> None:
     """Write its value into each part of a bar that has room; `limits`: ends of the rows' room."""
     least = _VALUE[style.is_narrow()] * axes.get_xlim()[1]
+    look: dict[str, Any] = {"ha": "center", "va": "center", "size": style.small_pt()}
     for container in found:
-        labels = [
-            percent(wide)
-            if (wide := bar.get_width()) > least and bar.get_center()[0] + least / 2 < limit
-            else ""
-            for bar, limit in zip(container, limits, strict=True)
-        ]
-        look: dict[str, Any] = {"label_type": "center", "size": style.small_pt()}
-        for text, bar in zip(axes.bar_label(container, labels, **look), container, strict=True):
-            text.set(color=style.ink_on(bar.get_facecolor()), in_layout=False)
+        for bar, limit in zip(container, limits, strict=True):
+            wide, (x, y) = bar.get_width(), bar.get_center()
+            if wide > least and x + least / 2 < limit:
+                ink = style.ink_on(bar.get_facecolor())
+                axes.text(x, y, percent(wide), color=ink, in_layout=False, **look)
 
 
 def whiskers(axes: Axes, low: Floats, high: Floats) -> None:

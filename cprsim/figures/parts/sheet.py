@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.typing import ColorType
 
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import style, texts
@@ -27,6 +28,12 @@ class Entry(NamedTuple):
     looks: Sequence[dict[str, Any]]
     words: str
     facts: str = ""
+
+
+def square(colour: ColorType) -> dict[str, Any]:
+    """Return the look of a square of that colour, for a key."""
+    look = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0, "linestyle": "none"}
+    return look | {"color": colour}
 
 
 class Sheet:
