@@ -121,7 +121,8 @@ def _causes(causes: Sequence[CauseCount], axes: Axes) -> str:
         bars.beyond(axes, (count, row), f"{count:,}{median}")
     repaired = not all(math.isnan(each.median_s) for each in causes)
     axes.set_xlabel("failures by cause" + ", median repair" * repaired)
-    return f"{texts.short(first.name, 24)}: {first.failures / sum(counts):.0%} of the failures"
+    share = _whole(first.failures / sum(counts))
+    return f"{texts.short(first.name, 24)}: {share} of the failures"
 
 
 def _nodes(nodes: Concentration, axes: Axes) -> str:

@@ -92,7 +92,7 @@ def _estimates(
             for _, system, own in curves.by_policy(rows):
                 axes.plot(own[x], own["first_order"], **curves.line(system))
                 curves.with_whiskers(axes, own, x, "overhead", curves.points(system))
-            if axes in sheet.last_column:
+            if sheet.narrow or axes is sheet.axes[-1]:
                 ends = [
                     (own[x].iloc[-1], own["overhead"].iloc[-1], policy, system)
                     for policy, system, own in curves.by_policy(rows)

@@ -51,7 +51,7 @@ def scaling(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
 
 
 def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
-    """Return the MTBF of a job on `size` servers, seconds, by model, given that on `servers` of them.
+    """Return the MTBF of a job on `size` servers by model, seconds, given that on `servers`.
 
     `linear`: in inverse proportion. `independent`: each server fails in an hour with the same
     chance p, and a job on n of them with 1 - (1 - p)^n (Maeng et al., MLSys 2021).

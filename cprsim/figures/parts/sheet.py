@@ -76,11 +76,6 @@ class Sheet:
             axes.set_axis_off()
 
     @property
-    def last_column(self) -> list[Axes]:
-        """The axes right of which no others are."""
-        return [each for i, each in enumerate(self.axes) if (i + 1) % self.columns == 0]
-
-    @property
     def first_column(self) -> list[Axes]:
         """The axes left of which no others are."""
         return self.axes[:: self.columns]
