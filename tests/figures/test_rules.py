@@ -35,9 +35,11 @@ from cprsim.policies.registry import systems
 from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.sample import Sample
 from tests.figures import (
+    test_answer,
     test_breakdown,
     test_curves,
     test_ladder,
+    test_log_page,
     test_lost_rows,
     test_mtbf,
     test_pareto,
@@ -145,6 +147,30 @@ def test_the_title_is_a_sentence_about_what_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", DRAWN)
 def test_no_text_is_cut_too_small_or_covers_another(name: str) -> None:
     boxes_apart(drawn(name))
+
+
+#: Of each file of tests, what draws its made-up tables, and their names.
+CASES = {
+    test_answer: test_answer.CASES,
+    test_breakdown: test_breakdown.CASES,
+    test_curves: test_curves.DRAWN,
+    test_ladder: test_ladder.CASES,
+    test_log_page: test_log_page.LOGS,
+    test_mtbf: test_mtbf.CASES,
+    test_pareto: test_pareto.CASES,
+    test_phase: test_phase.CASES,
+    test_robust: test_robust.CASES,
+    test_survival: test_survival.SAMPLES,
+}
+
+
+@pytest.mark.parametrize(
+    ("draw", "case"), [(module.drawn, case) for module, cases in CASES.items() for case in cases]
+)
+def test_no_text_of_an_odd_table_is_cut_or_covers_another(
+    draw: Callable[[str], Figure], case: str
+) -> None:
+    boxes_apart(draw(case))
 
 
 @cache

@@ -18,6 +18,7 @@ from matplotlib.typing import ColorType
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import style, texts
 
+_NEAR_IN: Final = 0.01
 _EDGE_IN: Final = 0.06  # from the left edge to the words above and below the panels
 _HANDLE: Final = 7  # letters that the sample of an entry of the key takes, and the gaps around it
 
@@ -157,6 +158,8 @@ class Sheet:
             place(self.figure)
             have_in = sum(axes.bbox.height for axes in self.first_column) / self.figure.dpi
             short_in = self.rows * height_in - have_in
+            if abs(short_in) < _NEAR_IN:
+                return
             self.figure.set_figheight(self.figure.get_figheight() + short_in)
 
 
