@@ -159,7 +159,7 @@ PICTURE = Picture("dots", "two dots", "nothing", "", _table, "dots:dots")
         {
             "gallery/registry.py": [
                 ("from cprsim.gallery import ", "from cprsim.gallery import dots\n"),
-                ("    Picture(\n        \"survival\"", "    dots.PICTURE,\n"),
+                ('    Picture(\n        "survival"', "    dots.PICTURE,\n"),
             ]
         },
     ),
