@@ -1,23 +1,18 @@
 """The command `cprsim validate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from cprsim.cli.common import (
-    Json,
-    Overrides,
-    Policies,
     ProgressBar,
-    TrainedFile,
     echo_wrapped,
     json_bytes,
     print_json,
     print_table,
     ready_to_train,
 )
-from cprsim.cli.output import Force, OutputFolder, output
+from cprsim.cli.options import FORCE, JSON, OVERRIDES, POLICIES, TRAINED, option, options, output
+from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,17 +26,28 @@ _PICTURE = "predicted-measured.png"
 _FILES = (_PREDICTIONS, _RESULT, "scenario.toml", "failures.csv", _PICTURE, "manifest.json")
 
 
+@options(
+    config=TRAINED,
+    policy=POLICIES,
+    seed=option("Of samples, model and failures.", kind=int, default=0),
+    repeats=option(
+        "How often each policy is trained; noise is told from 2 on.", kind=int, default=1
+    ),
+    overrides=OVERRIDES,
+    out=output(f"Folder for {', '.join(_FILES)}."),
+    force=FORCE,
+    as_json=JSON,
+)
 def validate(
-    config: TrainedFile,
-    policy: Policies = None,
-    seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
-    repeats: Annotated[
-        int, typer.Option(help="How often each policy is trained; noise is told from 2 on.")
-    ] = 1,
-    overrides: Overrides = None,
-    out: Annotated[Path | None, output(help=f"Folder for {', '.join(_FILES)}.")] = None,
-    force: Force = False,
-    as_json: Json = False,
+    *,
+    config: Path,
+    policy: list[str] | None,
+    seed: int,
+    repeats: int,
+    overrides: list[str] | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Predicted beside measured: calibrate, simulate, and train for real, failures and all."""
     from cprsim.basics.manifest import with_manifest

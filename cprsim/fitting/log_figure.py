@@ -4,8 +4,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from cprsim.figures.log_page import log_page
-from cprsim.figures.parts.causes import CauseCount
+from cprsim.figures.log_page import CauseCount, log_page
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.repair_causes import MOST_CAUSES, NO_CAUSE, OTHERS
 

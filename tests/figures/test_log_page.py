@@ -84,11 +84,6 @@ def test_a_page_has_the_panels_whose_data_the_log_has(case: str) -> None:
     assert [kind_of(axes) for axes in panels(case)[3:]] == PANELS[case]
 
 
-@pytest.mark.parametrize("case", LOGS)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    boxes_apart(drawn(case))
-
-
 def test_in_one_column_of_a_paper_every_text_can_be_read() -> None:
     with look(width="3.3in", font="serif"):
         boxes_apart(rendered(cprsim.fit(log_of(**LOGS["all"])).figure()))

@@ -18,7 +18,7 @@ import pandas as pd
 from cprsim.basics.files import write_all
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.figures import save_bytes
-from cprsim.gallery.predicted import PICTURE as GALLERY
+from cprsim.gallery.registry import picture
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
@@ -373,7 +373,10 @@ def main() -> None:
     shown = seconds(found)
     scenarios, figures, docs = (asked.into or each for each in (SCENARIOS, FIGURES, DOCS))
     write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})
-    write_all(figures, {PICTURE: save_bytes(GALLERY.figure(scenarios / TABLE), "svg")})
+    write_all(
+        figures,
+        {PICTURE: save_bytes(picture("predicted-measured").figure(scenarios / TABLE), "svg")},
+    )
     compared = everything(all_rows(found)).to_csv(index=False, float_format="%.6g")
     texts = {PAGE: page(found), ALL: compared, HASHES: _hashes(found)}
     write_all(docs, {name: text.encode() for name, text in texts.items()})
