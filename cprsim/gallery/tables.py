@@ -5,7 +5,7 @@ from typing import Final
 import pandas as pd
 
 from cprsim.errors import UsageError
-from cprsim.fitting.scaling import STEP_S, independent_s
+from cprsim.fitting.mtbf import STEP_S, independent_s
 from cprsim.gallery.points import (
     CPR_SYSTEMS,
     at,
