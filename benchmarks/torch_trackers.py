@@ -13,10 +13,9 @@ from torch import Tensor
 
 from cprsim.job.presets import PRESETS
 from cprsim.trainer.data import Planted
-from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.trackers import ShardTracker
-from cprsim.trainer.members.uses import Uses
 
 _DIM, _RATE, _FRACTION = 16, 0.05, 1 / 8
 #: Batches that an MFU of a server counts in one go. An SSU does the work of half as many so: it

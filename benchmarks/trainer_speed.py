@@ -28,13 +28,12 @@ from cprsim.job.presets import PRESETS
 from cprsim.trainer.coordinator import roster
 from cprsim.trainer.coordinator.cluster import LocalCluster, Reply
 from cprsim.trainer.data import Planted
+from cprsim.trainer.manner import Deadlines
+from cprsim.trainer.members.around import Around, run_member
 from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.member import Deadlines
-from cprsim.trainer.members.member_loop import run_member
-from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.server import ServerSpec
 from cprsim.trainer.members.trainer import MadeBatch, Trainer, TrainerSpec, run_trainer
-from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.members.wire import Op
 
 _SERVERS, _BATCH, _DIM, _HIDDEN, _RATE = 2, 512, 16, 64, 0.05
@@ -164,17 +163,20 @@ class _Stale(Trainer):
     That is a staleness of one step, as far as it goes without failures.
     """
 
-    _asked = -1
+    def __init__(self, spec: TrainerSpec, around: Around) -> None:
+        super().__init__(spec, around)
+        self._ask, self._asked = self._rows.ask, -1
+        self._rows.ask = self._ask_once  # type: ignore[method-assign]
 
-    def _ask(self, step: int, uses: Uses) -> None:
+    def _ask_once(self, step: int, uses: Uses) -> None:
         if step != self._asked:
-            super()._ask(step, uses)
+            self._ask(step, uses)
         self._asked = step
 
     def _prefetch(self, step: int, end: int) -> MadeBatch | None:
         made = super()._prefetch(step, end)
         if made is not None:
-            self._ask(step, made.uses)
+            self._rows.ask(step, made.uses)
         return made
 
 
@@ -201,13 +203,13 @@ def _ours(run: Callable[[TrainerSpec, socket.socket], None], data: Planted) -> I
         trainer = TrainerSpec(data, placement, _DIM, _HIDDEN, 0, _RATE, 60.0, folder / "trainer")
         with (
             mock.patch.object(roster, "run_trainer", run),
-            LocalCluster(servers, [trainer], Deadlines(60.0, 120.0)) as cluster,
+            LocalCluster(servers, trainer, Deadlines(60.0, 120.0)) as cluster,
         ):
             cluster.connect(0, [[each] for each in range(_SERVERS)], again=False)
             _wait(cluster, Op.CONNECT)
 
             def train(first: int, end: int) -> None:
-                cluster.ask(("trainer", 0), Op.TRAIN, end, first=first, every=1)
+                cluster.ask(("trainer", 0), Op.TRAIN, end, first=first)
                 _wait(cluster, Op.TRAINED)
 
             pids = [os.getpid(), *(cluster.pid(name) for name in cluster.names)]

@@ -107,7 +107,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def _no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow machine changes nothing on stderr."""
-    monkeypatch.setattr("cprsim.cli.progress_lines.EVERY_S", threading.TIMEOUT_MAX)
+    monkeypatch.setattr("cprsim.cli.common.EVERY_S", threading.TIMEOUT_MAX)
 
 
 @pytest.fixture

@@ -146,9 +146,9 @@ def _gate_sweeps(gate: Gate) -> None:
 
 def _gate_studies(gate: Gate) -> None:
     from cprsim.studies import play
-    from cprsim.trainer.coordinator.execution import Execution
+    from cprsim.trainer.coordinator.running_job import RunningJob
 
-    played, stepped = play.played, Execution._stepped
+    played, did = play.played, RunningJob.did
     waits = False
 
     @functools.wraps(played)
@@ -157,13 +157,13 @@ def _gate_studies(gate: Gate) -> None:
         waits = gate.begin() >= gate.after
         return played(run)
 
-    def gated_step(self: Execution, *arguments: Any) -> None:
-        stepped(self, *arguments)
+    def gated_step(self: RunningJob) -> None:
+        did(self)
         if waits:
             gate.wait()
 
     play.played = gated
-    Execution._stepped = gated_step  # type: ignore[method-assign]
+    RunningJob.did = gated_step  # type: ignore[method-assign]
 
 
 if _FOLDER in os.environ:

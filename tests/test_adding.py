@@ -145,20 +145,20 @@ def dots(rows, title):
             "gallery/<name>.py": """
 import pandas as pd
 
-from cprsim.gallery.picture import Picture, Titled, drawn_by
+from cprsim.gallery.picture import Picture, Titled
 
 
 def _table(_path):
     return Titled("Dots", pd.DataFrame({"x": [1, 2], "y": [3, 4]}))
 
 
-PICTURE = Picture("dots", "two dots", "nothing", "", _table, drawn_by("dots:dots"))
+PICTURE = Picture("dots", "two dots", "nothing", "", _table, "dots:dots")
 """,
         },
         {
             "gallery/registry.py": [
-                ("    ecrm,\n", "    dots,\n"),
-                ("        ecrm.OVERHEAD,\n", "        dots.PICTURE,\n"),
+                ("from cprsim.gallery import ", "from cprsim.gallery import dots\n"),
+                ('    Picture(\n        "survival"', "    dots.PICTURE,\n"),
             ]
         },
     ),

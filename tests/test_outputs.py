@@ -23,6 +23,7 @@ from cprsim.basics.manifest import read_manifest, with_manifest, written_files
 from cprsim.basics.replacing import check_file, check_folder
 from cprsim.cli import command as cli
 from cprsim.cli import output, replay, train, validate
+from cprsim.cli.options import given_path
 from cprsim.errors import UsageError
 from cprsim.report import answer_page
 from cprsim.report import outputs as run_outputs
@@ -565,7 +566,7 @@ def options(written: bool = True) -> list[tuple[str, str]]:
         if command.callback is not None
         for name, parameter in inspect.signature(command.callback).parameters.items()
         for given in getattr(parameter.annotation, "__metadata__", ())
-        if isinstance(given, OptionInfo) and (not written or given.parser is output._given)
+        if isinstance(given, OptionInfo) and (not written or given.parser is given_path)
     ]
 
 

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.cli import command, progress_lines
-from cprsim.cli.common import ProgressBar
-from cprsim.cli.progress_lines import EVERY_S, ProgressLines
+from cprsim.cli import command, common
+from cprsim.cli.common import EVERY_S, ProgressBar, ProgressLines
 from cprsim.fitting import fit_log
 from tests.bad_scenarios import GOOD
 
 
 def test_a_line_says_what_how_much_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_lines, "EVERY_S", EVERY_S)
+    monkeypatch.setattr(common, "EVERY_S", EVERY_S)
     told: list[str] = []
     now_s = [100.0]
 
@@ -52,7 +51,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
         plain(self, telling, clock, first)
 
-    monkeypatch.setattr(progress_lines.ProgressLines, "__init__", made)
+    monkeypatch.setattr(common.ProgressLines, "__init__", made)
     return written
 
 

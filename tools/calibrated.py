@@ -16,13 +16,15 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
 from cprsim.trainer.section import trainer_section
-from cprsim.trainer.validation.calibration import averaged, measured, rehearsals, rehearse
-from cprsim.trainer.validation.modelled import calibrated
+from cprsim.trainer.validation.calibration import ONE_SERVER, Rehearsal
+from cprsim.trainer.validation.predicted import calibrated
 from tools.paths import SCENARIOS
 
 CONFIG = SCENARIOS / "train-quick.toml"
-#: Keys of a policy that are measured or counted.
-_OF_POLICY = ("writes", "select", "merge_after")
+#: Keys of a policy that are measured.
+_OF_POLICY = ("writes", "select")
+#: Others of whole saves have the same costs.
+_POLICIES = ("full", "partial", "cpr-mfu", "cpr-ssu", "cpr-scar")
 _REHEARSED = 3
 
 
@@ -62,23 +64,21 @@ def main() -> None:
     forking.context()
     mapping = load_mapping(CONFIG, ())
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
-    tracked = [name for name, plan in scenario.plans_of(None).items() if plan.tracking is not None]
-    plans = scenario.plans_of(tracked)
+    plans, data = scenario.plans_of(_POLICIES), section.data(scenario, 0)
     before = os.getloadavg()[0]
-    asked = [each for each, _ in rehearsals(plans)]
-    rounds = [[rehearse(scenario, section, each) for each in asked] for _ in range(_REHEARSED)]
-    found = averaged(
-        [
-            measured(ran, each, scenario)
-            for ran, each in zip(zip(*rounds, strict=True), asked, strict=True)
-        ]
-    )
+    step_s, servers = scenario.job.useful_time_s / data.steps, scenario.cluster.parameter_servers
+    asked = {name: Rehearsal(plan, step_s, servers, [ONE_SERVER]) for name, plan in plans.items()}
+    rounds = [
+        {name: each.carry_out(scenario, section) for name, each in asked.items()}
+        for _ in range(_REHEARSED)
+    ]
+    found = {name: each.measured([ran[name] for ran in rounds]) for name, each in asked.items()}
     load = max(before, os.getloadavg()[0])
     how = (
         f"Measured by `python -m tools.calibrated`: medians, {_REHEARSED} rehearsals of "
-        f"each tracker,\n# {cores()} cores, load at most {load:.1f}."
+        f"each policy,\n# {cores()} cores, load at most {load:.1f}."
     )
-    modelled = calibrated(scenario, plans, section.data(scenario, 0), found).mapping()
+    modelled = calibrated(scenario, plans, data, found).mapping()
     text = rewritten(CONFIG.read_text(encoding="utf-8"), modelled, how)
     write_all(SCENARIOS, {CONFIG.name: text.encode()})
 

@@ -48,7 +48,6 @@ DONE: tuple[str, ...] = (
     "docs/index.md",
     "docs/metrics.md",
     "docs/nothing-lost.md",
-    "docs/parities.md",
     "docs/performance.md",
     "docs/plug-into-*.md",
     "docs/prices.md",

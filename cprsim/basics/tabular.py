@@ -1,4 +1,4 @@
-"""Lines, rows and cells of a log, read one at a time; what is wrong with one is a `LogError`.
+"""Lines and rows of a log, read one at a time; what is wrong with one is a `LogError`.
 
 Every fault is one line, `path:line: what is wrong`.
 """
@@ -7,14 +7,12 @@ import codecs
 import csv
 import gzip
 import lzma
-import math
 import re
 import zlib
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from io import BufferedReader
-from itertools import chain, islice
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from reprlib import Repr
@@ -27,15 +25,12 @@ from cprsim.errors import LogError
 LogPath = str | PathLike[str]
 #: A row's cells, and the number of its first line.
 Cells = tuple[int, list[str]]
-#: From the names of the columns to those needed and the optional ones.
-Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
 
 _UNPACKERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|txz|zip)", re.IGNORECASE)
 _LONGEST_LINE = 2**20  # bytes; a file without line ends must not fill the memory
 #: Lines of a table, at most: each is a row that is kept, and takes 30 µs or so to read.
 _MOST_LINES = 10_000_000
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits fit in an int64
 #: What tools write where they don't know a time, a number or a reason; in small letters.
 _UNKNOWN = frozenset(("", "-", "invalid", "n/a", "na", "nan", "nat", "none", "null", "unknown"))
 
@@ -110,56 +105,6 @@ def _fits(file: Path) -> bool:
     return file.stat().st_size <= _MOST_LINES
 
 
-@dataclass(slots=True)
-class TableRow:
-    """One row, and where it stands, for its faults."""
-
-    path: LogPath
-    line: int
-    columns: dict[str, int]
-    cells: list[str]
-
-    def __getitem__(self, column: str) -> str:
-        return self.cells[self.columns[column]].strip()
-
-    def fault(self, text: str) -> LogError:
-        """What is wrong with the row, for the caller to raise."""
-        return LogError(f"{self.path}:{self.line}: {text}")
-
-    def bad(self, column: str, text: str) -> LogError:
-        """What is wrong with one cell, which is shown, for the caller to raise."""
-        return self.fault(f"{column} is {shown(self[column])}{text}")
-
-    def seconds(self, column: str) -> float:
-        """A finite time, 0 s or later."""
-        text = self[column]
-        value = number(text)
-        if value is None:
-            raise self.bad(column, ", not a number of seconds")
-        if not 0 <= value < math.inf:
-            raise self.bad(column, "; times are finite and 0 s or later")
-        return value
-
-    def seconds_if_known(self, column: str) -> float:
-        """A finite time, 0 s or later; nan where the cell is of what isn't known."""
-        return math.nan if is_unknown(self[column]) else self.seconds(column)
-
-    def integer(self, column: str) -> int:
-        """A whole number, positive or negative."""
-        text = self[column]
-        # int() alone would take 1_000 and digits of other scripts.
-        if not _INTEGER.fullmatch(text):
-            raise self.bad(column, ", not an integer")
-        return int(text)
-
-    def index(self, column: str) -> int:
-        """A whole number from 0."""
-        value = self.integer(column)
-        if value < 0:
-            raise self.bad(column, "; it can't be negative")
-        return value
-
-
 def number(text: str) -> float | None:
     """A number as Python writes it, inf and nan included; None where the text is none."""
     try:
@@ -229,91 +174,6 @@ def joined(
         return cells
     first, last = free[0], free[0] + surplus + 1
     return [*cells[:first], delimiter.join(cells[first:last]), *cells[last:]]
-
-
-def table(
-    path: LogPath,
-    needed: Sequence[str] = (),
-    optional: Sequence[str] = (),
-    title_lines: int = 0,
-    split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
-    choose: Choose | None = None,
-) -> Iterator[TableRow]:
-    """Rows of a file whose first one names the columns.
-
-    Parameters
-    ----------
-    path
-        The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
-    needed, optional
-        Columns to read; the others are ignored.
-    title_lines
-        How many lines may stand before the names of the columns.
-    split
-        Rows of the file's lines, that with the names included.
-    choose
-        Columns needed and optional ones, by the names that there are, instead of `needed` and
-        `optional`; it raises a `LookupError` that says what is wrong with them.
-
-    Raises
-    ------
-    LogError
-        If the file can't be read, is too long, lacks a column, or holds no row.
-    """
-    check_length(path)
-    with closing(lines(path)) as text:
-        rows = split(path, text)
-        names, needed, optional = _header(path, rows, needed, optional, title_lines, choose)
-        columns = {name: names.index(name) for name in (*needed, *optional) if name in names}
-        empty, least, width = True, 1 + max(columns.values()), len(names)
-        for line, cells in rows:
-            if len(cells) < least or (len(cells) > width and any(cells[width:])):
-                raise LogError(
-                    f"{path}:{line}: the row has {len(cells)} cells, the header has {width}"
-                )
-            empty = False
-            yield TableRow(path, line, columns, cells)
-    if empty:
-        raise LogError(f"{path}: holds no failure")
-
-
-def _header(
-    path: LogPath,
-    rows: Iterator[Cells],
-    needed: Sequence[str],
-    optional: Sequence[str],
-    title_lines: int,
-    choose: Choose | None,
-) -> tuple[list[str], Sequence[str], Sequence[str]]:
-    """Names of the columns, from the first row that has the first column needed.
-
-    And which of them are needed, which optional.
-    """
-    tops = []
-    for line, cells in islice(rows, 1 + title_lines):
-        names = [cell.strip() for cell in cells]
-        tops.append((line, names))
-        if choose is not None or needed[0] in names:
-            break
-    if not tops:
-        raise LogError(f"{path}: holds no failure")
-    if choose is not None:
-        line, names = tops[0]
-        try:
-            needed, optional = choose(names)
-        except LookupError as error:
-            raise LogError(f"{path}:{line}: {error}") from None
-    # Where no row looks like a header, the first one is the one to show.
-    line, names = tops[-1] if needed[0] in tops[-1][1] else tops[0]
-    for name in (*needed, *optional):
-        if name in needed and name not in names:
-            what = f"has no column {name}"
-        elif names.count(name) > 1:
-            what = f"has column {name} twice"
-        else:
-            continue
-        raise LogError(f"{path}:{line}: {what}; the header is {shown(','.join(names))}")
-    return names, needed, optional
 
 
 def shown(text: str) -> str:

@@ -1,24 +1,31 @@
 """`cprsim advise`: which policy, with which settings, how sure."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from cprsim.cli.common import (
     WIDTH,
-    Json,
-    Overrides,
     ProgressBar,
-    ScenarioFile,
     echo,
     echo_wrapped,
     print_json,
     print_table,
-    share,
     width,
 )
-from cprsim.cli.output import Force, OutputFolder, output
+from cprsim.cli.options import (
+    FORCE,
+    JSON,
+    OVERRIDES,
+    SCENARIO,
+    SEED,
+    flag,
+    many,
+    option,
+    options,
+    output,
+    share,
+)
+from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
@@ -28,94 +35,62 @@ if TYPE_CHECKING:
     from cprsim.scenario import Scenario
 
 
-def _bound(help: str) -> Any:
-    return typer.Option(metavar="X", help=help)
-
-
+@options(
+    scenario=SCENARIO,
+    objective=option("What to minimise: time, machine-time, cost or retrained.", default="time"),
+    max_pls=share("Upper limit on lost samples (PLS), e.g. 0.02 or 2%."),
+    max_updates_lost=share("Upper limit on lost updates."),
+    max_auc_drop=share("Upper limit on the drop of AUC; needs [accuracy]."),
+    max_learning_lost=share("Upper limit on the learning lost, in the mean, e.g. 0.01."),
+    max_learning_lost_p95=share("Upper limit on the learning lost in 95 % of all runs."),
+    max_restarts=option(
+        "Restarts that the launcher allows; enough in 95 % of runs.", kind=int, metavar="N"
+    ),
+    max_memory=share("Extra memory allowed, as a fraction of the table size."),
+    max_spares=option("Number of spare machines allowed.", kind=int),
+    max_interval=option(
+        "Longest time between saves of everything: 1 d by default, or never.", metavar="T"
+    ),
+    deployable=flag(
+        "Only policies for common trainers: loops with checkpoints, blocking or in the background "
+        "(DCP), and loops with cprsim's hooks (TorchRec).",
+        "--deployable",
+    ),
+    system=many("Consider only this system; repeatable.", metavar="NAME"),
+    sure=share("Confidence level.", "0.95"),
+    within=share("Treat policies closer than this as equal.", "0.1%"),
+    target_pls=share("CPR's target, e.g. 0.1: a limit on PLS."),
+    quality=option("Which loss --target-pls limits: pls or updates.", default="pls"),
+    seed=SEED,
+    out=output("Folder for report.html, answer.json ..."),
+    force=FORCE,
+    closed_form=flag("CPR's decision by its equations alone, at once.", "--closed-form"),
+    details=flag("Print all candidates, notes and reasons, too.", "--details"),
+    printed=option("Print the interval alone, in seconds.", "--print", metavar="interval"),
+    steps=flag("With --print interval: in steps of training.", "--steps"),
+    cluster=flag("SCENARIO is a cluster file: settings of all its jobs together.", "--cluster"),
+    workers=option("Processes, with --cluster.", kind=int, default=1),
+    overrides=OVERRIDES,
+    as_json=JSON,
+)
 def advise(
-    scenario: ScenarioFile,
-    objective: Annotated[
-        str, typer.Option(help="What to minimise: time, machine-time, cost or retrained.")
-    ] = "time",
-    max_pls: Annotated[
-        str | None, _bound("Upper limit on lost samples (PLS), e.g. 0.02 or 2%.")
-    ] = None,
-    max_updates_lost: Annotated[str | None, _bound("Upper limit on lost updates.")] = None,
-    max_auc_drop: Annotated[
-        str | None, _bound("Upper limit on the drop of AUC; needs [accuracy].")
-    ] = None,
-    max_learning_lost: Annotated[
-        str | None, _bound("Upper limit on the learning lost, in the mean, e.g. 0.01.")
-    ] = None,
-    max_learning_lost_p95: Annotated[
-        str | None, _bound("Upper limit on the learning lost in 95 % of all runs.")
-    ] = None,
-    max_restarts: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Restarts that the launcher allows; enough in 95 % of runs."
-        ),
-    ] = None,
-    max_memory: Annotated[
-        str | None, _bound("Extra memory allowed, as a fraction of the table size.")
-    ] = None,
-    max_spares: Annotated[
-        int | None, typer.Option(help="Number of spare machines allowed.")
-    ] = None,
-    max_interval: Annotated[
-        str | None,
-        typer.Option(
-            metavar="T", help="Longest time between saves of everything: 1 d by default, or never."
-        ),
-    ] = None,
-    deployable: Annotated[
-        bool,
-        typer.Option(
-            "--deployable",
-            help="Only policies for common trainers: loops with checkpoints, blocking or in the "
-            "background (DCP), and loops with cprsim's hooks (TorchRec).",
-        ),
-    ] = False,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Consider only this system; repeatable."),
-    ] = None,
-    sure: Annotated[str, _bound("Confidence level.")] = "0.95",
-    within: Annotated[str, _bound("Treat policies closer than this as equal.")] = "0.1%",
-    target_pls: Annotated[str | None, _bound("CPR's target, e.g. 0.1: a limit on PLS.")] = None,
-    quality: Annotated[
-        str, typer.Option(help="Which loss --target-pls limits: pls or updates.")
-    ] = "pls",
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    out: Annotated[Path | None, output(help="Folder for report.html, answer.json ...")] = None,
-    force: Force = False,
-    closed_form: Annotated[
-        bool, typer.Option("--closed-form", help="CPR's decision by its equations alone, at once.")
-    ] = False,
-    details: Annotated[
-        bool, typer.Option("--details", help="Print all candidates, notes and reasons, too.")
-    ] = False,
-    printed: Annotated[
-        str | None,
-        typer.Option("--print", metavar="interval", help="Print the interval alone, in seconds."),
-    ] = None,
-    steps: Annotated[
-        bool, typer.Option("--steps", help="With --print interval: in steps of training.")
-    ] = False,
-    cluster: Annotated[
-        bool,
-        typer.Option(
-            "--cluster",
-            help="SCENARIO is a cluster file: find settings of all its jobs together.",
-        ),
-    ] = False,
-    workers: Annotated[int, typer.Option(help="Processes, with --cluster.")] = 1,
-    overrides: Overrides = None,
-    as_json: Json = False,
+    *,
+    scenario: Path,
+    out: Path | None,
+    force: bool,
+    closed_form: bool,
+    details: bool,
+    printed: str | None,
+    steps: bool,
+    cluster: bool,
+    workers: int,
+    overrides: list[str] | None,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Find the best policy for a job and its settings."""
     if cluster:
-        _advise_cluster(scenario, overrides, seed, workers, as_json)
+        _advise_cluster(scenario, overrides or [], asked["seed"], workers, as_json)
         return
     from cprsim.fleets.fleet import Fleet, of_job
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
@@ -123,14 +98,11 @@ def advise(
     _check_printed(printed, steps, as_json)
     text = scenario_text(scenario)
     job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
-    accepted = share("--target-pls", target_pls)
     if closed_form:
-        limits = (
-            *(max_pls, max_updates_lost, max_learning_lost, max_learning_lost_p95, max_auc_drop),
-            *(max_restarts, printed),
-        )
-        _check_alone(out, system, max_spares, max_memory, max_interval, deployable or None, *limits)
-        _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
+        limits = [value for name, value in asked.items() if name.startswith("max_")]
+        _check_alone(out, asked["system"], asked["deployable"] or None, printed, *limits)
+        example = job.example if isinstance(job, Fleet) else job
+        _decide(example, asked["target_pls"], asked["quality"], as_json)
         return
     from cprsim.advice.aims import MAX_INTERVAL
 
@@ -139,28 +111,9 @@ def advise(
         from cprsim.report.answer_page import NAMES
 
         folder = OutputFolder(out, NAMES, force=force)
-    advice, robust = _advised(
-        job,
-        as_json,
-        printed is None,
-        objective=objective,
-        max_pls=share("--max-pls", max_pls),
-        max_updates_lost=share("--max-updates-lost", max_updates_lost),
-        max_learning_lost=share("--max-learning-lost", max_learning_lost),
-        max_learning_lost_p95=share("--max-learning-lost-p95", max_learning_lost_p95),
-        max_auc_drop=share("--max-auc-drop", max_auc_drop),
-        max_restarts=max_restarts,
-        max_memory=share("--max-memory", max_memory),
-        max_spares=max_spares,
-        deployable=deployable,
-        max_interval=max_interval or MAX_INTERVAL,
-        systems=system,
-        sure=share("--sure", sure),
-        within=share("--within", within),
-        target_pls=accepted,
-        quality=quality,
-        seed=seed,
-    )
+    asked["max_interval"] = asked["max_interval"] or MAX_INTERVAL
+    asked["systems"] = asked.pop("system")
+    advice, robust = _advised(job, as_json, printed is None, **asked)
     if folder is not None:
         from cprsim.report.answer_page import contents
         from cprsim.report.source import ScenarioSource
@@ -181,7 +134,7 @@ def advise(
 def _advised(
     job: "Scenario | Fleet", as_json: bool, elsewhere: bool, **asked: Any
 ) -> "tuple[Advice, Robustness | None]":
-    """The advice, and how it holds, with a bar while it is sought; interrupted, what is known."""
+    """Return the advice, and how it holds, with a bar meanwhile; interrupted, say what is known."""
     from cprsim.errors import RunError
 
     last: Advice | Leading | None = None
@@ -203,19 +156,18 @@ def _advised(
 
 
 def _advise_cluster(
-    path: Path, overrides: list[str] | None, seed: int, workers: int, as_json: bool
+    path: Path, overrides: list[str], seed: int, workers: int, as_json: bool
 ) -> None:
-    """Find settings of all jobs of a cluster together."""
     with ProgressBar("simulating", "clusters", silent=as_json) as progress:
         from cprsim.clusters.advice import advise_cluster
         from cprsim.clusters.spec import load_cluster
-        from cprsim.report.cluster import advice_lines, advice_table
 
-        spec = load_cluster(path, overrides or ())
-        advice = advise_cluster(spec, seed, workers, progress.update)
+        advice = advise_cluster(load_cluster(path, overrides), seed, workers, progress.update)
     if as_json:
         print_json(advice.document())
         return
+    from cprsim.report.cluster import advice_lines, advice_table
+
     print_table(advice_table(advice))
     for line in advice_lines(advice):
         echo_wrapped(line)
@@ -233,7 +185,7 @@ def _check_printed(printed: str | None, steps: bool, as_json: bool) -> None:
 
 
 def _check_alone(*others: object) -> None:
-    """Complain of options that the closed form has no use for."""
+    """Raise `UsageError` for options that the closed form has no use for."""
     from cprsim.errors import UsageError
 
     if any(each is not None for each in others):
@@ -244,7 +196,7 @@ def _check_alone(*others: object) -> None:
 
 
 def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bool) -> None:
-    """CPR's decision, by its equations alone."""
+    """Print CPR's decision, by its equations alone."""
     from cprsim.estimates.decision import decide
     from cprsim.report.decision import decision_lines, decision_table
 

@@ -1,21 +1,22 @@
 """The command `cprsim cluster`: many jobs that share a store, spare machines and nodes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from cprsim.cli.common import (
-    Json,
-    Overrides,
-    ProgressBar,
-    echo_wrapped,
-    json_bytes,
-    print_json,
-    print_table,
-    there,
+from cprsim.cli.common import ProgressBar, echo_wrapped, json_bytes, print_json, print_table
+from cprsim.cli.options import (
+    FORCE,
+    JSON,
+    OVERRIDES,
+    SEED,
+    argument,
+    flag,
+    option,
+    options,
+    output,
 )
-from cprsim.cli.output import Force, OutputFolder, output
+from cprsim.cli.output import OutputFolder
+from cprsim.cli.paths import there
 
 if TYPE_CHECKING:
     from cprsim.clusters.result import ClusterResult
@@ -23,28 +24,32 @@ if TYPE_CHECKING:
 NAMES = ("jobs.csv", "use.csv", "crowds.csv", "cluster.json", "jobs.png", "sharing.png")
 
 
+@options(
+    path=argument("A cluster file (TOML).", "CLUSTER", there),
+    replications=option("How often, each with other draws.", kind=int, default=1),
+    seed=SEED,
+    workers=option("Processes that play.", kind=int, default=1),
+    alone=flag(
+        "Play each job once more with the cluster to itself.", "--alone/--no-alone", default=True
+    ),
+    window=option("The part of the time to draw, e.g. 2d:3d.", metavar="FROM:TO"),
+    overrides=OVERRIDES,
+    out=output(f"Folder for {', '.join(NAMES)}."),
+    force=FORCE,
+    as_json=JSON,
+)
 def cluster(
-    path: Annotated[
-        Path,
-        typer.Argument(metavar="CLUSTER", help="A cluster file (TOML).", callback=there),
-    ],
-    replications: Annotated[int, typer.Option(help="How often, each with other draws.")] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that play.")] = 1,
-    alone: Annotated[
-        bool,
-        typer.Option(
-            "--alone/--no-alone", help="Play each job once more with the cluster to itself."
-        ),
-    ] = True,
-    window: Annotated[
-        str | None,
-        typer.Option(metavar="FROM:TO", help="The part of the time to draw, e.g. 2d:3d."),
-    ] = None,
-    overrides: Overrides = None,
-    out: Annotated[Path | None, output("--out", help=f"Folder for {', '.join(NAMES)}.")] = None,
-    force: Force = False,
-    as_json: Json = False,
+    *,
+    path: Path,
+    replications: int,
+    seed: int,
+    workers: int,
+    alone: bool,
+    window: str | None,
+    overrides: list[str] | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Play jobs that share a store, a network core, spare machines and nodes."""
     folder = None if out is None else OutputFolder(out, NAMES, force=force)
@@ -53,13 +58,9 @@ def cluster(
         from cprsim.clusters.spec import load_cluster
 
         part = _window(window)
+        spec = load_cluster(path, overrides or ())
         result = run_cluster(
-            load_cluster(path, overrides or ()),
-            replications,
-            seed,
-            workers,
-            alone=alone,
-            progress=progress.update,
+            spec, replications, seed, workers, alone=alone, progress=progress.update
         )
         if folder is not None:
             progress.begin("drawing")
@@ -96,11 +97,11 @@ def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[st
     from cprsim.figures import save_bytes
     from cprsim.figures.cluster import jobs_over_time, overhead_of_sharing
 
+    title = result.spec.title
     tables = {"jobs.csv": result.jobs, "use.csv": result.use, "crowds.csv": result.crowds}
     files = {name: table.to_csv(index=False).encode() for name, table in tables.items()}
     files["cluster.json"] = json_bytes(result.document())
-    title = result.spec.title
-    files["jobs.png"] = save_bytes(jobs_over_time(result.played[0], result.use, title, part), "png")
+    pictures = {"jobs.png": jobs_over_time(result.played[0], result.use, title, part)}
     if "sharing" in result.jobs:
-        files["sharing.png"] = save_bytes(overhead_of_sharing(result.summary, title), "png")
-    return files
+        pictures["sharing.png"] = overhead_of_sharing(result.summary, title)
+    return files | {name: save_bytes(figure, "png") for name, figure in pictures.items()}

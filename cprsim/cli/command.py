@@ -40,15 +40,11 @@ class _Commands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
-        known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        names = self.list_commands(ctx)
+        texts = {name: self.commands[name].help or "" for name in names}
+        said = {name: " ".join(text.partition("\n\n")[0].split()) for name, text in texts.items()}
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [
-                    (name, " ".join((command.help or "").partition("\n\n")[0].split()))
-                    for name, command in known.items()
-                    if command is not None
-                ]
-            )
+            formatter.write_dl([*said.items()])
 
 
 app = typer.Typer(
@@ -96,14 +92,12 @@ app.command()(validate.validate)
 
 #: What typer makes of Ctrl-C.
 _INTERRUPTED = 130
-
-
 #: What the lack of room for more is.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _main(arguments: list[str]) -> int:
-    """The exit code: 0 when done, 1 when the run failed, 2 when the input is wrong."""
+    """Return the exit code: 0 when done, 1 when the run failed, 2 when the input is wrong."""
     from cprsim.basics.reading import recorded
     from cprsim.errors import CprsimError, RunError
 
@@ -120,7 +114,7 @@ def _main(arguments: list[str]) -> int:
     except _CommandError as error:
         return _complain(error.format_message(), 2)
     except (CprsimError, OSError, MemoryError) as error:
-        if not _has_folder():
+        if _lacks_folder():
             where = os.environ.get("PWD", ".")
             return _complain(
                 f"the working directory {where} does not exist any more; change to one that does "
@@ -133,23 +127,23 @@ def _main(arguments: list[str]) -> int:
     return _complain("interrupted; no file is half-written", 1) if code == _INTERRUPTED else code
 
 
-def _has_folder() -> bool:
-    """Return whether the working directory is still there."""
-    try:
-        Path.cwd()
-    except OSError:
-        return False
-    return True
-
-
 def _complain_of_exit(stop: SystemExit) -> int:
     if isinstance(stop.__context__, BrokenPipeError):
         return _complain_of_the_system(stop.__context__)
     return _complain(f"code that it called ended it by sys.exit({stop.code!r})", 1)
 
 
+def _lacks_folder() -> bool:
+    """Return whether the working directory is gone."""
+    try:
+        Path.cwd()
+    except OSError:
+        return True
+    return False
+
+
 def _completes(arguments: list[str]) -> bool:
-    """Whether a shell asks for completions, or a user to have them: typer answers, and ends it."""
+    """Return whether a shell asks for completions, or a user to have them: typer answers."""
     options = ("--install-completion", "--show-completion")
     return "_CPRSIM_COMPLETE" in os.environ or arguments[:1] in ([each] for each in options)
 

@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from cprsim.cli.common import echo, swept_or_run
-from cprsim.cli.output import Force, OutputFile, output
+from cprsim.cli import paths
+from cprsim.cli.common import echo
+from cprsim.cli.options import FORCE, argument, option, options, output
+from cprsim.cli.output import OutputFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,28 +18,19 @@ _OF_A_SWEEP = ("csv", "parquet")
 _OF_A_RUN = ("prometheus", "opentelemetry")
 
 
+@options(
+    folder=argument("The folder of a sweep, or of a run.", "DIR", paths.sweep_or_run),
+    form=option(
+        "Of a sweep csv or parquet, of a run prometheus or opentelemetry (metrics).",
+        "--format",
+        default=...,
+    ),
+    out=output("A file; text goes to stdout without.", metavar="FILE"),
+    force=FORCE,
+    vocabulary=option("Causes of metrics by the words of cprsim, goodput or ett."),
+)
 def export(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR", help="The folder of a sweep, or of a run.", callback=swept_or_run
-        ),
-    ],
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="Of a sweep csv or parquet, of a run prometheus or opentelemetry (metrics).",
-        ),
-    ],
-    out: Annotated[
-        Path | None, output(metavar="FILE", help="A file; text goes to stdout without.")
-    ] = None,
-    force: Force = False,
-    vocabulary: Annotated[
-        str | None,
-        typer.Option(help="Causes of metrics by the words of cprsim, goodput or ett."),
-    ] = None,
+    *, folder: Path, form: str, out: Path | None, force: bool, vocabulary: str | None
 ) -> None:
     """Write the table of a sweep, a row a point and policy, or the metrics of a run."""
     from cprsim.errors import UsageError
@@ -69,7 +60,7 @@ def export(
 
 
 def _table(folder: Path, form: str) -> "tuple[Callable[[BinaryIO], None], str]":
-    """That of a sweep, and what is still to be done of it."""
+    """Return that of a sweep, and what is still to be done of it."""
     from cprsim.sweeps.export import exporter
     from cprsim.sweeps.stored import Sweep
 
@@ -79,7 +70,7 @@ def _table(folder: Path, form: str) -> "tuple[Callable[[BinaryIO], None], str]":
 
 
 def _metrics(folder: Path, form: str, vocabulary: str | None) -> bytes:
-    """Those of a run, as text."""
+    """Return those of a run, as text."""
     from cprsim.contract.vocabulary import vocabulary as named
     from cprsim.gallery.runs import of_folder
     from cprsim.metrics import PrometheusExporter, collected

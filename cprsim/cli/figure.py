@@ -1,57 +1,47 @@
 """The command `cprsim figure`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from cprsim.cli.common import Policies, ProgressBar, echo, echo_wrapped, there
-from cprsim.cli.output import Force, OutputPicture, output
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cprsim.gallery.picture import Picture
+from cprsim.cli import paths
+from cprsim.cli.common import ProgressBar, echo, echo_wrapped
+from cprsim.cli.options import FORCE, POLICIES, argument, flag, option, options, output
+from cprsim.cli.output import OutputPicture
 
 
+@options(
+    name=argument("See --list.", "NAME", kind=str, optional=True),
+    source=argument(
+        "A scenario, log or folder to make it of; a shipped one by default.",
+        "SCENARIO|DIR",
+        paths.there,
+        optional=True,
+    ),
+    out=output("A .png, .svg or .pdf; else NAME.png.", metavar="FILE"),
+    form=option("Format where --out is not given.", "--format", metavar="png|svg|pdf"),
+    policies=POLICIES,
+    width=option("Width, e.g. 3.3in or 84mm.", metavar="LENGTH"),
+    height=option("Height; by default as the panels need.", metavar="LENGTH"),
+    words=flag(
+        "With title and notes, or without: they are printed instead.",
+        "--title/--no-title",
+        default=True,
+    ),
+    font=option("Font, e.g. serif or 'Times New Roman'.", metavar="NAME"),
+    style=option("A style of matplotlib, file or name.", metavar="FILE"),
+    force=FORCE,
+    listed=flag("Say what each picture shows.", "--list"),
+)
 def figure(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="See --list.")] = None,
-    source: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="SCENARIO|DIR",
-            help="A scenario, log or folder to make it of; a shipped one by default.",
-            callback=there,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, output(metavar="FILE", help="A .png, .svg or .pdf; else NAME.png.")
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", metavar="png|svg|pdf", help="Format where --out is not given."),
-    ] = None,
-    policies: Policies = None,
-    width: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="Width, e.g. 3.3in or 84mm.")
-    ] = None,
-    height: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="Height; by default as the panels need.")
-    ] = None,
-    words: Annotated[
-        bool,
-        typer.Option(
-            "--title/--no-title", help="With title and notes, or without: they are printed instead."
-        ),
-    ] = True,
-    font: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Font, e.g. serif or 'Times New Roman'.")
-    ] = None,
-    style: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A style of matplotlib, file or name.")
-    ] = None,
-    force: Force = False,
-    listed: Annotated[bool, typer.Option("--list", help="Say what each picture shows.")] = False,
+    *,
+    name: str | None,
+    source: Path | None,
+    out: Path | None,
+    form: str | None,
+    policies: list[str] | None,
+    words: bool,
+    force: bool,
+    listed: bool,
+    **looks: str | None,
 ) -> None:
     """Draw a picture that answers a question, e.g. how overhead grows with the servers.
 
@@ -60,9 +50,7 @@ def figure(
     from cprsim.errors import UsageError
 
     if listed:
-        from cprsim.gallery.registry import PICTURES
-
-        _list(PICTURES.values())
+        _list()
         return
     if name is None:
         raise UsageError("give the name of a figure, or --list to see them all")
@@ -73,7 +61,7 @@ def figure(
         written = OutputPicture(_named(name, out, form), force=force)
         from cprsim.figures import look, without_words
 
-        with look(width, height, font, style):
+        with look(**looks):
             drawn = chosen.figure(source, policies or ())
             caption = [] if words else without_words(drawn)
             written.draw(drawn)
@@ -95,10 +83,11 @@ def _named(name: str, out: Path | None, form: str | None) -> Path:
     return out
 
 
-def _list(pictures: "Iterable[Picture]") -> None:
+def _list() -> None:
     from cprsim.gallery.picture import TAKES
+    from cprsim.gallery.registry import PICTURES
 
-    for each in pictures:
+    for each in PICTURES.values():
         echo_wrapped(f"{each.name:<20}{each.explains}", indent=" " * 20)
         default = f"; by default scenarios/{each.default}" if each.default else ""
         echo_wrapped(f"{'':<20}of {TAKES[each.takes]}{default}")

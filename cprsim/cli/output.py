@@ -1,13 +1,11 @@
-"""Files that commands write: their options, and the check that no file of a user's is replaced.
+"""Files that commands write, and the check that no file of a user's is replaced.
 
 A command makes an `OutputFolder` or an `OutputFile` before it computes, and writes by that alone.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING
 
 from cprsim.cli.common import echo_wrapped
 
@@ -19,38 +17,20 @@ if TYPE_CHECKING:
     from cprsim.basics.files import Content
 
 
-def _given(text: str) -> Path:
-    if not text:
-        raise typer.BadParameter("is empty (a shell variable that is not set?); give a path")
-    return Path(text)
-
-
-def output(*names: str, help: str, metavar: str = "PATH") -> Any:
-    """Return the option for a file or folder that a command writes."""
-    return typer.Option(*names, metavar=metavar, help=help, parser=_given)
-
-
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace files that cprsim did not write, too.")
-]
-
-
 class OutputFolder:
     """A folder, and the names of the files that a command may write there.
 
     Raises `UsageError` where one of them is to be kept.
     """
 
-    def __init__(
-        self, folder: Path, names: Iterable[str], *, force: bool, option: str = "--out"
-    ) -> None:
-        self.folder, self._force, self._option = folder, force, option
+    def __init__(self, folder: Path, names: Iterable[str], *, force: bool) -> None:
+        self.folder, self._force = folder, force
         self._check(names)
 
     def _check(self, names: Iterable[str]) -> None:
         from cprsim.basics.replacing import check_folder
 
-        check_folder(self.folder, names, self._option, force=self._force)
+        check_folder(self.folder, names, "--out", force=self._force)
 
     def write(self, contents: "Mapping[str, Content]", *, silent: bool = False) -> None:
         """Write files all or none, and say so on stderr unless `silent`."""

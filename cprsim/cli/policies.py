@@ -1,60 +1,35 @@
 """`cprsim policies`: the systems there are, and what each of them does and needs."""
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
-
-from cprsim.cli.common import Json, echo, echo_wrapped, print_json
-
-if TYPE_CHECKING:
-    from cprsim.advice.explained import Explained
+from cprsim.cli.common import echo, echo_list, echo_wrapped, print_json
+from cprsim.cli.options import JSON, argument, options
 
 
-def policies(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Explain this one; without it, list all.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+@options(
+    name=argument("Explain this one; without it, list all.", "[NAME]", kind=str, optional=True),
+    as_json=JSON,
+)
+def policies(*, name: str | None, as_json: bool) -> None:
     """List the fault-tolerance policies: what each does, what it needs, its source."""
     from cprsim.advice.explained import explained
-
-    if name is None:
-        _list([explained(each) for each in _names()], as_json)
-        return
-    found = explained(name)
-    if as_json:
-        print_json(found._asdict())
-        return
-    echo_wrapped(f"{found.name}: {found.does}", indent="")
-    for label, text in _parts(found).items():
-        if text:
-            echo_wrapped(f"{label + ':':<12}{text}", indent=" " * 12)
-    echo("[policies.NAME]")
-    echo(f'system = "{found.name}"')
-
-
-def _names() -> tuple[str, ...]:
     from cprsim.policies.registry import systems
 
-    return systems()
-
-
-def _parts(found: "Explained") -> dict[str, str]:
-    return {
+    shown = [explained(each) for each in (systems() if name is None else [name])]
+    if as_json:
+        documents = [each._asdict() for each in shown]
+        print_json({"policies": documents} if name is None else documents[0])
+        return
+    if name is None:
+        echo_list({each.name: each.does for each in shown})
+        return
+    (found,) = shown
+    echo_wrapped(f"{found.name}: {found.does}", indent="")
+    parts = {
         "Keys": ", ".join(found.keys),
         "Needs": found.needs,
         "Trainer": found.trainer,
         "Assumes": found.assumes,
         "Source": found.source,
     }
-
-
-def _list(found: "list[Explained]", as_json: bool) -> None:
-    if as_json:
-        documents: list[dict[str, Any]] = [each._asdict() for each in found]
-        print_json({"policies": documents})
-        return
-    wide = max(len(each.name) for each in found) + 2
-    for each in found:
-        echo_wrapped(f"{each.name:<{wide}}{each.does}", indent=" " * wide)
+    echo_list({f"{label}:": text for label, text in parts.items() if text}, least=12)
+    echo("[policies.NAME]")
+    echo(f'system = "{found.name}"')

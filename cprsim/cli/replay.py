@@ -2,22 +2,22 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from cprsim.cli.common import (
-    Json,
-    Overrides,
-    Policies,
-    ProgressBar,
-    echo_wrapped,
-    print_json,
-    print_table,
-    scenario_file,
-    there,
+from cprsim.cli import paths
+from cprsim.cli.common import ProgressBar, echo_wrapped, print_json, print_table
+from cprsim.cli.options import (
+    FORCE,
+    JSON,
+    OVERRIDES,
+    POLICIES,
+    SEED,
+    argument,
+    option,
+    options,
+    output,
 )
-from cprsim.cli.output import Force, OutputFolder, output
+from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from cprsim.fitting.job_events import JobEvents
@@ -27,41 +27,45 @@ if TYPE_CHECKING:
 NAMES = ("scenario.toml", "interruptions.csv", "manifest.json")
 
 
+@options(
+    log=argument(
+        "The event log of a job (JSON lines: starts, loads, saves), or with --for any log of "
+        "failures that cprsim fit reads.",
+        "LOG",
+        paths.there,
+    ),
+    policy=POLICIES,
+    for_job=option(
+        "The job and its costs; what an event log tells, if not given.",
+        "--for",
+        kind=Path,
+        metavar="SCENARIO",
+        callback=paths.scenario_file,
+    ),
+    reader=option("Format of a log of failures; see cprsim fit."),
+    step_time=option("What a step takes, e.g. 8s; from save to save if not given."),
+    replications=option(
+        "Runs: of the same interruptions, with other draws of waits.", kind=int, default=64
+    ),
+    seed=SEED,
+    overrides=OVERRIDES,
+    out=output(f"Folder for {', '.join(NAMES)}."),
+    force=FORCE,
+    as_json=JSON,
+)
 def replay(
-    log: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LOG",
-            help="The event log of a job (JSON lines: starts, loads, saves), or with --for any "
-            "log of failures that cprsim fit reads.",
-            callback=there,
-        ),
-    ],
-    policy: Policies = None,
-    for_job: Annotated[
-        Path | None,
-        typer.Option(
-            "--for",
-            metavar="SCENARIO",
-            help="The job and its costs; what an event log tells, if not given.",
-            callback=scenario_file,
-        ),
-    ] = None,
-    reader: Annotated[
-        str | None, typer.Option(help="Format of a log of failures; see cprsim fit.")
-    ] = None,
-    step_time: Annotated[
-        str | None,
-        typer.Option(help="What a step takes, e.g. 8s; from save to save if not given."),
-    ] = None,
-    replications: Annotated[
-        int, typer.Option(help="Runs: of the same interruptions, with other draws of waits.")
-    ] = 64,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    overrides: Overrides = None,
-    out: Annotated[Path | None, output(help=f"Folder for {', '.join(NAMES)}.")] = None,
-    force: Force = False,
-    as_json: Json = False,
+    *,
+    log: Path,
+    policy: list[str] | None,
+    for_job: Path | None,
+    reader: str | None,
+    step_time: str | None,
+    replications: int,
+    seed: int,
+    overrides: list[str] | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Replay a log: the same interruptions under other policies."""
     from cprsim.errors import UsageError
@@ -114,7 +118,7 @@ def replay(
 
 
 def _given(path: Path | None, overrides: list[str], policies: list[str] | None) -> dict[str, Any]:
-    """The tables of the scenario of `--for`, with a policy for each system that is asked for."""
+    """Return the tables of the scenario of `--for`, with a policy for each system asked for."""
     from cprsim.cli.run import with_systems
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
@@ -138,7 +142,7 @@ def _step_s(text: str | None) -> float | None:
 
 
 def _of_failures(log: Path, reader: str, given: dict[str, Any]) -> "Scenario":
-    """The job of `--for`, in which the failures of a log strike."""
+    """Return the job of `--for`, in which the failures of a log strike."""
     from cprsim.fitting.at_hand import not_told
     from cprsim.scenario import Scenario
 
@@ -150,13 +154,15 @@ def _of_failures(log: Path, reader: str, given: dict[str, Any]) -> "Scenario":
 def _of_events(
     events: "JobEvents", given: dict[str, Any], interruptions: Path, knows_step: bool
 ) -> "Scenario":
-    """The job of an event log; its interruptions are written into a file."""
+    """Return the job of an event log; its interruptions are written into a file."""
     from cprsim.errors import ScenarioError, UsageError
     from cprsim.fitting.job_replay import tables_of, write_log
     from cprsim.scenario import Scenario
 
     tables = tables_of(events, interruptions, given)
-    write_log(events, interruptions, _servers(tables["cluster"]))
+    cluster = tables["cluster"]
+    servers = cluster.get("parameter_servers") if isinstance(cluster, dict) else None
+    write_log(events, interruptions, servers)
     try:
         return Scenario(**tables)
     except ScenarioError as error:
@@ -166,7 +172,3 @@ def _of_events(
             f"{error}; in this log saves take no time, since a step is taken to last as long as "
             "from save to save: give --step-time, or costs.save in --for"
         ) from None
-
-
-def _servers(cluster: object) -> object:
-    return cluster.get("parameter_servers") if isinstance(cluster, dict) else None

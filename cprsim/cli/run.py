@@ -2,75 +2,94 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from cprsim.cli.common import (
-    Json,
-    Overrides,
-    Policies,
-    ProgressBar,
-    ScenarioFile,
-    echo,
-    echo_wrapped,
-    print_json,
-    print_table,
+from cprsim.cli.common import ProgressBar, echo, echo_wrapped, print_json, print_table
+from cprsim.cli.options import (
+    FORCE,
+    JSON,
+    OVERRIDES,
+    POLICIES,
+    SCENARIO,
+    SEED,
+    option,
+    options,
+    output,
 )
-from cprsim.cli.output import Force, OutputFolder, output
+from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from cprsim.contract.vocabulary import Vocabulary
-    from cprsim.report.source import ScenarioSource
 
 
+@options(
+    scenario=SCENARIO,
+    policies=POLICIES,
+    replications=option("Failure timelines to draw.", kind=int, default=1000),
+    seed=SEED,
+    engine=option("auto, sim or batch.", default="auto"),
+    workers=option("Number of processes. Results don't depend on it.", kind=int, default=1),
+    overrides=OVERRIDES,
+    out=output("Folder for report.html, results.csv ..."),
+    force=FORCE,
+    vocabulary=option("Shares of the wall clock by the words of cprsim, goodput or ett."),
+    max_restarts=option(
+        "Restarts that the launcher allows: are they enough?", kind=int, metavar="N"
+    ),
+    as_json=JSON,
+)
 def run(
-    scenario: ScenarioFile,
-    policy: Policies = None,
-    replications: Annotated[int, typer.Option(help="Failure timelines to draw.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
-    workers: Annotated[
-        int, typer.Option(help="Number of processes. Results don't depend on it.")
-    ] = 1,
-    overrides: Overrides = None,
-    out: Annotated[Path | None, output(help="Folder for report.html, results.csv ...")] = None,
-    force: Force = False,
-    vocabulary: Annotated[
-        str | None,
-        typer.Option(help="Shares of the wall clock by the words of cprsim, goodput or ett."),
-    ] = None,
-    max_restarts: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Restarts that the launcher allows: are they enough?"),
-    ] = None,
-    as_json: Json = False,
+    *,
+    scenario: Path,
+    overrides: list[str] | None,
+    out: Path | None,
+    force: bool,
+    vocabulary: str | None,
+    max_restarts: int | None,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""
     if max_restarts is not None:
         from cprsim.runs.restarts import check_most
 
         check_most(max_restarts)
-    asked = {
-        "policies": policy,
-        "replications": replications,
-        "seed": seed,
-        "engine": engine,
-        "workers": workers,
-    }
     from cprsim.contract.vocabulary import vocabulary as named
 
-    words = None if vocabulary is None else named(vocabulary)
+    words, folder = None if vocabulary is None else named(vocabulary), None
     with ProgressBar("simulating", "replications", silent=as_json) as progress:
-        result, written = _played(
-            scenario, overrides or (), asked, out, force, progress, max_restarts is not None
-        )
-    if written is not None:
-        from cprsim.report import outputs
+        from cprsim.errors import UsageError
+        from cprsim.fleets.fleet import Fleet, of_tables
+        from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
-        folder, source = written
+        text = scenario_text(scenario)
+        tables = scenario_tables(mapping_of(text, scenario, overrides or ()))
+        loaded = of_tables(with_systems(tables, asked["policies"]))
+        if max_restarts is not None and isinstance(loaded, Fleet):
+            raise UsageError("--max-restarts: asks of one job, and this is a fleet; leave it out")
+        if out is not None:
+            from cprsim.report import outputs
+            from cprsim.report.source import ScenarioSource
+
+            folder = OutputFolder(out, outputs.NAMES, force=force)
+            example = loaded.example if isinstance(loaded, Fleet) else loaded
+            trace = outputs.trace_sha256(example)
+            source = ScenarioSource(text, tuple(overrides or ()), trace)
+        from cprsim.fleets.play import run_fleet
+        from cprsim.runs import runner
+        from cprsim.runs.engines import waits
+
+        if waits(asked["engine"]):
+            progress.begin("compiling, once")
+        play: Any = run_fleet if isinstance(loaded, Fleet) else runner.run
+        result = play(loaded, progress=progress.update, **asked)
+    if folder is not None:
         folder.write(outputs.contents(result, source, words), silent=as_json)
-        _say_what_is_left_out(result, folder.folder)
+        from cprsim.runs.digest import Digest
+
+        if isinstance(result.kept, Digest):
+            missing = folder.folder / "results.csv"
+            echo(f"cprsim: {missing} isn't there: {result.kept.reason}", err=True)
     if as_json:
         print_json(_document(result, words, max_restarts))
         return
@@ -91,46 +110,8 @@ def _document(result: Any, words: "Vocabulary | None", max_restarts: int | None)
     return found
 
 
-def _played(
-    path: Path,
-    overrides: Sequence[str],
-    asked: dict[str, Any],
-    out: Path | None,
-    force: bool,
-    progress: ProgressBar,
-    of_one_job: bool,
-) -> "tuple[Any, tuple[OutputFolder, ScenarioSource] | None]":
-    """The result; and if it is to be written, the folder and the source of the scenario."""
-    from cprsim.errors import UsageError
-    from cprsim.fleets.fleet import Fleet, of_tables
-    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
-
-    text = scenario_text(path)
-    given = with_systems(scenario_tables(mapping_of(text, path, overrides)), asked["policies"])
-    loaded = of_tables(given)
-    example = loaded.example if isinstance(loaded, Fleet) else loaded
-    if of_one_job and loaded is not example:
-        raise UsageError("--max-restarts: asks of one job, and this is a fleet; leave it out")
-    written = None
-    if out is not None:
-        from cprsim.report import outputs
-        from cprsim.report.source import ScenarioSource
-
-        folder = OutputFolder(out, outputs.NAMES, force=force)
-        written = folder, ScenarioSource(text, tuple(overrides), outputs.trace_sha256(example))
-    from cprsim.fleets.play import run_fleet
-    from cprsim.runs import runner
-    from cprsim.runs.engines import waits
-
-    if waits(asked["engine"]):
-        progress.begin("compiling, once")
-    if isinstance(loaded, Fleet):
-        return run_fleet(loaded, progress=progress.update, **asked), written
-    return runner.run(loaded, progress=progress.update, **asked), written
-
-
 def with_systems(tables: dict[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
-    """Tables of a scenario with a default policy for each name that is a system's."""
+    """Return tables of a scenario with a default policy for each name that is a system's."""
     from cprsim.policies.registry import systems
 
     policies = tables.get("policies") or {}
@@ -142,38 +123,30 @@ def with_systems(tables: dict[str, Any], names: Sequence[str] | None) -> dict[st
     return tables | {"policies": policies | missing} if missing else tables
 
 
-def _say_what_is_left_out(result: Any, out: Path) -> None:
-    """The rows of a run whose rows aren't kept."""
-    from cprsim.runs.digest import Digest
-
-    if isinstance(result.kept, Digest):
-        echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.reason}", err=True)
-
-
 def _show_run(result: Any, words: "Vocabulary | None") -> None:
-    """Tables of a run of a scenario or a fleet."""
+    """Print the tables of a run of a scenario or a fleet."""
     from cprsim.fleets.result import FleetResult
     from cprsim.report import tables
+    from cprsim.report.conclusion import conclusion
 
     of_fleet = isinstance(result, FleetResult)
     print_table(tables.FleetTable(result) if of_fleet else tables.RunTable(result))
     if words is not None:
         print_table(tables.WallTable(result, words))
-    taken = tables.resources_table(result)
-    if taken is not None:
-        print_table(taken)
-    causes = None if of_fleet else tables.causes_table(result)
-    if causes is not None:
-        print_table(causes)
-    for line in tables.fleet_notes(result) if of_fleet else tables.notes(result):
+    _print_any(tables.resources_table(result))
+    if of_fleet:
+        for line in (*tables.fleet_notes(result), tables.given_up_line(result)):
+            if line is not None:
+                echo_wrapped(line)
+        return
+    _print_any(tables.causes_table(result))
+    for line in tables.notes(result):
         echo_wrapped(line)
-    predicted = None if of_fleet else tables.accuracy_table(result)
-    if predicted is not None:
-        print_table(predicted)
-    if not of_fleet:
-        from cprsim.report.conclusion import conclusion
+    _print_any(tables.accuracy_table(result))
+    echo_wrapped(conclusion(result))
 
-        echo_wrapped(conclusion(result))
-    left_out = tables.given_up_line(result) if of_fleet else None
-    if left_out is not None:
-        echo_wrapped(left_out)
+
+def _print_any(table: Any) -> None:
+    """Print a table, if there is one."""
+    if table is not None:
+        print_table(table)

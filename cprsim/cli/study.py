@@ -1,40 +1,32 @@
 """The command `cprsim study`."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from cprsim.cli.common import (
-    Overrides,
-    ProgressBar,
-    echo,
-    print_table,
-    resumable,
-    scenario_file,
-)
-from cprsim.cli.output import Force, OutputFolder, output
+from cprsim.cli import paths
+from cprsim.cli.common import ProgressBar, echo, print_table, resumable
+from cprsim.cli.options import FORCE, OVERRIDES, argument, flag, option, options, output
+from cprsim.cli.output import OutputFolder
 from cprsim.trainer import check_torch
 
 _RUNS = "runs"
 
 
+@options(
+    config=argument("A scenario with blocks [trainer] and [study].", "CONFIG", paths.scenario_file),
+    out=output("Folder of the results; a study there goes on.", required=True),
+    force=FORCE,
+    workers=option("Runs at a time; they change no digit.", kind=int, default=2),
+    overrides=OVERRIDES,
+    so_far=flag("Train nothing: tell of what is done already.", "--so-far"),
+)
 def study(
-    config: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONFIG",
-            help="A scenario with blocks [trainer] and [study].",
-            callback=scenario_file,
-        ),
-    ],
-    out: Annotated[Path, output(help="Folder of the results; a study there goes on.")],
-    force: Force = False,
-    workers: Annotated[int, typer.Option(help="Runs at a time; they change no digit.")] = 2,
-    overrides: Overrides = None,
-    so_far: Annotated[
-        bool, typer.Option("--so-far", help="Train nothing: tell of what is done already.")
-    ] = False,
+    *,
+    config: Path,
+    out: Path,
+    force: bool,
+    workers: int,
+    overrides: list[str] | None,
+    so_far: bool,
 ) -> None:
     """Measure what failures do to accuracy: many paired runs of the real trainer."""
     from cprsim.runs.runner import check_workers

@@ -1,114 +1,89 @@
 """The command `cprsim sweep`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from cprsim.cli.common import (
-    Json,
-    Overrides,
-    Policies,
-    print_json,
-    print_table,
-    resumable,
-    scenario_or_sweep,
+from cprsim.cli import paths
+from cprsim.cli.common import print_json, print_table, resumable
+from cprsim.cli.options import (
+    FORCE,
+    JSON,
+    OVERRIDES,
+    POLICIES,
+    argument,
+    flag,
+    many,
+    option,
+    options,
+    output,
     share,
 )
-from cprsim.cli.output import Force, OutputPicture, output
+from cprsim.cli.output import OutputPicture
 
 if TYPE_CHECKING:
-    from cprsim.selection.bounds import Quality
     from cprsim.sweeps.store import StoredPoint
     from cprsim.sweeps.stored import Sweep
 
 _SHOWN_FAILURES = 5
+#: What plays a sweep, where nobody gave it.
+_DEFAULTS = {"seed": 0, "engine": "auto"}
 
 
+@options(
+    scenario=argument(
+        "A scenario file (TOML), or the folder of a sweep, to show it again.",
+        "SCENARIO|DIR",
+        paths.scenario_or_sweep,
+    ),
+    out=output("Folder of the results; a sweep there goes on."),
+    vary=many(
+        "Values of a key: a list, lin(1 h,5 h,5) or log(1 h,100 h,9); repeatable, all "
+        "combinations are points.",
+        metavar="KEY=V1,V2",
+    ),
+    policy=POLICIES,
+    replications=option("Failure timelines at each point; 1000 by default.", kind=int),
+    half_width=option(
+        "Go on until the interval of every mean overhead is that narrow, e.g. 2%.",
+        metavar="SHARE",
+    ),
+    seed=option("Seed of all random streams.", kind=int, default=_DEFAULTS["seed"]),
+    engine=option("auto, sim or batch.", default=_DEFAULTS["engine"]),
+    workers=option("Processes, all cores by default; they change no digit.", kind=int),
+    scheduler=option("A dask.distributed cluster, instead.", metavar="tcp://HOST:PORT"),
+    best=flag("Print the best policy and interval at each point.", "--best"),
+    max_pls=share("The best of those with a PLS of at most X: 0.02 or 2%."),
+    max_updates_lost=share("Of those that lose a share of X at most."),
+    max_learning_lost=share("Of those that lose learning of X at most."),
+    drawn=output("Draw which policy is best where: a .png, .svg, .pdf.", "--map", metavar="FILE"),
+    force=FORCE,
+    at=many("Of the map only where a key has that value.", metavar="KEY=VALUE"),
+    overrides=OVERRIDES,
+    as_json=JSON,
+)
 def sweep(
-    scenario: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SCENARIO|DIR",
-            help="A scenario file (TOML), or the folder of a sweep, to show it again.",
-            callback=scenario_or_sweep,
-        ),
-    ],
-    out: Annotated[
-        Path | None, output(help="Folder of the results; a sweep there goes on.")
-    ] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=V1,V2",
-            help="Values of a key: a list, lin(1 h,5 h,5) or log(1 h,100 h,9); repeatable, "
-            "all combinations are points.",
-        ),
-    ] = None,
-    policy: Policies = None,
-    replications: Annotated[
-        int | None, typer.Option(help="Failure timelines at each point; 1000 by default.")
-    ] = None,
-    half_width: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Go on until the interval of every mean overhead is that narrow, e.g. 2%.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
-    engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
-    workers: Annotated[
-        int | None, typer.Option(help="Processes, all cores by default; they change no digit.")
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="tcp://HOST:PORT", help="A dask.distributed cluster, instead."),
-    ] = None,
-    best: Annotated[
-        bool, typer.Option("--best", help="Print the best policy and interval at each point.")
-    ] = False,
-    max_pls: Annotated[
-        str | None,
-        typer.Option(metavar="X", help="The best of those with a PLS of at most X: 0.02 or 2%."),
-    ] = None,
-    max_updates_lost: Annotated[
-        str | None, typer.Option(metavar="X", help="Of those that lose a share of X at most.")
-    ] = None,
-    max_learning_lost: Annotated[
-        str | None, typer.Option(metavar="X", help="Of those that lose learning of X at most.")
-    ] = None,
-    drawn: Annotated[
-        Path | None,
-        output(
-            "--map", metavar="FILE", help="Draw which policy is best where: a .png, .svg, .pdf."
-        ),
-    ] = None,
-    force: Force = False,
-    at: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Of the map only where a key has that value."),
-    ] = None,
-    overrides: Overrides = None,
-    as_json: Json = False,
+    *,
+    scenario: Path,
+    out: Path | None,
+    best: bool,
+    max_pls: float | None,
+    max_updates_lost: float | None,
+    max_learning_lost: float | None,
+    drawn: Path | None,
+    force: bool,
+    at: list[str] | None,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
-    from cprsim.basics.machine import cores
     from cprsim.basics.reading import note
     from cprsim.errors import CprsimError, RunError, UsageError
     from cprsim.selection.bounds import Quality
-    from cprsim.sweeps.block import parse_half_width
-    from cprsim.sweeps.progress import shown
     from cprsim.sweeps.stored import Sweep
-    from cprsim.sweeps.sweep import sweep as run_sweep
 
-    if workers is not None and scheduler is not None:
+    if asked["workers"] is not None and asked["scheduler"] is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")
-    quality = Quality(
-        share("--max-pls", max_pls),
-        share("--max-updates-lost", max_updates_lost),
-        share("--max-learning-lost", max_learning_lost),
-    )
+    quality = Quality(max_pls, max_updates_lost, max_learning_lost)
     if quality and not (best or drawn):
         raise UsageError(
             "--max-pls, --max-updates-lost and --max-learning-lost go with --best or --map; add one"
@@ -119,47 +94,20 @@ def sweep(
         note(out / "sweep.db")
     picture = None if drawn is None else OutputPicture(drawn, force=force, option="--map")
     shown_at = {key: _one(key, text) for key, text in _pairs("--at", at or []).items()}
+
     if scenario.is_dir():
-        _check_shown_alone(
-            scenario,
-            out=out,
-            vary=vary,
-            policy=policy,
-            replications=replications,
-            half_width=half_width,
-            seed=seed or None,
-            engine=None if engine == "auto" else engine,
-            workers=workers,
-            scheduler=scheduler,
-            set=overrides,
-        )
-        played = Sweep(scenario)
-        _show(played, quality, best=best, as_json=as_json)
-        _draw(played, picture, shown_at, quality, as_json=as_json)
-        return
-    if out is None:
+        _check_shown_alone(scenario, {"out": out} | asked)
+        played, failures = Sweep(scenario), list[str]()
+    elif out is None:
         raise UsageError("Missing option '--out'.")
-    width = None if half_width is None else parse_half_width(half_width)
-    with resumable(out), shown(silent=as_json) as display:
-        done = run_sweep(
-            scenario,
-            out,
-            _pairs("--vary", vary or []),
-            policies=policy,
-            replications=replications,
-            half_width=width,
-            seed=seed,
-            engine=engine,
-            workers=cores() if workers is None else workers,
-            scheduler=scheduler,
-            overrides=overrides or (),
-            progress=display.update,
-            tell=display.tell,
-        )
-    _show(done, quality, best=best, as_json=as_json)
-    failures = _failures(done)
+    else:
+        played = _swept(scenario, out, asked, as_json)
+        failures = _failures(played)
+    _show(played, quality, best=best, as_json=as_json)
     try:
-        _draw(done, picture, shown_at, quality, as_json=as_json)
+        if picture is not None:
+            bounds = max_pls, max_updates_lost, max_learning_lost
+            picture.draw(played.figure("phase", shown_at, *bounds), silent=as_json)
     except CprsimError as error:
         if not failures:
             raise
@@ -168,19 +116,44 @@ def sweep(
         raise RunError("\n".join(failures))
 
 
-def _check_shown_alone(folder: Path, **given: object) -> None:
-    """Raise `UsageError` where a sweep is to be shown again, and played otherwise."""
-    from cprsim.errors import UsageError
+def _swept(scenario: Path, out: Path, asked: dict[str, Any], as_json: bool) -> "Sweep":
+    """Play what is still to be done of a sweep."""
+    from cprsim.basics.machine import cores
+    from cprsim.sweeps.block import parse_half_width
+    from cprsim.sweeps.progress import shown
+    from cprsim.sweeps.sweep import sweep as run_sweep
 
-    options = [f"--{name.replace('_', '-')}" for name, each in given.items() if each]
-    if options:
-        raise UsageError(
-            f"{folder}: is a sweep that was played, which is shown as it is; {', '.join(options)} "
-            "go with a scenario: leave them out, or sweep that"
+    width, workers = asked.pop("half_width"), asked.pop("workers")
+    with resumable(out), shown(silent=as_json) as display:
+        return run_sweep(
+            scenario,
+            out,
+            _pairs("--vary", asked.pop("vary") or []),
+            policies=asked.pop("policy"),
+            half_width=None if width is None else parse_half_width(width),
+            workers=cores() if workers is None else workers,
+            overrides=asked.pop("overrides") or (),
+            progress=display.update,
+            tell=display.tell,
+            **asked,
         )
 
 
-def _show(done: "Sweep", quality: "Quality", *, best: bool, as_json: bool) -> None:
+def _check_shown_alone(folder: Path, asked: dict[str, Any]) -> None:
+    """Raise `UsageError` where a sweep is to be shown again, and played otherwise."""
+    from cprsim.errors import UsageError
+
+    given = [name for name, each in asked.items() if each and each != _DEFAULTS.get(name)]
+    if given:
+        names = [name.replace("_", "-").replace("overrides", "set") for name in given]
+        raise UsageError(
+            f"{folder}: is a sweep that was played, which is shown as it is; "
+            f"{', '.join(f'--{name}' for name in names)} go with a scenario: leave them out, or "
+            "sweep that"
+        )
+
+
+def _show(done: "Sweep", quality: Any, *, best: bool, as_json: bool) -> None:
     from cprsim.sweeps.display import BestTable, sweep_table
     from cprsim.sweeps.verdicts import entries
 
@@ -189,22 +162,6 @@ def _show(done: "Sweep", quality: "Quality", *, best: bool, as_json: bool) -> No
         print_json(done.document() | more)
     else:
         print_table(BestTable(done, quality) if best else sweep_table(done))
-
-
-def _draw(
-    done: "Sweep",
-    picture: OutputPicture | None,
-    at: dict[str, Any],
-    quality: "Quality",
-    *,
-    as_json: bool,
-) -> None:
-    """The map of the best, where it is asked for."""
-    if picture is not None:
-        figure = done.figure(
-            "phase", at, quality.max_pls, quality.max_updates_lost, quality.max_learning_lost
-        )
-        picture.draw(figure, silent=as_json)
 
 
 #: Of options with keys: how they are written, and what is wrong with one that is there twice.
@@ -233,7 +190,7 @@ def _pairs(option: str, given: list[str]) -> dict[str, Any]:
 
 
 def _one(key: str, text: str) -> Any:
-    """The one value of a text, read as those that are varied."""
+    """Return the one value of a text, read as those that are varied."""
     from cprsim.errors import UsageError
     from cprsim.sweeps.values import expand
 
@@ -244,7 +201,7 @@ def _one(key: str, text: str) -> Any:
 
 
 def _failures(done: "Sweep") -> list[str]:
-    """What failed, for people."""
+    """Return what failed, for people."""
     of_points = f"of {len(done.points):,} points failed"
     failed, in_part = done.failures, done.failed_in_part
     return [
@@ -254,7 +211,7 @@ def _failures(done: "Sweep") -> list[str]:
 
 
 def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
-    """The head, and the first that failed, each with its first error; nothing where none did."""
+    """Return the head, and the first that failed, each with its first error; nothing if none."""
     from cprsim.selection.words import some
     from cprsim.sweeps.columns import brief
     from cprsim.sweeps.task_queue import of_all

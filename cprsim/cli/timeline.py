@@ -1,13 +1,11 @@
 """The command `cprsim timeline`: one run, as a picture or as a trace."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from cprsim.basics.units import counted
-from cprsim.cli.common import Overrides, ProgressBar, ScenarioFile, echo_wrapped, load
-from cprsim.cli.output import Force, OutputFile, output
+from cprsim.cli.common import ProgressBar, echo_wrapped
+from cprsim.cli.options import FORCE, OVERRIDES, SCENARIO, option, options, output
+from cprsim.cli.output import OutputFile
 
 if TYPE_CHECKING:
     from cprsim.history.recorder import History
@@ -16,25 +14,35 @@ _TRACE = "json.gz"
 _METRICS = "prom"
 
 
+@options(
+    scenario=SCENARIO,
+    policy=option("The policy to watch.", default=..., metavar="NAME"),
+    out=output(
+        "A picture (.png, .svg, .pdf), a trace for Perfetto (.json.gz), or metrics over time as "
+        "OpenMetrics has them (.prom).",
+        metavar="FILE",
+        required=True,
+    ),
+    seed=option("Seed of all random streams.", kind=int, default=0),
+    replication=option("Which failure timeline, from 0.", kind=int, default=0),
+    force=FORCE,
+    overrides=OVERRIDES,
+)
 def timeline(
-    scenario: ScenarioFile,
-    policy: Annotated[str, typer.Option(metavar="NAME", help="The policy to watch.")],
-    out: Annotated[
-        Path,
-        output(
-            metavar="FILE",
-            help="A picture (.png, .svg, .pdf), a trace for Perfetto (.json.gz), or metrics over "
-            "time as OpenMetrics has them (.prom).",
-        ),
-    ],
-    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
-    replication: Annotated[int, typer.Option(help="Which failure timeline, from 0.")] = 0,
-    force: Force = False,
-    overrides: Overrides = None,
+    *,
+    scenario: Path,
+    policy: str,
+    out: Path,
+    seed: int,
+    replication: int,
+    force: bool,
+    overrides: list[str] | None,
 ) -> None:
     """Watch one run: what the job and its nodes do when."""
     with ProgressBar("simulating") as progress:
-        loaded = load(scenario, overrides)
+        from cprsim.scenario import load_scenario
+
+        loaded = load_scenario(scenario, overrides or ())
         form = _form(out)
         file = OutputFile(out, form, force=force)
         from cprsim.history.recorder import record
@@ -81,7 +89,7 @@ def _content(history: "History", title: str, form: str) -> bytes:
 
 
 def _sentence(history: "History", useful_time_s: float) -> str:
-    from cprsim.basics.units import format_duration, format_percent
+    from cprsim.basics.units import counted, format_duration, format_percent
     from cprsim.contract.ledger import overhead
 
     wall_s = history.ledger.wall

@@ -1,21 +1,11 @@
 """The command `cprsim train`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from cprsim.cli.common import (
-    Json,
-    Overrides,
-    ProgressBar,
-    TrainedFile,
-    json_bytes,
-    print_json,
-    print_table,
-    ready_to_train,
-)
-from cprsim.cli.output import Force, OutputFolder, output
+from cprsim.cli.common import ProgressBar, json_bytes, print_json, print_table, ready_to_train
+from cprsim.cli.options import FORCE, JSON, OVERRIDES, TRAINED, option, options, output
+from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,16 +16,24 @@ _RESULT = "train.json"
 _NAMES = (_RESULT, "scenario.toml", "manifest.json")
 
 
+@options(
+    config=TRAINED,
+    policy=option("The policy; the first one by default.", metavar="NAME"),
+    seed=option("Of samples, model and failures.", kind=int, default=0),
+    overrides=OVERRIDES,
+    out=output(f"Folder for {_RESULT} and scenario.toml."),
+    force=FORCE,
+    as_json=JSON,
+)
 def train(
-    config: TrainedFile,
-    policy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The policy; the first one by default.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
-    overrides: Overrides = None,
-    out: Annotated[Path | None, output(help=f"Folder for {_RESULT} and scenario.toml.")] = None,
-    force: Force = False,
-    as_json: Json = False,
+    *,
+    config: Path,
+    policy: str | None,
+    seed: int,
+    overrides: list[str] | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Train a scenario for real: its policy on processes that are really killed."""
     from cprsim.runs.runner import check_whole

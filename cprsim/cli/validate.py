@@ -1,23 +1,18 @@
 """The command `cprsim validate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from cprsim.cli.common import (
-    Json,
-    Overrides,
-    Policies,
     ProgressBar,
-    TrainedFile,
     echo_wrapped,
     json_bytes,
     print_json,
     print_table,
     ready_to_train,
 )
-from cprsim.cli.output import Force, OutputFolder, output
+from cprsim.cli.options import FORCE, JSON, OVERRIDES, POLICIES, TRAINED, option, options, output
+from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,17 +26,28 @@ _PICTURE = "predicted-measured.png"
 _FILES = (_PREDICTIONS, _RESULT, "scenario.toml", "failures.csv", _PICTURE, "manifest.json")
 
 
+@options(
+    config=TRAINED,
+    policy=POLICIES,
+    seed=option("Of samples, model and failures.", kind=int, default=0),
+    repeats=option(
+        "How often each policy is trained; noise is told from 2 on.", kind=int, default=1
+    ),
+    overrides=OVERRIDES,
+    out=output(f"Folder for {', '.join(_FILES)}."),
+    force=FORCE,
+    as_json=JSON,
+)
 def validate(
-    config: TrainedFile,
-    policy: Policies = None,
-    seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
-    repeats: Annotated[
-        int, typer.Option(help="How often each policy is trained; noise is told from 2 on.")
-    ] = 1,
-    overrides: Overrides = None,
-    out: Annotated[Path | None, output(help=f"Folder for {', '.join(_FILES)}.")] = None,
-    force: Force = False,
-    as_json: Json = False,
+    *,
+    config: Path,
+    policy: list[str] | None,
+    seed: int,
+    repeats: int,
+    overrides: list[str] | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Predicted beside measured: calibrate, simulate, and train for real, failures and all."""
     from cprsim.basics.manifest import with_manifest
@@ -104,7 +110,6 @@ def _contents(found: "Validated") -> dict[str, bytes]:
 def _show(found: "Validated") -> None:
     from cprsim.basics.units import format_duration
     from cprsim.report.terminal import plain_table
-    from cprsim.selection.words import listed
 
     predicted, load = found.predicted, found.load
     again = max(len(each.runs) for each in found.compared) > 1
@@ -117,8 +122,6 @@ def _show(found: "Validated") -> None:
     for name, verdict in found.verdicts().items():
         echo_wrapped(f"{name}: {verdict}")
     for each in found.compared:
-        if pace := _pace(each.pace):
-            echo_wrapped(f"{each.policy}: {pace}")
         if each.silent:
             members = "member was" if each.silent == 1 else "members were"
             echo_wrapped(
@@ -126,24 +129,13 @@ def _show(found: "Validated") -> None:
             )
     if found.left_out:
         echo_wrapped(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
-    for calibration, names in predicted.shared():
+    for name, calibration in predicted.calibrations.items():
         told = calibration.told().items()
         costs = (f"{what} {format_duration(took_s)}" for what, took_s in told)
-        echo_wrapped(f"Calibrated for {listed(names)}: {', '.join(costs)}")
+        echo_wrapped(f"Calibrated for {name}: {', '.join(costs)}")
     echo_wrapped(
         f"Load {load.before:.1f} before, {load.during:.1f} at most meanwhile, on {load.cores} "
         f"cores. Predictions, made before training: SHA-256 {predicted.sha256}"
-    )
-
-
-def _pace(pace: float) -> str:
-    """How the machine's pace was allowed for, if by as much as is seen."""
-    if f"{pace:.2f}" == "1.00":
-        return ""
-    slower = "longer" if pace > 1 else "less"
-    return (
-        f"training took {abs(pace - 1):.0%} {slower} than predicted, so what else was measured is "
-        f"divided by {pace:.2f}"
     )
 
 

@@ -4,31 +4,28 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from cprsim.cli.common import scenario_file
+from cprsim.cli import paths
+from cprsim.cli.options import argument, flag, option, options
 
 _DEFAULT = "quickstart.toml"
 #: For what computes when the page ends, s.
 _PATIENCE_S = 2.0
 
 
-def app(
-    scenario: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[SCENARIO]",
-            help=f"A scenario file; by default {_DEFAULT}.",
-            callback=scenario_file,
-        ),
-    ] = None,
-    port: Annotated[int, typer.Option(help="Port on this machine; 0: a free one.")] = 0,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
-    ] = True,
-) -> None:
+@options(
+    scenario=argument(
+        f"A scenario file; by default {_DEFAULT}.",
+        "[SCENARIO]",
+        paths.scenario_file,
+        optional=True,
+    ),
+    port=option("Port on this machine; 0: a free one.", kind=int, default=0),
+    browser=flag("Open the page in the browser.", "--browser/--no-browser", default=True),
+)
+def app(*, scenario: Path | None, port: int, browser: bool) -> None:
     """Open a page on this machine that moves a scenario and shows what follows; Ctrl-C ends it."""
     from cprsim.app.answers import Answering
     from cprsim.app.opening import opened

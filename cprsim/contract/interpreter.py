@@ -27,14 +27,14 @@ class Interpreter(NamedTuple):
         """What is needed and not met, in words."""
         return unmet(needs, self.meets)
 
-    def check_plan(self, policy: str, plan: Plan, plans: _Plans, trainers: int = 1) -> None:
+    def check_plan(self, policy: str, plan: Plan, plans: _Plans) -> None:
         """Raise `ScenarioError` where the plan of that policy can't be carried out.
 
         `plans`: those of the scenario, of which the error names the ones that can be.
         """
-        lacks = self.lacks(needs_of(plan, trainers))
+        lacks = self.lacks(needs_of(plan))
         if lacks:
-            able = [k for k, each in plans().items() if not self.lacks(needs_of(each, trainers))]
+            able = [k for k, each in plans().items() if not self.lacks(needs_of(each))]
             raise ScenarioError(
                 f"policies.{policy}: {' and '.join(lacks)} can be simulated but not {self.done}; "
                 + (f"choose one of {', '.join(able)}" if able else "add a policy that needs less")

@@ -16,8 +16,7 @@ from cprsim.rows.trackers.contract import BY_USE
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
     "portions", "trackers",
-    "copies", "parities", "several parities", "copies and background", "copies and trainers",
-    "copies and differences",
+    "copies", "parities", "several parities", "copies and background", "copies and differences",
     "twins", "rebuilding", "training on", "verification", "checksums", "fewer servers", "notices",
 ]
 # fmt: on
@@ -74,7 +73,7 @@ def unmet(needs: Needs, meets: Sequence[Need]) -> list[str]:
     return [words for need, words in needs.items() if need not in meets]
 
 
-def needs_of(plan: Plan, trainers: int = 1) -> Needs:
+def needs_of(plan: Plan) -> Needs:
     """Of a plan, and of what it answers to the loss of a server, of a trainer, of both."""
     twins, tracking = plan.live_tiers, plan.tracking
     places = [tier.name for tier in plan.tiers if tier.name not in _known(plan)]
@@ -95,11 +94,6 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
     found: Needs = {}
     if plan.redundancy is not None:
         found = _of_redundancy(plan.redundancy)
-        kind = _kind(plan.redundancy)
-        asked["copies and trainers"] = (
-            trainers > 1,
-            f"{kind} beside several trainers (cluster.trainers = {trainers})",
-        )
     for loss in _LOSSES:
         found |= needs_of_answer(plan.recover(loss), loss.servers, plan)
     found |= {need: words for need, (asks, words) in asked.items() if asks}

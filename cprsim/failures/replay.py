@@ -14,8 +14,8 @@ from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
 from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.logs.coincidence import failures_of_job, sizes
-from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import without_worst
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.severity import (

@@ -1,7 +1,8 @@
 """Pictures: each takes a table of results and gives a `matplotlib.figure.Figure`.
 
 `FIGURES` are those of one run, for `Result.figure`. Pictures of questions, which take runs of their
-own, are in `cprsim.gallery`.
+own, are in `cprsim.gallery`. A `title` says of what a picture is: it is the first note below. One
+of a single panel can be drawn on axes of a user's own, `ax`.
 
 Nothing here touches pyplot or changes the global rcParams. What a user has set in them (sizes,
 fonts, colours) wins over the style of the pictures; `look` sets some of it for a paper.
@@ -23,9 +24,8 @@ from cprsim.figures.breakdown import breakdown
 from cprsim.figures.by_cause import failures_by_cause
 from cprsim.figures.fleet_breakdown import fleet_breakdown
 from cprsim.figures.look import look
-from cprsim.figures.parts.dark import with_dark
 from cprsim.figures.parts.sheet import without_words
-from cprsim.figures.parts.style import styled
+from cprsim.figures.parts.style import styled, with_dark
 
 __all__ = [
     "FIGURES",
@@ -63,8 +63,6 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
     table
         `cprsim.runs.result.Result.summary`, `Result.causes`, or
         `cprsim.fleets.result.FleetResult.percentiles`.
-    title
-        Of what: the first note below.
 
     Raises
     ------
@@ -77,7 +75,7 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
 
 
 def page_bytes(figure: Figure) -> bytes:
-    """The figure as an SVG for a page, which is dark where the reader's pages are."""
+    """Return the figure as an SVG for a page, which is dark where the reader's pages are."""
     return with_dark(save_bytes(figure, "svg"))
 
 
@@ -89,7 +87,7 @@ def check_picture(path: Path, option: str = "--plot") -> None:
 
 
 def save_bytes(figure: Figure, format: str) -> bytes:
-    """The figure as a file: `"png"`, `"svg"` or `"pdf"`; the same figure, the same bytes.
+    """Return the figure as a file: `"png"`, `"svg"` or `"pdf"`; the same figure, the same bytes.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """What each candidate of an answer costs: time by cause, learning, machines and money."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -11,8 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import bars, measures, style
-from cprsim.figures.parts.measures import Column, columns_of
+from cprsim.figures.parts import bars, curves, style, ticks
 from cprsim.figures.parts.sheet import Sheet
 from cprsim.figures.parts.texts import NOTHING, listed, number, percent
 
@@ -40,6 +40,15 @@ _MARKS: Final = {
     "unsure": ("limit?", "may be over a limit"),
     "over": ("over a limit", ""),
 }
+#: How the points of the first and second measure of a column look.
+_LOOKS: Final[tuple[dict[str, Any], ...]] = (
+    {"marker": "o", "markersize": 4.2},
+    {"marker": "D", "markersize": 3.8, "markerfacecolor": "white"},
+)
+_SYMBOLS: Final = ("●", "◇")
+_LOST: Final = {"pls": "PLS", "updates_lost": "updates"}
+_SPREAD: Final = 8.0  # times the least from which on a linear axis would show the least as nothing
+_APART: Final = 0.3  # in rows, the points of two measures
 _MOST_ROWS: Final = 16
 _FEW_ROWS: Final = 8  # of a narrow figure
 _PALE: Final = 0.65  # white in the bars of those over a limit
@@ -63,8 +72,6 @@ def answer(
         The measure that was to be least.
     bounds
         The most that a mean may be, by measure.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -75,26 +82,23 @@ def answer(
         at most, the overhead alone, and the updates lost in words.
     """
     with style.styled():
-        kept = chosen(table, _FEW_ROWS if style.is_narrow() else _MOST_ROWS)
-        shown = table[kept]
-        standing = shown["standing"]
-        order = np.select([standing == "chosen", standing == "over"], [0, 2], 1)
-        shown = shown.iloc[np.argsort(order, kind="stable")]
-        more = columns_of(shown, currency, least)
-        if style.is_narrow():
-            more = []
+        narrow = style.is_narrow()
+        kept = chosen(table, _FEW_ROWS if narrow else _MOST_ROWS)
+        shown = table[kept].sort_values(
+            "standing", key=lambda each: each.map({"chosen": 0, "over": 2}).fillna(1), kind="stable"
+        )
+        more = [] if narrow else columns_of(shown, currency, least)
         sheet = Sheet(1 + len(more), width_ratios=[2.2] + [1.0] * len(more))
         causes = [cause for cause in CAUSE_LABELS if (shown[cause] > NOTHING).any()]
         time, *others = sheet.axes
-        names, facts = _words(shown, sheet.narrow)
-        row_in = bars.name_rows(time, names, facts, narrow=sheet.narrow, least_in=_LEAST_IN)
+        row_in = bars.name_rows(time, *_words(shown, narrow), _LEAST_IN)
         _times(time, shown, causes, bounds.get("overhead"))
         for column, axes in zip(more, others, strict=True):
-            bars.name_rows(axes, [""] * len(names))
+            bars.name_rows(axes, [""] * len(shown))
             column.draw(axes, shown, [bounds[m] for m in column.measures if m in bounds])
         sheet.causes(causes)
         notes = _notes(table, kept, least, bounds, more)
-        return sheet.done(finding(table, least, currency), title, notes, row_in * len(names))
+        return sheet.done(finding(table, least, currency), title, notes, row_in * len(shown))
 
 
 def finding(table: pd.DataFrame, least: str, currency: str = "") -> str:
@@ -122,15 +126,88 @@ def chosen(table: pd.DataFrame, most: int = _MOST_ROWS) -> NDArray[np.bool_]:
     The chosen one and the next, those tied with it, the best of each origin, then those that were
     given, and the least of the others.
     """
-    ranks = np.full(len(table), 4)
-    ranks[table["given"].to_numpy(dtype=bool)] = 3
-    ranks[~table["origin"].duplicated().to_numpy(dtype=bool)] = 2
-    ranks[table["standing"].isin(["same", "tied", "open"]).to_numpy(dtype=bool)] = 1
-    ranks[:2] = 0
-    ranks[(table["standing"] == "chosen").to_numpy(dtype=bool)] = 0
-    kept = np.zeros(len(table), dtype=bool)
-    kept[np.argsort(ranks, kind="stable")[:most]] = True
-    return kept
+    standing, place = table["standing"], pd.Series(range(len(table)), table.index)
+    ranks = np.select(
+        [
+            (standing == "chosen") | (place < 2),
+            standing.isin(["same", "tied", "open"]),
+            ~table["origin"].duplicated(),
+            table["given"],
+        ],
+        [0, 1, 2, 3],
+        4,
+    )
+    return np.isin(place, np.argsort(ranks, kind="stable")[:most])
+
+
+@dataclass(frozen=True)
+class Column:
+    """A further panel: its title, how that is measured, and the columns of the table it shows.
+
+    `currency`: of a cost; empty for shares.
+    """
+
+    title: str
+    measure: str
+    measures: tuple[str, ...]
+    currency: str = ""
+
+    def draw(self, axes: Axes, table: pd.DataFrame, limits: Sequence[float]) -> None:
+        """Draw points with their intervals and values, a row a candidate, and dashed limits."""
+        self._scale(axes, table, limits)
+        least = axes.get_xlim()[0]
+        for at, (_, row) in enumerate(table.iterrows()):
+            ink = style.LEARNING_COLOUR if row["standing"] == "over" else style.INK
+            for i, (name, look) in enumerate(zip(self.measures, _LOOKS, strict=False)):
+                y = at + _APART * (i - (len(self.measures) - 1) / 2)
+                low, mean, high = (float(row[f"{name}{end}"]) for end in ("_low", "", "_high"))
+                if mean > NOTHING:
+                    axes.plot([max(low, least), high], [y, y], color=ink, linewidth=0.8)
+                    axes.plot([mean], [y], color=ink, zorder=6, linestyle="none", **look)
+                    text = number(mean) if self.currency else percent(mean)
+                    bars.beyond(axes, (high, y), text, 5, color=ink)
+            if (row[[*self.measures]] <= NOTHING).all():
+                bars.beyond(axes, (least, at), "none", color=ink)
+        for limit in limits:
+            bars.dashed(axes, max(limit, least))
+        axes.set(title=self.title, xlabel=self.measure)
+
+    def _scale(self, axes: Axes, table: pd.DataFrame, limits: Sequence[float]) -> None:
+        names = [f"{name}{end}" for name in self.measures for end in ("_low", "", "_high")]
+        values = np.append(table[names].to_numpy(dtype=np.float64).ravel(), [*limits])
+        there = values[np.isfinite(values) & (values > NOTHING)]
+        if self.currency:
+            costs_axis(axes, there)
+        elif len(there) and there.max() > _SPREAD * there.min():
+            axes.set_xscale("log")
+            axes.set_xlim(*curves.log_limits(there, 2))
+            ticks.shares(axes.xaxis)
+        else:
+            bars.reach(axes, float(max(there, default=0)))
+
+
+def costs_axis(axes: Axes, costs: NDArray[np.float64]) -> None:
+    """Put costs on x, from the least to the most: none is near 0."""
+    room = 0.12 * (costs.max() - costs.min() or costs.max())
+    axes.set_xlim(costs.min() - room, costs.max() + room)
+    ticks.numbers(axes.xaxis)
+
+
+def columns_of(table: pd.DataFrame, currency: str, least: str) -> list[Column]:
+    """Return those that have something to show; `least`: the measure that was to be least."""
+    columns = []
+    lost = tuple(name for name in _LOST if (table[name] > NOTHING).any())
+    if lost:
+        words = (f"{symbol} {_LOST[name]}" for name, symbol in zip(lost, _SYMBOLS, strict=False))
+        columns.append(Column("Learning lost", f"% of {', '.join(words)}", lost))
+    machine = table["machine_overhead"].to_numpy(dtype=np.float64)
+    if not np.allclose(machine, table["overhead"], rtol=1e-6, atol=NOTHING):
+        columns.append(Column("Machine time", "% overhead", ("machine_overhead",)))
+    if least == "overhead_retrained":
+        columns.append(Column("Retrained", "% overhead", (least,)))
+    if "cost" in table and table["cost"].notna().any():
+        columns.append(Column("Cost", currency, ("cost",), currency))
+    return columns
 
 
 def _mark(row: "pd.Series[Any]") -> str:
@@ -147,39 +224,30 @@ def _words(shown: pd.DataFrame, narrow: bool) -> tuple[list[str], list[str]]:
     names, facts = [], []
     for name, row in shown.iterrows():
         mark, lost = _mark(row), float(row["updates_lost"])
-        marked = f" ({_MARKS[mark][0]})" if mark else ""
-        loses = f"loses {percent(lost) if lost > NOTHING else 'none'}"
-        over = narrow and mark == "over"
-        names.append(f"{name}{'' if over else marked}")
-        facts.append(f"{'over a limit, ' * over}{loses}" if narrow else str(row["settings"]))
+        over = "over a limit, " if narrow and mark == "over" else ""
+        names.append(f"{name} ({_MARKS[mark][0]})" if mark and not over else str(name))
+        loses = f"{over}loses {percent(lost) if lost > NOTHING else 'none'}"
+        facts.append(loses if narrow else str(row["settings"]))
     return names, facts
 
 
 def _times(axes: Axes, shown: pd.DataFrame, causes: list[str], limit: float | None) -> None:
     """Draw a bar a candidate, by cause, its interval and its mean."""
-    rows = range(len(shown))
-    over = (shown["standing"] == "over").to_numpy(dtype=bool)
-    bars.stack(axes, shown, causes, rows, _BAR, pale=np.where(over, _PALE, 0.0).tolist())
+    over = shown["standing"] == "over"
+    pale = np.where(over, _PALE, 0.0).tolist()
+    bars.stack(axes, shown, causes, range(len(shown)), _BAR, pale=pale)
     low, mean, high = (
         shown[f"overhead{end}"].to_numpy(dtype=np.float64) for end in ("_low", "", "_high")
     )
     bars.reach(axes, float(max(high.max(), limit or 0)))
-    bars.whiskers(axes, rows, low, high)
+    bars.whiskers(axes, low, high)
     for row, values in enumerate(zip(mean, low, high, strict=True)):
-        ink = style.FAINT_INK if over[row] else style.INK
+        ink = style.FAINT_INK if over.iloc[row] else style.INK
         text = _mean(*values) if mean[row] > NOTHING else "0 %"
         bars.beyond(axes, (float(high[row]), row), text, weight="bold", color=ink)
     if limit is not None:
-        measures.dashed(axes, limit)
+        bars.dashed(axes, limit)
     axes.set(title="Time lost", xlabel="% of useful training time, by cause")
-
-
-def _is_lacking(table: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which intervals reach farther up than down."""
-    up, down = (
-        table[f"overhead{a}"] - table[f"overhead{b}"] for a, b in (("_high", ""), ("", "_low"))
-    )
-    return up > down + NOTHING
 
 
 def _mean(mean: float, low: float, high: float) -> str:
@@ -207,7 +275,8 @@ def _notes(
     said = ["; ".join(words)]
     shown = {measure for each in more for measure in each.measures} | {"overhead"}
     means = "Whiskers and ±: 95 % intervals of means"
-    if _is_lacking(table[kept]).any():
+    ends = table.loc[kept, ["overhead_low", "overhead", "overhead_high"]].to_numpy(dtype=np.float64)
+    if (np.diff(ends, 2) > NOTHING).any():  # farther up than down
         means += "; +: upwards alone, for a rare loss that no replication met"
     said.append(means + "; dashed: limits" * any(name in shown for name in bounds))
     if not (table.loc[kept, ["pls", "updates_lost"]] > NOTHING).any(axis=None):

@@ -32,8 +32,6 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         A row a policy, as in `cprsim.runs.result.Result.summary`. `interval_s` is in seconds; the
         overhead, retrained or not, and its causes are shares of the useful training time,
         `updates_lost` is one of all updates.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -43,32 +41,29 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     """
     with style.styled():
         causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
-        lossy = np.flatnonzero(summary["updates_lost"] > NOTHING)
+        lossy = summary["updates_lost"] > NOTHING
         sheet = Sheet(2, width_ratios=(1.9, 1))
         time, learning = sheet.axes
-        rows = range(len(summary))
-        names = [str(name) for name in summary.index]
-        row_in = bars.name_rows(
-            time, names, _facts(summary), narrow=sheet.narrow, least_in=0.5 if len(lossy) else 0.42
-        )
-        bars.name_rows(learning, names if sheet.narrow else [""] * len(names), narrow=sheet.narrow)
-        found, _ = bars.stack(time, summary, causes, rows, _BAR)
-        again = summary.iloc[lossy]
+        names, least_in = [*map(str, summary.index)], 0.5 if lossy.any() else 0.42
+        row_in = bars.name_rows(time, names, _facts(summary), least_in)
+        bars.name_rows(learning, names if sheet.narrow else [""] * len(names))
+        found = bars.stack(time, summary, causes, range(len(summary)), _BAR)
         bars.reach(time, _most(summary, "overhead", "overhead_high", "overhead_retrained"))
-        limits = _ends(time, summary, "overhead", rows, "0 %")
-        _slim(time, again, np.add(lossy, _BELOW, dtype=np.float64))
-        lost = summary["updates_lost"].to_numpy(dtype=np.float64)
-        learning.barh(rows, lost, _BAR, color=style.LEARNING_COLOUR)
+        limits = _ends(time, summary, "overhead", "0 %")
+        bars.write_parts(time, found, limits)
+        _slim(time, summary[lossy], np.add(np.flatnonzero(lossy), _BELOW, dtype=np.float64))
+        learning.barh(
+            range(len(summary)), summary["updates_lost"], _BAR, color=style.LEARNING_COLOUR
+        )
         bars.reach(learning, _most(summary, "updates_lost", "updates_lost_high"))
-        _ends(learning, summary, "updates_lost", rows, "none")
+        _ends(learning, summary, "updates_lost", "none")
         time.set(title="Time lost", xlabel="% of useful training time, by cause")
         learning.set(title="Learning lost", xlabel="% of updates lost for good")
         sheet.causes(causes)
-        written = bars.write_parts(time, found, limits)
-        notes = _notes(sheet, bool(len(lossy)))
-        figure = sheet.done(finding(summary), title, notes, row_in * len(summary))
-        bars.drop_cut(figure, time, written)
-    return figure
+        notes = ["Grey, below a bar: if every lost update were trained again"] * bool(lossy.any())
+        if any("±" in text.get_text() for axes in sheet.axes for text in axes.texts):
+            notes.append("±: 95 % confidence interval of the mean")
+        return sheet.done(finding(summary), title, notes, row_in * len(summary))
 
 
 def finding(summary: pd.DataFrame) -> str:
@@ -111,20 +106,17 @@ def _facts(summary: pd.DataFrame) -> list[str]:
     return facts
 
 
-def _ends(axes: Axes, summary: pd.DataFrame, measure: str, rows: range, zero: str) -> Floats:
+def _ends(axes: Axes, summary: pd.DataFrame, measure: str, zero: str) -> Floats:
     """Draw intervals and write values beyond them; returns where intervals begin."""
     means, low, high = (
         summary[f"{measure}{end}"].to_numpy(dtype=np.float64) for end in ("", "_low", "_high")
     )
-    there = means > NOTHING
+    halves, there = high - means, means > NOTHING
     low, high = (np.where(there & np.isfinite(end), end, means) for end in (low, high))
-    bars.whiskers(axes, rows, low, high)
-    halves = summary[f"{measure}_high"] - summary[measure]
-    values = [
-        percent(mean, half) if mean > NOTHING else zero
-        for mean, half in zip(means, halves, strict=True)
-    ]
-    bars.label(axes, rows, high, values)
+    bars.whiskers(axes, low, high)
+    for row, (mean, half) in enumerate(zip(means, halves, strict=True)):
+        value = percent(mean, half) if mean > NOTHING else zero
+        bars.beyond(axes, (float(high[row]), row), value, weight="bold")
     return low
 
 
@@ -136,10 +128,3 @@ def _slim(axes: Axes, lossy: pd.DataFrame, y: Floats) -> None:
     for at, (_, row) in zip(y, lossy.iterrows(), strict=True):
         mean, high = row["overhead_retrained"], row["overhead_retrained_high"]
         bars.beyond(axes, (mean, float(at)), percent(mean, high - mean), color=style.FAINT_INK)
-
-
-def _notes(sheet: Sheet, lossy: bool) -> list[str]:
-    notes = ["Grey, below a bar: if every lost update were trained again"] * lossy
-    if any("±" in text.get_text() for axes in sheet.axes for text in axes.texts):
-        notes.append("±: 95 % confidence interval of the mean")
-    return notes

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,10 +22,6 @@ def failures_by_cause(table: pd.DataFrame, title: str = "", *, ax: Axes | None =
     ----------
     table
         As `cprsim.runs.by_cause.by_cause` has it; shares of the useful time.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
@@ -47,12 +42,11 @@ def failures_by_cause(table: pd.DataFrame, title: str = "", *, ax: Axes | None =
         (axes,) = sheet.axes
         facts = [f"{count:.3g} failures a job" for count in rows["failures"]]
         names = [str(each) for each in rows["cause"]]
-        row_in = bars.name_rows(axes, names, facts, narrow=sheet.narrow)
-        at = range(len(rows))
-        bars.stack(axes, rows, costs, at, _BAR)
-        shares = rows["overhead"].to_numpy(dtype=np.float64)
-        bars.reach(axes, float(shares.max()))
-        bars.label(axes, at, shares, [percent(share) for share in shares])
+        row_in = bars.name_rows(axes, names, facts)
+        bars.stack(axes, rows, costs, range(len(rows)), _BAR)
+        bars.reach(axes, float(rows["overhead"].max()))
+        for row, share in enumerate(rows["overhead"]):
+            bars.beyond(axes, (share, row), percent(share), weight="bold")
         axes.set_xlabel("what failures cost, % of useful training time")
         sheet.causes(costs)
         return sheet.done(finding, title, height_in=row_in * len(rows))

@@ -27,8 +27,6 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         A row a policy and percentile, as in `cprsim.fleets.result.FleetResult.percentiles`:
         `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
         over the jobs around it.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -42,7 +40,7 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         sheet = Sheet(len(policies), min(len(policies), _MOST), sharey=True)
         top = _HEADROOM * float(table[causes].sum(axis=1).max()) or 1.0
         for axes, policy in zip(sheet.axes, policies, strict=True):
-            axes.set(ylim=(0, top), title="\n".join(texts.lines(str(policy), 24)))
+            axes.set(ylim=(0, top), title=texts.wrapped(str(policy), 24))
             _bars(axes, table[table["policy"] == policy], causes)
         for axes in sheet.first_column:
             axes.set_ylabel("% of useful training time")
@@ -67,9 +65,9 @@ def _finding(table: pd.DataFrame, causes: list[str]) -> str:
 def _bars(axes: Axes, rows: pd.DataFrame, causes: list[str]) -> None:
     """Draw a bar for each percentile, its causes one upon the other, their sum above."""
     places = range(len(rows))
-    found, ends = bars.stack(axes, rows, causes, places, _BAR, upright=True)
+    found = bars.stack(axes, rows, causes, places, _BAR, upright=True)
     if found:
-        values = [percent(float(share)) for share in ends]
+        values = [percent(float(share)) for share in rows[causes].sum(axis=1)]
         axes.bar_label(found[-1], values, padding=2, size=style.small_pt(), weight="bold")
     ticks.shares(axes.yaxis)
     axes.grid(axis="y")

@@ -29,8 +29,6 @@ def fleet_ranges(table: pd.DataFrame, title: str = "") -> Figure:
     table
         A row a set and policy: `set`, 0 for the shipped one; `policy`; the columns of `LABELS`, in
         percent. What a policy removes is of the overhead of the first policy, which has no panel.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -73,7 +71,7 @@ def _ranges(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _range(low: float, high: float) -> str:
-    places = _places(high)
+    places = 1 if high < 0.1 else 0
     return f"{100 * low:.{places}f} to {100 * high:.{places}f} %"
 
 
@@ -84,8 +82,3 @@ def _finding(table: pd.DataFrame) -> str:
     removed = removed.drop(index=of_first).sort_values("max", ascending=False)
     said = [f"{name} {_range(row['min'], row['max'])}" for name, row in removed.iterrows()]
     return f"Of the overhead of {of_first}, all fleets that fit remove: {', '.join(said)}"
-
-
-def _places(share: float) -> int:
-    """Decimals of a share in percent: one below 10 %."""
-    return 1 if share < 0.1 else 0

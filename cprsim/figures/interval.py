@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -31,10 +30,6 @@ def interval(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) ->
         not a number where none was simulated; `chosen`, whether that system chooses this interval,
         and `best`, whether it is where full recovery's closed form is least.
         Overheads are shares of the useful time.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
@@ -45,9 +40,9 @@ def interval(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) ->
         sheet = Sheet(ax=ax)
         (axes,) = sheet.axes
         rows = table.sort_values("interval_s")
-        curves.log_shares([axes], rows[["closed_form", "overhead"]].to_numpy(np.float64).ravel())
+        curves.log_shares([axes], rows[["closed_form", "overhead"]])
         axes.set_xscale("log")
-        axes.set_xlim(*curves.log_limits(rows["interval_s"].to_numpy(dtype=np.float64), 6))
+        axes.set_xlim(*curves.log_limits(rows["interval_s"], 6))
         ticks.durations(axes.xaxis)
         axes.set(xlabel="time between two saves", ylabel=curves.OVERHEAD)
         axes.grid()

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import bars, measures, style
+from cprsim.figures.parts import bars, style
 from cprsim.figures.parts.sheet import Sheet
 from cprsim.figures.parts.texts import NOTHING, percent
 
@@ -34,8 +34,6 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         job without any, and `"alone"`, but for that. `lever` is its name, `sets` what it sets;
         `ett` is the share of the wall clock that is training that counts, a column a cause that
         which is lost, `updates_lost` the share of all updates.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -49,29 +47,19 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         causes = [cause for cause in CAUSE_LABELS if (table[cause] > NOTHING).any()]
         sheet = Sheet(2)
         names, sets = [*together["lever"]], [*together["sets"]]
-        first = together["ett"].iloc[0]
-        most, row_in = float(1 - table["ett"].min()), 0.0
-        for i, (axes, shown, gains) in enumerate(
-            (
-                (sheet.axes[0], together, together["ett"].diff()),
-                (sheet.axes[1], alone, alone["ett"] - first),
-            )
-        ):
+        first, row_in = together["ett"].iloc[0], 0.42
+        panels = (together, together["ett"].diff()), (alone, alone["ett"] - first)
+        for i, (axes, (shown, gains)) in enumerate(zip(sheet.axes, panels, strict=True)):
             named = i == 0 or sheet.narrow
-            blank = [""] * len(names)
             row_in = bars.name_rows(
-                axes,
-                names if named else blank,
-                sets if named else blank,
-                narrow=sheet.narrow,
-                least_in=max(row_in, 0.42),
+                axes, names if named else [""] * len(names), sets if named else (), row_in
             )
             at = range(i, len(names))
             bars.stack(axes, shown, causes, at, _BAR)
-            bars.reach(axes, most)
+            bars.reach(axes, float(1 - table["ett"].min()))
             _label(axes, shown, gains.tolist(), at)
             axes.set(title=_TITLES[shown["way"].iloc[0]], xlabel="time lost, % of the wall clock")
-        measures.dashed(sheet.axes[1], 1 - first)
+        bars.dashed(sheet.axes[1], 1 - first)
         sheet.causes(causes)
         return sheet.done(finding(table), title, [_NOTE], row_in * len(names))
 

@@ -1,6 +1,5 @@
 """The look of a figure for a paper: width, font and style, as settings of matplotlib."""
 
-import logging
 import math
 import re
 from collections.abc import Iterator
@@ -102,27 +101,23 @@ def _style(style: str | Path) -> dict[Any, Any]:
             f"style {str(style)!r}: no such file, and matplotlib has no style of that name (it has "
             "e.g. ggplot, grayscale, seaborn-v0_8-paper)"
         )
-    told = _Told()
-    logger = logging.getLogger("matplotlib")
-    logger.addHandler(told)
-    spreads, logger.propagate = logger.propagate, False
+    where = f"style {str(style)!r}"
     try:
+        keys = [line.partition(":")[0].strip() for line in path.read_text("utf-8").splitlines()]
+        unknown = [key for key in keys if key and key[0] != "#" and key not in mpl.rcParams]
+        if unknown:
+            raise UsageError(f"{where} can't be read: matplotlib has no setting {unknown[0]!r}")
         read = dict(mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False))
     except (OSError, ValueError, KeyError) as error:
-        raise UsageError(f"style {str(style)!r} can't be read: {_one_line(error)}") from None
-    finally:
-        logger.removeHandler(told)
-        logger.propagate = spreads
-    if told.messages:
-        raise UsageError(f"style {str(style)!r} can't be read: {_one_line(told.messages[0])}")
-    where = f"style {str(style)!r}:"
+        said = " ".join(str(error).split())
+        raise UsageError(f"{where} can't be read: {said}") from None
     for inches in read.get("figure.figsize", ()):
-        what = f"{where} figure.figsize {inches:g}"
+        what = f"{where}: figure.figsize {inches:g}"
         _check_within(inches, _LENGTHS_IN, what, "{:g} and {:g} inches")
     for key in ("figure.dpi", "savefig.dpi"):
         dots = read.get(key, "figure")
         if dots != "figure":
-            _check_within(dots, _DPI, f"{where} {key} {dots:g}", "{:g} and {:g}")
+            _check_within(dots, _DPI, f"{where}: {key} {dots:g}", "{:g} and {:g}")
     return read
 
 
@@ -130,18 +125,3 @@ def _check_within(number: float, ends: tuple[float, float], what: str, between: 
     """Raise `UsageError` for a number outside of its ends, which `between` writes."""
     if not ends[0] <= number <= ends[1]:
         raise UsageError(f"{what} is not between {between.format(*ends)}")
-
-
-class _Told(logging.Handler):
-    """Warnings of matplotlib on a file that it reads."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(record.getMessage())
-
-
-def _one_line(message: object) -> str:
-    return " ".join(str(message).split())

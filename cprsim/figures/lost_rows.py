@@ -11,14 +11,12 @@ from matplotlib.markers import CARETDOWNBASE
 
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.figures.parts import style, texts, ticks
+from cprsim.figures.parts import curves, style, texts, ticks
 from cprsim.figures.parts.sheet import Entry, Sheet
-from cprsim.figures.parts.style import LAW_DASHES
 from cprsim.figures.parts.texts import percent
 
 _HEIGHTS: Final = (2.5, 1.5)  # of panels, inches, if there is one row of them and if there are more
 _LEAST_SPAN: Final = 4.2  # of the fractions' axis: two doublings and a little
-_ROOM: Final = 1.25  # beyond the outermost fractions
 _HEADROOM: Final = 1.06  # above the largest loss
 _EQUAL: Final = 1e-9  # relative: lines closer than that are one
 #: The fraction of the CPR paper, r = 0.125, is 2 to the power of minus this.
@@ -28,20 +26,12 @@ _CHOSEN: Final = 3
 #: Those of a policy have its colour, the others are grey.
 _LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "random": (
-        {
-            "color": style.FAINT_INK,
-            "linewidth": 1.2,
-            "linestyle": (0, LAW_DASHES["exponential"]),
-        },
+        {"color": style.FAINT_INK, "linewidth": 1.2, "linestyle": curves.dashed("exponential")},
         "random",
         "drawn anew for each save",
     ),
     "round-robin": (
-        {
-            "color": style.LEARNING_COLOUR,
-            "linewidth": 1.2,
-            "linestyle": (0, LAW_DASHES["weibull"]),
-        },
+        {"color": style.LEARNING_COLOUR, "linewidth": 1.2, "linestyle": curves.dashed("weibull")},
         "round-robin",
         "in turn, whether accessed or not",
     ),
@@ -55,12 +45,9 @@ _LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
         "MFU",
         "most accessed since their last save",
     ),
-    "scar": (  # shows the line of MFU where it covers it
-        {
-            "color": style.SYSTEM_COLOURS["cpr-scar"],
-            "linewidth": 1.2,
-            "linestyle": (0, LAW_DASHES["weibull"]),
-        },
+    # Its dashes show the line of MFU where they cover it.
+    "scar": (
+        curves.line("cpr-scar") | {"linewidth": 1.2},
         "SCAR",
         "most changed since their last save",
     ),
@@ -88,8 +75,6 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
         `cprsim.rows.meanfield.TRACKERS`; `fraction` of the rows that a save takes, > 0 and <= 1;
         `relative`, what a failure loses as a share of what it would if everything were saved once
         an interval (CPR-vanilla), over some time or in the long run; not a number for none.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -103,13 +88,17 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
     UsageError
         If the table is empty, or names an unknown tracker.
     """
-    _check(table)
+    if table.empty:
+        raise UsageError("no row in the table of lost rows; it takes one a point")
+    for tracker in table["tracker"].unique():
+        if tracker not in _LOOKS:
+            raise UsageError(f"tracker {tracker!r}: there is none; {nearest(tracker, _LOOKS)}")
     with style.styled():
         skews = list(table["skew"].unique())
         sheet = Sheet(len(skews), min(2, len(skews)), sharey=True, sharex=True)
         lines = _lines(table)
         for skew, axes in zip(skews, sheet.axes, strict=True):
-            axes.set_title("\n".join(texts.lines(str(skew), 22)))
+            axes.set_title(texts.wrapped(str(skew), 22))
             _scales(axes, table)
             _draw(axes, table[table["skew"] == skew], lines)
         for axes in sheet.first_column:
@@ -119,14 +108,6 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
             axes.set_xlabel("share of all rows that a save takes")
         sheet.key(_entries(lines, _marked(sheet.axes[0])))
         return sheet.done(_finding(table), title, height_in=_HEIGHTS[sheet.rows > 1])
-
-
-def _check(table: pd.DataFrame) -> None:
-    if table.empty:
-        raise UsageError("no row in the table of lost rows; it takes one a point")
-    for tracker in table["tracker"].unique():
-        if tracker not in _LOOKS:
-            raise UsageError(f"tracker {tracker!r}: there is none; {nearest(tracker, _LOOKS)}")
 
 
 def _finding(table: pd.DataFrame) -> str:
@@ -147,20 +128,12 @@ def _finding(table: pd.DataFrame) -> str:
 
 def _lines(table: pd.DataFrame) -> list[list[str]]:
     """Return trackers, those that lose the same everywhere together, in the order of `_LOOKS`."""
-    losses = {
-        name: table[table["tracker"] == name]
-        .set_index(["skew", "fraction"])["relative"]
-        .sort_index()
-        for name in _LOOKS
-        if (table["tracker"] == name).any()
-    }
+    losses = table.pivot(index=["skew", "fraction"], columns="tracker", values="relative")
     lines: list[list[str]] = []
-    for name, loss in losses.items():
+    for name in (name for name in _LOOKS if name in losses):
         for line in lines:
-            first = losses[line[0]]
-            if first.index.equals(loss.index) and np.allclose(
-                first, loss, rtol=_EQUAL, atol=0, equal_nan=True
-            ):
+            pair = losses[line[0]], losses[name]
+            if np.allclose(*pair, rtol=_EQUAL, atol=0, equal_nan=True):
                 line.append(name)
                 break
         else:
@@ -170,11 +143,10 @@ def _lines(table: pd.DataFrame) -> list[list[str]]:
 
 def _scales(axes: Axes, table: pd.DataFrame) -> None:
     """Set axes that hold the whole table, whatever they show of it."""
-    low, high = float(table["fraction"].min()), float(table["fraction"].max())
-    room = max(_ROOM, math.sqrt(_LEAST_SPAN * low / high))
+    low, high = curves.log_limits(table["fraction"], _LEAST_SPAN)
     axes.set_xscale("log", base=2)
-    axes.set_xlim(low / room, high * room)
-    powers = range(max(0, math.ceil(-math.log2(high * room))), 1 - math.ceil(math.log2(low / room)))
+    axes.set_xlim(low, high)
+    powers = range(max(0, math.ceil(-math.log2(high))), 1 - math.ceil(math.log2(low)))
     names = {0.5**p: f"1/{2**p}" if p else "1" for p in powers}
     ticks.named(axes.xaxis, names, keep=0.5**_CHOSEN)
     losses = table["relative"].to_numpy(dtype=np.float64)
@@ -189,16 +161,8 @@ def _draw(axes: Axes, rows: pd.DataFrame, lines: list[list[str]]) -> None:
         axes.plot(0.5**_CHOSEN, 1, transform=axes.get_xaxis_transform(), **_MARK)
     for first, *_ in lines:
         line = rows[rows["tracker"] == first].sort_values("fraction")
-        # A point on the edge shows whole.
-        axes.plot(
-            line["fraction"],
-            line["relative"],
-            marker="o",
-            markersize=2.8,
-            markeredgewidth=0,
-            clip_on=False,
-            **_LOOKS[first][0],
-        )
+        look = _LOOKS[first][0] | {"marker": "o", "markersize": 2.8, "markeredgewidth": 0}
+        axes.plot(line["fraction"], line["relative"], clip_on=False, **look)
 
 
 def _marked(axes: Axes) -> bool:

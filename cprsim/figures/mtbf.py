@@ -1,16 +1,14 @@
 """How the mean time between failures (MTBF) of a job falls with its number of nodes."""
 
-import math
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from cprsim.basics.units import counted
-from cprsim.figures.parts import style, ticks
+from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.sheet import Entry, Sheet
 from cprsim.figures.parts.texts import duration
 
@@ -41,7 +39,7 @@ _LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
         {
             "color": style.LAW_COLOURS["weibull"],
             "linewidth": 1.2,
-            "linestyle": (0, style.LAW_DASHES["weibull"]),
+            "linestyle": curves.dashed("weibull"),
         },
         "linear",
         "MTBF of one node / n, where no failures coincide",
@@ -60,10 +58,6 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
         not a number where nothing was measured, `high_s` infinite where nothing bounds it;
         `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes).
         All but `nodes` in seconds.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
@@ -74,16 +68,27 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
         rows = table.sort_values("nodes")
         sheet = Sheet(ax=ax)
         (axes,) = sheet.axes
-        columns = {name: rows[name].to_numpy(dtype=np.float64) for name in rows.columns}
-        _scales(axes, columns)
+        limits = _limits(rows)
+        low, high = curves.log_limits(rows["nodes"], _LEAST_SPAN)
+        axes.set(xscale="log", yscale="log", xlim=(max(low, _LEAST_NODES), high), ylim=limits)
+        ticks.numbers(axes.xaxis)
+        ticks.durations(axes.yaxis)
+        axes.set(xlabel="nodes of the job", ylabel="mean time between its failures")
+        axes.grid()
         for name in ("independent_s", "linear_s"):  # the thin one on top
-            look = _LOOKS[name][0]
             # A line of one point can't be seen.
             marker = "_" if len(rows) == 1 else ""
-            axes.plot(columns["nodes"], columns[name], marker=marker, markersize=12, **look)
-        _measured(axes, columns)
+            axes.plot(rows["nodes"], rows[name], marker=marker, markersize=12, **_LOOKS[name][0])
+        seen = rows[np.isfinite(rows["measured_s"]) & (rows["measured_s"] > 0)]
+        # Where the interval is open the whisker leaves the picture.
+        ends = seen[["low_s", "high_s"]].clip(limits[0] / _ROOM, limits[1] * _ROOM)
+        middle = seen["measured_s"]
+        errors = [(middle - ends["low_s"]).fillna(0), (ends["high_s"] - middle).fillna(0)]
+        whisker: dict[str, Any] = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.5}
+        axes.errorbar(seen["nodes"], middle, yerr=errors, ecolor=style.INK, **whisker)
+        axes.plot(seen["nodes"], middle, zorder=4, **_LOOKS["measured_s"][0])
         sheet.key([Entry([look], *words) for look, *words in _LOOKS.values()])
-        return sheet.done(_finding(rows), title, notes=[_NOTE], height_in=2.5)
+        return sheet.done(_finding(rows), title, [_NOTE])
 
 
 def _finding(rows: pd.DataFrame) -> str:
@@ -101,47 +106,9 @@ def _finding(rows: pd.DataFrame) -> str:
     return f"{said}: {'as' if inside.all() else 'not as'} 1 / nodes says"
 
 
-def _scales(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
-    """Log axes that hold every value, though not all of an interval that nothing bounds."""
-    nodes = columns["nodes"]
-    values = np.concatenate([columns[name] for name in _LOOKS])
+def _limits(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return limits that hold every value, though not all of an interval that nothing bounds."""
+    values = rows[[*_LOOKS]].to_numpy(dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
-    least, most = float(values.min()), float(values.max())
-    ends = np.concatenate((columns["low_s"], columns["high_s"]))
-    ends = np.clip(ends[~np.isnan(ends)], least / _BEYOND, most * _BEYOND)
-    values = np.concatenate((values, ends))
-    axes.set(xscale="log", yscale="log", ylim=_limits(values))
-    low, high = _limits(nodes)
-    axes.set_xlim(max(low, _LEAST_NODES), high)
-    ticks.numbers(axes.xaxis)
-    ticks.durations(axes.yaxis)
-    axes.set(xlabel="nodes of the job", ylabel="mean time between its failures")
-    axes.grid()
-
-
-def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
-    """A little beyond the values, and far enough apart for two ticks."""
-    low, high = float(values.min()), float(values.max())
-    room = max(_ROOM, math.sqrt(_LEAST_SPAN * low / high))
-    return low / room, high * room
-
-
-def _measured(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
-    there = np.isfinite(columns["measured_s"]) & (columns["measured_s"] > 0)
-    nodes, measured_s, low_s, high_s = (
-        columns[name][there] for name in ("nodes", "measured_s", "low_s", "high_s")
-    )
-    # Where the interval is open the whisker leaves the picture.
-    bottom, top = axes.get_ylim()
-    low_s = np.where(np.isnan(low_s), measured_s, np.maximum(low_s, bottom / _ROOM))
-    high_s = np.where(np.isnan(high_s), measured_s, np.minimum(high_s, top * _ROOM))
-    axes.errorbar(
-        nodes,
-        measured_s,
-        yerr=[measured_s - low_s, high_s - measured_s],
-        fmt="none",
-        ecolor=style.INK,
-        elinewidth=0.9,
-        capsize=2.5,
-    )
-    axes.plot(nodes, measured_s, zorder=4, **_LOOKS["measured_s"][0])
+    ends = rows[["low_s", "high_s"]].clip(values.min() / _BEYOND, values.max() * _BEYOND)
+    return curves.log_limits(np.append(values, ends), _LEAST_SPAN)

@@ -1,31 +1,28 @@
 """A map of which policy is best under which circumstances."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 from matplotlib.typing import ColorType
 
 from cprsim.basics.units import counted, format_duration
 from cprsim.errors import UsageError
 from cprsim.figures.parts import style, ticks
 from cprsim.figures.parts.scale import Scale
-from cprsim.figures.parts.sheet import Entry, Sheet, place
-from cprsim.figures.parts.texts import percent
+from cprsim.figures.parts.sheet import Entry, Sheet, square
+from cprsim.figures.parts.texts import NOTHING, percent
 from cprsim.selection.words import NONE
 
 _CELL_IN: Final = 0.36  # height of a row
 _HEIGHTS_IN: Final = (1.4, 4.6)
 _STRIP_IN: Final = 0.55  # height, if there is one axis
-NOTHING: Final = 1e-12  # shares of learning below which lies only rounding
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
 _WITHOUT: Final = {
@@ -33,7 +30,8 @@ _WITHOUT: Final = {
     "failed": ("#BFBFBF", "points that failed"),
 }
 _BORDER_PT: Final = 1.0  # between cells, at most
-_SQUARE: Final = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0, "linestyle": "none"}
+_WORDS_IN: Final = 0.9  # of the figure for each cell in which there are words
+_MOST_ROWS: Final = 18  # with words
 
 
 def phase(
@@ -57,14 +55,10 @@ def phase(
         What is varied, and its column: the horizontal axis, then the vertical one if there are two.
     systems
         The system of each policy that was compared, which gives its colour.
-    title
-        Of what: the first note below.
     among
         Which candidates count, in words; all if empty.
     to_do
         How many points are still to be done.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
@@ -88,17 +82,15 @@ def phase(
         sheet = Sheet(ax=ax)
         (panel,) = sheet.axes
         _axes(panel, x, y)
-        cells = _draw(panel, table, x, y, colours)
+        written = _draw(panel, table, x, y, colours)
         sheet.key(_entries(table, colours))
         left = f"{counted(to_do, 'point')} still to be done" if to_do else ""
         notes = [f"Colour: the policy with the least mean overhead{among and ', '}{among}"]
-        notes += _notes(table, cells)
+        notes += _notes(table, written)
         rows = 1 if y is None else len(y.at)
         height_in = _STRIP_IN if y is None else float(np.clip(_CELL_IN * rows, *_HEIGHTS_IN))
         about = "; ".join(filter(None, (title, left)))
-        figure = sheet.done(_finding(table, bool(to_do)), about, notes, height_in)
-        _fit(figure, panel, cells, x, y)
-    return figure
+        return sheet.done(_finding(table, bool(to_do)), about, notes, height_in)
 
 
 def _finding(table: pd.DataFrame, is_part: bool) -> str:
@@ -139,23 +131,19 @@ def _is_sure(row: Mapping[Any, Any]) -> bool:
 def _axes(axes: Axes, x: Scale, y: Scale | None) -> None:
     """Scale both axes, with ticks at the values that were chosen."""
     axes.set(xscale=x.name, xlabel=x.words, xlim=x.edges[[0, -1]])
-    _name(axes.xaxis, x)
+    ticks.named(axes.xaxis, x.named)
     if y is None:
         axes.set(yticks=[], ylim=(0, 1))
     else:
         axes.set(yscale=y.name, ylabel=y.words, ylim=y.edges[[0, -1]])
-        _name(axes.yaxis, y)
+        ticks.named(axes.yaxis, y.named)
     axes.spines[:].set_visible(False)
-
-
-def _name(axis: Axis, scale: Scale) -> None:
-    ticks.named(axis, dict(zip(scale.at.tolist(), scale.texts, strict=True)))
 
 
 def _draw(
     axes: Axes, table: pd.DataFrame, x: Scale, y: Scale | None, colours: Mapping[str, str]
-) -> list[tuple[Text, list[str]]]:
-    """Draw the cells; returns the texts in them, and the lines that each may have."""
+) -> bool:
+    """Draw the cells; return whether there is room for words in them."""
     rows = table.to_dict("records")
     faces = [_face(row, colours) for row in rows]
     hatches = [colours[row["rivals"][0]] if row["rivals"] else None for row in rows]
@@ -166,50 +154,27 @@ def _draw(
         edges = [colour or "none" for colour in hatches]
         look: dict[str, Any] = {"marker": "s", "color": faces, "edgecolors": edges, "zorder": 3}
         axes.scatter(x.at[x.place], middles[places], clip_on=False, **look)
-        return []
+        return False
     border: dict[str, Any] = {"edgecolor": "white", "linewidth": _BORDER_PT}
     colour = np.zeros((len(middles), len(x.at), 4))  # transparent where nothing is
     colour[places, x.place] = [to_rgba(face) for face in faces]
     axes.pcolormesh(x.edges, heights, colour, **border)
-    cells = []
+    room = x.narrowest * style.size_in()[0] > _WORDS_IN and len(middles) <= _MOST_ROWS
     for row, column, face, hatch, entry in zip(places, x.place, faces, hatches, rows, strict=True):
         corner = (x.edges[column], heights[row])
         size = (x.edges[column + 1] - corner[0], heights[row + 1] - corner[1])
         if hatch:
             for look in ({"hatch": "////", "edgecolor": hatch, "linewidth": 0}, border):
                 axes.add_patch(Rectangle(corner, *size, fill=False, **look))
-        cells.append((_text(axes, (x.at[column], middles[row]), face), _lines(entry)))
-    return cells
+        if room:
+            _write(axes, (x.at[column], middles[row]), face, _words(entry))
+    return room
 
 
-def _text(axes: Axes, at: tuple[float, float], face: ColorType) -> Text:
+def _write(axes: Axes, at: tuple[float, float], face: ColorType, words: str) -> None:
     look: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
     ground = {"facecolor": face, "edgecolor": "none", "pad": 0.5}  # no hatching runs through
-    ink = style.ink_on(face)
-    return axes.text(*at, "", size=style.small_pt(), color=ink, bbox=ground, **look)
-
-
-def _fit(
-    figure: Figure,
-    axes: Axes,
-    cells: Sequence[tuple[Text, list[str]]],
-    x: Scale,
-    y: Scale | None,
-) -> None:
-    """Write as many lines into all cells as have room in the narrowest."""
-    edges = np.array([0.0, 1.0]) if y is None else y.edges
-    for count in (2, 1, 0):
-        for text, lines in cells:
-            text.set_text("\n".join(lines[:count]))
-        place(figure)
-        wide = np.diff(axes.transData.transform([(each, edges[0]) for each in x.edges])[:, 0])
-        high = np.diff(axes.transData.transform([(x.edges[0], each) for each in edges])[:, 1])
-        boxes = [text.get_window_extent() for text, _ in cells if text.get_text()]
-        if all(b.width < 0.85 * wide.min() and b.height < 0.94 * high.min() for b in boxes):
-            break
-    for text, _ in cells:
-        if not text.get_text():
-            text.remove()
+    axes.text(*at, words, size=style.small_pt(), color=style.ink_on(face), bbox=ground, **look)
 
 
 def _points(margin: float) -> str:
@@ -217,19 +182,20 @@ def _points(margin: float) -> str:
     return f"{margin:+,.0f}" if abs(margin) >= 10 else f"{margin:+.2g}"
 
 
-def _lines(row: Mapping[Any, Any]) -> list[str]:
-    if row["verdict"] in ("none", "failed"):
-        return [row["verdict"]]
-    margin = [] if math.isnan(row["margin"]) else [f"{_points(100 * row['margin'])} pt"]
-    return [format_duration(row["interval_s"]), *margin]
+def _words(row: Mapping[Any, Any]) -> str:
+    """Return what is in a cell: how often to save, and the margin in points."""
+    if row["verdict"] in _WITHOUT:
+        return str(row["verdict"])
+    every = format_duration(row["interval_s"])
+    return every if math.isnan(row["margin"]) else f"{every}\n{_points(100 * row['margin'])} pt"
 
 
-def _notes(table: pd.DataFrame, cells: Sequence[object]) -> list[str]:
+def _notes(table: pd.DataFrame, written: bool) -> list[str]:
     """Say how to read what is in the cells."""
     words = [
         "In a cell: time between saves of the best policy, and by how many points of overhead the "
-        "next best is worse, where there is room"
-    ] * bool(cells)
+        "next best is worse"
+    ] * written
     if any(table["rivals"]) or "undecided" in set(table["verdict"]):
         words.append("Pale: not surely the best; hatched or edged in the colour of a rival")
     return words
@@ -238,7 +204,7 @@ def _notes(table: pd.DataFrame, cells: Sequence[object]) -> list[str]:
 def _entries(table: pd.DataFrame, colours: Mapping[str, str]) -> list[Entry]:
     """Say what each colour is, and where it is best."""
     entries = [
-        Entry([_SQUARE | {"color": colour}], name, facts)
+        Entry([square(colour)], name, facts)
         for name, colour in colours.items()
         if (facts := _facts(table, name))
     ]
@@ -246,7 +212,7 @@ def _entries(table: pd.DataFrame, colours: Mapping[str, str]) -> list[Entry]:
         count = int((table["verdict"] == verdict).sum())
         if count:
             facts = f"{words}: {count} of {len(table)}"
-            entries.append(Entry([_SQUARE | {"color": colour}], verdict, facts))
+            entries.append(Entry([square(colour)], verdict, facts))
     return entries
 
 

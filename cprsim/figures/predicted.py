@@ -26,10 +26,6 @@ def predicted_measured(table: pd.DataFrame, title: str = "", *, ax: Axes | None 
         A row a run and cause: `cause`, one of `cprsim.contract.ledger.OVERHEAD_CAUSES` or
         `"overhead"`, all of them together; `predicted` and `measured`, seconds. Rows in which
         either is 0 are left out.
-    title
-        Of what: the first note below.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
@@ -41,7 +37,7 @@ def predicted_measured(table: pd.DataFrame, title: str = "", *, ax: Axes | None 
     with style.styled():
         sheet = Sheet(ax=ax)
         (axes,) = sheet.axes
-        limits = curves.log_limits(shown[["predicted", "measured"]].to_numpy(float).ravel(), 10)
+        limits = curves.log_limits(shown[["predicted", "measured"]], 10)
         axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
         axes.set(xlabel="measured, s", ylabel="predicted, s")
         axes.grid()

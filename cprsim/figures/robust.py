@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from cprsim.figures.parts import style, texts
-from cprsim.figures.parts.sheet import Entry, Sheet
+from cprsim.figures.parts.sheet import Entry, Sheet, square
 from cprsim.figures.parts.texts import NOTHING
 
 _ROW_IN: Final = 0.34
@@ -41,12 +41,8 @@ def robust(
         What is no loss.
     systems
         Of each policy, which gives its colour; grey without.
-    title
-        Of what: the first note below.
     base
         What losses are shares of.
-    ax
-        Axes to draw on, instead of a new figure's.
 
     Returns
     -------
@@ -68,7 +64,7 @@ def robust(
         letters = 12 if sheet.narrow else 24
         axes.set_yticks(
             [i + 0.5 for i in range(len(levers))],
-            ["\n".join(texts.lines(name, letters)) for name in levers],
+            [texts.wrapped(name, letters) for name in levers],
         )
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
@@ -133,8 +129,10 @@ def _entries(table: pd.DataFrame, choice: str, colours: Mapping[str, str]) -> li
     for name, colour in [*colours.items(), ("", _NO_ONE)]:
         count = int((table["least"] == name).sum())
         if count:
-            square = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0, "linestyle": "none"}
-            look = square | {"color": style.paler(colour, _PALE)}
             words = f"{choice}, the choice" if name == choice else name or "no policy"
-            entries.append(Entry([look], words, f"best in {count} of {len(table)}"))
+            entries.append(
+                Entry(
+                    [square(style.paler(colour, _PALE))], words, f"best in {count} of {len(table)}"
+                )
+            )
     return entries

@@ -1,9 +1,9 @@
 """A sample of durations, and how well each fitted law describes it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,17 +11,18 @@ from matplotlib.figure import Figure
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import counted
-from cprsim.figures.parts import style, ticks
-from cprsim.figures.parts.findings import Finding
-from cprsim.figures.parts.laws import described, line_style
+from cprsim.figures.parts import curves, style, texts, ticks
 from cprsim.figures.parts.sheet import Entry, Sheet
-from cprsim.figures.parts.texts import duration, percent, unit_of
+from cprsim.figures.parts.texts import duration, number, percent, unit_of
 from cprsim.figures.parts.thinning import by_log_odds, evenly
-from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fitted_laws import Fit
-from cprsim.survival.hazard import Hazard, hazard
+from cprsim.survival.fitted_laws import survival as survival_of
+from cprsim.survival.hazard import hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample
+
+#: A further panel: draws on axes, and returns the sentence above them.
+Panel = Callable[[Axes], str]
 
 _PANEL_IN: Final = 1.8
 _POINTS: Final = 400  # of a law's curve
@@ -35,7 +36,8 @@ _BEYOND: Final = 10.0  # how far the best law's rate may reach beyond that of th
 _LOWEST: Final = 0.5  # a survival that stays above it is drawn from where it ends, else from 0
 _PAST: Final = 1.02  # so far beyond the longest duration, that the curve's last step shows
 _ROOM: Final = 1.15
-_DIAGONAL: Final = ((0.0, 0.0), (1.0, 1.0))
+_LETTERS: Final = (32, 27)  # of a line above a further panel, and in a narrow figure
+_FAR: Final = 0.1  # Kolmogorov-Smirnov distance of a law that isn't near
 _SEEN: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.9}
 _MARK: Final[dict[str, Any]] = {
     "linestyle": "none",
@@ -45,7 +47,50 @@ _MARK: Final[dict[str, Any]] = {
     "markeredgecolor": style.INK,
 }
 _BAND: Final[dict[str, Any]] = {"facecolor": style.RULE, "edgecolor": "none", "linewidth": 0}
-_FAR: Final = 0.1  # Kolmogorov-Smirnov distance of a law that isn't near
+
+
+def line_style(law: Distribution, best: bool) -> dict[str, Any]:
+    """Return the look of its line: the best law's is thick and whole, others' thin and dashed."""
+    return {
+        "color": style.LAW_COLOURS[law.distribution],
+        "linewidth": 1.8 if best else 1.0,
+        "linestyle": "-" if best else curves.dashed(law.distribution),
+    }
+
+
+def described(law: Distribution) -> str:
+    """Return its name, mean and shape or cv, for people."""
+    words = f"{law.distribution}, mean {duration(law.expected_s)}"
+    if law.shape is not None:
+        words += f", shape {number(law.shape)}"
+    return words if law.cv is None else f"{words}, cv {number(law.cv)}"
+
+
+def failures_per(unit: str) -> str:
+    """Return the label of an axis of failure rates."""
+    return f"failures per {'year' if unit == 'years' else unit}"
+
+
+def draw_steps(axes: Axes, curve: KaplanMeier, first_s: float, *, to_end: bool = False) -> float:
+    """Draw a Kaplan-Meier curve and its band from `first_s`; return the lower end of the band.
+
+    `to_end`: up to the longest duration, failed or not.
+    """
+    some = evenly(len(curve.times_s), _MOST_STEPS)
+    times = np.concatenate(([first_s], curve.times_s[some], [curve.last_s] * to_end))
+    shares = np.concatenate(([1.0], curve.at(times[1:])))
+    # The band keeps its ends where they aren't known: there the survival is 0, or the last one.
+    low, high = (_held(np.concatenate(([1.0], end[some]))) for end in curve.band())
+    below, above = (np.append(each, [each[-1]] * to_end) for each in (low, high))
+    axes.fill_between(times, below, above, step="post", **_BAND)
+    axes.step(times, shares, where="post", zorder=5, **_SEEN)
+    return float(low[-1])
+
+
+def _held(ends: Floats) -> Floats:
+    """Return values, those that are unknown as the one before."""
+    known = np.maximum.accumulate(np.where(np.isnan(ends), 0, np.arange(len(ends))))
+    return ends[known]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +119,6 @@ class _Data:
         few_s = float(np.quantile(self.failed_s, 0.05, method="inverted_cdf"))
         return max(float(self.failed_s[0]), few_s / 10) / _ROOM
 
-    @cached_property
-    def wide(self) -> bool:
-        """Whether ages span so much that only a log axis shows them."""
-        return self.curve.last_s > _SPAN * _ROOM * self.first_s
-
-    @cached_property
-    def mostly_short(self) -> bool:
-        """Whether a linear axis would leave no room for the shorter half of the failures."""
-        failed = self.failed_s
-        return len(failed) > 0 and float(np.median(failed)) < _SHORT * self.curve.last_s
-
     @property
     def laws(self) -> list[tuple[Distribution, dict[str, Any]]]:
         """Each law and how its line looks; the best one last, so that it covers the others."""
@@ -95,7 +129,7 @@ class _Data:
 
 
 def survival(
-    sample: Sample, fits: Sequence[Fit], title: str = "", more: Sequence[Finding] = ()
+    sample: Sample, fits: Sequence[Fit], title: str = "", more: Sequence[Panel] = ()
 ) -> Figure:
     """Draw a sample of durations and the laws fitted to it: survival, failure rate, quantiles.
 
@@ -106,8 +140,6 @@ def survival(
     fits
         The laws fitted to it, the best first, as `cprsim.survival.fitted_laws.fit_all` gives them;
         none where there are too few failures.
-    title
-        Of what: the first note below.
     more
         Further panels.
 
@@ -124,10 +156,15 @@ def survival(
         _survival(survives, data)
         _rate(rates, data)
         _quantiles(quantiles, data)
-        for found, axes in zip(more, others, strict=True):
-            found.put(axes)
-        sheet.key(_entries(data), "lower left" if len(more) % 2 else "right upper")
-        return sheet.done(_finding(fits), title, [_facts(sample), *_notes(data)], _PANEL_IN)
+        for draw, axes in zip(more, others, strict=True):
+            axes.set_title(texts.wrapped(draw(axes), _LETTERS[sheet.narrow]))
+        sheet.key(_entries(data), below=len(more) % 2 == 1)
+        note = (
+            "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root "
+            "mean square of it over time"
+        )
+        notes = [_facts(sample), note if fits else ""]
+        return sheet.done(_finding(fits), title, notes, _PANEL_IN)
 
 
 def _finding(fits: Sequence[Fit]) -> str:
@@ -160,21 +197,17 @@ def _facts(sample: Sample) -> str:
 
 
 def _survival(axes: Axes, data: _Data) -> None:
-    curve, log = data.curve, data.mostly_short
-    steps = evenly(len(curve.times_s), _MOST_STEPS)
-    times = np.concatenate(([0.0], curve.times_s[steps], [curve.last_s]))
-    low, high = (_held(end[steps]) for end in curve.band())
+    curve, failed_s = data.curve, data.failed_s
+    # A linear axis would leave no room for the shorter half of the failures.
+    log = len(failed_s) > 0 and float(np.median(failed_s)) < _SHORT * curve.last_s
     _ages(axes, data, log, "duration")
     axes.set(title="Survival", ylabel="share that lasts longer")
     axes.grid()
-    shares = curve.at(times)
-    if log:  # 0 has no place on it
-        times[0] = min(axes.get_xlim()[0], times[1])
-    axes.fill_between(times, low, high, step="post", **_BAND)
-    axes.step(times, shares, where="post", zorder=5, **_SEEN)
+    first_s = min(axes.get_xlim()[0], curve.times_s[0]) if log else 0.0
+    lowest = draw_steps(axes, curve, first_s, to_end=True)
+    lowest = min(lowest, float(curve.at(curve.last_s)))
     _censored(axes, data)
-    grid = _grid(axes, log)
-    lowest = min(low[-1], float(curve.at(curve.last_s)))
+    grid = _grid(axes)
     for law, look in data.laws:
         left = survival_of(law, grid, curve.from_s)
         lowest = min(lowest, float(left[-1]))
@@ -197,21 +230,29 @@ def _censored(axes: Axes, data: _Data) -> None:
 
 
 def _rate(axes: Axes, data: _Data) -> None:
-    """The failure rate with no law assumed, and that of each law."""
-    unit, _ = data.unit
-    per = "year" if unit == "years" else unit
-    axes.set(title="Failure rate", ylabel=f"failures per {per}")
+    """Draw the failure rate with no law assumed, and that of each law."""
+    axes.set(title="Failure rate", ylabel=failures_per(data.unit[0]))
     axes.grid()
     if not data.sample.failures:
         _instead(axes, "nothing failed")
         return
     found = hazard(data.sample)
-    log = data.wide and (len(found.rate) > 1 or len(data.fits) > 0)
-    _ages(axes, data, log, "age")
-    edges = np.maximum(found.edges_s, axes.get_xlim()[0])
-    grid = _grid(axes, log)
+    wide = data.curve.last_s > _SPAN * _ROOM * data.first_s
+    _ages(axes, data, wide and (len(found.rate) > 1 or len(data.fits) > 0), "age")
+    grid = _grid(axes)
     rates = [(law.hazard(grid), look) for law, look in data.laws]
-    _rates_axis(axes, data, found, rates[-1][0] if rates else found.rate)
+    # All of the data's band is within the axis, and what is near it of the best law.
+    seen = found.failures > 0
+    least, most = float(found.lower[seen].min()), float(found.upper.max())
+    best = rates[-1][0] if rates else found.rate
+    near = np.append(np.clip(best[best > 0], least / _BEYOND, most * _BEYOND), found.rate[seen])
+    if near.max() > _STEEP * near.min():
+        axes.set_yscale("log")
+        axes.set_ylim(min(least, near.min()) / _ROOM, max(most, near.max()) * _ROOM)
+    else:
+        axes.set_ylim(0, _ROOM * most)
+    ticks.numbers(axes.yaxis, 1 / data.unit[1])
+    edges = np.maximum(found.edges_s, axes.get_xlim()[0])
     low = np.maximum(found.lower, axes.get_ylim()[0])
     axes.stairs(found.upper, edges, baseline=low, fill=True, **_BAND)
     axes.stairs(found.rate, edges, baseline=None, zorder=5, **_SEEN)
@@ -219,21 +260,8 @@ def _rate(axes: Axes, data: _Data) -> None:
         axes.plot(grid, rate, **look)
 
 
-def _rates_axis(axes: Axes, data: _Data, found: Hazard, best: Floats) -> None:
-    """The y axis of failure rates: all of the data's band, and what is near it of the best law."""
-    least, most = float(found.lower[found.failures > 0].min()), float(found.upper.max())
-    best = np.clip(best[best > 0], least / _BEYOND, most * _BEYOND)
-    rates = np.concatenate((best, found.rate[found.failures > 0]))
-    if rates.max() > _STEEP * rates.min():
-        axes.set_yscale("log")
-        axes.set_ylim(min(least, rates.min()) / _ROOM, max(most, rates.max()) * _ROOM)
-    else:
-        axes.set_ylim(0, _ROOM * most)
-    ticks.numbers(axes.yaxis, 1 / data.unit[1])
-
-
 def _quantiles(axes: Axes, data: _Data) -> None:
-    """Failure times over the times at which each law expects as many to have failed."""
+    """Draw failure times over the times at which each law expects as many to have failed."""
     axes.set(title="Quantiles", ylabel="quantile of the data")
     axes.grid()
     if not data.fits:
@@ -247,71 +275,50 @@ def _quantiles(axes: Axes, data: _Data) -> None:
     began = np.array([curve.from_s])
     expected = [(law.quantile(left * law.survival(began)), look) for law, look in data.laws]
     log = bool(seen_s[-1] > _SPAN * seen_s[0])
-    _same_scales(axes, data, log, np.concatenate((seen_s, expected[-1][0])))
-    axes.axline(*_DIAGONAL, transform=axes.transAxes, color=style.FAINT_INK, linewidth=0.6)
-    for quantiles, look in expected[:-1]:
-        axes.plot(np.where(quantiles > 0, quantiles, np.nan), seen_s, **look)
-    quantiles, look = expected[-1]
-    axes.plot(
-        np.where(quantiles > 0, quantiles, np.nan),
-        seen_s,
-        linestyle="none",
-        marker="o",
-        markersize=3.0,
-        markeredgewidth=0,
-        color=look["color"],
-        zorder=4,
-    )
-
-
-def _same_scales(axes: Axes, data: _Data, log: bool, durations_s: Floats) -> None:
-    """Both axes over the same durations: the diagonal is where data and law agree."""
-    if log:
-        positive = durations_s[durations_s > 0]
-        limits = float(positive.min()) / _ROOM, float(positive.max()) * _ROOM
-        axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
-        ticks.durations(axes.xaxis)
-        ticks.durations(axes.yaxis)
-    else:
-        limits = 0.0, float(durations_s.max()) * 1.05
-        axes.set(xlim=limits, ylim=limits)
-        ticks.numbers(axes.xaxis, data.unit[1])
-        ticks.numbers(axes.yaxis, data.unit[1])
+    # The diagonal is where data and law agree: both axes are over the same durations.
+    both = np.append(seen_s, expected[-1][0])
+    limits = (both[both > 0].min() / _ROOM, both.max() * _ROOM) if log else (0, both.max() * 1.05)
+    axes.set(xlim=limits, ylim=limits)
+    _durations_on(axes, "x", data, log)
+    _durations_on(axes, "y", data, log)
     axes.set_xlabel("quantile of the law" if log else f"quantile of the law, {data.unit[0]}")
+    axes.axline((0, 0), (1, 1), transform=axes.transAxes, color=style.FAINT_INK, linewidth=0.6)
+    # The best law has a point for each of the data's quantiles.
+    marks: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.0}
+    marks |= {"markeredgewidth": 0, "color": expected[-1][1]["color"], "zorder": 4}
+    for quantiles, look in [*expected[:-1], (expected[-1][0], marks)]:
+        axes.plot(np.where(quantiles > 0, quantiles, np.nan), seen_s, **look)
 
 
 def _ages(axes: Axes, data: _Data, log: bool, what: str) -> None:
-    """The x axis of durations, up to the longest, failed or not."""
-    last_s = data.curve.last_s
-    if log:
-        axes.set_xscale("log")
-        axes.set_xlim(data.first_s, last_s * _PAST)
-        ticks.durations(axes.xaxis)
-    else:
-        axes.set_xlim(0, last_s * _PAST)
-        ticks.numbers(axes.xaxis, data.unit[1])
+    """Set the x axis of durations, up to the longest, failed or not."""
+    axes.set_xlim(data.first_s if log else 0, data.curve.last_s * _PAST)
+    _durations_on(axes, "x", data, log)
     axes.set_xlabel(what if log else f"{what}, {data.unit[0]}")
 
 
-def _grid(axes: Axes, log: bool) -> Floats:
-    """Durations evenly across the axis, none of them 0."""
-    low, high = axes.get_xlim()
+def _durations_on(axes: Axes, along: Literal["x", "y"], data: _Data, log: bool) -> None:
+    """Put durations on an axis, log or in the sample's unit."""
+    axis = axes.xaxis if along == "x" else axes.yaxis
     if log:
+        axes.set(**{f"{along}scale": "log"})
+        ticks.durations(axis)
+    else:
+        ticks.numbers(axis, data.unit[1])
+
+
+def _grid(axes: Axes) -> Floats:
+    """Return durations evenly across the axis, none of them 0."""
+    low, high = axes.get_xlim()
+    if axes.get_xscale() == "log":
         return np.geomspace(low, high, _POINTS)
     return np.linspace(low, high, _POINTS + 1)[1:]
 
 
 def _instead(axes: Axes, why: str) -> None:
     axes.set(xticks=[], yticks=[])
-    middle: dict[str, Any] = {"ha": "center", "transform": axes.transAxes}
-    axes.text(0.5, 0.5, why, size=style.small_pt(), color=style.FAINT_INK, **middle)
-
-
-def _held(ends: Floats) -> Floats:
-    """One end of the band from 0 to the longest duration; it keeps its value where S is 0."""
-    ends = np.concatenate(([1.0], ends, [np.nan]))
-    known = np.maximum.accumulate(np.where(np.isnan(ends), 0, np.arange(len(ends))))
-    return ends[known]
+    look: dict[str, Any] = {"size": style.small_pt(), "color": style.FAINT_INK, "ha": "center"}
+    axes.text(0.5, 0.5, why, transform=axes.transAxes, **look)
 
 
 def _entries(data: _Data) -> list[Entry]:
@@ -326,11 +333,3 @@ def _entries(data: _Data) -> list[Entry]:
         look = line_style(found.law, best=i == 0)
         entries.append(Entry([look], described(found.law), distances))
     return entries
-
-
-def _notes(data: _Data) -> list[str]:
-    note = (
-        "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root mean "
-        "square of it over time"
-    )
-    return [note] if data.fits else []

@@ -1,6 +1,6 @@
 """One run as lanes along its time, or runs under several policies one above the other."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from cprsim.figures.parts.texts import duration, listed, percent
 from cprsim.figures.parts.thinning import BarBlock
 from cprsim.history.lanes import background_lanes
 from cprsim.history.lanes import lanes as lanes_of
-from cprsim.history.phases import Phase, seconds_by_cause
+from cprsim.history.phases import WORDS, Phase, seconds_by_cause
 from cprsim.history.recorder import Background, History
 
 _NAME_LETTERS: Final = 22  # of a line of a lane's name
@@ -31,8 +31,6 @@ def timeline(history: History, title: str = "") -> Figure:
     ----------
     history
         From `cprsim.history.recorder.record`.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -45,18 +43,11 @@ def timeline(history: History, title: str = "") -> Figure:
         f"{counted(len(history.failures), 'failure')}: {duration(useful_s)} of training take "
         f"{duration(wall_s)} under {history.policy}"
     )
-    facts = f"seed {history.seed}, replication {history.replication}"
     seconds = {cause: getattr(history.ledger, cause) for cause in CAUSES}
     shown = lanes_of(history, _MOST_SERVERS)
     found = {cause for cause, spent_s in seconds.items() if spent_s}
     found |= {phase.doing for lane in shown for phase in lane.phases}
     found |= {each.task.kind for each in history.background}
-    words = lanes.words_of(found)
-    words |= {
-        doing: f"{word} {duration(seconds[doing])}"
-        for doing, word in words.items()
-        if seconds.get(doing)
-    }
     rows = [
         LaneRow(
             [*_wrapped(each.name), *lanes.counted(each.failures_s, wall_s)],
@@ -66,12 +57,14 @@ def timeline(history: History, title: str = "") -> Figure:
         )
         for each in shown
     ]
-    return _figure(
-        (finding, _about(title, facts)),
-        words,
-        [*rows, *_background_rows(history)],
-        wall_s,
-    )
+    for kind, tasks in background_lanes(history).items():
+        more = f", {len(tasks) - _MOST_ROWS} more at once" * (len(tasks) > _MOST_ROWS)
+        names = [_wrapped(kind + more), *[[]] * len(tasks)]  # the first has the name
+        rows += [
+            LaneRow(name, _task_blocks(task), wall_s, height_in=0.1, below_in=0.03)
+            for name, task in zip(names, tasks[:_MOST_ROWS], strict=False)
+        ]
+    return _figure(finding, [title, _played(history)], found, rows, wall_s, seconds)
 
 
 def timelines(histories: Sequence[History], title: str = "") -> Figure:
@@ -81,8 +74,6 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     ----------
     histories
         A run each; from `cprsim.history.recorder.record`.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -93,41 +84,38 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     found |= {task.task.kind for each in histories for task in each.background}
     end_s = max(each.ledger.wall for each in histories)
     rows = [row for each in histories for row in _policy_rows(each, end_s)]
-    finding = _compared({each.policy: each.ledger.wall for each in histories})
-    facts = f"seed {histories[0].seed}, replication {histories[0].replication}"
+    about = [title, _played(histories[0])]
     if any(each.background for each in histories):
-        facts += "; thin lanes: in the background"
-    return _figure((finding, _about(title, facts)), lanes.words_of(found), rows, end_s)
+        about.append("thin lanes: in the background")
+    finding = _compared({each.policy: each.ledger.wall for each in histories})
+    return _figure(finding, about, found, rows, end_s, {})
 
 
 def _figure(
-    head: tuple[str, str], words: dict[str, str], rows: Sequence[LaneRow], end_s: float
+    finding: str,
+    about: Sequence[str],
+    found: Collection[str],
+    rows: Sequence[LaneRow],
+    end_s: float,
+    seconds: Mapping[str, float],
 ) -> Figure:
+    """Draw rows; the key has what is done in them, with its seconds where these are known."""
     with style.styled():
         sheet = Sheet()
-        lanes.draw_lanes(sheet.axes[0], rows, end_s)
-        patches = [_patch(lanes.COLOURS[doing]) for doing in words]
-        sheet.patches(patches, [*words.values()])
-        return sheet.done(*head, height_in=lanes.height_in(rows))
+        height_in = lanes.draw_lanes(sheet.axes[0], rows, end_s)
+        patches, words = [], []
+        for doing in (doing for doing in lanes.COLOURS if doing in found):
+            colour = lanes.COLOURS[doing]
+            edge = style.FAINT_INK if colour == "white" else colour
+            patches.append(Patch(facecolor=colour, edgecolor=edge, linewidth=0.4))
+            spent = f" {duration(seconds[doing])}" if seconds.get(doing) else ""
+            words.append(f"{WORDS[doing]}{spent}")
+        sheet.patches(patches, words)
+        return sheet.done(finding, "; ".join(filter(None, about)), height_in=height_in)
 
 
-def _patch(colour: str) -> Patch:
-    edge = style.FAINT_INK if colour == "white" else colour
-    return Patch(facecolor=colour, edgecolor=edge, linewidth=0.4)
-
-
-def _background_rows(history: History) -> list[LaneRow]:
-    """Return lanes of background tasks; the first of each kind has its name."""
-    rows: list[LaneRow] = []
-    for kind, tasks in background_lanes(history).items():
-        shown = tasks[:_MOST_ROWS]
-        more = f", {len(tasks) - len(shown)} more at once" if len(tasks) > len(shown) else ""
-        names = [_wrapped(kind + more), *[[] for _ in shown[1:]]]
-        rows += [
-            LaneRow(name, _task_blocks(row), history.ledger.wall, height_in=0.1, below_in=0.03)
-            for name, row in zip(names, shown, strict=True)
-        ]
-    return rows
+def _played(history: History) -> str:
+    return f"seed {history.seed}, replication {history.replication}"
 
 
 def _policy_rows(history: History, end_s: float) -> list[LaneRow]:
@@ -172,7 +160,3 @@ def _compared(walls: Mapping[str, float]) -> str:
         return f"This run takes {duration(walls[first])} under {listed([*walls])}"
     said = f"This run takes {duration(walls[first])} under {first}"
     return f"{said}, {duration(walls[last])} under {last}"
-
-
-def _about(title: str, facts: str) -> str:
-    return "; ".join(filter(None, (title, facts)))

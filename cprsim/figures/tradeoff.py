@@ -1,8 +1,7 @@
 """The time a policy saves against the learning it loses."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,19 +22,6 @@ _ROOM: Final = 1.6  # beyond the outermost losses
 _MOST: Final = 6  # circumstances that have panels
 
 
-class _Curve(NamedTuple):
-    """A policy, and its points."""
-
-    policy: str
-    system: str
-    rows: pd.DataFrame
-
-    @property
-    def loses(self) -> bool:
-        """Whether any point loses learning."""
-        return bool((self.rows[[*LOSSES]] > NOTHING).any(axis=None))
-
-
 def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
     """Draw overhead against the learning lost, a curve a policy.
 
@@ -47,8 +33,6 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
         interval, `_low` to `_high`. Where there is a column `circumstances`, values of
         what is `varied` other than choices, each of them has a row of panels: points of different
         ones are never in the same.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -64,14 +48,13 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
         shown = table[table["circumstances"].isin(kept)] if several else table
         notes = [f"{len(kept)} of {len(found)} circumstances shown"] * (len(kept) < len(found))
         sheet = Sheet(len(LOSSES) * len(kept), len(LOSSES), sharey=True)
-        curves.log_shares(sheet.axes, shown["overhead"].to_numpy(dtype=np.float64))
-        drawn = _curves(shown)
-        lossy = [each.rows[[*LOSSES]].to_numpy(dtype=np.float64) for each in drawn if each.loses]
-        both = np.concatenate([np.zeros((1, len(LOSSES))), *lossy]).ravel()
+        curves.log_shares(sheet.axes, shown[["overhead"]])
         for i, axes in enumerate(sheet.axes):
             name, loss = kept[i // len(LOSSES)], [*LOSSES][i % len(LOSSES)]
             axes.set_xscale("log")
-            axes.set_xlim(*curves.log_limits(both, 10, _ROOM))
+            axes.set_xlim(
+                *curves.log_limits(shown[[*LOSSES]].where(shown[[*LOSSES]] > NOTHING), 10, _ROOM)
+            )
             ticks.shares(axes.xaxis)
             axes.grid()
             there = f"\n{table['varied'].iloc[0]} = {name}" if several else ""
@@ -79,28 +62,29 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
             if axes in sheet.first_column:
                 axes.set_ylabel(curves.OVERHEAD)
             _draw(axes, loss, shown[shown["circumstances"] == name] if several else shown)
-        sheet.key(_entries(drawn))
+        sheet.key(_entries(shown))
         height_in = _ROW_IN if several else _HEIGHT_IN
         return sheet.done(_finding(table, kept), title, notes, height_in)
 
 
-def _draw(axes: Axes, loss: str, rows: pd.DataFrame) -> None:
-    for each in _curves(rows):
-        if each.loses:
-            there = each.rows[each.rows[loss] > NOTHING].sort_values(loss)
-            axes.plot(there[loss], there["overhead"], **curves.line(each.system))
-            curves.with_whiskers(axes, there, loss, "overhead", curves.points(each.system))
+def _draw(axes: Axes, loss: str, table: pd.DataFrame) -> None:
+    for _, system, rows in curves.by_policy(table):
+        if _loses(rows):
+            there = rows[rows[loss] > NOTHING].sort_values(loss)
+            axes.plot(there[loss], there["overhead"], **curves.line(system))
+            curves.with_whiskers(axes, there, loss, "overhead", curves.points(system))
         else:
-            axes.axhline(each.rows["overhead"].min(), **curves.line(each.system, 1))
+            axes.axhline(rows["overhead"].min(), **curves.line(system, 1))
+
+
+def _loses(rows: pd.DataFrame) -> bool:
+    """Return whether any point loses learning."""
+    return bool((rows[[*LOSSES]] > NOTHING).any(axis=None))
 
 
 def _circumstances(table: pd.DataFrame) -> list[str]:
     """Return all circumstances, in the table's order; one, empty, where there is no column."""
     return [*dict.fromkeys(table["circumstances"])] if "circumstances" in table else [""]
-
-
-def _curves(table: pd.DataFrame) -> list[_Curve]:
-    return [_Curve(*each) for each in curves.by_policy(table)]
 
 
 def _finding(table: pd.DataFrame, names: list[str]) -> str:
@@ -123,11 +107,11 @@ def _finding(table: pd.DataFrame, names: list[str]) -> str:
     return f"{said}; {safe['policy']} loses {percent(safe['overhead'])} and none"
 
 
-def _entries(drawn: list[_Curve]) -> list[Entry]:
+def _entries(table: pd.DataFrame) -> list[Entry]:
     entries = [
-        Entry([curves.line(each.system), curves.points(each.system)], each.policy)
-        if each.loses
-        else Entry([curves.line(each.system, 1)], each.policy, "loses nothing")
-        for each in drawn
+        Entry([curves.line(system), curves.points(system)], policy)
+        if _loses(rows)
+        else Entry([curves.line(system, 1)], policy, "loses nothing")
+        for policy, system, rows in curves.by_policy(table)
     ]
     return [*entries, curves.point_means("simulated, 95 % intervals")]

@@ -3,8 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -14,17 +13,17 @@ from cprsim.failures.logs.coincidence import coincidence, sizes
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.node_failures import WITHIN_S, node_failures
-from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
+from cprsim.failures.logs.rack_bursts import rack_bursts
 from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.source import LogSource
-from cprsim.fitting.calendar_fit import calendar_fit
 from cprsim.fitting.frailty_fit import frailty_fit
 from cprsim.fitting.job_lengths import job_lengths
-from cprsim.fitting.left_out import COALESCED, too_little
 from cprsim.fitting.log_fit import LogFit, Look
+from cprsim.fitting.log_notes import COALESCED, too_little
 from cprsim.fitting.repair_causes import planned_outages
 from cprsim.fitting.repair_fit import repairs_and_restarts
 from cprsim.fitting.strikes import of_some_nodes, strikes
+from cprsim.survival.calendar_rates import CalendarRates, calendar_rates
 from cprsim.survival.dependence import dependence
 from cprsim.survival.fitted_laws import Fit, check_failures, check_spread
 from cprsim.survival.fitted_laws import fit as fit_law
@@ -120,33 +119,68 @@ def fit_source(
     if ties == "keep" and (view == "uptime" or source.coalesce_s is not None):
         other = "the view 'uptime'" if view == "uptime" else "coalesce"
         raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
-    failures = source.failures()
+    failures, within_s = source.failures(), source.coalesce_s
     if not failures.of_nodes and (view != "gaps" or source.population or source.exclude_worst):
         raise UsageError(
             f"{source.path}: has no column of nodes, which {_of_nodes(source, view)} needs; name "
             "it with --node-column, or leave that out"
         )
-    together = failures if source.coalesce_s is None else failures.coalesced(source.coalesce_s)
+    if view == "uptime" and within_s is not None and failures.racks is None:
+        raise UsageError(
+            "coalesce finds bursts of racks in the view 'uptime', and the log has no racks; "
+            "leave it out"
+        )
+    together = failures if within_s is None else failures.coalesced(within_s)
+    in_racks = within_s is not None and failures.racks is not None
+    bursts = rack_bursts(failures, within_s) if in_racks else None  # type: ignore[arg-type]
+    fields: dict[str, Any] = {}
     if view == "uptime":
-        fitted, system = _of_uptimes(source, failures), views.nodes_of(failures)
+        own = np.ones(len(failures), np.bool_) if bursts is None else ~bursts.members
+        seen, struck = views.uptimes(failures, own), failures
+        left_out = dict(seen.left_out)
+        fields["coincidence"] = coincidence(failures, own)
+        if seen.node_time is not None:
+            fields["frailty"] = frailty_fit(failures, own, seen.sample, seen.node_time)
     else:
-        fitted = _of_gaps(source, failures, together, nodes, ties)
-        system = views.nodes_of(together)
+        seen, struck = _gaps(together, nodes, ties), together
+        left_out = dict(seen.left_out)
+        if within_s is not None and left_out:
+            left_out = {COALESCED: seen.ties}
+        fields["kinds"] = _kinds(failures)
+    dropped = {**failures.dropped, **failures.unused, **left_out}
+    mean_s = None if seen.node_time is None else (seen.node_time.low_s, seen.node_time.high_s)
+    fits, verdicts = _laws(source, seen.sample, mean_s, failures.rows, dropped)
+    if view == "gaps":
+        fields["job_lengths"] = job_lengths(seen.sequences[0], fits[0].law)
     repairs, restarts = repairs_and_restarts(failures)
-    struck = strikes(together if view != "uptime" else failures)
-    return replace(
-        fitted,
-        strikes=struck if nodes is None else of_some_nodes(struck, nodes, system),
+    system, every = views.nodes_of(struck), strikes(struck)
+    return LogFit(
+        source=source,
+        look=view,
+        view=seen,
+        fits=fits,
+        verdicts=verdicts,
+        dependence=dependence(seen.sequences, seen.sample.n),
+        bursts=bursts,
+        dropped=dropped,
+        at_once=sizes(struck) if failures.of_nodes else {},
+        told=failures.notes,
+        strikes=every if nodes is None else of_some_nodes(every, nodes, system),
         trend=_trend(together, of_nodes=view == "uptime"),
         repairs=repairs,
         restarts=restarts,
         causes=Counter(failures.causes or ()),
         planned=planned_outages(failures),
-        calendar=calendar_fit(failures),
+        calendar=_calendar(failures),
         rows=failures.rows,
         columns=failures.columns,
-        node_failures=node_failures(failures, source.coalesce_s or WITHIN_S),
+        node_failures=node_failures(failures, within_s or WITHIN_S),
+        **fields,
     )
+
+
+def _gaps(log: FailureLog, nodes: int | None, ties: views.Ties) -> views.View:
+    return views.gaps(log, ties) if nodes is None else views.job_gaps(log, nodes, ties)
 
 
 def _trend(log: FailureLog, *, of_nodes: bool) -> Trend | None:
@@ -157,6 +191,15 @@ def _trend(log: FailureLog, *, of_nodes: bool) -> Trend | None:
     return trend(times_s, log.span_s, log.came_s - log.start_s, log.left_s - log.start_s)
 
 
+def _calendar(log: FailureLog) -> CalendarRates | None:
+    """Rates by the clock; None where the log doesn't tell the date of its times."""
+    if log.epoch is None:
+        return None
+    zero_s, zoned = log.epoch
+    start_s = zero_s + log.start_s
+    return calendar_rates(zero_s + log.times_s, start_s, start_s + log.span_s, zoned=zoned)
+
+
 def _of_nodes(source: LogSource, view: Look) -> str:
     """What a user asked for that is of nodes."""
     if view != "gaps":
@@ -164,46 +207,11 @@ def _of_nodes(source: LogSource, view: Look) -> str:
     return "population" if source.population else "exclude_worst"
 
 
-def _of_gaps(
-    source: LogSource, log: FailureLog, together: FailureLog, nodes: int | None, ties: views.Ties
-) -> LogFit:
-    """Of a log, and of the same one as it is coalesced."""
-    within_s, dropped = source.coalesce_s, {**log.dropped, **log.unused}
-    bursts = None if within_s is None or log.racks is None else rack_bursts(log, within_s)
-    seen = views.gaps(together, ties) if nodes is None else views.job_gaps(together, nodes, ties)
-    left_out = dict(seen.left_out)
-    if within_s is not None and left_out:
-        left_out = {COALESCED: seen.ties}
-    look: Look = "gaps" if nodes is None else "job"
-    at_once = sizes(together) if log.of_nodes else Counter[int]()
-    fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once, log.notes, log.rows)
-    lengths = job_lengths(seen.sequences[0], fitted.best.law) if look == "gaps" else ()
-    return replace(fitted, kinds=_kinds(log), job_lengths=lengths)
-
-
 def _kinds(log: FailureLog) -> dict[str, int]:
     """How often nodes of each kind fail, as weights of `[failures.hits]` are called."""
     counts = Counter(log.kinds or ())
     names = {"parameter_server": "parameter_servers", "trainer": "trainers"}
     return {name: counts[kind] for kind, name in names.items() if counts[kind]}
-
-
-def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:
-    bursts, alone = None, None
-    if source.coalesce_s is not None:
-        if log.racks is None:
-            raise UsageError(
-                "coalesce finds bursts of racks in the view 'uptime', and the log has no racks; "
-                "leave it out"
-            )
-        bursts = rack_bursts(log, source.coalesce_s)
-        alone = None if bursts is None else ~bursts.members
-    seen = views.uptimes(log, None if alone is None else ~alone)
-    dropped = {**log.dropped, **log.unused, **seen.left_out}
-    fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log), log.notes, log.rows)
-    own = np.ones(len(log), np.bool_) if alone is None else alone
-    frailty = None if seen.node_time is None else frailty_fit(log, own, seen.sample, seen.node_time)
-    return replace(fitted, coincidence=coincidence(log, alone), frailty=frailty)
 
 
 def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
@@ -226,35 +234,19 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
     intervals = read_intervals(source.path, source.columns, source.rules or Rules())
     seen = views.durations(intervals, ties)
     dropped = {**intervals.dropped, **seen.left_out}
-    look: Look = "uptime" if intervals.of_nodes else view
-    fitted = _judged(source, look, seen, None, dropped, Counter(), intervals.notes, intervals.rows)
-    return replace(fitted, rows=intervals.rows)
-
-
-def _judged(
-    source: LogSource,
-    look: Look,
-    view: views.View,
-    bursts: RackBursts | None,
-    dropped: Mapping[str, int],
-    at_once: Mapping[int, int],
-    told: tuple[str, ...] = (),
-    rows: Rows | None = None,
-) -> LogFit:
-    time = view.node_time
-    mean_s = None if time is None else (time.low_s, time.high_s)
-    fits, verdicts = _laws(source, view.sample, mean_s, rows, dropped)
+    fits, verdicts = _laws(source, seen.sample, None, intervals.rows, dropped)
     return LogFit(
         source=source,
-        look=look,
-        view=view,
+        look="uptime" if intervals.of_nodes else view,
+        view=seen,
         fits=fits,
         verdicts=verdicts,
-        dependence=dependence(view.sequences, view.sample.n),
-        bursts=bursts,
+        dependence=dependence(seen.sequences, seen.sample.n),
+        bursts=None,
         dropped=dropped,
-        at_once=at_once,
-        told=told,
+        at_once={},
+        told=intervals.notes,
+        rows=intervals.rows,
     )
 
 

@@ -4,8 +4,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from cprsim.figures.log_page import log_page
-from cprsim.figures.parts.causes import CauseCount
+from cprsim.figures.log_page import CauseCount, log_page
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.repair_causes import MOST_CAUSES, NO_CAUSE, OTHERS
 
@@ -25,7 +24,7 @@ def log_figure(fitted: LogFit) -> "Figure":
         else (repairs.found.sample, repairs.fits, repairs.is_adequate),
         causes=_causes(fitted),
         nodes=None if fitted.node_failures is None else fitted.node_failures.spread,
-        calendar=None if calendar is None else calendar.rates,
+        calendar=calendar,
         zone="UTC" if calendar is None else calendar.zone,
     )
 
@@ -33,7 +32,9 @@ def log_figure(fitted: LogFit) -> "Figure":
 def _causes(fitted: LogFit) -> list[CauseCount]:
     """The commonest causes of failures, and how long their repairs take."""
     by_cause = None if fitted.repairs is None else fitted.repairs.by_cause
-    medians = {} if by_cause is None else {each.cause: each.median_s for each in by_cause.causes}
+    medians = (
+        {} if by_cause is None else {each.cause: each.typical.median_s for each in by_cause.causes}
+    )
     ordered = Counter({each or NO_CAUSE: n for each, n in fitted.causes.items()}).most_common()
     shown = [CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]]
     rest = sum(n for _, n in ordered[MOST_CAUSES:])

@@ -17,13 +17,13 @@ from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.logs.window import as_json
 from cprsim.fitting.block import block
-from cprsim.fitting.calendar_fit import CalendarFit
 from cprsim.fitting.frailty_fit import FrailtyFit
 from cprsim.fitting.job_lengths import JobLength
 from cprsim.fitting.log_notes import notes
 from cprsim.fitting.repair_causes import PlannedOutages
 from cprsim.fitting.repair_fit import RepairFit
 from cprsim.fitting.strikes import StrikeKind, failure_keys, mean_nodes
+from cprsim.survival.calendar_rates import CalendarRates
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict
@@ -118,7 +118,7 @@ class LogFit:
     frailty: FrailtyFit | None = None
     causes: Mapping[str | None, int] = field(default_factory=dict)
     planned: PlannedOutages | None = None
-    calendar: CalendarFit | None = None
+    calendar: CalendarRates | None = None
     rows: Rows | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     node_failures: NodeFailures | None = None
@@ -188,7 +188,7 @@ class LogFit:
             "median_s": None if math.isnan(median_s) else median_s,
             "node_time_per_failure": None
             if self.view.node_time is None
-            else self.view.node_time._asdict(),
+            else self.view.node_time.document(),
             "ties": self.view.ties,
             "dropped": dict(self.dropped),
             "fits": [_fit_document(each) for each in self.fits],

@@ -1,19 +1,61 @@
 """What a fit of a log tells beside its table, in the order in which one reads it."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 from cprsim.basics.units import format_duration, rough_percent
+from cprsim.failures.logs.log import OUTSIDE, Rows
+from cprsim.failures.logs.node_failures import OF_WORST
+from cprsim.failures.logs.table import OTHERS
+from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.job_lengths import length_notes
-from cprsim.fitting.left_out import left_out_lines
-from cprsim.fitting.repair_causes import MOST_CAUSES, shortened, typically
+from cprsim.fitting.repair_causes import MOST_CAUSES, count_lines, shortened
 from cprsim.fitting.strikes import mean_nodes
 
 if TYPE_CHECKING:
     from cprsim.fitting.log_fit import LogFit
 
+#: Failures that are no gaps of their own.
+COALESCED: Final = "failures coalesced with the one before them"
+#: What is somebody's choice: the option that changes it.
+_OPTIONS: Final = {
+    OTHERS: "--system",
+    OUTSIDE: "--window",
+    OF_WORST: "--exclude-worst",
+    COALESCED: "--coalesce",
+    ZERO: "--ties keep",
+}
 _MEAN_OFF = 0.03  # share of a mean from which on it is said that a law has another than its log
 _GUESS = 0.05  # of a mean, from which on it is said that no data show it
+
+
+def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
+    """How many rows were read and kept, and what was left out, a line each."""
+    told = []
+    if rows is not None:
+        count = rows.kept - sum(left_out.get(why, 0) for why in (OUTSIDE, OF_WORST))
+        kept = "all of them" if count == rows.read else f"{count:,}"
+        told.append(f"Read {rows.read:,} {rows.what}, kept {kept}.")
+    if left_out:
+        told.append("Left out:")
+    return [
+        *([" ".join(told)] if told else []),
+        *count_lines((count, _with_option(why)) for why, count in left_out.items()),
+    ]
+
+
+def _with_option(why: str) -> str:
+    return f"{why} ({_OPTIONS[why]})" if why in _OPTIONS else why
+
+
+def too_little(path: str, rows: Rows | None, left_out: Mapping[str, int], why: str) -> str:
+    """Return the fault of a log with too little left: first what was read, kept and left out."""
+    if not path or rows is None:
+        return why
+    every = ", ".join(f"{count:,} {_with_option(each)}" for each, count in left_out.items())
+    gone = f"; left out {every}" if left_out else ""
+    return f"{path}: of {rows.read:,} {rows.what} kept {rows.kept:,}{gone}: {why}"
 
 
 def notes(fitted: "LogFit") -> list[str]:
@@ -35,7 +77,7 @@ def notes(fitted: "LogFit") -> list[str]:
     if fitted.restarts is not None:
         found = fitted.restarts
         restarted = f"Outages of processes alone: {found.found.sample.n:,}"
-        repairs.append(f"{restarted}; {typically(found.median_s, found.mean_s)}.")
+        repairs.append(f"{restarted}; {found.typical}.")
     if fitted.planned is not None:
         repairs.append(fitted.planned.note)
     if fitted.repairs is None or fitted.repairs.by_cause is None:

@@ -6,16 +6,117 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from cprsim.errors import UsageError
-from cprsim.failures.logs import scaling
+from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.source import LogSource
+from cprsim.failures.logs.views import deal, nodes_of
 from cprsim.failures.logs.window import as_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+STEP_S = 3600.0  # of the independent-node model, as in the tables of Maeng et al. (2021)
+_JOBS = 400  # of one size: more show the same failures again
+_DEALS = 100
+_STRETCHES = 20  # of time, whose counts show how far chance moves the rate
+_STUDENT = 2.093  # 97.5 % quantile of Student's t with 19 degrees of freedom
+
+
+@dataclass(frozen=True)
+class JobMtbf:
+    """MTBF of a job on some of the nodes of a system, seconds.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes the job runs on.
+    measured_s
+        Time for each failure of such a job in the log; simultaneous failures are one.
+    low_s, high_s
+        95 % interval of it, from how the failures scatter over 20 stretches of the log; `high_s`
+        is infinite where their number may be 0.
+    linear_s
+        What it would be if each node failed by itself: MTBF of one node / nodes.
+    independent_s
+        The same in hours as steps, at the end of which failures are counted: step / (1-(1-p)^n),
+        with p the share of node-hours with a failure. Never less than an hour.
+    """
+
+    nodes: int
+    measured_s: float
+    low_s: float
+    high_s: float
+    linear_s: float
+    independent_s: float
+
+
+def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[JobMtbf]:
+    """MTBF of jobs of each size; of 1, 2, 4, ... nodes and the whole system if not given.
+
+    References
+    ----------
+    K. Maeng et al., "CPR: Understanding and improving failure tolerant training for deep learning
+    recommendation with partial recovery", MLSys 2021, for the linear and the independent model.
+    """
+    if log.span_s <= 0:
+        raise LogError("the failures all strike at one instant: there is no time between them")
+    system = nodes_of(log)
+    sizes = nodes if nodes is not None else [*_doublings(system), system]
+    if not len(sizes):
+        raise UsageError("nodes is empty; give how many nodes each job runs on")
+    for size in sizes:
+        if not 1 <= size <= system:
+            raise UsageError(f"nodes is {size}; the system has {system}, so take 1 to {system}")
+    failures = np.unique(np.stack([log.machines, log.times_s]), axis=1).shape[1]
+    all_s = log.node_s(system)
+    node_s = all_s / failures
+    hours = np.unique(np.stack([log.machines, log.times_s // STEP_S]), axis=1).shape[1]
+    chance = min(hours * STEP_S / all_s, 1.0)
+    return [
+        JobMtbf(
+            size,
+            *_measured(log, size),
+            linear_s=node_s / size,
+            independent_s=independent_s(chance, size),
+        )
+        for size in sizes
+    ]
+
+
+def independent_s(chance: float, nodes: int, step_s: float = STEP_S) -> float:
+    """MTBF, seconds, of `nodes` that each fail with probability `chance` in each step.
+
+    step / (1 - (1 - p)^n): failures are counted at the end of a step, so it is never less than one.
+    """
+    if chance == 1:
+        return step_s
+    return step_s / -math.expm1(nodes * math.log1p(-chance)) if chance else math.inf
+
+
+def _doublings(system: int) -> list[int]:
+    return [2**power for power in range(math.ceil(math.log2(system)))] if system > 1 else []
+
+
+def _measured(log: FailureLog, size: int) -> tuple[float, float, float]:
+    """MTBF of jobs of one size, and its 95 % interval, seconds."""
+    system = nodes_of(log)
+    jobs = system // size
+    deals = min(math.ceil(_JOBS / jobs), _DEALS) if size < system else 1
+    _, instants = np.unique(log.times_s, return_inverse=True)
+    stretch = ((log.times_s - log.start_s) / log.span_s * _STRETCHES).astype(np.int64)
+    counts = np.zeros(_STRETCHES)  # failures of all jobs of one deal, in each stretch of the log
+    for job_of in deal(log, size, deals):
+        _, first = np.unique(job_of * len(log) + instants, return_index=True)
+        failed = stretch[first[job_of[first] >= 0]].clip(max=_STRETCHES - 1)
+        counts += np.bincount(failed, minlength=_STRETCHES) / deals
+    total = float(counts.sum())
+    half = _STUDENT * math.sqrt(_STRETCHES * float(counts.var(ddof=1)))
+    watched_s = log.watched_s * jobs
+    high_s = watched_s / (total - half) if total > half else math.inf
+    return watched_s / total if total else math.inf, watched_s / (total + half), high_s
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +124,7 @@ class MtbfByNodes:
     """How the MTBF falls with the nodes of a job: measured, and by the two models of the CPR paper.
 
     `rows` has a row a number of nodes; its columns are those of
-    `cprsim.failures.logs.scaling.JobMtbf`. `told` says how the log was understood.
+    `JobMtbf`. `told` says how the log was understood.
     """
 
     source: LogSource
@@ -103,5 +204,5 @@ def mtbf_by_nodes(
         )
     if source.coalesce_s is not None:
         failures = failures.coalesced(source.coalesce_s)
-    rows = pd.DataFrame(scaling.mtbf_by_nodes(failures, nodes))
+    rows = pd.DataFrame(measured_mtbf(failures, nodes))
     return MtbfByNodes(source, rows, failures.notes)

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -21,37 +21,38 @@ _LONGEST = 60  # letters of a cause
 NO_CAUSE, OTHERS = "no cause told", "other causes"
 
 
-@dataclass(frozen=True, eq=False)
-class CauseRepairs:
+class Typical(NamedTuple):
+    """How long outages take, seconds, by their Kaplan-Meier curve.
+
+    `median_s`: half of them are over by then; nan where more than half went on. `mean_s`: up to the
+    longest one watched.
+    """
+
+    median_s: float
+    mean_s: float
+
+    @classmethod
+    def of(cls, sample: Sample) -> Self:
+        """Return that of a sample."""
+        curve = KaplanMeier.from_sample(sample)
+        return cls(curve.median_s, curve.restricted_mean_s)
+
+    def __str__(self) -> str:
+        median = "unknown" if math.isnan(self.median_s) else format_duration(self.median_s)
+        return f"median {median}, mean {format_duration(self.mean_s)}"
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        median_s = None if math.isnan(self.median_s) else self.median_s
+        return {"median_s": median_s, "mean_s": self.mean_s}
+
+
+class CauseRepairs(NamedTuple):
     """Outages of one cause, or of several that are rare."""
 
     cause: str
     sample: Sample
-
-    @property
-    def median_s(self) -> float:
-        """Half of them are over by then, seconds; nan where more than half went on."""
-        return KaplanMeier.from_sample(self.sample).median_s
-
-    @property
-    def mean_s(self) -> float:
-        """Mean of the Kaplan-Meier curve up to the longest one watched, seconds."""
-        return KaplanMeier.from_sample(self.sample).restricted_mean_s
-
-    @property
-    def told(self) -> str:
-        """Its name, cut short, and how long they take."""
-        return f"{shortened(self.cause)}: {typically(self.median_s, self.mean_s)}"
-
-    def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
-        return {
-            "cause": self.cause,
-            "n": self.sample.n,
-            "censored": self.sample.censored,
-            "median_s": None if math.isnan(self.median_s) else self.median_s,
-            "mean_s": self.mean_s,
-        }
+    typical: Typical
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,22 +73,26 @@ class RepairsByCause:
             chance = "beyond chance" if self.test.is_sure else "no more than by chance"
             p = f"p {self.test.p:.2g}" if self.test.p >= 1e-4 else "p < 0.0001"
             told += f"; repair times differ {chance} (log-rank test, {p})"
-        return [f"{told}:", *count_lines((each.sample.n, each.told) for each in self.causes)]
+        return [
+            f"{told}:",
+            *count_lines(
+                (each.sample.n, f"{shortened(each.cause)}: {each.typical}") for each in self.causes
+            ),
+        ]
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
-        test = self.test
-        return {
-            "causes": [each.document() for each in self.causes],
-            "log_rank": None
-            if test is None
-            else {
-                "chi2": test.chi2,
-                "freedom": test.freedom,
-                "p": test.p,
-                "differ": test.is_sure,
-            },
+        test, causes = self.test, []
+        for each in self.causes:
+            counts = {"n": each.sample.n, "censored": each.sample.censored}
+            causes.append({"cause": each.cause, **counts, **each.typical.document()})
+        told = test and {
+            "chi2": test.chi2,
+            "freedom": test.freedom,
+            "p": test.p,
+            "differ": test.is_sure,
         }
+        return {"causes": causes, "log_rank": told}
 
 
 def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
@@ -109,58 +114,39 @@ def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
     shown, compared = list[CauseRepairs](), list[Sample]()
     for cause in [*frequent, *([OTHERS] if OTHERS in groups else [])]:
         mine = groups == cause
-        shown.append(CauseRepairs(cause, _some(sample, mine)))
+        some = _some(sample, mine)
+        shown.append(CauseRepairs(cause, some, Typical.of(some)))
         singly = _some(sample, mine & once)
         if singly.failures >= _FEWEST:
             compared.append(singly)
     return RepairsByCause(shown, log_rank(compared))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class PlannedOutages:
-    """Outages of nodes that were planned: how many, and how long they took.
-
-    `found` is None where none is known to have ended.
-    """
+    """Outages of nodes that were planned, and how long they took; None where none has ended."""
 
     count: int
-    found: RepairTimes | None
+    typical: Typical | None
 
     @property
     def note(self) -> str:
         """What they are, in a sentence."""
-        told = f"Planned: {counted(self.count, 'outage')} of nodes"
-        if self.found is not None:
-            told += f", {typically(*self._typical)}"
-        return f"{told}; left out of the failures."
-
-    @property
-    def _typical(self) -> tuple[float, float]:
-        assert self.found is not None
-        curve = KaplanMeier.from_sample(self.found.sample)
-        return curve.median_s, curve.restricted_mean_s
+        told = "" if self.typical is None else f", {self.typical}"
+        return f"Planned: {counted(self.count, 'outage')} of nodes{told}; left out of the failures."
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
-        median_s, mean_s = (math.nan, None) if self.found is None else self._typical
-        return {
-            "n": self.count,
-            "median_s": None if math.isnan(median_s) else median_s,
-            "mean_s": mean_s,
-        }
+        unknown = {"median_s": None, "mean_s": None}
+        return {"n": self.count} | (self.typical.document() if self.typical else unknown)
 
 
 def planned_outages(log: FailureLog) -> PlannedOutages | None:
     """Those of a log; None where it knows of none."""
     if log.planned is None:
         return None
-    return PlannedOutages(len(log.planned), repair_times(log.planned))
-
-
-def typically(median_s: float, mean_s: float) -> str:
-    """A median, if it is known, and a mean, in words."""
-    median = "unknown" if math.isnan(median_s) else format_duration(median_s)
-    return f"median {median}, mean {format_duration(mean_s)}"
+    found = repair_times(log.planned)
+    return PlannedOutages(len(log.planned), None if found is None else Typical.of(found.sample))
 
 
 def shortened(text: str) -> str:

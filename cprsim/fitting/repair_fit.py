@@ -1,7 +1,6 @@
 """What a log says of repairs: how long nodes are down, as a law of `costs.reschedule`."""
 
 import json
-import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.repairs import RepairTimes, repair_times
-from cprsim.fitting.repair_causes import RepairsByCause, repairs_by_cause, typically
+from cprsim.fitting.repair_causes import RepairsByCause, Typical, repairs_by_cause
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict, fit_and_judge
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -44,14 +43,9 @@ class RepairFit:
     of_nodes: bool = True
 
     @property
-    def median_s(self) -> float:
-        """Half of the outages are over by then, seconds; nan where more than half went on."""
-        return KaplanMeier.from_sample(self.found.sample).median_s
-
-    @property
-    def mean_s(self) -> float:
-        """Mean of the Kaplan-Meier curve up to the longest outage watched, seconds."""
-        return KaplanMeier.from_sample(self.found.sample).restricted_mean_s
+    def typical(self) -> Typical:
+        """How long outages take."""
+        return Typical.of(self.found.sample)
 
     @property
     def is_adequate(self) -> bool:
@@ -63,9 +57,8 @@ class RepairFit:
         """What the log says of repairs, a sentence each."""
         sample = self.found.sample
         open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
-        typical = typically(self.median_s, self.mean_s)
         of = " of nodes" if self.of_nodes else ""
-        said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {typical}."]
+        said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {self.typical}."]
         if self.fits:
             reason = self.verdicts[self.fits[0].law.distribution].reason
             said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
@@ -110,12 +103,11 @@ class RepairFit:
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
-        sample, median_s = self.found.sample, self.median_s
+        sample = self.found.sample
         return {
             "n": sample.n,
             "censored": sample.censored,
-            "median_s": None if math.isnan(median_s) else median_s,
-            "mean_s": self.mean_s,
+            **self.typical.document(),
             "adequate": self.is_adequate,
             "reschedule": self.keys(),
             "by_cause": None if self.by_cause is None else self.by_cause.document(),

@@ -5,9 +5,11 @@ points and 0.3 min, and of the text. Nothing here is random: normal runs have no
 others one at a given instant.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
+
+import pandas as pd
 
 from cprsim.basics.owned import owned_folder
 from cprsim.contract.ledger import Ledger
@@ -61,7 +63,7 @@ class Rebuilt(NamedTuple):
 def scenario(
     size_gb: float, policy: Mapping[str, Any], strikes_s: tuple[float, ...] = ()
 ) -> Scenario:
-    """2 h of training; server 0 fails at `strikes_s`. Checkpointing ends with a save.
+    """Return 2 h of training; server 0 fails at `strikes_s`. Checkpointing ends with a save.
 
     So a run has as many saves as intervals. Coding, commit and replication of `ecrm` cost what was
     measured there, unless `policy` gives them.
@@ -91,13 +93,13 @@ def scenario(
 
 
 def overhead(size_gb: float, policy: Mapping[str, Any]) -> float:
-    """Of a run without failures, % of the training time."""
+    """Return that of a run without failures, % of the training time."""
     ledger = _played(scenario(size_gb, policy))
     return 100 * (ledger.wall / ledger.train - 1)
 
 
 def recovery(size_gb: float, interval: int, case: str) -> float:
-    """Minutes that one failure costs a job that saves every `interval` minutes."""
+    """Return the minutes that one failure costs a job that saves every `interval` minutes."""
     interval_s = interval * MINUTE_S
     after_save_s = interval_s + save_s(size_gb * 1e9) + 1e-3
     at_s = {"best": after_save_s, "average": interval_s / 2, "worst": interval_s}[case]
@@ -108,7 +110,7 @@ def recovery(size_gb: float, interval: int, case: str) -> float:
 
 @cache
 def rebuilt(size_gb: float, k: int) -> Rebuilt:
-    """One failure under ECRec."""
+    """Play one failure under ECRec."""
     seen = _Training()
     hit = play(scenario(size_gb, ECREC[k], (_AT_S,)), "it", 0, 0, seen)
     extra_s = hit.wall - _played(scenario(size_gb, ECREC[k])).wall
@@ -136,3 +138,60 @@ class _Training(Observer):
 
 def _played(of: Scenario) -> Ledger:
     return play(of, "it", 0, 0)
+
+
+_EVERY = (60, 30)  # min, in the order of figures 5 and 12
+_PARITIES = (4, 2)
+
+
+def overhead_table() -> pd.DataFrame:
+    """Return a row a size and policy, as `cprsim.figures.ecrm.ecrm_overhead` takes it."""
+    policies: dict[str, dict[str, Any]] = {
+        **{f"checkpoints every {every} min": CKPT[every] for every in _EVERY},
+        **{f"ECRec k = {k}": ECREC[k] for k in _PARITIES},
+    }
+    rows = [
+        {
+            "model": model,
+            "size_gb": size_gb,
+            "policy": name,
+            "system": policy["system"],
+            "overhead": overhead(size_gb, policy) / 100,
+            "published": FIGURE_5[model][column] / 100,
+        }
+        for column, (name, policy) in enumerate(policies.items())
+        for model, size_gb in SIZES.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def recovery_table() -> pd.DataFrame:
+    """Return a row a size and policy, as `cprsim.figures.ecrm.ecrm_recovery` takes it."""
+    return pd.DataFrame([row for model in SIZES for row in _recoveries(model)])
+
+
+def _recoveries(model: str) -> Iterator[dict[str, Any]]:
+    size_gb = SIZES[model]
+    every_60, every_30, k4, k2 = FIGURE_12[model]
+    for every, minutes in zip(_EVERY, (every_60, every_30), strict=True):
+        mine = [recovery(size_gb, every, case) for case in CASES]
+        yield _row(model, f"checkpoints every {every} min", "full", mine, minutes)
+    for k, filled in zip(_PARITIES, (k4, k2), strict=True):
+        mine = [rebuilt(size_gb, k).filled] * 3
+        yield _row(model, f"ECRec k = {k}", "ecrm", mine, [filled] * 3)
+
+
+def _row(
+    model: str, policy: str, system: str, mine: Sequence[float], published: Sequence[float]
+) -> dict[str, Any]:
+    """Return the row of minutes at best, on average and at worst."""
+    names = ("best_s", "recovery_s", "worst_s")
+    theirs = ("published_best_s", "published_s", "published_worst_s")
+    return {
+        "model": model,
+        "size_gb": SIZES[model],
+        "policy": policy,
+        "system": system,
+        **{name: minutes * MINUTE_S for name, minutes in zip(names, mine, strict=True)},
+        **{name: minutes * MINUTE_S for name, minutes in zip(theirs, published, strict=True)},
+    }

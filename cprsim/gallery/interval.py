@@ -11,7 +11,6 @@ from cprsim.errors import UsageError
 from cprsim.formulas.expected import expected
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.makespan import blocking_makespan_s, segment_count
-from cprsim.gallery.picture import Picture, drawn_by, of_scenario
 from cprsim.gallery.points import at_mtbf, measured, tidy
 from cprsim.policies.cpr import CprVanilla
 from cprsim.policies.full import full_plan
@@ -86,14 +85,3 @@ def _simulated(scenario: Scenario, points: pd.DataFrame, replications: int) -> p
     there = at_mtbf(scenario, scenario.context.mtbf_s, {"policies": policies})
     rows = tidy([measured(there, replications)])
     return rows[["system", "interval_s", "overhead", "overhead_low", "overhead_high"]]
-
-
-PICTURE = Picture(
-    "interval",
-    "overhead against the checkpoint interval, simulated on the closed form, the optimum marked",
-    "scenario",
-    "criteo-kaggle.toml",
-    of_scenario(table),
-    drawn_by("interval:interval"),
-    one_axes=True,
-)

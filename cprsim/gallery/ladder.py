@@ -7,7 +7,7 @@ import pandas as pd
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import VOCABULARIES
-from cprsim.gallery.picture import Picture, PictureSource, Titled, drawn_by
+from cprsim.gallery.picture import PictureSource, Titled
 from cprsim.runs.engines import chosen
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
@@ -71,13 +71,3 @@ def of_file(source: PictureSource) -> Titled:
     """Return the table of a scenario file with `[levers]`."""
     levers = load_levers(source.path)
     return Titled(levers.scenario().title, table(levers))
-
-
-PICTURE = Picture(
-    "ett-ladder",
-    "what each lever of a scenario gives back of its time, by cause, one after the other and alone",
-    "levers",
-    "ett-ladder.toml",
-    of_file,
-    drawn_by("ladder:ladder"),
-)

@@ -1,7 +1,6 @@
 """A picture of the gallery, its source, and the source that it shows by default."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -69,13 +68,13 @@ class Titled(NamedTuple):
     rows: pd.DataFrame
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture of the gallery.
 
     `explains` says in a line what it shows, `takes` what it is made of. `default` is what it takes
-    if nothing is given, a file of scenarios/, or empty. `prepare` makes of that what is drawn,
-    `draw` draws it; where it is `one_axes`, `draw` takes these as `ax`.
+    if nothing is given, a file of scenarios/, or empty. `prepare` makes of that what is drawn.
+    `by` draws it: a `module:function` of `cprsim.figures` that takes a `Titled`, or a function of
+    anything else. Where it is `one_axes`, these can be given as `ax`.
     """
 
     name: str
@@ -83,7 +82,7 @@ class Picture:
     takes: Takes
     default: str
     prepare: Callable[[PictureSource], Any]
-    draw: Callable[..., "Figure"]
+    by: "str | Callable[..., Figure]"
     one_axes: bool = False
 
     def found(self, source: Path | None = None, policies: Sequence[str] = ()) -> Any:
@@ -103,13 +102,12 @@ class Picture:
         if source is not None and not source.exists():
             source = located(source)
         if source is None:
-            path = shipped(self.default) if self.default else Path()
-            return self.prepare(PictureSource(path, tuple(policies)))
-        if self.takes == "nothing":
+            source = shipped(self.default) if self.default else Path()
+        elif self.takes == "nothing":
             raise UsageError(
                 f"figure {self.name}: plays its paper's own set-up; leave {source} out"
             )
-        if self.takes in ("scenario", "levers", "log") and source.is_dir():
+        elif self.takes in ("scenario", "levers", "log") and source.is_dir():
             file = "log" if self.takes == "log" else "scenario"
             raise UsageError(f"figure {self.name}: {source} is a folder; give a {file}")
         return self.prepare(PictureSource(source, tuple(policies)))
@@ -135,15 +133,13 @@ class Picture:
         on = {} if ax is None else {"ax": ax}
         return self.draw(self.found(source, policies), **on)
 
-
-def drawn_by(name: str) -> Callable[..., "Figure"]:
-    """Draw a table by that `module:function` of `cprsim.figures`, imported when it has to draw."""
-
-    def draw(found: Titled, **on: Any) -> "Figure":
-        figure: Figure = resolve_name(f"cprsim.figures.{name}")(found.rows, found.title, **on)
+    def draw(self, found: Any, **on: "Axes") -> "Figure":
+        """Draw what was `found`."""
+        if callable(self.by):
+            return self.by(found, **on)
+        # Matplotlib is slow to import.
+        figure: Figure = resolve_name(f"cprsim.figures.{self.by}")(found.rows, found.title, **on)
         return figure
-
-    return draw
 
 
 def of_scenario(table: Callable[[Scenario], pd.DataFrame]) -> Callable[[PictureSource], Titled]:

@@ -1,4 +1,4 @@
-"""`policy-breakdown`, `production`, `fleet-breakdown`: where the time of jobs goes."""
+"""What is drawn of runs of a scenario or a fleet, and of the advice on one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from cprsim.advice.advice import Advice
+from cprsim.advice.advising import advise
+from cprsim.advice.robustness import Robustness, robustness
 from cprsim.basics.manifest import read_manifest
 from cprsim.contract.ledger import RARE_CAUSES
 from cprsim.errors import UsageError
 from cprsim.fleets.fleet import Fleet, load
 from cprsim.fleets.play import run_fleet
 from cprsim.fleets.result import FleetResult
-from cprsim.gallery.picture import Picture, PictureSource
+from cprsim.gallery.picture import PictureSource, Titled
 from cprsim.gallery.points import of_systems
 from cprsim.runs.measures import Basis, measures_of
 from cprsim.runs.replications import ReplicationTable
@@ -78,43 +81,34 @@ def fleet(source: PictureSource, jobs: int = 1000) -> FleetResult:
     )
 
 
-def _causes(result: Result, **on: Any) -> "Figure":
-    from cprsim.figures.by_cause import failures_by_cause  # noqa: PLC0415  (matplotlib is slow)
+def causes(source: PictureSource) -> Titled:
+    """Return what failures of each cause cost, of a scenario or of the run in a folder."""
+    result = breakdown(source)
+    return Titled(result.about, result.causes)
 
-    return failures_by_cause(result.causes, result.about, **on)
+
+def advice(source: PictureSource) -> Advice:
+    """Return the advice on a scenario: least time, with the default limits.
+
+    Where policies are chosen, other systems than theirs are no candidates.
+    """
+    scenario = source.scenario()
+    systems = [each.system for each in scenario.policies.values()] if source.policies else None
+    return advise(scenario, systems=systems)
 
 
-BREAKDOWN = Picture(
-    "policy-breakdown",
-    "where the time goes under each policy, by cause, beside the updates that it loses and what "
-    "training these again would take",
-    "run",
-    "criteo-kaggle.toml",
-    breakdown,
-    Result.figure,
-)
-CAUSES = Picture(
-    "failure-causes",
-    "what failures of each cause cost: until they are noticed, in waiting, loads and lost training",
-    "run",
-    "causes.toml",
-    breakdown,
-    _causes,
-    one_axes=True,
-)
-PRODUCTION = Picture(
-    "production",
-    "full recovery against CPR, by cause",
-    "run",
-    "production.toml",
-    production,
-    Result.figure,
-)
-FLEET = Picture(
-    "fleet-breakdown",
-    "overhead by cause over the percentiles of a fleet's jobs, under its first policy",
-    "scenario",
-    "production-fleet.toml",
-    fleet,
-    FleetResult.figure,
-)
+def elsewhere(source: PictureSource) -> tuple[str, Robustness]:
+    """Return the scenario's title, and the choice for it where inputs are others."""
+    found = advice(source)
+    held = robustness(found)
+    if held is None:
+        raise UsageError(f"figure robust: no policy is within the limits for {source.path}")
+    return found.scenario.title, held
+
+
+def draw_elsewhere(found: tuple[str, Robustness], **on: Any) -> "Figure":
+    """Draw what the choice loses where inputs are others."""
+    from cprsim.figures.robust import robust  # noqa: PLC0415  (matplotlib is slow to import)
+
+    title, of = found
+    return robust(of.table, of.choice, of.within, of.systems, title, of.base, **on)

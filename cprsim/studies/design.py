@@ -16,7 +16,7 @@ from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.studies.findings import LINEAR_UP_TO, Thresholds, comparisons
 from cprsim.studies.paired import EQUAL_WITHIN, enough
-from cprsim.studies.ranges import RANGE_STARTS
+from cprsim.studies.slope import RANGE_STARTS
 from cprsim.trainer.section import TrainerSection
 from cprsim.version import __version__
 

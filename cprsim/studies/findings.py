@@ -19,14 +19,16 @@ from cprsim.errors import UsageError
 from cprsim.runs.mean import Mean
 from cprsim.studies.paired import EQUAL_WITHIN, PairedDifference, compare, compare_all
 from cprsim.studies.predictors import Contest, contest
-from cprsim.studies.ranges import (
+from cprsim.studies.slope import (
     RANGE_STARTS,
     RangeSlope,
+    Slope,
     bent_slopes,
+    fit_slope,
     measured_ranges,
     range_slopes,
+    seed_slopes,
 )
-from cprsim.studies.slope import Slope, fit_slope, seed_slopes
 
 #: What tells the points of a study apart.
 POINT: Final = ["policy", "system", "failures", "servers_hit", "servers"]

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from cprsim.survival.sample import Floats
 Integers = NDArray[np.int64]
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 #: Seconds since 1970 of a Monday, 0:00.
 _MONDAY_S: Final = 4 * DAY_S
 #: Waves that are looked for: up to so many in a day, few for office hours and many for a job that
@@ -90,6 +91,18 @@ class Cycle:
                     best = gain, first, int(parts[-1]), ratio
         return best[1:]
 
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        first, last, ratio = self.busiest if self.is_sure else (0, 0, math.inf)
+        busiest = {"first": first, "last": last, "ratio": ratio if math.isfinite(ratio) else None}
+        return {
+            "failures": self.counts.tolist(),
+            "watched_s": self.watched_s.tolist(),
+            "p": self.p,
+            "follows": self.is_sure,
+            "busiest": busiest if self.is_sure else None,
+        }
+
     def _per_second(self, counts: NDArray[np.generic]) -> Floats:
         watched = np.where(self.watched_s > 0, self.watched_s, np.nan)
         return np.asarray(counts / watched, dtype=np.float64)
@@ -98,6 +111,8 @@ class Cycle:
 @dataclass(frozen=True, eq=False)
 class CalendarRates:
     """Failures by hour of the day and by day of the week.
+
+    `zoned`: in UTC, else by a clock without a zone.
 
     Notes
     -----
@@ -119,9 +134,35 @@ class CalendarRates:
 
     hours: Cycle
     weekdays: Cycle
+    zoned: bool = True
+
+    @property
+    def zone(self) -> str:
+        """Whose hours these are."""
+        return "UTC" if self.zoned else "the log's own clock"
+
+    @property
+    def notes(self) -> list[str]:
+        """What patterns are beyond chance, a sentence each."""
+        said = []
+        if self.hours.is_sure and np.count_nonzero(self.hours.counts) > 1:  # else dates have none
+            said.append(f"Failures follow the clock: {_hours(self.hours)} ({self.zone}).")
+        if self.weekdays.is_sure:
+            said.append(f"Failures follow the week: {_days(self.weekdays)} ({self.zone}).")
+        return said
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        return {
+            "zone": "UTC" if self.zoned else None,
+            "hours": self.hours.document(),
+            "weekdays": self.weekdays.document(),
+        }
 
 
-def calendar_rates(times_s: Floats, start_s: float, end_s: float) -> CalendarRates | None:
+def calendar_rates(
+    times_s: Floats, start_s: float, end_s: float, *, zoned: bool = True
+) -> CalendarRates | None:
     """The rates of failures at these times, watched from `start_s` to `end_s`; all in UNIX seconds.
 
     On a clock that knows no daylight saving. Failures at one instant count once. None where
@@ -135,7 +176,7 @@ def calendar_rates(times_s: Floats, start_s: float, end_s: float) -> CalendarRat
     week = _cycle(
         times - _MONDAY_S, start_s - _MONDAY_S, end_s - _MONDAY_S, 7 * DAY_S, 7, _WEEK_WAVES
     )
-    return CalendarRates(day, week)
+    return CalendarRates(day, week, zoned)
 
 
 def _cycle(
@@ -194,3 +235,16 @@ def _gain(count: float, total: float, share: float) -> float:
     rest = total - count
     found = count * math.log(count / (total * share))
     return found + (rest * math.log(rest / (total * (1 - share))) if rest else 0.0)
+
+
+def _hours(hours: Cycle) -> str:
+    """The hours that stand out, and by how much."""
+    first, last, ratio = hours.busiest
+    return f"{first:02}:00-{last + 1:02}:00 has {ratio:.2g} times the rate of the other hours"
+
+
+def _days(days: Cycle) -> str:
+    """The days that stand out, and by how much."""
+    first, last, ratio = days.busiest
+    which = _DAYS[first] if first == last else f"{_DAYS[first]} to {_DAYS[last]}"
+    return f"{which} {'has' if first == last else 'have'} {ratio:.2g} times the rate of other days"

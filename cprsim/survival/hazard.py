@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import LogError, UsageError
 from cprsim.survival.sample import Floats, Sample
 
 _PER_BIN = 25  # failures: the band is then about 40 % either way
 _MOST_BINS = 20
+_MISS = (1 - 0.95) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Hazard:
     rate
         Failures / exposure, 1/s.
     lower, upper
-        The exact Poisson band of each rate, 1/s; pointwise.
+        The exact Poisson 95 % band of each rate, 1/s; pointwise.
     """
 
     edges_s: Floats
@@ -39,25 +39,17 @@ class Hazard:
     upper: Floats
 
 
-def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Hazard:
+def hazard(sample: Sample, bins: int | None = None) -> Hazard:
     """Failure rate in bins that hold about as many failures each.
 
     Parameters
     ----------
     sample
         Durations, censored ones included: they add exposure until they were cut, and those that
-        came into sight late from there.
+        came into sight late from there. Some ended in a failure.
     bins
-        How many; if not given, one for 25 failures, but 1 to 20. Ties can leave fewer.
-    level
-        Share of bins whose band holds the true rate, 0 to 1.
-
-    Raises
-    ------
-    UsageError
-        If `bins` is under 1 or above the number of failures, or `level` isn't between 0 and 1.
-    LogError
-        If nothing failed.
+        How many, no more than failures; if not given, one for 25 failures, but 1 to 20. Ties can
+        leave fewer.
 
     Notes
     -----
@@ -66,14 +58,8 @@ def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Haza
     band a little too wide.
     """
     failed = sample.durations_s[sample.observed]
-    if not len(failed):
-        raise LogError("nothing failed: there is no failure rate to estimate")
     if bins is None:
         bins = min(max(len(failed) // _PER_BIN, 1), _MOST_BINS)
-    if not 1 <= bins <= len(failed):
-        raise UsageError(f"bins is {bins}; it is from 1 to the {len(failed)} failures")
-    if not 0 < level < 1:
-        raise UsageError(f"level is {level:g}; it is a share between 0 and 1, e.g. 0.95")
     edges = _edges(failed, bins, float(sample.entered_s.min()), float(sample.durations_s.max()))
     bin_of = np.searchsorted(edges, failed) - 1
     failures = np.bincount(bin_of, minlength=len(edges) - 1)
@@ -82,7 +68,7 @@ def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Haza
         for edge in edges
     ]
     exposure = np.diff(watched)
-    lower, upper = poisson_band(failures, level)
+    lower, upper = poisson_band(failures)
     return Hazard(
         edges_s=edges,
         failures=failures,
@@ -93,13 +79,12 @@ def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Haza
     )
 
 
-def poisson_band(counts: NDArray[np.int64], level: float = 0.95) -> tuple[Floats, Floats]:
-    """The exact band (Garwood 1936) of the expected number of events, for each count of them."""
+def poisson_band(counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The exact 95 % band (Garwood 1936) of the expected number of events, for each count."""
     from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
 
-    miss = (1 - level) / 2
-    few = np.where(counts > 0, gammaincinv(np.maximum(counts, 1), miss), 0.0)
-    return few, np.asarray(gammaincinv(counts + 1, 1 - miss), dtype=np.float64)
+    few = np.where(counts > 0, gammaincinv(np.maximum(counts, 1), _MISS), 0.0)
+    return few, np.asarray(gammaincinv(counts + 1, 1 - _MISS), dtype=np.float64)
 
 
 def _edges(failed: Floats, bins: int, from_s: float, last_s: float) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cprsim.basics.periods import ROUNDING
-from cprsim.errors import LogError, UsageError
+from cprsim.errors import LogError
 from cprsim.survival.sample import Floats, Sample
 
 
@@ -74,22 +74,12 @@ class KaplanMeier:
         terms = self.failures / (self.at_risk * np.maximum(left, 1).astype(np.float64))
         return np.where(left > 0, np.cumsum(terms), 0.0)
 
-    def band(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Pointwise band of `survival`, by the normal approximation of log(-log S).
+    def band(self) -> tuple[Floats, Floats]:
+        """Pointwise 95 % band of `survival`, by the normal approximation of log(-log S).
 
-        Parameters
-        ----------
-        level
-            Share of samples whose band holds the true survival at a given time, 0 to 1.
-
-        Returns
-        -------
-        tuple of arrays
-            Lower and upper end at each of `times_s`, from 0 to 1; nan where the curve is 0.
+        Lower and upper end at each of `times_s`, from 0 to 1; nan where the curve is 0.
         """
-        if not 0 < level < 1:
-            raise UsageError(f"level is {level:g}; it is a share between 0 and 1, e.g. 0.95")
-        z = NormalDist().inv_cdf((1 + level) / 2)
+        z = NormalDist().inv_cdf((1 + 0.95) / 2)
         log = np.log(np.where(self.survival > 0, self.survival, np.nan))
         spread = np.exp(z * np.sqrt(self._greenwood) / np.abs(log))
         return np.exp(log * spread), np.exp(log / spread)
@@ -105,8 +95,6 @@ class KaplanMeier:
         Of an even number of complete durations, `quantile(0.5)` is the smaller of the middle two.
         """
         shares = np.asarray(share, dtype=np.float64)
-        if not np.all((shares >= 0) & (shares <= 1)):
-            raise UsageError(f"share is {share!r}; shares are from 0 to 1")
         reached = np.searchsorted(1 - self.survival, shares - ROUNDING)
         return np.where(shares > 0, np.append(self.times_s, np.nan)[reached], 0.0)
 
@@ -115,13 +103,6 @@ class KaplanMeier:
         """Mean of min(duration, `last_s`), seconds: the area under the curve up to there."""
         edges = np.concatenate(([0.0], self.times_s, [self.last_s]))
         return float(np.sum(np.diff(edges) * np.concatenate(([1.0], self.survival))))
-
-    @property
-    def mean_s(self) -> float:
-        """Mean of what `sample` draws, seconds: the area under the curve and under its tail."""
-        left = float(self.at(self.last_s))
-        tail_s = self.last_s * left / -math.log(left) if 0 < left < 1 else 0.0
-        return self.restricted_mean_s + tail_s if left < 1 else math.inf
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Draw `size` durations from the curve, seconds.

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cprsim.survival.gamma import gamma_maximum
-from cprsim.survival.newton import maximum
+from cprsim.basics.laws.gamma import gamma_tail
+from cprsim.errors import LogError
 from cprsim.survival.sample import Floats, Scaled
 
 #: A standard law's logarithm, its slope and its curvature, at each of some places.
@@ -24,6 +24,16 @@ Terms: TypeAlias = tuple[Floats, Floats, Floats]
 _LONGEST_STEP = 0.5
 #: Standardised logarithm of a duration at which a search begins, at most.
 _FARTHEST = 20.0
+# Width of the differences in log shape: errors of its fourth power and of rounding are alike small.
+_STEP = 3e-3
+_FIRST = np.array([1, -8, 0, 8, -1]) / (12 * _STEP)
+_SECOND = np.array([-1, 16, -30, 16, -1]) / (12 * _STEP**2)
+_LONGEST_GAMMA_STEP = 2.0  # sevenfold: farther from the start the curve may bend the other way
+#: Parameters (2,) -> value, slopes (2,) and curvatures (2, 2); a value of -inf rules them out.
+Curve: TypeAlias = Callable[[Floats], tuple[float, Floats, Floats]]
+_CLOSE = 1e-9  # Newton's next error is the square of this
+_STEPS = 200
+_ROUNDING = 1e-13  # of a sum of thousands of terms, as a share of it
 
 
 @dataclass(frozen=True)
@@ -183,3 +193,108 @@ ESTIMATE: dict[str, Callable[[Scaled], Estimate]] = {
     "weibull": weibull,
     "lognormal": lognormal,
 }
+
+
+def gamma_maximum(data: Scaled) -> tuple[Floats, float, Floats]:
+    """Log mean and log shape, the log-likelihood, and its curvatures in them."""
+    failures = len(data.failed)
+    total, logs = float(data.failed.sum()), float(np.log(data.failed).sum())
+
+    def curve(parameters: Floats) -> tuple[float, Floats, Floats]:
+        failed = _failed(parameters, failures, total, logs)
+        if not len(data.censored):
+            return failed
+        outlived = _outlived(parameters, data.censored, data.counts)
+        return failed[0] + outlived[0], failed[1] + outlived[1], failed[2] + outlived[2]
+
+    if len(data.censored):  # the exponential that fits
+        start = np.array([math.log(data.exposure / failures), 0.0])
+    else:
+        start = _start(failures, total, logs)
+    return maximum(curve, start, _LONGEST_GAMMA_STEP)
+
+
+def _start(failures: int, total: float, logs: float) -> Floats:
+    """T. P. Minka's approximation (2002), of complete durations."""
+    gap = math.log(total / failures) - logs / failures
+    shape = (3 - gap + math.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
+    return np.array([math.log(total / failures), math.log(shape)])
+
+
+def _failed(
+    parameters: Floats, failures: int, total: float, logs: float
+) -> tuple[float, Floats, Floats]:
+    """The terms of those that failed, from their number, sum and sum of logarithms."""
+    from scipy.special import digamma, gammaln, polygamma  # noqa: PLC0415  (slow to import)
+
+    log_mean, log_shape = map(float, parameters)
+    k, load = math.exp(log_shape), total * math.exp(-log_mean)
+    per_shape = logs - load + failures * (log_shape - log_mean + 1 - float(digamma(k)))
+    value = k * (logs - load + failures * (log_shape - log_mean)) - logs
+    value -= failures * float(gammaln(k))
+    mean_slope = k * (load - failures)
+    bend = k * per_shape + failures * (k - k**2 * float(polygamma(1, k)))
+    return (
+        value,
+        np.array([mean_slope, k * per_shape]),
+        np.array([[-k * load, mean_slope], [mean_slope, bend]]),
+    )
+
+
+def _outlived(parameters: Floats, cut: Floats, counts: Floats) -> tuple[float, Floats, Floats]:
+    """The terms of those censored or late; by differences in log shape: no closed form is known."""
+    log_mean, log_shape = map(float, parameters)
+    values, slopes = np.empty(5), np.empty(5)
+    for at, steps in enumerate(range(-2, 3)):
+        k = math.exp(log_shape + steps * _STEP)
+        z = cut * (k * math.exp(-log_mean))
+        log_survival, hazard = gamma_tail(k, z)
+        values[at], slopes[at] = np.sum(counts * log_survival), np.sum(counts * hazard)
+        if steps == 0:
+            bend = -float(np.sum(counts * hazard * (k - z + hazard)))
+    mixed = float(_FIRST @ slopes)
+    return (
+        float(values[2]),
+        np.array([slopes[2], _FIRST @ values]),
+        np.array([[bend, mixed], [mixed, _SECOND @ values]]),
+    )
+
+
+class NoMaximumError(LogError):
+    """That a likelihood climbs for ever, or has no top that could be found."""
+
+
+def maximum(
+    curve: Curve, start: Floats, longest_step: float = math.inf
+) -> tuple[Floats, float, Floats]:
+    """Parameters at the maximum of `curve`, its value there, and its curvatures.
+
+    Newton's method with two safeguards: a direction in which the curve isn't concave is climbed as
+    if it were as concave as it is convex, and a step that doesn't climb is halved. A curve that is
+    concave everywhere needs no `longest_step`.
+
+    Raises
+    ------
+    NoMaximumError
+        If it finds none.
+    """
+    x, (value, slopes, curvatures), small = start, curve(start), False
+    for _ in range(_STEPS):
+        bends, axes = np.linalg.eigh(curvatures)
+        bends = np.maximum(np.abs(bends), 1e-12 * np.abs(bends).max())
+        step = axes @ ((axes.T @ slopes) / bends)
+        step *= min(1.0, longest_step / float(np.abs(step).max(initial=math.ulp(0.0))))
+        while True:
+            there = curve(x + step)
+            small = float(np.abs(step).max()) < _CLOSE
+            # So near the top, whether a step climbs is a matter of rounding: halved, it would end
+            # a square root of that away.
+            if small or there[0] >= value - _ROUNDING * abs(value):
+                break
+            step = step / 2
+        x, (value, slopes, curvatures) = x + step, there
+        if small:
+            break
+    if small and np.all(np.linalg.eigvalsh(curvatures) < 0):
+        return x, value, curvatures
+    raise NoMaximumError("the likelihood of a law has no maximum that could be found")

@@ -49,8 +49,7 @@ class Sample:
     Raises
     ------
     LogError
-        If there is no duration, one isn't positive and finite, the lengths differ, or a duration
-        was watched for no time.
+        If a duration isn't positive and finite.
 
     Notes
     -----
@@ -67,7 +66,13 @@ class Sample:
         entered = np.array(self.entered_s, dtype=np.float64)
         if not entered.ndim:
             entered = np.full(durations.shape, entered)
-        _check(durations, observed, entered)
+        bad = ~((durations > 0) & (durations < np.inf))
+        if bad.any():
+            where = int(np.argmax(bad))
+            raise LogError(
+                f"durations_s[{where}] is {durations[where]:g}; durations are finite and longer "
+                "than 0 s (drop the gaps between simultaneous failures, or merge those failures)"
+            )
         arrays = {"durations_s": durations, "observed": observed, "entered_s": entered}
         for name, array in arrays.items():
             array.flags.writeable = False
@@ -138,34 +143,3 @@ def _mean(values: Floats) -> float:
     """Mean whose sum can't overflow."""
     largest = float(values.max())
     return largest * float(np.mean(values / largest))
-
-
-def _check(durations: Floats, observed: NDArray[np.bool_], entered: Floats) -> None:
-    if durations.ndim != 1 or durations.shape != observed.shape:
-        raise LogError(
-            f"durations_s has shape {durations.shape}, observed {observed.shape}; "
-            "they must be two lists of the same length"
-        )
-    if observed.dtype != np.bool_:
-        raise LogError(f"observed holds {observed.dtype}; it takes True and False")
-    if not len(durations):
-        raise LogError("there is no duration to fit a law to")
-    bad = ~((durations > 0) & (durations < np.inf))
-    if bad.any():
-        where = int(np.argmax(bad))
-        raise LogError(
-            f"durations_s[{where}] is {durations[where]:g}; durations are finite and longer than "
-            "0 s (drop the gaps between simultaneous failures, or merge those failures)"
-        )
-    if entered.shape != durations.shape:
-        raise LogError(
-            f"durations_s has shape {durations.shape}, entered_s {entered.shape}; they must be two "
-            "lists of the same length"
-        )
-    bad = ~((entered >= 0) & (entered < durations))
-    if bad.any():
-        where = int(np.argmax(bad))
-        raise LogError(
-            f"entered_s[{where}] is {entered[where]:g}; a life comes into sight at 0 s or later, "
-            f"and before its duration of {durations[where]:g} s is over"
-        )

@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, TwinAdapter, split_rows
     from cprsim.trainer.hooks.event_log import EventLog
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
-    from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
+    from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
     from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
-    from cprsim.trainer.hooks.warned import HooksWarning
 
 # Names and the modules they come from: imported when first asked for, since they need torch.
 _HOMES = {
     "EventLog": "cprsim.trainer.hooks.event_log",
     "HooksObserver": "cprsim.trainer.hooks.observer",
-    "HooksWarning": "cprsim.trainer.hooks.warned",
+    "HooksWarning": "cprsim.trainer.hooks.observer",
     "ProcessGroup": "cprsim.trainer.hooks.ranks",
     "RebuiltGroup": "cprsim.trainer.hooks.ranks",
     "ShardAdapter": "cprsim.trainer.hooks.adapter",

@@ -55,7 +55,7 @@ def check_fits(
 ) -> None:
     """Raise `ScenarioError` where so many runs at a time take more than there is.
 
-    `plans`: one of which each run is, if that is known: they may have copies or parities of rows.
+    `plans`: one of which each run is, if that is known: they may have copies of rows.
     So it does where the store is to fail, which the trainer's doesn't at will.
     """
     check_sockets()
@@ -87,8 +87,7 @@ def _store(scenario: Scenario) -> Iterator[str]:
 
 def _members(scenario: Scenario, at_once: int) -> Iterator[str]:
     """Too many processes."""
-    servers, trainers = scenario.cluster.parameter_servers, scenario.cluster.trainers
-    members = servers + trainers
+    members = scenario.cluster.parameter_servers + 1  # the trainer
     usable = cores()
     together = _MEMBERS_PER_CORE * usable
     most = together // at_once
@@ -104,10 +103,10 @@ def _members(scenario: Scenario, at_once: int) -> Iterator[str]:
             f"{together:,} processes; give fewer"
         )
     elif members > most:
-        larger = "parameter_servers" if servers >= trainers else "trainers"
         yield (
-            f"cluster.{larger}: {members:,} processes take {format_bytes(members * _MEMBER)} of "
-            f"memory, and {why} are enough for {_runs(at_once)}{most:,}; give fewer"
+            f"cluster.parameter_servers: {members:,} processes take "
+            f"{format_bytes(members * _MEMBER)} of memory, and {why} are enough for "
+            f"{_runs(at_once)}{most:,}; give fewer"
         )
 
 
@@ -133,7 +132,7 @@ def _memory(
 ) -> Iterator[str]:
     has = memory()
     redundancies = [plan.redundancy for plan in plans if plan.redundancy is not None]
-    others = max((each.parity / each.data for each in redundancies), default=0.0)
+    others = max((each.parity for each in redundancies), default=0)
     parts = _parts(scenario, section, data, others)
     needed = at_once * sum(part.size for part in parts)
     if needed > has:
@@ -145,28 +144,28 @@ def _memory(
         )
 
 
-def _parts(scenario: Scenario, section: TrainerSection, data: Data, others: float) -> list[_Part]:
+def _parts(scenario: Scenario, section: TrainerSection, data: Data, others: int) -> list[_Part]:
     """What memory goes to; `others`: what servers hold of others' rows, for each row."""
-    servers, trainers = scenario.cluster.parameter_servers, scenario.cluster.trainers
+    members = scenario.cluster.parameter_servers + 1
     rows, dim = sum(table.rows for table in data.tables), data.tables[0].dim
-    made_up = 0 if section.recorded is not None else _TEACHER * (trainers + 1)
+    made_up = 0 if section.recorded is not None else _TEACHER * 2
     tables = len(data.tables)
     crossed = dim + math.comb(tables + 1, 2)
     weights = section.hidden * (data.dense + 1 + dim + crossed + 2)
     # Of one sample: features, rows and their gradients, inner products, and both hidden layers.
     wide = data.dense + 2 * (tables + 1) * dim + 2 * (tables + 1) ** 2 + 2 * section.hidden
     return [
-        _Part((servers + trainers) * _MEMBER, f"cluster: {servers + trainers:,} processes"),
+        _Part(members * _MEMBER, f"cluster: {members:,} processes"),
         _Part(
             rows * ((4 * dim + _STATE) * (_COPIES + others) + made_up),
             f"model.tables: {rows:,} rows of {dim:,} numbers",
         ),
         _Part(
-            4 * weights * (_VECTORS * trainers + 2 * (trainers > 1)),
+            4 * weights * _VECTORS,
             f"trainer.hidden: layers that are {section.hidden:,} wide",
         ),
         _Part(
-            4 * wide * data.batch_size * trainers,
+            4 * wide * data.batch_size,
             f"trainer.batch: {data.batch_size:,} samples at a time with hidden = "
             f"{section.hidden:,}, {tables:,} tables and {data.dense:,} dense features",
         ),

@@ -46,11 +46,6 @@ class Deadlines:
         return self.answer_s / 4
 
     @property
-    def heard_s(self) -> float:
-        """For what is under way to a parity that others read: less than `passed_s`."""
-        return self.answer_s / 8
-
-    @property
     def ended_s(self) -> float:
         """For connections of earlier epochs to end: more than twice `passed_s`."""
         return self.answer_s * 5 / 8

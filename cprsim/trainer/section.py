@@ -19,9 +19,8 @@ class TrainerSection(Section):
 
     `batch`: samples of a step. `test_samples`: samples held out to measure how good the model is.
     `dense`: dense features of a sample; `hidden`: width of the hidden layer of both MLPs;
-    `learning_rate`: that of Adagrad; `warm_start`: steps at first that several trainers do one
-    after another (chosen; Adagrad's first steps are too large to be made at once). The tables and
-    their skew are those of `[model]`, the samples those of `[job]`, made up with a planted teacher.
+    `learning_rate`: that of Adagrad. The tables and their skew are those of `[model]`, the samples
+    those of `[job]`, made up with a planted teacher.
     `data`: files that both come out of, see `Files`, and so does `dense`.
 
     `failures`: `"at-step"` pins each to the step that its instant falls into, so that a run gives
@@ -38,7 +37,6 @@ class TrainerSection(Section):
     dense: Annotated[int, Field(ge=1)] = 4
     hidden: Annotated[int, Field(ge=1)] = 64
     learning_rate: Annotated[float, Field(gt=0)] = 0.05
-    warm_start: Annotated[int, Field(ge=0)] = 20
     failures: Literal["at-step", "at-time"] = "at-step"
     hangs: Share = 0.0
     saving: Share = 0.0
@@ -91,9 +89,9 @@ class TrainerSection(Section):
             found.append("job.samples: is missing; write e.g. samples = 100_000")
         elif samples < self.batch:
             found.append(f"job.samples: {samples} is less than a batch of {self.batch}")
-        if scenario.cluster.trainers < 1:
+        if scenario.cluster.trainers != 1:
             found.append(
-                f"cluster.trainers: {scenario.cluster.trainers} can't train; give 1 or more"
+                f"cluster.trainers: {scenario.cluster.trainers}, but only 1 can be trained; give 1"
             )
         if found or tables is None or samples is None:
             raise ScenarioError(*found)

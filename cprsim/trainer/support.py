@@ -10,7 +10,7 @@ from cprsim.contract.needs import WITH_HOOKS
 TRAINER = Interpreter(
     (
         *("controller", "schedules", "differences", "bits", "background"),
-        *("copies", "parities", "training on"),
+        *("copies", "training on"),
     ),
     "trained yet",
 )

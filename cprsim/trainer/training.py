@@ -14,15 +14,12 @@ from cprsim.contract import Plan
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.history import losses
-from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.coordinator.running_job import MeasuredSpan, RunningJob, ShardSave
 from cprsim.trainer.coordinator.strikes import StepClock, Strikes, WallClock
-from cprsim.trainer.data import Data
 from cprsim.trainer.limits import check_fits
-from cprsim.trainer.members.dense_server import DenseSpec
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
@@ -123,7 +120,7 @@ def carry_out(
     progress: Progress | None = None,
 ) -> Trained:
     """Train a scenario under a plan that none of its policies need have made; as `train` else."""
-    TRAINER.check_plan(policy, plan, scenario.plans_of, scenario.cluster.trainers)
+    TRAINER.check_plan(policy, plan, scenario.plans_of)
     check_fits(scenario, section, plans=[plan])
     data = section.data(scenario, seed)
     placement = Placement(
@@ -131,15 +128,22 @@ def carry_out(
     )
     final_save = plan.last_save if scenario.job.final_save else None
     step_s = scenario.job.useful_time_s / data.steps
-    job = RunningJob(
-        TRAINER.start(plan), data.steps, step_s, scenario.cluster.trainers, section.warm_start
-    )
+    job = RunningJob(TRAINER.start(plan), data.steps, step_s)
     with owned_folder() as folder:
         servers = _servers(scenario, section, plan, placement, seed, folder)
         copies = 0 if plan.redundancy is None else 1 + plan.redundancy.parity
-        trainers = _trainers(scenario, section, data, placement, copies, seed, folder)
-        dense = DenseSpec.from_trainer(trainers[0]) if len(trainers) > 1 else None
-        with LocalCluster(servers, trainers, section.deadlines, dense) as cluster:
+        trainer = TrainerSpec(
+            data=data,
+            placement=placement,
+            dim=data.tables[0].dim,
+            hidden=section.hidden,
+            seed=member_seed(seed, placement.servers),
+            learning_rate=section.learning_rate,
+            deadline_s=section.answer_s,
+            folder=folder / "dense",
+            copies=copies,
+        )
+        with LocalCluster(servers, trainer, section.deadlines) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
             execution = Execution(
                 job,
@@ -196,38 +200,11 @@ def _servers(
             tables=tuple(placement.range_of(table, server) for table in tracked),
             folder=folder / f"server-{server}",
             deadlines=section.deadlines,
-            trainers=scenario.cluster.trainers,
             tells_modified=plan.tells_modified,
         )
         for server in range(placement.servers)
     ]
     return with_copies(specs, plan.redundancy)
-
-
-def _trainers(
-    scenario: Scenario,
-    section: TrainerSection,
-    data: Data,
-    placement: Placement,
-    copies: int,
-    seed: int,
-    folder: Path,
-) -> list[TrainerSpec]:
-    """All alike: they share one dense part."""
-    trainers = scenario.cluster.trainers
-    spec = TrainerSpec(
-        data=data,
-        placement=placement,
-        dim=data.tables[0].dim,
-        hidden=section.hidden,
-        seed=member_seed(seed, placement.servers),
-        learning_rate=section.learning_rate,
-        deadline_s=section.answer_s,
-        folder=folder / "dense",
-        trainers=trainers,
-        copies=copies,
-    )
-    return [spec] * trainers
 
 
 def member_seed(seed: int, member: int) -> int:
@@ -256,7 +233,7 @@ def _step_listener(progress: Progress | None, steps: int) -> Callable[[int], Non
 
 
 def _scored(message: Message, section: TrainerSection) -> dict[str, Any]:
-    predicted, labels = (np.frombuffer(part, np.float32) for part in message.parts)
+    predicted, labels = message.arrays
     if not np.isfinite(predicted).all():
         raise RunError(
             f"trainer.learning_rate: {section.learning_rate:g} made training diverge, and its "
@@ -265,5 +242,5 @@ def _scored(message: Message, section: TrainerSection) -> dict[str, Any]:
     return {
         "auc": auc(predicted, labels),
         "log_loss": log_loss(predicted, labels),
-        "predictions_sha256": hashlib.sha256(message.parts[0]).hexdigest(),
+        "predictions_sha256": hashlib.sha256(predicted.data).hexdigest(),
     }

@@ -119,9 +119,6 @@ def test_what_shards_are_made_anew_from_is_a_need(redundancy, needs):
 
     assert needs_of(plan) == needs
     kind = "copies" if redundancy.data == 1 else "parities"
-    assert needs_of(plan, trainers=2) == needs | {
-        "copies and trainers": f"{kind} beside several trainers (cluster.trainers = 2)"
-    }
     modified = replace(plan, schedules=every(10.0, Save(since="baseline")))
     assert needs_of(modified) == needs | {
         "differences": "saves of modified rows alone",

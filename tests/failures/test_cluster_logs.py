@@ -172,8 +172,8 @@ def test_causes_are_kept_by_windows_and_bursts() -> None:
         np.array([0.0, 10.0, 20.0, 30.0]), np.arange(4), 0.0, 30.0, causes=("a", None, "b", "c")
     )
 
-    assert log.window(0.5, 1).causes == ("b", "c")
-    assert log.window(0, 0.5).causes == ("a", None)
+    assert log.part((0.5, 1)).causes == ("b", "c")
+    assert log.part((0, 0.5)).causes == ("a", None)
     assert log.coalesced(15.0).causes == ("a", None, "b", "c")
 
 
@@ -389,10 +389,10 @@ def test_slurm_outages_that_were_planned_are_a_log_of_their_own() -> None:
     np.testing.assert_array_equal(hours, [[-48, 24, 48], [-43, 27, np.nan]])
     assert log.planned.causes == ("Maintenance", "Maintenance", "BIOS update")
     assert log.planned.until_s == log.until_s == 6 * 86_400 + 7200
-    half = log.window(0, 0.2)
+    half = log.part((0, 0.2))
     assert half.planned is not None
     assert half.planned.times_s.tolist() == [86_400]
-    assert log.window(0.5, 1).planned is None
+    assert log.part((0.5, 1)).planned is None
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,10 @@ def test_a_given_name_comes_before_a_known_one():
     assert (log.kinds, log.racks.tolist()) == (("parameter_server",), [0])
 
 
+def test_a_type_beside_our_own_columns_may_be_of_others():
+    assert read_csv(write("time_s,node,type\n1,0,GPU\n2,1,NIC\n")).kinds is None
+
+
 def test_kinds_and_severities_of_others_are_left_out():
     log = read_csv(write("time,host,type,severity\n1,a,ps,node\n2,b,GPU,critical\n"))
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.errors import UsageError
-from cprsim.failures.logs.concentration import failures_per_node, worst_share
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import failures_per_node, worst_share
 
 
 def log(nodes: list[int], population: int | None = None, kinds=None) -> FailureLog:
@@ -55,14 +54,3 @@ def test_the_worst_have_no_less_than_their_share_in_any_order(counts, tenth):
 
     assert tenth <= share + 1e-12 <= 1 + 2e-12
     assert share == worst_share(np.array(counts[::-1]), tenth)
-
-
-def test_what_has_no_share():
-    with pytest.raises(UsageError) as caught:
-        worst_share(np.array([1]), 1.5)
-    assert str(caught.value) == "the share of the worst nodes is 1.5; it is from 0 to 1"
-    with pytest.raises(UsageError) as caught:
-        worst_share(np.zeros(3, np.int64))
-    assert str(caught.value) == (
-        "no node fails: there is nothing that the worst ones have a share of"
-    )

@@ -68,7 +68,7 @@ def test_windows_that_meet_share_no_failure_and_lose_none():
 
 
 def test_shares_keep_the_date_too():
-    assert daily(11).window(0.5, 1).epoch == (START + 5 * DAY_S, True)
+    assert daily(11).part((0.5, 1)).epoch == (START + 5 * DAY_S, True)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_log_without_dates_and_days_without_failures_are_refused():
 def test_dates_as_shares_take_the_same_failures(window):
     log = daily()
     first, last = log.shares_of(parse_window(window))
-    assert log.window(first, last).nodes.tolist() == cut(log, window).nodes.tolist()
+    assert log.part((first, last)).nodes.tolist() == cut(log, window).nodes.tolist()
 
 
 def hosts(count: int = 60) -> str:

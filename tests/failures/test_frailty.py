@@ -10,8 +10,8 @@ from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.frailty import Frailty
-from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import without_worst
 from cprsim.failures.nodes import NodeTimeline
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario

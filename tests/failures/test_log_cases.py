@@ -14,11 +14,10 @@ import pytest
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import LogError
-from cprsim.failures.logs.concentration import without_worst
-from cprsim.failures.logs.histories import histories
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import node_failures
+from cprsim.failures.logs.node_failures import node_failures, without_worst
+from cprsim.failures.logs.node_time import histories
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.repairs import repair_times
 from cprsim.failures.logs.rules import Rules
@@ -299,7 +298,7 @@ def test_nodes_are_watched_from_when_they_came_to_when_they_left() -> None:
     assert (repairs.durations_s.tolist(), repairs.observed.tolist()) == ([2, 10], [True, False])
     assert (seen.first_s.tolist(), seen.failed.tolist()) == ([10, 10, 40], [True, True, False])
     assert node_failures(log).node_days == pytest.approx(80 / 86400)
-    assert log.window(0, 0.5).node_s(3) == 20
+    assert log.part((0, 0.5)).node_s(3) == 20
     assert without_worst(log, 1).node_s(2) == 60
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cprsim.basics import tabular
 from cprsim.cli import command
-from cprsim.failures.logs import csv_log
+from cprsim.failures.logs import table
 
 LINES = 5_000
 PACKED: dict[str, Callable[[bytes], bytes]] = {
@@ -41,7 +41,7 @@ def test_a_log_of_too_many_lines_is_refused_before_it_is_read(
     reader: str, suffix: str, written, capsys, monkeypatch
 ) -> None:
     name = written(reader, suffix, LINES + 1)
-    monkeypatch.setattr(csv_log._Rows, "add", None)
+    monkeypatch.setattr(table, "_header", None)
 
     assert command._main(["fit", name, "--reader", reader]) == 2
     assert capsys.readouterr().err == (

@@ -105,14 +105,14 @@ def test_a_lanl_replication_is_a_draw_of_nodes_and_start() -> None:
     assert a.hits == again.hits
     assert a.times_s != b.times_s
     assert 0 <= a.times_s[0] < a.times_s[-1] < a.period_s
-    assert a.period_s == read_lanl(LANL_CSV, 20).window(0.5, 1).span_s
+    assert a.period_s == read_lanl(LANL_CSV, 20).part((0.5, 1)).span_s
 
 
 @needs_lanl
 def test_lanl_draws_give_as_many_failures_as_the_log_has() -> None:
     """Mean failures of k random nodes over the whole circle: rows x k / population."""
     model = lanl(servers=200, trainers=56, window="0.5:1").failure_model
-    log = read_lanl(LANL_CSV, 20).window(0.5, 1)
+    log = read_lanl(LANL_CSV, 20).part((0.5, 1))
     # Sampling without replacement: the variance of the mean is that of per-node counts.
     per_node = np.bincount(log.nodes, minlength=log.population)
     k, n = 256, log.population
@@ -141,7 +141,7 @@ def test_lanl_starts_are_uniform_over_the_window() -> None:
     """On a circle with uniform starts the failures of a fixed day count as anywhere else."""
     model = lanl(servers=512, trainers=0, window="0.5:1").failure_model
     firsts = np.sort([model.timeline(1, i).times_s[0] for i in range(300)])
-    gaps = np.diff(np.unique(read_lanl(LANL_CSV, 20).window(0.5, 1).times_s))
+    gaps = np.diff(np.unique(read_lanl(LANL_CSV, 20).part((0.5, 1)).times_s))
     # Residual time to the next failure from a uniform instant: E = sum gap^2 / (2 sum gap).
     mean = (gaps**2).sum() / (2 * gaps.sum())
     second = (gaps**3).sum() / (3 * gaps.sum())

@@ -47,6 +47,7 @@ def test_of_one_life_nothing_is_known_and_of_one_node_what_its_lives_tell():
     found = views.uptimes(log).node_time
     assert found is not None
     assert (found.low_s, found.high_s) == (0.0, math.inf)
+    assert found.document()["high_s"] is None
     many = FailureLog(
         np.cumsum(np.tile([1.0, 2.0], 100)), np.zeros(200, np.int64), 0.0, 301.0, population=1
     )

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cprsim.errors import LogError, UsageError
+from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.rack_bursts import rack_bursts
 from tests.survival.cases import SHARED
@@ -130,20 +130,6 @@ def test_a_burst_process_is_found_again():
 
 def test_failures_far_apart_are_no_bursts():
     assert rack_bursts(log_of([0, 100, 200], [0, 1, 0], [0, 0, 0]), 5.0) is None
-
-
-def test_a_log_without_racks_has_no_bursts_to_find():
-    log = FailureLog(np.array([0.0, 1.0]), np.array([0, 1]), 0.0, 1.0)
-
-    with pytest.raises(LogError) as caught:
-        rack_bursts(log, 5.0)
-    assert str(caught.value) == "the log has no racks; bursts of a rack need a column rack"
-
-
-def test_no_time_is_no_time_within_which_failures_are_one():
-    with pytest.raises(UsageError) as caught:
-        rack_bursts(log_of([0, 1], [0, 1], [0, 0]), 0.0)
-    assert str(caught.value) == "coalesce is 0 s; it is a positive time, e.g. 5 min"
 
 
 def test_one_instant_has_no_rate():

@@ -476,7 +476,7 @@ def test_gaps_of_the_second_half_of_system_20():
     # The closest public match to the failures of the CPR paper; the figures come from the raw
     # rows by csv.DictReader and strptime, apart from this package.
     log = read_log(LANL, "lanl", 20)
-    late = log.window(0.5, 1)
+    late = log.part((0.5, 1))
     hours = np.diff(late.times_s) / 3600
     gaps = hours[hours > 0]
 
@@ -503,7 +503,7 @@ def log_of(*times: float) -> FailureLog:
 def test_a_window_starts_its_own_clock():
     log = log_of(100.0, 120.0, 140.0, 200.0)
 
-    part = log.window(0.1, 0.9)
+    part = log.part((0.1, 0.9))
 
     assert part.times_s.tolist() == [10.0, 30.0]
     assert part.nodes.tolist() == [1, 2]
@@ -515,7 +515,7 @@ def test_a_window_starts_its_own_clock():
 def test_windows_that_meet_share_no_failure_and_lose_none():
     log = log_of(0.0, 50.0, 50.0, 100.0)
 
-    first, second = log.window(0, 0.5), log.window(0.5, 1)
+    first, second = log.part((0, 0.5)), log.part((0.5, 1))
 
     assert first.nodes.tolist() == [0]
     assert second.nodes.tolist() == [1, 2, 3]
@@ -527,28 +527,16 @@ def test_the_whole_window_is_the_whole_log(times):
     times.sort()
     log = FailureLog(np.array(times), np.zeros(len(times)), times[0], times[-1] - times[0])
 
-    whole = log.window(0, 1)
+    whole = log.part((0, 1))
 
     assert len(whole) == len(log)
     assert whole.span_s == log.span_s
     assert whole.times_s[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("shares", "error"),
-    [
-        ((0.7, 0.2), "window is 0.7:0.2; it needs two shares from 0 to 1, the smaller one first"),
-        ((0.5, 0.5), "window is 0.5:0.5; it needs two shares from 0 to 1, the smaller one first"),
-        ((0, 1.5), "window is 0:1.5; it needs two shares from 0 to 1, the smaller one first"),
-        (
-            (float("nan"), 1),
-            "window is nan:1; it needs two shares from 0 to 1, the smaller one first",
-        ),
-        ((0.5, 0.6), "window 0.5:0.6 holds no failure"),
-    ],
-)
-def test_a_window_that_cannot_be(shares, error):
-    assert error_of(log_of(0.0, 1.0, 2.0, 100.0).window, *shares) == error
+def test_a_window_without_a_failure():
+    part = log_of(0.0, 1.0, 2.0, 100.0).part
+    assert error_of(part, (0.5, 0.6)) == "window 0.5:0.6 holds no failure"
 
 
 def test_a_log_cannot_be_changed_and_does_not_freeze_its_source():

@@ -6,8 +6,8 @@ import pytest
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import coincidence, sizes
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.scaling import mtbf_by_nodes
 from cprsim.failures.replay import Resampled
+from cprsim.fitting.mtbf import measured_mtbf
 from cprsim.job.platform import Cluster
 
 TIMES = [0, 4, 4, 9, 15, 15, 15, 21, 30, 33, 47, 60]
@@ -58,7 +58,7 @@ def test_a_lap_is_longer_by_a_mean_gap_where_failures_bound_the_log():
 @pytest.mark.parametrize("log", [BOUNDED, WATCHED], ids=["bounded", "watched"])
 def test_all_nodes_fail_as_often_however_it_is_asked(log):
     played = Resampled(log, cluster(8, 0), "log").mtbf_s
-    (measured,) = mtbf_by_nodes(log, [8])
+    (measured,) = measured_mtbf(log, [8])
 
     assert measured.measured_s == pytest.approx(played)
     if log is BOUNDED:
@@ -67,7 +67,7 @@ def test_all_nodes_fail_as_often_however_it_is_asked(log):
 
 def test_a_node_fails_once_at_an_instant_however_often_it_is_written():
     twice = FailureLog(np.array([0.0, 5, 5, 9]), np.array([0, 1, 1, 0]), 0.0, 9.0, population=2)
-    one, _ = mtbf_by_nodes(twice)
+    one, _ = measured_mtbf(twice)
 
     assert one.measured_s == pytest.approx(one.linear_s)
     assert sizes(twice) == {1: 3}

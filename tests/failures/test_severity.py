@@ -483,7 +483,7 @@ def test_failures_that_are_made_one_have_the_worst_severity(telling) -> None:
 
 
 def test_a_window_of_a_log_keeps_its_severities(telling) -> None:
-    log = read_csv("log.csv").window(0.2, 0.8)
+    log = read_csv("log.csv").part((0.2, 0.8))
 
     assert log.times_s.tolist() == [14400.0, 14400.0, 14410.0, 50400.0]
     assert log.severities == ("process", "node", "process", "cluster")

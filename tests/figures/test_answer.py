@@ -37,12 +37,6 @@ def points(axes: Axes, marker: str) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    figure = drawn(case)
-    boxes_apart(figure)
-
-
-@pytest.mark.parametrize("case", CASES)
 def test_bars_end_at_the_overhead_and_are_parted_as_the_causes_part_it(case: str) -> None:
     shown = in_order(CASES[case][0])
     time = drawn(case).axes[0]

@@ -17,7 +17,7 @@ from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
 from cprsim.figures.parts.style import CAUSE_COLOURS, WHITE_INK, ink_on
 from cprsim.figures.parts.texts import lines, percent
-from tests.figures.reading import boxes_apart, key, rendered, texts_of, words
+from tests.figures.reading import key, rendered, texts_of, words
 
 
 def policy(
@@ -158,12 +158,6 @@ def test_slim_bars_end_where_lost_updates_are_trained_again(case: str) -> None:
     ends = [bar.get_x() + bar.get_width() for bar in again]
     assert ends == pytest.approx(lossy["overhead_retrained"].tolist(), rel=1e-12)
     assert bool(ends) == ("trained again" in " ".join(words(drawn(case))))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    figure = drawn(case)
-    boxes_apart(figure)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -12,16 +12,14 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cprsim.figures.ecrm_overhead import ecrm_overhead
-from cprsim.figures.ecrm_recovery import ecrm_recovery
+from cprsim.figures.ecrm import ecrm_overhead, ecrm_recovery
 from cprsim.figures.interval import interval
 from cprsim.figures.parts.curves import log_limits
 from cprsim.figures.parts.style import SYSTEM_COLOURS
-from cprsim.figures.scaling import MODELS, scaling
-from cprsim.figures.sensitivity import sensitivity
+from cprsim.figures.scaling import MODELS, scaling, sensitivity
 from cprsim.figures.tradeoff import LOSSES, tradeoff
 from cprsim.policies.registry import systems
-from tests.figures.reading import boxes_apart, key, labels, notes, rendered, words
+from tests.figures.reading import key, labels, notes, rendered, words
 
 POLICIES = {"full": ("full", 0.08), "partial": ("partial", 0.04), "cpr": ("cpr-vanilla", 0.005)}
 HOUR = 3600.0
@@ -166,11 +164,6 @@ def lines(axes: Axes, system: str, marker: str | None = None) -> list[Line2D]:
 def same(line: Line2D, x: pd.Series, y: pd.Series) -> None:
     np.testing.assert_array_equal(line.get_xdata(), x)
     np.testing.assert_array_equal(line.get_ydata(), y)
-
-
-@pytest.mark.parametrize("case", DRAWN)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    boxes_apart(drawn(case))
 
 
 @pytest.mark.parametrize("case", DRAWN)

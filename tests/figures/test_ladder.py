@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.figures.ladder import finding, ladder
-from tests.figures.reading import boxes_apart, rendered
+from tests.figures.reading import rendered
 
 LONG = "a lever whose name is made of many words, some of them rather long"
 
@@ -52,12 +52,6 @@ CASES = {
 def drawn(name: str) -> Figure:
     figure = ladder(CASES[name], "A job")
     return rendered(figure)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_no_text_is_cut_or_covers_another(name: str) -> None:
-    figure = drawn(name)
-    boxes_apart(figure)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from cprsim.figures.mtbf import mtbf_by_nodes
-from tests.figures.reading import boxes_apart, rendered
+from tests.figures.reading import rendered
 
 HOUR = 3600.0
 
@@ -93,12 +93,6 @@ def test_an_open_whisker_leaves_the_picture() -> None:
     _, low, high = whiskers(axes)[0]
     assert low < axes.get_ylim()[0]
     assert axes.get_ylim()[1] < high < math.inf
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    figure = drawn(case)
-    boxes_apart(figure)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from cprsim.figures.pareto import front, pareto
 from tests.figures.answers import ALL, CASES, PRICED, answers, candidate
-from tests.figures.reading import boxes_apart, rendered
+from tests.figures.reading import rendered
 
 
 @cache
@@ -33,12 +33,6 @@ def points(axes: Axes, *, hollow: bool) -> list[tuple[float, float]]:
         and (line.get_markerfacecolor() == "white") is hollow
     ]
     return [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in found]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    figure = drawn(case)
-    boxes_apart(figure)
 
 
 def test_points_stand_where_they_are_those_over_a_bound_hollow() -> None:

@@ -258,11 +258,6 @@ def test_texts_stand_at_even_distances_and_long_ones_are_shortened() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    boxes_apart(drawn(case))
-
-
 def test_a_long_name_of_a_policy_stays_in_the_picture() -> None:
     name = "a-policy-with-a-very-long-name-" * 3
     table = pd.DataFrame([row(name) | {"x": 1.0}])

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from cprsim.figures.parts.style import SYSTEM_COLOURS, paler
 from cprsim.figures.robust import points, robust
 from tests.figures.answers import LEVERS, WITHIN
-from tests.figures.reading import boxes_apart, key, labels, notes, rendered
+from tests.figures.reading import key, labels, notes, rendered
 
 SYSTEMS = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
 CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in SYSTEMS.values())
@@ -24,11 +24,6 @@ CASES: dict[str, pd.DataFrame] = {
 @cache
 def drawn(case: str) -> Figure:
     return rendered(robust(CASES[case], "a", WITHIN, SYSTEMS, "A title"))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    boxes_apart(drawn(case))
 
 
 def test_points_are_of_what_losses_are_shares_of() -> None:

@@ -20,7 +20,7 @@ from cprsim.survival.hazard import hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
-from tests.figures.reading import boxes_apart, key, notes, rendered, words
+from tests.figures.reading import key, notes, rendered, words
 from tests.survival.cases import BEARINGS, CONTROLS, HOUR, MIXED
 
 YEAR = 8766 * HOUR
@@ -264,11 +264,6 @@ def test_axes_are_log_where_durations_span_decades() -> None:
         "early": ["log", "log", "log"],
         "wear-out": ["linear", "linear", "linear"],
     }
-
-
-@pytest.mark.parametrize("case", SAMPLES)
-def test_no_text_is_cut_or_covers_another(case: str) -> None:
-    boxes_apart(drawn(case))
 
 
 @pytest.mark.parametrize("case", SAMPLES)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.failures.logs.concentration import worst_share
-from cprsim.failures.logs.histories import histories
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import worst_share
+from cprsim.failures.logs.node_time import histories
 from cprsim.failures.logs.outages import merged
 from cprsim.failures.nodes import NodeTimeline
+from cprsim.fitting.frailty_fit import NodeModel
 from cprsim.fitting.log_fit import LogFit
-from cprsim.fitting.simulated_nodes import NodeModel
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.survival.fitted_laws import law_of

@@ -11,7 +11,7 @@ import pytest
 import cprsim
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.repairs import repair_times
-from cprsim.fitting.left_out import left_out_lines
+from cprsim.fitting.log_notes import left_out_lines
 from cprsim.fitting.repair_causes import planned_outages, repairs_by_cause
 from tests.failures.generated_logs import WRITERS, drawn
 from tests.survival.cases import LANL, needs_lanl
@@ -40,7 +40,7 @@ def test_a_pattern_of_the_day_is_told_with_its_clock():
     for zoned, clock in ((True, "UTC"), (False, "the log's own clock")):
         fitted = cprsim.fit(by_day(Epoch(first_s, zoned)))
         (note,) = (each for each in fitted.notes if each.startswith("Failures follow"))
-        ratio = fitted.calendar.rates.hours.busiest[2]
+        ratio = fitted.calendar.hours.busiest[2]
         assert note.startswith("Failures follow the clock: ")
         assert note.endswith(f" has {ratio:.2g} times the rate of the other hours ({clock}).")
         found = fitted.document()["calendar"]
@@ -100,7 +100,7 @@ def test_causes_that_differ_are_told_from_those_that_dont():
     assert [each.cause for each in found.causes][-1:] != ["other causes"]
     assert {each.cause for each in found.causes} == {"GPU", "NIC", "no cause told"}
     assert sum(each.sample.n for each in found.causes) == 300
-    means = {each.cause: each.mean_s / HOUR_S for each in found.causes}
+    means = {each.cause: each.typical.mean_s / HOUR_S for each in found.causes}
     assert means["GPU"] == pytest.approx(20, rel=0.4)
     assert means["NIC"] == pytest.approx(2, rel=0.4)
     assert found.notes[0] == (

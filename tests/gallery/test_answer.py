@@ -9,7 +9,7 @@ from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Lever, Robustness, World
 from cprsim.basics.shipped import shipped
 from cprsim.errors import UsageError
-from cprsim.gallery import answer
+from cprsim.gallery import runs
 from cprsim.gallery.registry import picture
 from cprsim.runs.mean import Mean
 from cprsim.scenario import load_scenario
@@ -56,8 +56,8 @@ def test_an_unknown_picture_is_refused() -> None:
 
 
 def test_nobody_within_the_bounds_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer, "advise", lambda scenario, systems: kaggle())
-    monkeypatch.setattr(answer, "robustness", lambda advice: None)
+    monkeypatch.setattr(runs, "advise", lambda scenario, systems: kaggle())
+    monkeypatch.setattr(runs, "robustness", lambda advice: None)
     with pytest.raises(UsageError) as raised:
         picture("robust").found(shipped("criteo-kaggle.toml"))
     assert str(raised.value).startswith("figure robust: no policy is within the limits for ")

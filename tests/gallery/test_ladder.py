@@ -8,6 +8,7 @@ import pytest
 from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError
 from cprsim.gallery import ladder
+from cprsim.gallery.registry import picture
 from cprsim.scenario import load_scenario
 from cprsim.scenario.levers import load_levers
 from tools.reproduction import ladder as published
@@ -152,7 +153,7 @@ def test_a_fault_of_the_job_itself_has_no_lever(write: Write) -> None:
 
 
 def test_two_jobs_at_59_and_85_percent_end_within_two_points_of_what_is_published() -> None:
-    lines = published.lines(ladder.PICTURE.found())[:4]
+    lines = published.lines(picture("ett-ladder").found())[:4]
     assert [line.published for line in lines] == [59, 80, 85, 93]
     assert [line.role for line in lines] == ["calibrated", "prediction"] * 2
     for line in lines:

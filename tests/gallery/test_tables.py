@@ -15,18 +15,10 @@ from cprsim.basics.files import write_all
 from cprsim.basics.shipped import shipped
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.gallery import (
-    ecrm,
-    interval,
-    logs,
-    predicted,
-    runs,
-    scaling,
-    sensitivity,
-    tradeoff,
-)
+from cprsim.gallery import ecrec, files, interval, runs, tables
 from cprsim.gallery.picture import PictureSource
 from cprsim.gallery.points import at, of_systems
+from cprsim.gallery.registry import PICTURES
 from cprsim.report import outputs
 from cprsim.scenario import Scenario, load_scenario
 
@@ -48,13 +40,13 @@ def kaggle(*policies: str) -> Scenario:
     [(8, 28.0, 28.0), (16, 14.0, 14.25), (32, 7.0, 7.39), (64, 3.5, 3.96), (128, 1.75, 2.27)],
 )
 def test_mtbf_by_model(servers: int, linear_h: float, independent_h: float) -> None:
-    found = scaling.mtbf_by_model(MTBF_S, 8, servers)
+    found = tables.mtbf_by_model(MTBF_S, 8, servers)
     assert found["linear"] == pytest.approx(linear_h * HOUR)
     assert found["independent"] == pytest.approx(independent_h * HOUR, abs=0.005 * HOUR)
 
 
 def test_more_servers_cost_what_cprs_equations_say() -> None:
-    table = scaling.table(kaggle(), 2).set_index(["model", "servers", "policy"])["first_order"]
+    table = tables.scaling(kaggle(), 2).set_index(["model", "servers", "policy"])["first_order"]
     assert len(table) == 2 * 5 * 3
     for model, servers, full, partial, cpr in (
         ("linear", 32, 17.64, 9.46, 1.492),
@@ -68,7 +60,7 @@ def test_more_servers_cost_what_cprs_equations_say() -> None:
 
 
 def test_more_failures_and_more_lost_servers_cost_what_cprs_equations_say() -> None:
-    table = sensitivity.table(kaggle(), 2)
+    table = tables.sensitivity(kaggle(), 2)
     failures = table[table["varied"] == "failures"]
     assert sorted(failures["value"].unique()) == [1, 2, 4, 8, 20, 40]
     found = table.set_index(["varied", "value", "policy"])["first_order"]
@@ -86,7 +78,7 @@ def test_as_many_failures_of_as_many_servers_as_asked_for() -> None:
     # CPR repeats no work: it waits for each failure, and saves ceil(T / T_save) - 1 times, with
     # T_save = 2 x 0.1 T / (failures x share). One in a save costs a part of that besides, one while
     # another is waited for costs nothing; one failure more or less costs 0.95 of a save.
-    table = sensitivity.table(kaggle("cpr"), 5).set_index(["varied", "value"])["overhead"]
+    table = tables.sensitivity(kaggle("cpr"), 5).set_index(["varied", "value"])["overhead"]
     for point, failures, saves in (
         (("failures", 1), 1, 0),
         (("failures", 8), 8, 4),
@@ -125,13 +117,13 @@ def test_chosen_intervals_are_youngs_and_cprs() -> None:
 
 def test_shares_of_few_servers_are_those_that_can_be() -> None:
     two = at(kaggle("full"), {"cluster.parameter_servers": 2})
-    table = sensitivity.table(two, 2)
+    table = tables.sensitivity(two, 2)
     assert table.loc[table["varied"] == "share", "value"].tolist() == [0.5]
 
 
 @pytest.mark.parametrize("picture", ["scaling", "sensitivity"])
 def test_a_job_that_never_fails_has_nothing_to_vary(picture: str) -> None:
-    table = {"scaling": scaling.table, "sensitivity": sensitivity.table}[picture]
+    table = {"scaling": tables.scaling, "sensitivity": tables.sensitivity}[picture]
     with pytest.raises(UsageError) as raised:
         table(at(kaggle("full"), {"failures": {"exactly": 0}}), 2)
     assert str(raised.value) == (
@@ -148,7 +140,7 @@ def test_where_nothing_fails_no_interval_is_best() -> None:
 
 
 def test_tradeoff_by_target() -> None:
-    table = tradeoff.table(kaggle("full", "cpr"), 40)
+    table = tables.tradeoff(kaggle("full", "cpr"), 40)
     full = table[table["system"] == "full"]
     assert full["pls"].tolist() == full["updates_lost"].tolist() == [0.0]
     cpr = table[table["system"] == "cpr-vanilla"]
@@ -161,7 +153,7 @@ def test_tradeoff_by_target() -> None:
 def test_a_policys_own_interval_gives_way_to_the_target() -> None:
     scenario = kaggle("cpr")
     own = scenario.policies["cpr"].model_copy(update={"interval": 3600.0})
-    table = tradeoff.table(at(scenario, {"policies": {"cpr": own}}), 2)
+    table = tables.tradeoff(at(scenario, {"policies": {"cpr": own}}), 2)
     assert table["interval_s"].tolist() == pytest.approx(
         [448.0 * HOUR * target for target in (0.005, 0.01, 0.02, 0.05, 0.1)]
     )
@@ -173,7 +165,7 @@ def test_tradeoff_needs_a_policy_with_a_target() -> None:
         'e.g. system = "cpr-vanilla"'
     )
     with pytest.raises(UsageError) as raised:
-        tradeoff.table(kaggle("full"), 2)
+        tables.tradeoff(kaggle("full"), 2)
     assert str(raised.value) == text
 
 
@@ -188,7 +180,7 @@ def test_of_systems_names_what_is_missing() -> None:
 def test_tradeoff_of_a_sweep_has_its_points(tmp_path: Path) -> None:
     scenario = shipped("criteo-kaggle.toml")
     done = cprsim.sweep(scenario, tmp_path, {"policies.cpr.target_pls": "0.05,0.1"}, ["cpr"], 2)
-    found = tradeoff.TRADEOFF.found(tmp_path)
+    found = PICTURES["tradeoff"].found(tmp_path)
     pd.testing.assert_frame_equal(found.rows, done.table)
     assert found.title == "CPR emulation, Criteo Kaggle (calibrated)"
 
@@ -196,7 +188,7 @@ def test_tradeoff_of_a_sweep_has_its_points(tmp_path: Path) -> None:
 def test_tradeoff_of_a_sweep_tells_circumstances_from_choices(tmp_path: Path) -> None:
     keys = {"policies.cpr.target_pls": "0.05,0.1", "failures.exactly": "1,2"}
     done = cprsim.sweep(shipped("criteo-kaggle.toml"), tmp_path, keys, ["cpr"], 2)
-    rows = tradeoff.TRADEOFF.found(tmp_path).rows
+    rows = PICTURES["tradeoff"].found(tmp_path).rows
     assert rows["varied"].unique().tolist() == ["failures.exactly"]
     assert rows["circumstances"].tolist() == [f"{n}" for n in done.table["failures.exactly"]]
 
@@ -212,7 +204,7 @@ def test_what_validate_left_is_a_row_a_run_and_cause(tmp_path: Path) -> None:
     document = {"scenario": "small", "policies": {"a": of_policy, "b": of_policy}}
     (tmp_path / "validate.json").write_text(json.dumps(document))
 
-    found = predicted.PICTURE.found(tmp_path)
+    found = PICTURES["predicted-measured"].found(tmp_path)
 
     assert found.title == "small"
     assert found.rows["cause"].value_counts().to_dict() == dict.fromkeys(
@@ -220,7 +212,7 @@ def test_what_validate_left_is_a_row_a_run_and_cause(tmp_path: Path) -> None:
     )
     assert (found.rows["predicted"] == 2 * found.rows["measured"]).all()
     found.rows.to_csv(tmp_path / "seconds.csv")
-    again = predicted.PICTURE.found(tmp_path / "seconds.csv")
+    again = PICTURES["predicted-measured"].found(tmp_path / "seconds.csv")
     pd.testing.assert_frame_equal(again.rows, found.rows)
 
 
@@ -230,7 +222,7 @@ def test_what_validate_left_is_a_row_a_run_and_cause(tmp_path: Path) -> None:
 def test_what_validate_did_not_leave_is_refused(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(UsageError) as raised:
-        predicted.PICTURE.found(tmp_path / name)
+        PICTURES["predicted-measured"].found(tmp_path / name)
     assert str(raised.value) == (
         f"{tmp_path / name}: is not such a file; give what `cprsim validate --out` left, or a "
         "table (CSV) with columns cause, predicted, measured"
@@ -245,20 +237,20 @@ def test_the_run_in_a_folder_is_the_run(tmp_path: Path) -> None:
     assert found.document()["seed"] == 5
     (tmp_path / "results.csv").write_text("of another run")
     with pytest.raises(UsageError) as raised:
-        runs.PRODUCTION.found(tmp_path)
+        PICTURES["production"].found(tmp_path)
     assert str(raised.value) == (
         f"{tmp_path / 'results.csv'}: is not what manifest.json says; it was changed, or its run "
         "was killed as it replaced them: run that again, with --force"
     )
     (tmp_path / "manifest.json").write_text("[1]")
     with pytest.raises(UsageError) as raised:
-        runs.PRODUCTION.found(tmp_path)
+        PICTURES["production"].found(tmp_path)
     assert str(raised.value) == (
         f"{tmp_path / 'manifest.json'}: is not as cprsim wrote it; run that again, with --force"
     )
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(UsageError) as raised:
-        runs.PRODUCTION.found(tmp_path)
+        PICTURES["production"].found(tmp_path)
     assert str(raised.value) == (
         f"{tmp_path} has no manifest.json; give a scenario, or the folder of a run"
     )
@@ -279,10 +271,10 @@ def test_a_log_or_a_scenario_that_replays_it_are_the_same(tmp_path: Path) -> Non
         'coalesce = "5 min"\n[policies.full]\nsystem = "full"\n'
     )
     (tmp_path / "replay.toml").write_text(text)
-    replayed = logs.mtbf(PictureSource(tmp_path / "replay.toml"))
+    replayed = files.mtbf(PictureSource(tmp_path / "replay.toml"))
     alone = cprsim.mtbf_by_nodes(tmp_path / "failures.csv", coalesce="5 min")
     pd.testing.assert_frame_equal(replayed.rows, alone.rows)
-    assert logs.mtbf(PictureSource(tmp_path / "failures.csv")).rows["measured_s"].iloc[
+    assert files.mtbf(PictureSource(tmp_path / "failures.csv")).rows["measured_s"].iloc[
         -1
     ] != pytest.approx(alone.rows["measured_s"].iloc[-1])
 
@@ -290,24 +282,24 @@ def test_a_log_or_a_scenario_that_replays_it_are_the_same(tmp_path: Path) -> Non
 def test_a_scenario_without_a_log_has_none_to_draw() -> None:
     path = shipped("criteo-kaggle.toml")
     with pytest.raises(UsageError) as raised:
-        logs.SURVIVAL.found(path)
+        PICTURES["survival"].found(path)
     assert str(raised.value) == (
         f"{path}: its failures are no log (failures.trace); give a log as CSV"
     )
 
 
 def test_rows_are_those_of_the_scenarios_cpr_policies() -> None:
-    found = tradeoff.ROWS.found(shipped("criteo-kaggle.toml"))
+    found = PICTURES["rows"].found(shipped("criteo-kaggle.toml"))
     assert list(found.policies) == ["cpr", "cpr-mfu", "cpr-ssu", "cpr-scar"]
 
 
 def test_ecrecs_tables_hold_what_its_paper_measured() -> None:
     # Figures 5 and 12 of the paper, digitised: in percent and minutes.
-    overhead = ecrm.overhead_table().set_index(["policy", "size_gb"])["published"]
+    overhead = ecrec.overhead_table().set_index(["policy", "size_gb"])["published"]
     assert 100 * overhead["checkpoints every 30 min", 1760] == pytest.approx(64.8)
     assert 100 * overhead["checkpoints every 60 min", 220] == pytest.approx(4.6)
     assert 100 * overhead["ECRec k = 2", 440] == pytest.approx(20.6)
-    recovery = ecrm.recovery_table().set_index(["policy", "size_gb"])
+    recovery = ecrec.recovery_table().set_index(["policy", "size_gb"])
     worst = recovery.loc[("checkpoints every 60 min", 880)]
     assert worst[["published_best_s", "published_s", "published_worst_s"]].tolist() == (
         pytest.approx([5.7 * 60, 36.0 * 60, 65.8 * 60])
@@ -317,7 +309,7 @@ def test_ecrecs_tables_hold_what_its_paper_measured() -> None:
 
 def test_ecrecs_runs_take_what_arithmetic_says() -> None:
     # Nothing at best, half an interval on average and all of it at worst is trained again.
-    table = ecrm.recovery_table()
+    table = ecrec.recovery_table()
     for policy, minutes in (("checkpoints every 60 min", 60), ("checkpoints every 30 min", 30)):
         found = table[table["policy"] == policy]
         np.testing.assert_allclose(found["recovery_s"] - found["best_s"], minutes * 30, atol=0.01)

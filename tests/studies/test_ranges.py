@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from cprsim.studies import findings
-from cprsim.studies.ranges import bent_slopes, measured_ranges, range_slopes
-from cprsim.studies.slope import fit_slope
+from cprsim.studies.slope import bent_slopes, fit_slope, measured_ranges, range_slopes
 from tests.studies.made_up import SLOPES, run, study
 
 POINTS = np.array([0.1, 0.25, 0.5, 0.7, 1.0, 1.5])

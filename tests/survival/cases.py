@@ -58,7 +58,7 @@ def spread_of(law: Distribution) -> float | None:
 def lanl_gaps(system: int, *window: float) -> Sample:
     """Times between failures anywhere in a LANL system; those at one minute count as one."""
     log = read_lanl(LANL, system)
-    gaps = np.diff((log.window(*window) if window else log).times_s)
+    gaps = np.diff((log.part(window) if window else log).times_s)
     return Sample.complete(gaps[gaps > 0])
 
 

@@ -71,7 +71,7 @@ def test_there_may_be_nothing_to_tell(sequences):
 @needs_lanl
 @pytest.mark.parametrize(("system", "clustered"), [(20, True), (18, False)])
 def test_lanl_systems_in_the_second_half_of_their_lives(system, clustered):
-    gaps = np.diff(read_lanl(LANL, system).window(0.5, 1.0).times_s)
+    gaps = np.diff(read_lanl(LANL, system).part((0.5, 1.0)).times_s)
 
     found = dependence([gaps[gaps > 0]])
 

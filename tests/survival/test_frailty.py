@@ -8,10 +8,9 @@ import pytest
 from scipy.special import gammaln
 
 from cprsim.basics.distributions import Distribution
-from cprsim.survival import alike, frailty
-from cprsim.survival.alike import Histories
+from cprsim.survival import frailty
 from cprsim.survival.fitted_laws import law_of
-from cprsim.survival.frailty import Frail, fit_frailty, log_likelihood
+from cprsim.survival.frailty import Frail, Histories, fit_frailty, log_likelihood
 
 
 def watched(law: Distribution, variance: float, nodes: int, span_s: float, seed: int) -> Histories:
@@ -47,7 +46,7 @@ def of_seconds(data: Histories, name: str, mean_s: float, spread: float, varianc
     mean = mean_s / data.unit_s
     scale = data.failures * math.log(data.unit_s)
     if not variance:
-        return alike.log_likelihood(data, name, mean, spread) - scale
+        return frailty.alike_likelihood(data, name, mean, spread) - scale
     return log_likelihood(data, name, mean, spread, variance) - scale
 
 
@@ -125,7 +124,7 @@ def test_lives_of_nodes_that_are_alike_are_fitted(name: str, spread: float):
     """Within 5 / sqrt(failures), of 100 nodes."""
     data = watched(law_of(name, 5.0, spread), 0.0, 100, 50.0, seed=6)
 
-    fits = alike.fits_alike(data).values()
+    fits = frailty.fits_alike(data).values()
     found = max(fits, key=lambda each: each.log_likelihood).law
 
     near = 5 / math.sqrt(data.failures)
@@ -233,11 +232,11 @@ def test_another_last_bit_of_a_likelihood_changes_no_fit(monkeypatch, seed: int)
     """As processors differ by in a logarithm: one seed means the same simulated logs on all."""
     data = watched(law_of("weibull", 5.0, 0.7), 1.0, 50, 20.0, seed=5)
     one, rng = fit_frailty(data), np.random.default_rng(seed)
-    for module in (alike, frailty):
-        exact = module.log_likelihood
+    for name in ("alike_likelihood", "log_likelihood"):
+        exact = getattr(frailty, name)
         monkeypatch.setattr(
-            module,
-            "log_likelihood",
+            frailty,
+            name,
             lambda *of, exact=exact: exact(*of) * (1 + np.finfo(float).eps * rng.normal()),
         )
 

@@ -1,9 +1,6 @@
-import math
-
 import numpy as np
 import pytest
 
-from cprsim.errors import LogError, UsageError
 from cprsim.survival.hazard import hazard
 from cprsim.survival.sample import Sample
 from tests.survival.cases import CONTROLS, MIXED
@@ -67,23 +64,9 @@ def test_the_band_holds_the_rate_of_a_weibull_law():
     assert held[inner].sum() >= 16
 
 
-def test_units_and_levels():
+def test_units_change_nothing():
     hours = hazard(MIXED, 3)
     seconds = hazard(Sample(MIXED.durations_s * 3600, MIXED.observed), 3)
-    wide = hazard(MIXED, 3, level=0.999)
 
     assert seconds.rate * 3600 == pytest.approx(hours.rate, rel=1e-12)
     assert seconds.upper * 3600 == pytest.approx(hours.upper, rel=1e-12)
-    assert (wide.lower < hours.lower).all()
-    assert (wide.upper > hours.upper).all()
-
-
-def test_faults():
-    with pytest.raises(LogError, match=r"^nothing failed: there is no failure rate to estimate$"):
-        hazard(Sample(np.array([1.0]), np.array([False])))
-    for bins in (0, 20):
-        with pytest.raises(UsageError) as caught:
-            hazard(MIXED, bins)
-        assert str(caught.value) == f"bins is {bins}; it is from 1 to the 19 failures"
-    with pytest.raises(UsageError, match=r"^level is nan; it is a share between 0 and 1, e.g. 0.9"):
-        hazard(MIXED, level=math.nan)

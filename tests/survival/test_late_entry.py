@@ -177,14 +177,6 @@ def test_a_shift_of_exponential_lives_is_none():
     assert found == pytest.approx(fit(PARTS, "exponential").law.expected_s)
 
 
-@pytest.mark.parametrize("entered", [-1.0, 5.0, 7.0, np.nan, np.inf])
-def test_an_age_is_from_0_to_below_the_duration(entered):
-    with pytest.raises(LogError, match=r"entered_s\[1\] is .*before its duration of 5 s"):
-        Sample(np.array([4.0, 5.0]), np.array([True, True]), np.array([0.0, entered]))
-    with pytest.raises(LogError, match="two lists of the same length"):
-        Sample(np.array([4.0, 5.0]), np.array([True, True]), np.array([0.0]))
-
-
 def test_no_trend_where_ever_more_nodes_fail_alike():
     """Of 200 nodes that come one after the other and fail by one law; one of a rate that grows."""
     rng, end = np.random.default_rng(4), 1000.0

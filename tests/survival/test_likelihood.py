@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from cprsim.basics.laws.gamma import _fraction, gamma_tail
 from cprsim.errors import LogError
 from cprsim.survival.fitted_laws import fit_all
-from cprsim.survival.gamma import _outlived
-from cprsim.survival.likelihood import EXTREME, NORMAL, log_likelihood
-from cprsim.survival.newton import maximum
+from cprsim.survival.likelihood import EXTREME, NORMAL, _outlived, log_likelihood, maximum
 from cprsim.survival.sample import Sample
 
 durations = st.lists(

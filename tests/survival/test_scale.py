@@ -61,4 +61,4 @@ def test_kaplan_meier_scales_with_its_unit():
     scaled = KaplanMeier.from_sample(Sample(MIXED.durations_s * 1024, MIXED.observed))
 
     assert scaled.survival.tolist() == curve.survival.tolist()
-    assert scaled.mean_s == pytest.approx(curve.mean_s * 1024, rel=1e-12)
+    assert scaled.restricted_mean_s == pytest.approx(curve.restricted_mean_s * 1024, rel=1e-12)

@@ -67,7 +67,7 @@ def test_lanl_20_fails_less_often_as_it_ages():
     assert found is not None
     assert found.is_sure
     assert found.shape < 0.9
-    later = log.window(0.5, 1.0)
+    later = log.part((0.5, 1.0))
     of_later = trend(later.times_s - later.start_s, later.span_s)
     assert of_later is not None
     assert abs(of_later.z) < abs(found.z)

@@ -25,7 +25,6 @@ MODELLED = {
         "mfu": {
             "writes": 0.59123,
             "select": "0.0016 s",
-            "merge_after": 28,
             "interval": "1 s",
         },
         "full": {"system": "full"},
@@ -46,7 +45,6 @@ system = "cpr-mfu"
 interval = "0.2 s"
 writes = 0.591
 select = "1.6 ms"
-merge_after = 28
 
 [policies.full]
 system = "full"
@@ -62,5 +60,5 @@ def test_the_last_policy_of_a_file_gets_its_keys_too() -> None:
     last = {"costs": {"save": "1 s"}, "policies": {"full": MODELLED["policies"]["mfu"]}}
 
     assert rewritten(GIVEN, last, "Measured.").endswith(
-        'system = "full"\nwrites = 0.591\nselect = "1.6 ms"\nmerge_after = 28\n'
+        'system = "full"\nwrites = 0.591\nselect = "1.6 ms"\n'
     )

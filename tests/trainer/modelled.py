@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import torch
@@ -17,27 +16,23 @@ from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes
 from cprsim.trainer.data.contract import Batch
 from cprsim.trainer.manner import Deadlines
-from cprsim.trainer.members import decoding
 from cprsim.trainer.members.parameters import EPSILON, Parameters
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.trainer import TrainerSpec
 from cprsim.trainer.support import TRAINER
-from tests.trainer.parities import check_held
-from tests.trainer.runs import coded, copied
+from tests.trainer.runs import copied
 from tests.trainer.world import MemoryStore, ModelBrokenError, World
 
 DEADLINES = Deadlines(answer_s=1.0, work_s=20.0)
-_DIM = 1
-#: Rows of a server that have parities: no number of stripes of them is whole, and portions of
-#: `_STRIPES` are fewer than they have.
-_CODED_ROWS, _STRIPES = 5, 2
+#: Numbers of a row, and rows of a server.
+_DIM, _ROWS = 1, 2
 
 
 @dataclass(frozen=True)
 class Case:
-    """Servers, copies of each shard, steps; with `data`, parities of so many entries instead.
+    """Servers, copies of each shard, steps.
 
     `interval`: steps from save to save. `free`: training goes on while servers are filled. `room`:
     messages that a link holds which nobody has received.
@@ -49,17 +44,9 @@ class Case:
     interval: float = 3.0
     free: bool = True
     room: int = 2
-    data: int = 0
-
-    @property
-    def rows(self):
-        """Of each server."""
-        return _CODED_ROWS if self.data else 2
 
     @cached_property
     def plan(self):
-        if self.data:
-            return coded(self.servers, self.data, self.interval)
         return copied(self.servers, self.copies, self.interval)
 
 
@@ -84,24 +71,6 @@ class Two:
     def batch(self, step):
         rows = (np.arange(self.servers) + self.servers * (step % 2)).reshape(-1, 1)
         return Batch(np.zeros((self.servers, 1), np.float32), rows, np.zeros(1, np.float32))
-
-
-@dataclass(frozen=True)
-class Most:
-    """All rows but every third of each server, another third of them in each step.
-
-    So each step is in rows of several groups and stripes, and not in all of them.
-    """
-
-    servers: int
-
-    @cache  # noqa: B019  (there are few)
-    def batch(self, step):
-        used = [row for row in range(_CODED_ROWS) if row % 3 != step % 3]
-        rows = np.array([row * self.servers + each for each in range(self.servers) for row in used])
-        return Batch(
-            np.zeros((len(rows), 1), np.float32), rows.reshape(-1, 1), np.zeros(1, np.float32)
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,17 +120,17 @@ class ModelTrainer(TrainerSpec):
 
 def _specs(case):
     return [
-        FewRowsServer(each, case.rows, _DIM, each, 0.5, 0.5, None, (), Path(), deadlines=DEADLINES)
+        FewRowsServer(each, _ROWS, _DIM, each, 0.5, 0.5, None, (), Path(), deadlines=DEADLINES)
         for each in range(case.servers)
     ]
 
 
 def carried_out(case, pick, faults=()):
     """The world after the job, its servers, how many were replaced; raises `ModelBrokenError`."""
-    placement = Placement((case.rows * case.servers,), case.servers)
+    placement = Placement((_ROWS * case.servers,), case.servers)
     plan = case.plan
     trainer = ModelTrainer(
-        Most(case.servers) if case.data else Two(case.servers),
+        Two(case.servers),
         placement,
         _DIM,
         0,
@@ -179,7 +148,7 @@ def carried_out(case, pick, faults=()):
         return worlds[0]
 
     with LocalCluster(
-        with_copies(_specs(case), plan.redundancy), [trainer], DEADLINES, roster=roster
+        with_copies(_specs(case), plan.redundancy), trainer, DEADLINES, roster
     ) as all_:
         (world,) = worlds
         world.strike_later(faults)
@@ -189,8 +158,7 @@ def carried_out(case, pick, faults=()):
         strikes = Strikes(all_, timeline, clock, InjectionMode(), True)
         execution = Execution(job, all_, strikes, None, lambda _: None, plan.redundancy)
         try:
-            with mock.patch.object(decoding, "_PORTION", _STRIPES):
-                execution.run()
+            execution.run()
         finally:
             world.is_over()
     servers = [world.members["server", each].server for each in range(case.servers)]
@@ -218,8 +186,6 @@ def check(case, pick, faults=()):
                 raise ModelBrokenError(
                     f"server {server.number} has wrong rows of shard {shard}: {found}"
                 )
-    if case.data:
-        check_held(servers, case.data)
     return world
 
 
@@ -229,9 +195,7 @@ def _expected(case):
     found = []
     for held in (spec.shard() for spec in _specs(case)):
         for step in range(case.steps):
-            rows = range(case.rows)
-            used = [row for row in rows if (row % 3 != step % 3 if case.data else row == step % 2)]
-            ids = torch.tensor(used)
+            ids = torch.tensor([step % 2])
             held.update(ids, 1 + held.lookup(ids) / 8)
         found.append(held.arrays())
     return found

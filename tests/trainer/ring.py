@@ -11,6 +11,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.server import with_copies
 from tests.trainer.modelled import ModelServer
+from tests.trainer.runs import digest
 from tests.trainer.world import ModelMember, World
 
 ROWS, DIM = 60, 4
@@ -43,9 +44,9 @@ class Ring:
         """Take these steps to their end, with all that follows from them."""
         ended = []
 
-        def noted():
+        async def noted():
             try:
-                ended.append((yield from steps))
+                ended.append(await steps)
             except (ServersLostError, SourcesLostError) as error:
                 ended.append(error)
 
@@ -53,6 +54,10 @@ class Ring:
         self.world.run(lambda: ended)
         (found,) = ended
         return found
+
+    def link(self, server):
+        """To a server, by somebody who speaks to it."""
+        return self.do(self.client.connect(self.at[server]))
 
     def routes(self, *shards):
         """Routes to these servers, for each shard."""
@@ -67,10 +72,10 @@ class Ring:
 
     def digests(self, shard, *servers):
         held = [self.servers[each] for each in servers] or self.servers
-        return {each._states[shard].shard.digest() for each in held}
+        return {digest(each._states[shard].shard) for each in held}
 
 
-def push(ring, step):
-    found = yield from ring.rows.lookup(step, np.arange(ROWS).reshape(-1, 1))
+async def push(ring, step):
+    found = await ring.rows.lookup(step, np.arange(ROWS).reshape(-1, 1))
     ring.rows.collect(step, found, torch.ones(ROWS, 1, DIM))
-    yield from ring.rows.push()
+    await ring.rows.push()

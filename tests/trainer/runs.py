@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import math
+import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,7 +23,6 @@ from cprsim.contract import (
 )
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
-from cprsim.policies.ecrm import PARITIES, every_group_decodes
 from cprsim.policies.full import full_plan
 from cprsim.policies.replication import any_copy_serves
 from cprsim.sim.cursor import cursor_of
@@ -34,13 +34,11 @@ from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes, WallClock
 from cprsim.trainer.data import Planted
 from cprsim.trainer.manner import Deadlines
-from cprsim.trainer.members.dense_server import DenseSpec
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
-from cprsim.trainer.members.wire import Link, Op, PeerLostError
+from cprsim.trainer.members.wire import Arriving, Message, Op, PeerLostError, packed
 from cprsim.trainer.support import TRAINER
-from tests.trainer.parities import check_parities
 
 STEPS, BATCH, DIM = 40, 64, 8
 DATA = Planted(
@@ -52,8 +50,6 @@ PATIENT = Deadlines(answer_s=60.0, work_s=120.0)
 IMPATIENT = Deadlines(answer_s=1.0, work_s=120.0)
 
 
-#: Stands for the server of the dense part among the numbers of servers.
-DENSE = "dense"
 NOBODY = Loss(frozenset(), frozenset())
 #: Every failure kills.
 KILLS = InjectionMode()
@@ -63,8 +59,8 @@ def servers_hit(*servers):
     return Hit(servers, ())
 
 
-def trainer_hit(*servers, trainer=0):
-    return Hit(servers, (trainer,))
+def trainer_hit(*servers):
+    return Hit(servers, (0,))
 
 
 def behind(plan, max_pending=1):
@@ -86,16 +82,29 @@ def copied(servers, per_shard, interval_s=1e9):
     )
 
 
-def coded(servers, data, interval_s=1e9):
-    """A parity of each `data` entries, and rare saves."""
-    return replace(
-        full_plan(interval_s),
-        recovery="parity",
-        schedules=every(interval_s),
-        recover=every_group_decodes(servers, data, 0.0, 0.0),
-        tiers=(Tier(PARITIES, "peers"), REMOTE),
-        redundancy=Redundancy(PARITIES, data, 1),
-    )
+def connected(address):
+    """A socket at a server, by somebody who is no member."""
+    link = socket.socket(socket.AF_UNIX)
+    link.settimeout(60.0)
+    try:
+        link.connect(str(address))
+    except OSError as error:
+        link.close()
+        raise PeerLostError(str(error)) from None
+    return link
+
+
+def asked(link, op, step, *arrays):
+    """What it answers; raises `PeerLostError` if it goes instead."""
+    arriving = Arriving()
+    try:
+        link.sendall(packed(Message(op, step, arrays)))
+        while piece := link.recv(1 << 16):
+            for message in arriving.take(piece):
+                return message
+    except OSError as error:
+        raise PeerLostError(str(error)) from None
+    raise PeerLostError("the connection is closed")
 
 
 @dataclass
@@ -120,7 +129,7 @@ class Watched:
     """A controller that looks at all rows of all servers whenever it is told something.
 
     `expected`: what each server's last checkpoint holds, worked out from the live rows and from
-    which of them were saved. The server of the dense part, if there is one, is `DENSE` among them.
+    which of them were saved.
     """
 
     def __init__(self, controller, cluster, job):
@@ -219,18 +228,15 @@ class Watched:
     def _live(self):
         """Rows of the servers that answer; not all that are dead are known to be."""
         found = {}
-        for name in set(self._cluster.serving) - set(self._cluster.dead):
+        for name in set(self._cluster.servers) - set(self._cluster.dead):
             with contextlib.suppress(PeerLostError):
-                role, number = name
-                found[DENSE if role == "dense" else number] = self._rows(name)
+                found[name[1]] = self._rows(name)
         return found
 
     def _rows(self, name):
-        link = Link.to(self._cluster.address(name), 60.0)
+        link = connected(self._cluster.address(name))
         try:
-            link.send(Op.LOOKUP, 0)
-            width = 1 if name[0] == "dense" else DIM
-            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, width)
+            return asked(link, Op.FETCH, name[1]).arrays[0]
         finally:
             link.close()
 
@@ -247,8 +253,6 @@ def ran(
     at_time=False,
     during_recovery=True,
     servers=2,
-    trainers=1,
-    warm_start=0,
     stepped=lambda _cluster, _step: None,
     free=False,
 ) -> Ran:
@@ -270,7 +274,6 @@ def ran(
             tables=(placement.range_of(0, server),),
             folder=folder / f"server-{server}",
             deadlines=deadlines,
-            trainers=trainers,
             tells_modified=plan.tells_modified,
         )
         for server in range(servers)
@@ -285,12 +288,10 @@ def ran(
         0.05,
         deadlines.answer_s,
         folder / "dense",
-        trainers,
         copies=0 if plan.redundancy is None else 1 + plan.redundancy.parity,
     )
-    dense = DenseSpec.from_trainer(trainer) if trainers > 1 else None
-    job = RunningJob(TRAINER.start(plan), STEPS, 1.0, trainers, warm_start)
-    with LocalCluster(specs, [trainer] * trainers, deadlines, dense) as cluster:
+    job = RunningJob(TRAINER.start(plan), STEPS, 1.0)
+    with LocalCluster(specs, trainer, deadlines) as cluster:
         pids = [cluster.pid(name) for name in cluster.names]
         watched = Watched(job.controller, cluster, job) if watch else None
         if watched is not None:
@@ -317,14 +318,12 @@ def ran(
             watched.finish()
         pids += [cluster.pid(name) for name in cluster.names]
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
-        digests = [_digest(cluster, server) for server in range(servers)]
-        if plan.recovery == "parity":
-            check_parities(cluster, servers, plan.redundancy.data)
+        digests = [_digests(cluster, spec) for spec in specs]
     assert job.step == STEPS
     assert math.isclose(sum(job.watch.seconds.values()), job.watch.spans[-1].end_s, rel_tol=1e-9)
     return Ran(
         job,
-        hashlib.sha256(message.parts[0]).hexdigest(),
+        hashlib.sha256(message.arrays[0].data).hexdigest(),
         strikes.failures,
         strikes.struck,
         execution.recovery.replaced,
@@ -351,9 +350,23 @@ def filled_late(monkeypatch, step):
     monkeypatch.setattr(Rebuilding, "_hear", late)
 
 
-def _digest(cluster, server):
-    cluster.ask(("server", server), Op.DIGEST)
-    while True:
-        event = cluster.next()
-        if event.message.op == Op.DIGEST:
-            return event.message.facts
+def digest(parameters):
+    """SHA-256 of weights and optimiser state, to compare bit for bit."""
+    return _hash(parameters.arrays())
+
+
+def _hash(arrays):
+    return hashlib.sha256(b"".join(each.tobytes() for each in arrays)).hexdigest()
+
+
+def _digests(cluster, spec):
+    """Hashes of all state that a server holds: of its own rows, and of copies of others'."""
+    link = connected(cluster.address(("server", spec.number)))
+    found = {}
+    try:
+        for shard in (spec.number, *spec.copies_of):
+            found[shard] = _hash(asked(link, Op.FETCH, shard).arrays)
+            asked(link, Op.FETCH, shard)  # what has changed since
+    finally:
+        link.close()
+    return {"sha256": found.pop(spec.number), "copies": found}

@@ -1,10 +1,9 @@
 """Many kills and hangs at random instants over short runs; `make soak` has 200 of them.
 
 What a run is checked for: it ends; full recovery predicts what a run without failures does, at
-whatever instants it was hit, or with two trainers, whose steps come in any order, gives all servers
-what they had saved; under partial recovery failed shards come back as they were saved, and no other
-row changes; every process that was hit was replaced; the last checkpoint of each member is sound;
-no process, socket or handle is left, here and in the process that members are forked from.
+whatever instants it was hit; under partial recovery failed shards come back as they were saved, and
+no other row changes; every process that was hit was replaced; the last checkpoint of each member is
+sound; no process, socket or handle is left, here and in the process that members are forked from.
 """
 
 import multiprocessing.util
@@ -25,7 +24,7 @@ from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.manner import Deadlines, InjectionMode
 from cprsim.trainer.members.store import CheckpointStore
-from tests.trainer.runs import PATIENT, behind, coded, copied, ran, servers_hit
+from tests.trainer.runs import PATIENT, behind, copied, ran, servers_hit
 from tests.trainer.test_differences import differing
 from tests.waiting import wait_until
 
@@ -36,10 +35,13 @@ _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 _SPAN_S = 1.5
 _KINDS = (
     *("full", "partial", "hangs", "mfu", "async", "accepted", "copies", "hung copies"),
-    *("differences", "parities", "hung parities", "parities apart"),
+    "differences",
 )
-#: Servers and trainers that are hit together; one trainer is every one of them.
-_HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (1,)), ((), (0, 1)))
+#: Servers, and perhaps the trainer, that are hit together.
+_HITS = tuple(
+    Hit(servers, trainer)
+    for servers, trainer in (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (0,)))
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def soak(kills: int, seed: int, folder: Path) -> Soaked:
 def _soak(kills, seed, folder):
     clean = {
         servers: ran(full_plan(1e9), [], folder / f"clean-{servers}", servers=servers).predictions
-        for servers in (2, 4, 6)
+        for servers in (2, 4)
     }
     rng = np.random.default_rng(seed)
     there = _there()
@@ -112,31 +114,23 @@ def _check_stores(folder):
 def _one(rng, number, folder, clean):
     times = np.sort(rng.uniform(0, _SPAN_S, 6)).tolist()
     kind = _KINDS[number % len(_KINDS)]
-    alone = "copies" in kind or "parities" in kind
-    trainers = 1 if alone else 1 + number // len(_KINDS) % 2
-    failures = [(at_s, _hit(rng, trainers)) for at_s in times]
+    failures = [(at_s, _HITS[rng.integers(len(_HITS))]) for at_s in times]
     manner = InjectionMode(saving=0.2, loading=0.2, seed=number)
     given = {
         "at_time": True,
         "manner": manner,
         "during_recovery": bool(rng.integers(2)),
-        "trainers": trainers,
     }
     if "hung" in kind or kind == "hangs":
         given |= {"manner": replace(manner, hangs=0.5), "deadlines": _QUICK}
     if kind == "accepted":
-        plan = replace(behind(partial_plan(_INTERVAL)), recover=nobody_waits(2, trainers))
+        plan = replace(behind(partial_plan(_INTERVAL)), recover=nobody_waits(2, 1))
         found = ran(plan, failures, folder, watch=True, **given)
         _check_survivors(found.watched)
     elif kind == "hung copies":  # of four servers two at a time: each shard has a copy left
         of_servers = [(at_s, servers_hit(*rng.permutation(4)[:2].tolist())) for at_s in times[::3]]
         found = ran(copied(4, 3, _INTERVAL), of_servers, folder, servers=4, **given)
         assert found.predictions == clean[4]
-    elif "parities" in kind:
-        servers = 6 if kind == "parities apart" else 4
-        of_servers = list(zip(times, _near_or_apart(rng, servers, len(times)), strict=True))
-        found = ran(coded(servers, 2, _INTERVAL), of_servers, folder, servers=servers, **given)
-        assert found.predictions == clean[servers]
     elif kind == "copies":
         found = ran(copied(2, 2, _INTERVAL), failures, folder, **given)
         # Who has just been filled keeps no dense part before the next step.
@@ -152,11 +146,8 @@ def _one(rng, number, folder, clean):
         found = ran(plan, failures, folder, watch=True, **given)
         _check_rows(found.watched)
     else:
-        found = ran(_returning(kind, number), failures, folder, watch=trainers > 1, **given)
-        assert trainers > 1 or found.predictions == clean[2]
-        for (_, _, saved), after in found.watched.recoveries() if found.watched else ():
-            for server in after.keys() & saved.keys():
-                assert np.array_equal(after[server], saved[server])
+        found = ran(_returning(kind, number), failures, folder, **given)
+        assert found.predictions == clean[2]
     # Members that were only slow may have been taken for hung where patience is short.
     if given.get("deadlines", PATIENT) is PATIENT:
         assert found.replaced == found.struck
@@ -171,19 +162,6 @@ def _returning(kind, number):
         return differing(VARIANTS[number // len(_KINDS) % len(VARIANTS)], _INTERVAL)
     plan = full_plan(_INTERVAL)
     return behind(plan) if kind == "async" else plan
-
-
-def _near_or_apart(rng, servers, count):
-    """Of six servers two that share no group, of four one, or two that do: the job rolls back."""
-    if servers == 6:
-        return [servers_hit(first, first + 3) for first in rng.integers(3, size=count).tolist()]
-    hits = rng.choice((1, 1, 2), count)
-    return [servers_hit(*rng.permutation(servers)[:each].tolist()) for each in hits]
-
-
-def _hit(rng, trainers):
-    servers, hit = _HITS[rng.integers(len(_HITS))]
-    return Hit(servers, tuple({trainer % trainers for trainer in hit}))
 
 
 def _check_rows(watched):

@@ -1,6 +1,5 @@
 """Saves in the background: what counts when, and what a failure voids."""
 
-import json
 from dataclasses import dataclass, field
 
 import pytest
@@ -10,7 +9,6 @@ from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.coordinator.background import SavesUnderWay
 from cprsim.trainer.coordinator.cluster import Reply
-from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.wire import Message, Op
@@ -32,6 +30,8 @@ class Told:
     names: list = field(default_factory=lambda: [*SERVERS, TRAINER])
     events: list = field(default_factory=list)
     asked: list = field(default_factory=list)
+    listeners: list = field(default_factory=list)
+    news: bool = False
 
     def tell(self, event):
         self.events.append(event)
@@ -47,21 +47,20 @@ class Bench:
 
     def __post_init__(self):
         self.job = RunningJob(self.told, STEPS, 1.0)
-        self.mailbox = Mailbox(self.told)
-        self.saves = SavesUnderWay(self.job, self.told, self.mailbox)
+        self.saves = SavesUnderWay(self.job, self.told)
 
     def begin(self, step):
-        self.job.turns.return_to(step)
+        self.job.step = step
         each = self.saves.begin(BEHIND)
         self.saves.ask(self.told.names)
         return each
 
     def hear(self, op, each, *names):
         took = {"bytes": 0, "of_bytes": 0, "select_s": 0.0, "gather_s": 0.0, "write_s": 0.0}
-        part = bytearray(json.dumps({"whole": True, **took}).encode())
+        said = Message(op, each.number, (), {"whole": True, **took})
         for name in names or self.told.names:
-            for listener in self.mailbox.listeners:
-                listener(Reply(name, Message(op, each.number, (part, bytearray()))))
+            for listener in self.told.listeners:
+                listener(Reply(name, said))
 
     def kinds(self):
         return [type(event) for event in self.told.events]
@@ -74,7 +73,7 @@ def test_a_checkpoint_counts_once_all_have_stored_it_as_of_when_it_was_taken():
     bench.hear(Op.SAVED, each, *SERVERS)
     assert not bench.saves.taking
     bench.saves.go_on(each)
-    bench.job.turns.return_to(8)
+    bench.job.step = 8
     assert bench.saves.pending == (BEHIND,)
     assert bench.job.usable.last.step == 0
 
@@ -83,7 +82,7 @@ def test_a_checkpoint_counts_once_all_have_stored_it_as_of_when_it_was_taken():
     assert bench.kinds() == [Saved, Stored]
     assert bench.told.events[0].stored is False
     assert (bench.job.usable.last.step, bench.saves.pending) == (5, ())
-    assert bench.mailbox.news
+    assert bench.told.news
 
 
 def test_what_is_stored_before_training_may_go_on_is_told_after_that():

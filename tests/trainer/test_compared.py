@@ -8,14 +8,11 @@ import pytest
 from cprsim.contract.ledger import CAUSES
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.trainer.coordinator.accounts import MeasuredSpan
+from cprsim.trainer.coordinator.running_job import MeasuredSpan
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.compared import Compared, Load
-from cprsim.trainer.validation.modelled import (
-    check_predictable,
-)
-from cprsim.trainer.validation.predicted import Predicted, Prediction
+from cprsim.trainer.validation.predicted import Predicted, Prediction, check_predictable
 from cprsim.trainer.validation.validated import Validated
 from tools.pages.predicted import CONFIG, CONFIGURATIONS, agreeing, beyond, everything, rows_of
 
@@ -64,63 +61,20 @@ def test_of_a_run_alone_seconds_are_as_they_were():
     assert not any(row.noise for row in (train, lost, save, load, overhead))
 
 
-def test_of_repeats_each_span_counts_with_its_median():
-    late = [list(USUAL) for _ in range(3)]
-    late[0][1] = ("save", 0.8)
-    late[1][4] = ("save", 0.9)
-    late[2][3] = ("load", 0.2)
-    late[0][4] = late[2][1] = ("save", 0.3)  # and some are quick
-    late[1][3] = ("load", 0.01)
-    runs = [run_of(*each, lost=0.1) for each in late]
-    # Somebody was silent for too long: another run than was predicted.
-    runs.append(run_of(*USUAL, ("reschedule", 9.0), replaced=6))
+def test_of_repeats_each_cause_counts_with_its_median():
+    late = [
+        run_of(("train", 0.6), ("save", save_s), ("load", load_s))
+        for save_s, load_s in ((1.1, 0.06), (1.4, 0.01), (0.8, 0.2))
+    ]
+    # A member was silent for too long: another run than was predicted.
+    late.append(run_of(*USUAL, ("reschedule", 9.0), replaced=6))
 
-    *_, save, load, overhead = compared(*runs).seconds()
+    *_, save, load, overhead = compared(*late).seconds()
 
-    assert (save.measured, load.measured) == (pytest.approx(1.0), pytest.approx(0.06))
+    assert (save.measured, load.measured) == (1.1, 0.06)
     assert overhead.measured == pytest.approx(1.16)
     assert save.noise == pytest.approx(1.4 - 0.8)
-    assert overhead.noise == pytest.approx(1.51 - 1.1)
-
-
-def test_a_slower_machine_is_slower_at_everything():
-    """Training took a quarter longer in one run, twice as long in another, and so did the rest."""
-    runs = [
-        run_of(*((cause, pace * each) for cause, each in USUAL), lost=pace * 0.1)
-        for pace in (1.0, 1.25, 2.0)
-    ]
-    found = compared(*runs)
-
-    (train, lost, save, load, overhead) = found.seconds()
-
-    assert found.pace == pytest.approx(1.25)
-    assert train.measured == pytest.approx(1.25 * 0.5)  # as it was
-    assert [row.measured for row in (lost, save, load)] == pytest.approx([0.1, 1.0, 0.06])
-    assert overhead.measured == pytest.approx(1.16)
-    assert overhead.noise == pytest.approx(0.0)
-    assert agreeing([found]) == (3, 3)
-    told = found.document()
-    assert told["measured"]["save"] == pytest.approx(1.25)
-    assert told["overhead_s"] == pytest.approx(
-        {"predicted": 1.06, "measured": 1.45, "at_pace": 1.16}
-    )
-
-
-def test_repeats_are_put_at_one_pace_before_a_span_of_them_is_chosen():
-    """A save that took longer in the run that was quick at all is not in the middle of three."""
-    paces = {"usual": 1.0, "slow": 3.0, "quick": 0.5}
-    runs = [
-        run_of(
-            *(
-                (cause, pace * each * (2.5 if (name, cause) == ("quick", "save") else 1.0))
-                for cause, each in USUAL
-            )
-        )
-        for name, pace in paces.items()
-    ]
-
-    *_, save, _, _ = compared(*runs).seconds()
-    assert save.measured == pytest.approx(1.0)
+    assert overhead.noise == pytest.approx(1.41 - 1.0)
 
 
 @pytest.mark.parametrize(
@@ -129,18 +83,18 @@ def test_repeats_are_put_at_one_pace_before_a_span_of_them_is_chosen():
         (
             compared(run_of(*USUAL), load=0.05),
             QUIET,
-            "counts exact; overhead within 5 %",
+            "counts exact; overhead within 20 %",
         ),
         (
-            compared(run_of(*USUAL), save=1.12, updates_lost=0.1),
+            compared(run_of(*USUAL), save=1.3, updates_lost=0.1),
             QUIET,
-            "counts exact; overhead off by +11 %: save off by +12 % (+0.12 s)",
+            "counts exact; overhead off by +28 %: save off by +30 % (+0.3 s)",
         ),
         (
-            compared(run_of(*USUAL), updates_lost=0.05, save=0.89, load=0.19, lost_steps=10),
+            compared(run_of(*USUAL), updates_lost=0.05, save=0.7, load=0.19, lost_steps=10),
             QUIET,
-            "updates lost off by -50 %; lost steps off by +11 %; overhead within 5 %, but save off "
-            "by -11 % (-0.11 s); load off by +217 % (+0.13 s)",
+            "updates lost off by -50 %; lost steps off by +11 %; overhead within 20 %, but save "
+            "off by -30 % (-0.3 s); load off by +217 % (+0.13 s)",
         ),
         (
             compared(run_of(*USUAL), save=9.0),
@@ -169,7 +123,7 @@ def test_what_is_trained_here_is_no_load_of_others(before, during, cores, too_mu
 
 def test_what_is_predicted_is_hashed_as_canonical_json():
     scenario = SimpleNamespace(title="small")
-    calibration = Calibration(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    calibration = Calibration(1.0, 2.0, 3.0, 4.0, 5.0)
     of = compared(run_of(*USUAL)).prediction
     content = Predicted(scenario, 1, {"full": calibration}, {"full": of}).content()
 
@@ -184,7 +138,7 @@ def test_the_page_tells_what_is_within_bounds():
     each = compared(*runs, load=0.1)
     rows = rows_of("here", Validated(None, [each], QUIET, []))
 
-    assert agreeing([each]) == (1, 3)  # 1.16, 1.19 and 10.16 s
+    assert agreeing([each]) == (1, 3)  # 1.06, 1.09 and 10.06 s
 
     found = {row.what: row for _, _, row in rows}
     assert found["load"].measured == pytest.approx(0.09)  # the median of three
@@ -198,13 +152,13 @@ def test_the_page_tells_what_is_within_bounds():
 
 
 def test_the_page_shows_what_is_out_of_bounds():
-    each = compared(run_of(*USUAL), load=0.19)
+    each = compared(run_of(*USUAL), load=0.4)
     rows = rows_of("here", Validated(None, [each], QUIET, []))
 
     head, _, *lines = beyond(rows).splitlines()
     assert head.count("|") == lines[0].count("|")
     assert [line.split(" | ")[2] for line in lines] == ["load", "overhead"]
-    assert "| here | full | load | 190 ms | 60 ms | 0 ms | +130 ms (+216.7 %) |" in lines
+    assert "| here | full | load | 400 ms | 60 ms | 0 ms | +340 ms (+566.7 %) |" in lines
 
 
 @pytest.mark.slow
@@ -214,4 +168,4 @@ def test_every_configuration_of_the_page_can_be_predicted():
         mapping = load_mapping(CONFIG, each.all_overrides)
         scenario = Scenario(**scenario_tables(mapping))
         plans = scenario.plans_of(list(each.policies))
-        check_predictable(trainer_section(mapping["trainer"]), scenario.cluster.trainers, plans)
+        check_predictable(trainer_section(mapping["trainer"]), plans)

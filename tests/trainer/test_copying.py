@@ -11,10 +11,10 @@ from cprsim.trainer.coordinator.strikes import StepClock, Strikes
 from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.connections import ServersLostError
 from cprsim.trainer.members.copying import Fetching, SourcesLostError
-from cprsim.trainer.members.shard_state import ShardState
-from cprsim.trainer.members.waiting import Wait, received
-from cprsim.trainer.members.wire import Op
+from cprsim.trainer.members.shard import ShardState
+from cprsim.trainer.members.wire import Message, Op
 from tests.trainer.ring import DEADLINES, DIM, ROWS, Ring, push
+from tests.trainer.runs import digest
 
 
 @pytest.fixture
@@ -23,8 +23,9 @@ def ring(tmp_path):
 
 
 def update(held, step, ids):
-    ids = torch.tensor(ids)
-    held.update(step, ids, torch.ones_like(ids), torch.full((len(ids), DIM), step + 1.0))
+    gradients = np.full((len(ids), DIM), step + 1.0, np.float32)
+    arrays = np.array(ids), np.ones(len(ids), np.int32), gradients
+    held.update_by(Message(Op.UPDATE, step, arrays))
 
 
 def test_rows_that_change_while_they_are_fetched_are_fetched_again(ring):
@@ -36,12 +37,12 @@ def test_rows_that_change_while_they_are_fetched_are_fetched_again(ring):
     assert empty[0].applied == 1
     update(source[0], 1, [3, 7])
     update(source[1], 0, [29])
-    assert empty[0].shard.digest() != source[0].shard.digest()
+    assert digest(empty[0].shard) != digest(source[0].shard)
 
     ring.do(fetching.end())
 
     for shard in (0, 1):
-        assert empty[shard].shard.digest() == source[shard].shard.digest()
+        assert digest(empty[shard].shard) == digest(source[shard].shard)
         assert empty[shard].applied == source[shard].applied
         assert source[shard]._marks == []
 
@@ -49,10 +50,10 @@ def test_rows_that_change_while_they_are_fetched_are_fetched_again(ring):
 def test_an_update_that_is_there_already_is_not_applied_twice(ring):
     held = ring.servers[0]._own
     update(held, 4, [0])
-    once = held.shard.digest()
+    once = digest(held.shard)
     update(held, 4, [0])
 
-    assert held.shard.digest() == once
+    assert digest(held.shard) == once
 
 
 @pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
@@ -75,13 +76,13 @@ def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(ring):
     for shard in (0, 1):
         assert len(ring.digests(shard)) == 1
         assert ring.servers[0]._states[shard].applied == 1
-    before = ring.servers[0]._states[0].shard.digest()
+    before = digest(ring.servers[0]._states[0].shard)
 
     # The second is gone; the first answers for both shards, and has the update already.
     ring.strike(1, hangs=False)
     ring.do(ring.links.connect(ring.routes([0], [0]), 2))
     ring.do(ring.rows.push_again())
-    assert ring.servers[0]._states[0].shard.digest() == before
+    assert digest(ring.servers[0]._states[0].shard) == before
 
     error = ring.do(ring.links.connect(ring.routes([0, 1], [0]), 3))
     assert isinstance(error, ServersLostError)
@@ -114,11 +115,11 @@ def test_after_half_a_message_a_link_is_used_no_more(tmp_path):
     ring.strike(1, hangs=True)
     gradients = np.ones((3, DIM), np.float32)
 
-    def pushes():
+    async def pushes():
         for step in range(4):
             parts = np.arange(3), np.ones(3, np.int32), gradients
             ring.links.send(0, Op.UPDATE, step, *parts)
-        yield from ring.links.sync()
+        await ring.links.sync()
 
     error = ring.do(pushes())
 
@@ -145,8 +146,8 @@ def test_who_leaves_while_it_is_greeted_holds_up_nobody(tmp_path):
     """It waited for a copy that hangs for longer than newer connections wait for its end."""
     ring = Ring(tmp_path, 3)
     ring.strike(2, hangs=True)
-    left = ring.client.connect(ring.at[0])
-    left.tell(Op.GREET, 1, {"shard": 0, "copies": [(2, ring.at[2])], "by": None})
+    left = ring.link(0)
+    left.put(Op.GREET, 1, shard=0, copies=[(2, ring.at[2])], by=None)
     ring.world.run()
     left.close()
 
@@ -161,50 +162,50 @@ def test_what_a_dead_server_passed_on_comes_before_what_is_pushed_again(ring):
     gradients = [np.full((3, DIM), 1.0 + step, np.float32) for step in range(2)]
     for each in gradients:
         expected.update(torch.from_numpy(ids), torch.from_numpy(each))
-    passing, pushing = (ring.client.connect(ring.at[1]) for _ in range(2))
+    passing, pushing = (ring.link(1) for _ in range(2))
     greeting = {"shard": 0, "copies": [], "by": 0}
 
-    def pass_and_push():
-        passing.tell(Op.GREET, 1, greeting)
-        yield from received(passing)
-        pushing.tell(Op.GREET, 2, greeting)
+    async def pass_and_push():
+        passing.put(Op.GREET, 1, **greeting)
+        await ring.client.received(passing)
+        pushing.put(Op.GREET, 2, **greeting)
         pushing.put(Op.UPDATE, 1, ids, times, gradients[1])
         pushing.put(Op.SYNC)
-        yield Wait(lambda: False, 1.0)  # whatever can be done by then is done
+        await ring.client.until(lambda: False, 1.0)  # whatever can be done by then is done
         passing.put(Op.UPDATE, 0, ids, times, gradients[0])
-        yield Wait(lambda: False, 2.0)
+        await ring.client.until(lambda: False, 2.0)
         passing.close()
         for _ in range(2):
-            yield from received(pushing)
+            await ring.client.received(pushing)
 
     ring.do(pass_and_push())
 
-    assert copy.shard.digest() == expected.digest()
+    assert digest(copy.shard) == digest(expected)
 
 
 def test_the_newest_dense_part_is_kept_until_the_rows_return_to_a_checkpoint(ring):
-    link = ring.client.connect(ring.at[0])
+    link = ring.link(0)
 
-    def ask():
-        link.tell(Op.GREET, 1, {"shard": 0, "copies": [], "by": None})
+    async def ask():
+        link.put(Op.GREET, 1, shard=0, copies=[], by=None)
         for step in (3, 4):
             link.put(Op.KEEP, step, np.full(2, step, np.float32))
         link.put(Op.KEPT)
-        yield from received(link)
-        return (yield from received(link))
+        await ring.client.received(link)
+        return await ring.client.received(link)
 
     kept = ring.do(ask())
-    assert (kept.step, np.frombuffer(kept.parts[0], np.float32).tolist()) == (4, [4.0, 4.0])
+    assert (kept.step, kept.arrays[0].tolist()) == (4, [4.0, 4.0])
 
     ring.world.tell(("server", 0), Op.LOAD, 0, {"epoch": 2})
     ring.world.run()
 
-    def again():
+    async def again():
         link.put(Op.KEEP, 5, np.zeros(2, np.float32))  # of an epoch before that
         link.put(Op.KEPT)
-        return (yield from received(link))
+        return await ring.client.received(link)
 
-    assert ring.do(again()).parts == ()
+    assert ring.do(again()).arrays == ()
 
 
 # --- Who is told to the timeline ---

@@ -8,7 +8,7 @@ import pytest
 
 from cprsim.trainer.data.contract import Batch
 from cprsim.trainer.training import train
-from cprsim.trainer.validation.directions import gradient_directions
+from cprsim.trainer.validation.in_process import gradient_directions
 from cprsim.trainer.validation.predicted import predict
 from tools.counted import counted
 from tools.pages.counted import CALIBRATION, CONFIGURATIONS, TABLE, Asked, found, read, row

@@ -12,10 +12,8 @@ from cprsim.policies.check_n_run import mean_save_of_differences
 from cprsim.policies.full import full_plan
 from cprsim.trainer.coordinator.history import JobSetBack
 from cprsim.trainer.manner import InjectionMode
-from cprsim.trainer.members.modified import ModifiedRows
 from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.shard_state import ShardState
+from cprsim.trainer.members.shard import ModifiedRows, Shard, ShardState
 from tests.trainer.runs import DATA, DIM, STEPS, behind, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS
 from tests.waiting import wait_until

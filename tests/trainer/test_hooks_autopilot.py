@@ -5,7 +5,7 @@ import torch
 
 from cprsim.contract import Always, Plan, Recover, every
 from cprsim.contract.interpreter import Interpreter
-from cprsim.trainer.coordinator import accounts
+from cprsim.trainer.coordinator import running_job
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.saves import Saves
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
@@ -27,7 +27,7 @@ class Time:
 
     def __init__(self, monkeypatch, look_s=0.0):
         self.now_s, self._look_s = 0.0, look_s
-        monkeypatch.setattr(accounts.time, "monotonic", self.look)
+        monkeypatch.setattr(running_job.time, "monotonic", self.look)
 
     def look(self):
         self.now_s += self._look_s
@@ -45,7 +45,7 @@ def test_the_clock_is_in_seconds_of_the_scenario(step_s, monkeypatch):
     def trained(steps):
         for _ in range(steps):
             time.now_s += step_s
-            job.did(0)
+            job.did()
 
     trained(10)
     assert job.clock == pytest.approx((20.0, 20.0))
@@ -56,7 +56,7 @@ def test_the_clock_is_in_seconds_of_the_scenario(step_s, monkeypatch):
     saved_s = job.trained_s
     trained(5)
     job.watch.undo(saved_s)
-    job.turns.return_to(10)
+    job.step = 10
     assert job.clock == pytest.approx((36.0, 20.0))
 
 

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from tests.plain import Numbers, plain_numbers
 from tests.trainer.interleavings import by_seed, exhaustive, search
 from tests.trainer.modelled import Case, check
 
@@ -29,26 +28,6 @@ def test_the_same_in_many_more_orders():
     assert _most_struck_two(search(range(1_000_000, 1_001_000)))
 
 
-@pytest.mark.slow
-@pytest.mark.essential
-def test_with_parities_no_row_and_no_parity_is_wrong_and_nobody_is_ended_who_is_well():
-    assert _most_struck_two(search(range(120), parities=True))
-
-
-@pytest.mark.nightly
-def test_the_same_of_parities_in_many_more_orders():
-    assert _most_struck_two(search(range(1_000_000, 1_000_600), parities=True))
-
-
-@pytest.mark.parametrize("seed", [172, 283, 2396, 5566, 6468, 1_000_371])
-def test_what_the_search_has_found_once_of_parities(seed):
-    """Reads that waited for connections of who is alive; a server that died while it worked out
-    what it had lost, found dead before that was heard, or after the last step; one that worked on
-    while the job returned to a checkpoint. The protocol has
-    changed since, and what these seeds try with it."""
-    check(*by_seed(seed, parities=True))
-
-
 @pytest.mark.parametrize("seed", [290, 415, 20_004_717])
 def test_what_the_search_has_found_once(seed):
     """A trainer that left while a copy hung; copies that differed once it and a server had died;
@@ -64,36 +43,12 @@ def test_a_seed_gives_the_same_again():
     assert worlds[0].now == worlds[1].now
 
 
-def _picked(seed):
-    """All that was picked from, what was, and what came of it."""
-    case, pick, faults = by_seed(seed)
-    picks = []
-
-    def note(count):
-        picks.append((count, pick(count)))
-        return picks[-1][1]
-
-    world = check(case, note, faults)
-    return picks, world.struck, world.now
-
-
-def test_plain_numbers_have_the_same_schedules():
-    """So what PyPy tries without NumPy and PyTorch is what processes do."""
-    seeds = range(40)
-    there = [_picked(seed) for seed in seeds]
-    with plain_numbers():
-        assert [_picked(seed) for seed in seeds] == there
-        server = check(*by_seed(0)).members["server", 0].server
-    assert isinstance(server._own.shard.weights, Numbers)
-
-
 _TOLD = """
 from tests.trainer.interleavings import by_seed
 from tests.trainer.modelled import check
 for seed in range(8):
-    for parities in (False, True):
-        world = check(*by_seed(seed, parities))
-        print(world.actions, world.now, world.struck)
+    world = check(*by_seed(seed))
+    print(world.actions, world.now, world.struck)
 """
 
 
@@ -119,19 +74,6 @@ def test_one_of_two_fails_before_any_action(hangs):
         exhaustive(SMALL, [(at, ("server", server), hangs)], strays=0)
         for at in range(actions)
         for server in (0, 1)
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
-def test_one_of_three_with_parities_fails_before_any_action(hangs):
-    case = Case(servers=3, steps=3, interval=1e9, data=2)
-    actions = check(case, lambda _: 0).actions
-
-    assert all(
-        exhaustive(case, [(at, ("server", server), hangs)], strays=0)
-        for at in range(actions)
-        for server in range(3)
     )
 
 

@@ -1,36 +1,38 @@
 """What the search of schedules is good for: faults that are put into the protocol, it finds."""
 
-from contextlib import nullcontext
-
 import pytest
 
-from cprsim.trainer.coordinator.owed import Owed
+from cprsim.trainer.coordinator.cluster import Owed
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.server import Server
-from cprsim.trainer.members.shard_state import ShardState
+from cprsim.trainer.members.shard import ShardState
 from cprsim.trainer.members.trainer import Trainer
 from cprsim.trainer.members.wire import Op
-from tests.plain import plain_numbers
 from tests.trainer import interleavings
-from tests.trainer.interleavings import FailedAtError, main, of_three_copies, search
+from tests.trainer.interleavings import FailedAtError, search
 
 
-def _nothing(*_):
-    yield from ()
+async def _nothing(*_):
+    """Leave it out."""
 
 
-def _awaits_no_earlier(server, greeted, forwarder):
+async def _awaits_no_earlier(server, link, greeted, forwarder):
     server._open.append(greeted)
-    yield from forwarder.greeted(server._around.now_s() + server._spec.deadlines.greeted_s)
+    await forwarder.greeted(link, server._around.now_s() + server._spec.deadlines.greeted_s)
 
 
-_end_copy, _expect = ShardState.end_copy, Owed.expect
+_end_copy, _update_by, _expect = ShardState.end_copy, ShardState.update_by, Owed.expect
 
 
 def _nothing_changed_since(state, marks):
     applied, ids, _ = _end_copy(state, marks)
     return applied, ids[:0], state.shard.arrays(ids[:0])
+
+
+def _again(state, message):
+    state.applied = 0
+    _update_by(state, message)
 
 
 def _but_for(op):
@@ -52,7 +54,7 @@ def lengths():
 @pytest.mark.parametrize(
     ("where", "name", "instead", "found"),
     [
-        pytest.param(ShardState, "_has", lambda *_: False, "wrong rows", id="updates done twice"),
+        pytest.param(ShardState, "update_by", _again, "wrong rows", id="updates done twice"),
         pytest.param(
             ShardState, "end_copy", _nothing_changed_since, "wrong rows", id="copies that are old"
         ),
@@ -82,47 +84,7 @@ def lengths():
         ),
     ],
 )
-@pytest.mark.parametrize("arrays", [nullcontext, plain_numbers])
-def test_a_fault_of_the_protocol_is_found(monkeypatch, arrays, where, name, instead, found):
+def test_a_fault_of_the_protocol_is_found(monkeypatch, where, name, instead, found):
     monkeypatch.setattr(where, name, instead)
-    with arrays(), pytest.raises(FailedAtError, match=found):
+    with pytest.raises(FailedAtError, match=found):
         search(range(3000))
-
-
-def test_plain_numbers_are_tried_with_three_copies_alone(capsys):
-    with plain_numbers(), pytest.raises(SystemExit) as ended:
-        main(["--schedules", "9", "--seed", "3", "--workers", "1"], which=of_three_copies)
-
-    assert ended.value.code == 0
-    said = capsys.readouterr().out
-    assert said.startswith("6 schedules, 0 broken, ")
-    assert said.endswith("; 4 servers with 3 copies: 6\n")
-
-
-def test_many_are_tried_in_a_command_that_says_how_many(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--schedules", "9", "--seed", "3", "--workers", "1"])
-
-    assert ended.value.code == 0
-    said = capsys.readouterr().out
-    assert said.startswith("9 schedules, 0 broken, ")
-    assert "4 servers with 2 copies: 2; 4 servers with 3 copies: 6; " in said
-    assert "parity of" in said
-
-
-def test_a_broken_one_is_told_with_the_seed_that_gives_it_again(capsys, monkeypatch):
-    def check(case, *_):
-        raise AssertionError(f"{case.copies} copies")
-
-    monkeypatch.setattr(interleavings, "check", check)
-    monkeypatch.setattr(interleavings, "_length", lambda *_: 100)
-    with pytest.raises(SystemExit) as ended:
-        main(["--schedules", "2", "--seed", "4", "--workers", "1"])
-
-    assert ended.value.code == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[:2] == [
-        "broken: --schedules 1 --seed 4: AssertionError('3 copies')",
-        "broken: --schedules 1 --seed 5: AssertionError('2 copies')",
-    ]
-    assert said[2].startswith("2 schedules, 2 broken, ")

@@ -11,6 +11,7 @@ from cprsim.trainer.members.dlrm import Dlrm
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.scores import auc, log_loss
+from tests.trainer.runs import digest
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 8])
@@ -79,12 +80,12 @@ def test_rows_of_one_number_are_updated_as_by_torchs_adagrad():
 
 def test_state_that_is_restored_is_the_same_bit_for_bit():
     shard = Shard(10, 4, seed=3, spread=0.5, learning_rate=0.1)
-    before, digest = shard.arrays(), shard.digest()
+    before, as_it_was = shard.arrays(), digest(shard)
     shard.update(torch.tensor([2]), torch.ones((1, 4)))
-    assert shard.digest() != digest
+    assert digest(shard) != as_it_was
     shard.restore(before)
 
-    assert shard.digest() == digest
+    assert digest(shard) == as_it_was
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -9,8 +9,8 @@ import pytest
 from cprsim.contract import Save, Tracking, every
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.coordinator.accounts import Stopwatch
 from cprsim.trainer.coordinator.cluster import LocalCluster
+from cprsim.trainer.coordinator.running_job import Stopwatch
 from cprsim.trainer.manner import InjectionMode
 from tests.trainer.runs import IMPATIENT, PATIENT, STEPS, ran, servers_hit, trainer_hit
 

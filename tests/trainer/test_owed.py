@@ -1,8 +1,6 @@
 """An answer settles what it answers, and nothing else (fault C of the trainer's findings)."""
 
-import json
-
-from cprsim.trainer.coordinator.owed import Owed
+from cprsim.trainer.coordinator.cluster import Owed
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.wire import Message, Op
 
@@ -15,7 +13,7 @@ class Bench:
         self.owed = Owed(Deadlines(answer_s=1.0, work_s=20.0), lambda: self.now)
 
     def hear(self, name, op, step=0, **facts):
-        self.owed.hear(name, Message(op, step, (bytearray(json.dumps(facts).encode()),)))
+        self.owed.hear(name, Message(op, step, (), facts))
 
 
 def test_what_was_loaded_in_one_epoch_says_nothing_of_another():
@@ -45,19 +43,6 @@ def test_each_of_two_saves_is_owed():
     bench.now = 20.0
     assert bench.owed.late == {SERVER}
     bench.hear(SERVER, Op.SAVED, 1)
-    assert bench.owed.next_s == float("inf")
-
-
-def test_who_is_filled_has_as_much_time_again_while_it_goes_on():
-    bench = Bench()
-    bench.owed.ask(SERVER, Op.CATCH_UP, 0, {"epoch": 3})
-    bench.now = 15.0
-    bench.hear(SERVER, Op.FILLING, epoch=2)  # of what it was asked before
-    assert bench.owed.next_s == 20.0
-    bench.hear(SERVER, Op.FILLING, epoch=3)
-    assert bench.owed.next_s == 35.0
-    bench.hear(SERVER, Op.LOADED, epoch=3)
-    bench.hear(SERVER, Op.FILLING, epoch=3)
     assert bench.owed.next_s == float("inf")
 
 

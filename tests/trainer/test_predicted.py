@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,58 +9,30 @@ import pytest
 from cprsim.basics.files import write_all
 from cprsim.basics.manifest import with_manifest
 from cprsim.cli import command as cli
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Clock,
-    Failed,
-    Plan,
-    Recover,
-    Redundancy,
-    Save,
-    Tier,
-    Train,
-    every,
-)
+from cprsim.contract import Always, Plan, Recover, Save, Tracking, every
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
-from cprsim.policies.accepted_loss import nobody_waits
-from cprsim.policies.ecrm import PARITIES, every_group_decodes
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play, play_against
-from cprsim.trainer.coordinator.accounts import MeasuredSpan
+from cprsim.trainer.coordinator.running_job import MeasuredSpan, ShardSave
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation import calibration, validated
-from cprsim.trainer.validation.calibration import Calibration, measured, rehearse
-from cprsim.trainer.validation.longness import longness
-from cprsim.trainer.validation.modelled import (
-    _resolved,
-    check_predictable,
-    hits_of,
-    is_predictable,
+from cprsim.trainer.validation.calibration import (
+    ONE_SERVER,
+    Calibration,
+    Rehearsal,
+    kinds,
+    of_job,
     period_of,
 )
-from cprsim.trainer.validation.pinned import pinned
-from cprsim.trainer.validation.predicted import predict
-from cprsim.trainer.validation.rehearsal import (
-    kinds,
-    lost,
-    rehearsal,
-    rehearsal_of,
-    strikes,
-)
-from cprsim.trainer.validation.stretches import StretchTimes
-from cprsim.trainer.validation.validated import Validation
-from tests.trainer.parities import checked_at_the_end
+from cprsim.trainer.validation.predicted import check_predictable, pinned, predict
 from tests.trainer.sources import criteo_lines
 from tests.trainer.test_compared import USUAL, run_of
-from tests.trainer.test_rehearsed import seconds_of
 
 #: Steps of 0.01 s; what failures hit comes from the log.
 SMALL = """
@@ -212,67 +183,6 @@ def test_a_job_on_files_rehearses_on_their_samples_as_often_as_it_takes(tmp_path
     assert of["failures"]["measured"] == 3
 
 
-@pytest.mark.slow
-def test_parities_are_predicted_from_a_rehearsal_of_their_own(tmp_path, capsys, monkeypatch):
-    """Of its steps, which have what is sent to parities, and of the time to work rows out."""
-    (tmp_path / "kills.csv").write_text("time_s,node\n0.03,0\n0.21,1\n0.33,2\n0.4,3\n")
-    head, _ = SMALL.split("[policies.full]")
-    config = tmp_path / "coded.toml"
-    config.write_text(f'{head}[policies.coded]\nsystem = "ecrm"\ninterval = "65 ms"\n')
-
-    checked = checked_at_the_end(monkeypatch)
-    code = run("validate", config, "--json")
-    printed = capsys.readouterr()
-    assert (code, printed.err) == (0, "")
-    assert checked
-
-    found = json.loads(printed.out)["policies"]["coded"]
-    for count in ("failures", "lost_steps", "pls", "updates_lost"):
-        assert found[count]["predicted"] == found[count]["measured"]
-    assert found["failures"]["measured"] == 4
-    for seconds in (found["predicted"], found["measured"]):
-        assert seconds["load"] > 0
-        assert seconds["save"] > 0
-        assert seconds["lost"] == 0
-    assert found["predicted"]["slowdown"] == found["measured"]["slowdown"] == 0
-
-
-def test_parities_of_a_policy_of_ones_own_are_modelled_by_what_its_plan_says():
-    """Its keys are its own: of the groups that it keeps only the plan tells."""
-    answers = every_group_decodes(4, 3, 0.1, 30.0)
-    plan = Plan(
-        "parity",
-        every(20.0),
-        answers,
-        tiers=(Tier(PARITIES, "peers"), REMOTE),
-        slowdown=0.2,
-        redundancy=Redundancy(PARITIES, 3, 1),
-    )
-    given = {"system": "mine", "keep": 4, "stripes": 3}
-
-    own = _resolved(given, plan, 5, SimpleNamespace(step_s=0.5))  # type: ignore[arg-type]
-
-    scenario = Scenario(
-        job={"useful_time": "10 s"},
-        model={"embedding": "1 MB"},
-        cluster={"parameter_servers": 4, "trainers": 1},
-        costs={"save": "0.5 s", "load": "0.25 s", "reschedule": "1 s"},
-        failures={"exactly": 0},
-        policies={"mine": own},
-    )
-    played = scenario.plan("mine")
-    assert (played.redundancy, played.slowdown) == (plan.redundancy, 0.0)
-    assert played.schedules[0].interval_s == 2.5
-    assert scenario.policies["mine"].keep == 4
-    answer = played.recover(lost(1))
-    assert (answer.degraded, answer.pause_s) == (0.0, 0.0)
-    assert is_predictable(plan, [Hit((1,), ()), Hit((2,), ())])
-    # Which no group decodes: it is answered otherwise.
-    assert not is_predictable(plan, [Hit((1,), ()), Hit((1, 2), ())])
-    waits = Answers((Case(Recover("none", source=PARITIES)),))
-    assert not is_predictable(replace(plan, recover=waits))
-
-
 @pytest.mark.parametrize("meddle", ["change", "remove", "leave"])
 def test_predictions_are_written_down_before_training(
     meddle, config, tmp_path, monkeypatch, capsys
@@ -291,9 +201,9 @@ def test_predictions_are_written_down_before_training(
             place.write_bytes(b"{}")
         return run_of(*USUAL)
 
-    costs = Calibration(0.01, 0.1, 0.1, 0.1, 0.1, 0.1)
-    monkeypatch.setattr(validated, "rehearse", lambda *_: None)
-    monkeypatch.setattr(validated, "measured", lambda *_: costs)
+    costs = Calibration(0.01, 0.1, 0.1, 0.1, 0.1)
+    monkeypatch.setattr(Rehearsal, "carry_out", lambda *_: None)
+    monkeypatch.setattr(Rehearsal, "measured", lambda *_: costs)
     monkeypatch.setattr(validated, "train", train)
     code = run("validate", config, "--policy", "full", "--out", out)
     told = capsys.readouterr()
@@ -362,102 +272,61 @@ def test_a_job_that_ends_before_a_failure_does_not_meet_it(modelled):
     assert list(met.timeline.times_s) == []
 
 
-def test_what_is_rehearsed_alike_counts_for_all(config, monkeypatch):
-    """Titles, intervals, seeds and lengths of jobs don't matter; servers, batches and hits do."""
-
-    def rehearsed(name, seed=0, **sections):
-        monkeypatch.setattr(validated, "rehearse", lambda *_: name)
-        mapping = load_mapping(config) | {"title": name}
-        for section, keys in sections.items():
-            mapping[section] |= keys
-        section = trainer_section(mapping["trainer"])
-        found = Validation(Scenario(**scenario_tables(mapping)), section, ["full"], seed)
-        found.rehearse()
-        return found
-
-    alike = [
-        rehearsed("one"),
-        rehearsed(
-            "other",
-            1,
-            job={"samples": 1920},
-            policies={"full": {"system": "full", "interval": "50 ms"}},
-        ),
-    ]
-    others = [
-        rehearsed("of four servers", cluster={"parameter_servers": 4}),
-        rehearsed("of smaller batches", trainer={"batch": 32}),
-        rehearsed("of one server at a time", failures={"exactly": 1, "trace": None}),
-    ]
-    counted = []
-    monkeypatch.setattr(validated, "measured", lambda ran, *_: counted.append(ran))
-    monkeypatch.setattr(validated, "predict", lambda *_: None)
-    for each in alike + others:
-        each.predict(alike + others)
-
-    assert counted == [
-        ["one", "other"],
-        ["other", "one"],
-        ["of four servers"],
-        ["of smaller batches"],
-        ["of one server at a time"],
-    ]
-
-
 def test_a_rehearsal_with_members_that_were_silent_is_spoilt(config, monkeypatch):
     ran = SimpleNamespace(replaced=12, struck=10)
     monkeypatch.setattr(calibration, "carry_out", lambda *_: ran)
     mapping = load_mapping(config)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
     with pytest.raises(RunError) as error:
-        rehearse(scenario, section, rehearsal(None))
+        Rehearsal(scenario.plan("full"), 0.01, 3, [ONE_SERVER]).carry_out(scenario, section)
     assert str(error.value) == (
         "2 members were silent for too long in the rehearsal, which spoils it; try again on a "
         'quieter machine, or give them longer, e.g. answer = "10 s" in [trainer]'
     )
 
 
-def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
-    """A save holds training up for 3 ms; one that has to land before a failure for less."""
-    own = Plan("partial", every(9.0, Save(blocking=False)), nobody_waits(2, 1))
-    plan = rehearsal_of(own)
-    spans, struck, now_s = [], 0, 0.0
-    for stretch in plan.script:
-        after = [("train", 0.1), ("stall", 0.003)]
-        if stretch.returns is not None:
-            before = [("train", 0.02), ("stall", 0.0001), ("detect", 0.002)]
-            after = [*before, ("reschedule", 0.01), ("load", 0.02), *after]
-            struck += 1
-        for cause, took_s in after:
+def test_medians_are_of_each_kind_of_failure_and_weigh_as_these_do_in_the_job():
+    """Each third failure is of the trainer alone; a save in nine merges, and one load is slow."""
+    hits = [ONE_SERVER, ONE_SERVER, Hit((), (0,))]
+    plan = Plan(
+        "partial",
+        every(5.0, Save(portion=0.5)),
+        Always(Recover("lost")),
+        tracking=Tracking("mfu", 0.5),
+    )
+    rehearsal = Rehearsal(plan, 1.0, 2, hits)
+    spans, now_s = [], 0.0
+    for number in range(12):
+        alone = number % 2 == 0  # kinds come in turn, and that of none is the first
+        told = [
+            ("train", 1.0),
+            ("save", 0.9 if number == 9 else 0.1),
+            ("train", 1.0),
+            ("detect", 0.02),
+            ("reschedule", 0.3 if alone else 0.6),
+            ("load", 0.1 if alone else 8.0 if number == 5 else 0.4),
+        ]
+        for cause, took_s in told:
             spans.append(MeasuredSpan(cause, now_s, now_s + took_s))
             now_s += took_s
+    parts = [
+        ShardSave(step, server, 9, 3 + server + step % 2, 0.0, 0.0, 0.0)
+        for step in range(4)
+        for server in range(2)
+    ]
     ran = SimpleNamespace(
-        spans=spans, parts=[], seconds=seconds_of(spans), replaced=struck, struck=struck
+        spans=spans, parts=parts, seconds={"train": 20.0, "lost": 4.0}, executed=48
     )
 
-    found = measured([ran], plan, modelled)
+    found = rehearsal.measured([ran])
 
-    assert {each.returns for each in strikes(plan.script)} == {"lost"}
-    assert (found.stall_s, found.beside_s) == pytest.approx((0.003, 0.02))
-    assert (found.save_s, found.reschedule_s) == pytest.approx((0.0, 0.01))
-    assert plan.start().ask(Clock(0.0, 0.0)) == Train(13)
-    asked = plan.start()
-    asked.tell(Failed(Clock(1.0, 1.0), lost(1)))
-    assert asked.ask(Clock(1.0, 1.0)).keep_training
-
-
-def test_stretches_take_more_than_their_steps(modelled):
-    """Those of `test_failures_strike_where_so_many_steps_have_been_trained`."""
-    timeline = AbsoluteTimeline([4.5, 7.875, 9.25, 13.625], [Hit((0,), ())] * 4)
-    costs = Calibration(*(1.0, 0, 0, 0, 0, 0), stretch_s=0.1, resumed_s=0.001, slow_s=0.01)
-    times = StretchTimes(costs, 2)
-    play_against(modelled, "full", timeline, times)
-
-    # Struck are stretches of 1, 2 and 3 steps, the last two of which follow a recovery; none is
-    # under way when the third failure strikes. Kept are 3, 3 after a recovery, 3, and 1.
-    lost_s, kept_s = (0.01 * sum(map(longness, steps)) for steps in ((1, 2, 3), (3, 3, 3, 1)))
-    assert times.lost_s == pytest.approx(1 + 2 + 3 + 0.1 + 2 * 0.001 + lost_s)
-    assert times.kept_s == pytest.approx(10 + 3 * 0.1 + 0.001 + kept_s)
+    assert found.step_s == 0.5
+    assert found.save_s == pytest.approx(2.0 / 12)
+    assert (found.load_s, found.load_trainer_s) == pytest.approx((0.4, 0.1))
+    assert found.reschedule_s == pytest.approx((2 * 0.6 + 0.3) / 3)
+    assert found.detect_s == pytest.approx(0.02)
+    assert found.rows == 4.5
+    assert rehearsal.steps == 12 * 10 + 1
 
 
 def test_who_fails_at_once_in_the_job(tmp_path):
@@ -472,9 +341,9 @@ def test_who_fails_at_once_in_the_job(tmp_path):
 
     log = tmp_path / "failures.csv"
     log.write_text("time_s,node\n1,0\n2,3\n2,1\n2,4\n90,0\n90,1\n90,2\n")
-    assert kinds(hits_of(of(exactly=0), 0)) == [1]
-    assert kinds(hits_of(of(exactly=3, hits={"parameter_servers": 3}), 0)) == [3]
-    found = hits_of(of(trace=str(log), while_waiting=False), 0)
+    assert kinds(of_job(of(exactly=0), 0)) == [1]
+    assert kinds(of_job(of(exactly=3, hits={"parameter_servers": 3}), 0)) == [3]
+    found = of_job(of(trace=str(log), while_waiting=False), 0)
     assert [(each.servers, each.trainers) for each in found] == [((0,), ()), ((1, 3), (0,))]
 
 
@@ -486,9 +355,9 @@ def test_a_trainer_that_fails_alone_loads_its_dense_part(config, policy, load_s)
     (config.parent / "kills.csv").write_text("time_s,node\n0.03,0\n0.1,3\n0.2,1\n0.3,2\n0.4,3\n")
     mapping = load_mapping(config)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
-    costs = {"load_full_s": 2.0, "load_partial_s": 1.0, "beside_s": 4.0, "load_trainer_s": 0.5}
-    costs |= {"step_s": 0.01, "save_s": 0.0, "reschedule_s": 7.0, "detect_s": 0.0}
-    found = predict(scenario, section, [policy], {policy: Calibration(**costs)}).of[policy]
+    each_s = {"full": 2.0, "partial": 1.0, "triplets": 4.0}[policy]
+    costs = Calibration(0.01, 0.0, each_s, 7.0, 0.0, load_trainer_s=0.5)
+    found = predict(scenario, section, [policy], {policy: costs}).of[policy]
 
     assert [kill.hit.servers for kill in found.kills][:5] == [(0,), (), (1,), (2,), ()]
     assert found.ledger.load == pytest.approx(load_s)
@@ -521,27 +390,20 @@ def test_a_period_is_whole_steps():
 )
 def test_failures_that_can_not_be_predicted_are_refused(keys, fault):
     with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section(keys), 1, {})
+        check_predictable(trainer_section(keys), {})
 
     assert str(error.value) == fault
 
 
 def test_a_plan_that_can_not_be_predicted_is_refused():
     with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section({}), 1, {"mine": Plan("full", (), FULL_ROLLBACK)})
+        check_predictable(trainer_section({}), {"mine": Plan("full", (), FULL_ROLLBACK)})
 
     assert str(error.value) == (
         "policies.mine: can't be validated yet; choose a policy with one schedule, all of whose "
         "saves are alike, at most one under way at a time, and with one answer to all failures of "
         "servers"
     )
-
-
-def test_several_trainers_are_refused():
-    with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section({}), 2, {})
-
-    assert str(error.value) == "cluster.trainers: 2 can't be validated yet; give 1"
 
 
 def test_without_torch_the_command_says_what_to_install(config, monkeypatch, capsys):

@@ -24,23 +24,19 @@ class Noting:
 
 
 class Pair:
-    """A trainer, one of `trainers`, that is connected to a server of rows and one of weights."""
+    """A trainer that is connected to a server."""
 
-    def __init__(self, folder, trainers=1):
+    def __init__(self, folder):
         self.data = Noting()
         trainer = ModelTrainer(
-            self.data, Placement((1,), 1), 1, 0, 0, 0.5, DEADLINES.answer_s, folder, trainers
+            self.data, Placement((1,), 1), 1, 0, 0, 0.5, DEADLINES.answer_s, folder
         )
-        serving = [
-            ModelServer(each, 1, 1, each, 0.5, 0.5, None, (), folder, trainers=trainers)
-            for each in range(2)
-        ]
-        specs = {("server", each.number): each for each in serving} | {TRAINER: trainer}
+        specs = {SERVER: ModelServer(0, 1, 1, 0, 0.5, 0.5, None, (), folder), TRAINER: trainer}
         self.world = World(specs, lambda _: 0)
         for name in specs:
             self.world.start(name)
         self.world.run()
-        routes = [[(each, self.world.address(("server", each)))] for each in range(2)]
+        routes = [[(0, self.world.address(SERVER))]]
         self.tell(Op.CONNECT, 0, routes=routes, epoch=1, again=False)
         self.world.run()
         self.said().clear()
@@ -61,7 +57,7 @@ class Pair:
 def test_it_is_made_before_rows_have_come(tmp_path):
     pair = Pair(tmp_path)
     pair.world.strike(SERVER, "hangs")
-    pair.tell(Op.TRAIN, 3, first=0, every=1)
+    pair.tell(Op.TRAIN, 3, first=0)
     pair.world.run()
 
     assert pair.data.made == [0, 1]
@@ -70,7 +66,7 @@ def test_it_is_made_before_rows_have_come(tmp_path):
 @pytest.mark.parametrize("end", [0, 1, 2, 5])
 def test_each_is_made_once_and_none_beyond_the_last(tmp_path, end):
     pair = Pair(tmp_path)
-    pair.tell(Op.TRAIN, end, first=0, every=1)
+    pair.tell(Op.TRAIN, end, first=0)
     pair.world.run()
 
     assert pair.data.made == list(range(end))
@@ -80,23 +76,14 @@ def test_each_is_made_once_and_none_beyond_the_last(tmp_path, end):
 
 def test_a_halt_leaves_what_was_made_and_its_rows_are_not_asked_for(tmp_path):
     pair = Pair(tmp_path)
-    pair.tell(Op.TRAIN, 5, first=0, every=1)
+    pair.tell(Op.TRAIN, 5, first=0)
     pair.world.run(lambda: pair.data.made == [0, 1])
     pair.tell(Op.HALT, 0)
     pair.world.run()
 
     assert [each.op for each in pair.said()] == [Op.STEPPED, Op.TRAINED]
     assert pair.data.made == [0, 1]
-    pair.tell(Op.TRAIN, 2, first=1, every=1)
+    pair.tell(Op.TRAIN, 2, first=1)
     pair.world.run()
     assert pair.data.made == [0, 1, 1]
     assert pair.applied == 2
-
-
-def test_one_of_several_trainers_would_have_older_rows_by_then_and_does_not(tmp_path):
-    pair = Pair(tmp_path, trainers=2)
-    pair.world.strike(SERVER, "hangs")
-    pair.tell(Op.TRAIN, 4, first=0, every=2)
-    pair.world.run()
-
-    assert pair.data.made == [0]

@@ -1,6 +1,5 @@
 """Servers that are filled while others die: what they are asked, with nothing real."""
 
-import json
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -9,7 +8,6 @@ import pytest
 from cprsim.errors import RunError
 from cprsim.trainer.coordinator.cluster import Reply
 from cprsim.trainer.coordinator.execution import Execution
-from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.members.copying import Ring
@@ -24,8 +22,10 @@ class Told:
 
     dead: list = field(default_factory=list)
     asked: list = field(default_factory=list)
-    news: list = field(default_factory=list)
-    serving: list = field(default_factory=lambda: [("server", 0), ("server", 1)])
+    said: list = field(default_factory=list)
+    listeners: list = field(default_factory=list)
+    news: bool = False
+    servers: list = field(default_factory=lambda: [("server", 0), ("server", 1)])
 
     def ask(self, name, op, step=0, **facts):
         self.asked.append((op, name))
@@ -37,7 +37,10 @@ class Told:
         assert not message.lost
 
     def next(self, _timeout_s=0.0):
-        return self.news.pop(0)
+        event = self.said.pop(0)
+        for each in self.listeners:
+            each(event)
+        return event
 
 
 class Bench:
@@ -45,11 +48,10 @@ class Bench:
 
     def __init__(self, lost, rollback, servers, copies):
         self.name, self.cluster = ("server", lost), Told()
-        self.mailbox = Mailbox(self.cluster)
         self.job = RunningJob(None, 100, 1.0)
         strikes = SimpleNamespace(loading=lambda _names: None, placed=lambda _names: None)
         ring = Ring(servers, copies)
-        self.rebuilding = Rebuilding(self.job, self.cluster, self.mailbox, strikes, ring)
+        self.rebuilding = Rebuilding(self.job, self.cluster, strikes, ring)
         self.lose([self.name], rollback)
         self.say(Op.READY)
 
@@ -61,9 +63,8 @@ class Bench:
         self.cluster.dead = []
 
     def say(self, op, **facts):
-        part = bytearray(json.dumps(facts).encode())
-        self.cluster.news.append(Reply(self.name, Message(op, 0, (part,))))
-        self.mailbox.next()
+        self.cluster.said.append(Reply(self.name, Message(op, 0, (), facts)))
+        self.cluster.next()
 
 
 @pytest.mark.parametrize("servers", [2, 3, 4])
@@ -91,10 +92,10 @@ def test_who_is_started_again_loads_again_though_its_answer_came_before_its_deat
 
 
 def test_a_server_that_is_silent_while_the_cluster_predicts_ends_the_run():
-    lost = Message(Op.LOST, 0, (bytearray(b'{"lost": [1]}'),))
-    cluster = Told(news=[Reply(TRAINER, lost)])
+    lost = Message(Op.LOST, 0, (), {"lost": [1]})
+    cluster = Told(said=[Reply(TRAINER, lost)])
     execution = Execution.__new__(Execution)
-    execution._cluster, execution._mailbox = cluster, Mailbox(cluster)
+    execution._cluster = cluster
 
     with pytest.raises(RunError, match=r"^server 1 was lost while the cluster predicted$"):
         execution.predict(0, 1)

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cprsim.trainer.members.around import reported
 from cprsim.trainer.members.manifests import Name, SpoiltError, parsed
-from cprsim.trainer.members.member_loop import errors_reported
 from cprsim.trainer.members.store import CheckpointStore
 
 ROWS, DIM = 40, 2
@@ -419,8 +419,9 @@ def test_a_full_disk_is_told_with_the_file(written, tmp_path, monkeypatch, call)
 def test_a_member_tells_the_controller_which_file_the_disk_was_too_full_for() -> None:
     """And nobody else: its process ends without a traceback."""
     told: list[dict] = []
-    link = SimpleNamespace(tell=lambda _op, _step, facts: told.append(facts))
+    link = SimpleNamespace(put=lambda _op, **facts: told.append(facts))
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/00000001.npys")
 
-    with errors_reported(link):  # type: ignore[arg-type]
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/00000001.npys")
+    with reported(link):  # type: ignore[arg-type]
+        raise ExceptionGroup("of tasks", [error])
     assert told == [{"error": "/there/00000001.npys: No space left on device"}]

@@ -19,7 +19,7 @@ from cprsim.trainer.members.trackers import (
     Unsettled,
 )
 from cprsim.trainer.members.trackers_lists import Lists
-from cprsim.trainer.members.wire import Op
+from cprsim.trainer.members.wire import Message, Op
 from tests.trainer.modelled import ModelServer
 from tests.trainer.world import World
 
@@ -421,11 +421,10 @@ def test_a_server_hears_with_the_next_save_which_of_its_saves_are_void(tmp_path)
         world.tell(("server", 0), Op.SAVE, number, facts)
         world.run()
         said = [*member.to_controller.inbox]
-        return np.frombuffer(said[-1].parts[1], np.int64).tolist()
+        return said[-1].arrays[0].tolist()
 
-    ids = torch.tensor([2, 6])
-    times = torch.ones(2, dtype=torch.int32)
-    member.server._own.update(0, ids, times, torch.ones(2, 1))
+    arrays = np.array([2, 6]), np.ones(2, np.int32), np.ones((2, 1), np.float32)
+    member.server._own.update_by(Message(Op.UPDATE, 0, arrays))
     assert save(1, 5, 0) == [2, 6]
     assert save(2, 7, 0, 5) == []  # that of step 5 is under way
     assert save(3, 9, 0) == [2, 6]  # it is not, and step 0 is still the usable one

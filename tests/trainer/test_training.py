@@ -18,7 +18,6 @@ from cprsim.sim.engine import play
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.training import train
-from tests.trainer.parities import checked_at_the_end
 
 QUICK = Path(__file__).parents[2] / "scenarios" / "train-quick.toml"
 #: Steps of 0.01 s.
@@ -55,17 +54,6 @@ system = "replication"
 interval = "70 ms"
 slowdown = 0.0
 takeover = "0 s"
-[policies.coded]
-system = "ecrm"
-interval = "70 ms"
-coding = 0.0
-commit = 0.0
-replication = 0.0
-degraded = 0.0
-resume = "0 s"
-rebuild_fixed = "0 s"
-rebuild_read = "1 PB/s"
-rebuild_write = "1 PB/s"
 [policies.partial]
 system = "partial"
 interval = "70 ms"
@@ -101,14 +89,11 @@ def scenario(tmp_path):
         "portions",
         *(
             pytest.param(each, marks=pytest.mark.slow)
-            for each in ("async", "differences", "partial", "accepted", "replication", "coded")
+            for each in ("async", "differences", "partial", "accepted", "replication")
         ),
     ],
 )
-def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(
-    scenario, policy, monkeypatch
-):
-    checked = checked_at_the_end(monkeypatch)
+def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
     simulated = play(scenario, policy, seed=0, replication=0)
 
     trained = train(scenario, trainer_section(SECTION), policy)
@@ -117,8 +102,7 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(
     assert trained.pls == pytest.approx(simulated.pls, rel=1e-12)
     assert trained.struck == trained.replaced == 7
     assert set(trained.seconds) == set(CAUSES)
-    assert len(checked) == (policy == "coded")
-    if policy in ("full", "async", "differences", "replication", "coded"):
+    if policy in ("full", "async", "differences", "replication"):
         # The simulator's lost seconds are steps of 0.01 s that were trained again.
         assert simulated.lost > 0
         assert trained.executed - trained.steps == round(simulated.lost / 0.01)
@@ -188,7 +172,7 @@ def test_without_torch_the_command_says_what_to_install(monkeypatch, capsys):
         ),
         (
             {"cluster": {"trainers": 0, "parameter_servers": 2}},
-            "cluster.trainers: 0 can't train; give 1 or more",
+            "cluster.trainers: 0, but only 1 can be trained; give 1",
         ),
     ],
 )
@@ -248,6 +232,23 @@ def test_policies_that_can_not_be_carried_out_are_refused(others, way_out):
         "policies.mine: checkpoints in memory and states mirrored every step can be simulated but "
         f"not trained yet; {way_out}"
     )
+
+
+def test_parities_and_several_trainers_are_refused():
+    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}}
+    coded = {"mine": {"system": "ecrm", "parity": 2}, "all": {"system": "full", "interval": "1 s"}}
+    mapping["policies"] = coded
+    with pytest.raises(ScenarioError) as error:
+        train(Scenario(**mapping), trainer_section(SECTION), "mine")
+    assert str(error.value) == (
+        "policies.mine: parities on other servers can be simulated but not trained yet; "
+        "choose one of all"
+    )
+
+    mapping["cluster"]["trainers"] = 2
+    with pytest.raises(ScenarioError) as error:
+        train(Scenario(**mapping), trainer_section(SECTION), "all")
+    assert str(error.value) == "cluster.trainers: 2, but only 1 can be trained; give 1"
 
 
 def test_an_answer_that_can_not_be_carried_out_ends_the_run():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.uses import Uses
+from cprsim.trainer.members.placement import Placement, Uses
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 7])

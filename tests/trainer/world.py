@@ -8,87 +8,57 @@ stopped always answers in time, and is wronged if it is ended: that raises.
 """
 
 import itertools
-import json
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from signal import SIGKILL
+from typing import NamedTuple
 
+from cprsim.trainer.members.around import Around, Link
 from cprsim.trainer.members.server import Server
 from cprsim.trainer.members.store import ReadCheckpoint
 from cprsim.trainer.members.trainer import Trainer, TrainerSpec
-from cprsim.trainer.members.waiting import Wait
-from cprsim.trainer.members.wire import Channel, Message, PeerLostError
+from cprsim.trainer.members.wire import Message, PeerLostError
 
 #: A run that takes more actions goes round in circles.
 _MOST_ACTIONS = 100_000
-#: Facts of messages that are kept beside their JSON, both of which most schedules have again.
-_REMEMBERED = 4096
 
 
 class ModelBrokenError(AssertionError):
     """Something has happened that must not."""
 
 
-class ModelMessage(Message):
-    """A message whose facts were often read before."""
+class Wait(NamedTuple):
+    """Until `ready` is true, or until `due_s` of the clock: what a member's coroutines yield."""
 
-    @property
-    def facts(self):
-        return _facts(self.parts[0])
+    ready: Callable[[], object]
+    due_s: float = math.inf
 
-
-def _facts(part):
-    return _read(bytes(part))
+    def __await__(self):
+        yield self
 
 
-@lru_cache(_REMEMBERED)
-def _read(text):
-    return json.loads(text)
-
-
-#: What a part of a message is on its way: its sender may write into its own arrays.
-copied = bytearray
-
-
-#: JSON of facts that were told before, by their `repr`.
-_TEXTS: dict[str, bytes] = {}
-
-
-def _text(facts):
-    key = repr(facts)
-    if key not in _TEXTS:
-        if len(_TEXTS) == _REMEMBERED:
-            _TEXTS.clear()
-        _TEXTS[key] = json.dumps(facts).encode()
-    return _TEXTS[key]
-
-
-class MemoryChannel(Channel):
+class MemoryLink(Link):
     """One end of a link in memory; what doesn't fit into the other's inbox waits here."""
 
     def __init__(self, world, member):
         super().__init__()
         self._world, self.member = world, member
-        self.other: MemoryChannel
+        self.other: MemoryLink
         self.unsent: deque[Message] = deque()
         member.channels[self] = None
 
-    def put(self, op, step=0, *parts):
+    def pass_on(self, message):
         if not self.gone:
-            self.unsent.append(ModelMessage(op, step, tuple(map(copied, parts))))
+            op, step, arrays, facts = message
+            # Its sender may write into its own arrays.
+            self.unsent.append(Message(op, step, tuple(each.copy() for each in arrays), facts))
             self._world.unsent[self] = None
-            self.member.moved = True
+            self.sent, self.member.moved = False, True
             if self._world.pick(2) == 0:  # it is sent at once
                 self.flush()
-
-    def tell(self, op, step, facts, *parts):
-        self.put(op, step, _text(facts), *parts)
-
-    @property
-    def sent(self):
-        return not self.unsent
 
     @property
     def can_send(self):
@@ -101,12 +71,14 @@ class MemoryChannel(Channel):
             inbox.append(unsent.popleft())
         if not unsent:
             self._world.unsent.pop(self, None)
+            self.sent = True
         self.member.moved = receiver.moved = True
 
     def close(self):
         for each in (self, self.other):
             each.gone = each.member.moved = True
             each.unsent.clear()
+            each.sent = True
             self._world.unsent.pop(each, None)
         self.member.channels.pop(self, None)
 
@@ -127,8 +99,14 @@ class Work:
         return self._result
 
 
+async def _accepted(server, link):
+    """It accepts once it runs."""
+    await server.look()
+    await server.serve(link)
+
+
 @dataclass(eq=False)
-class ModelMember:
+class ModelMember(Around):
     """What a member has around it; `tasks` are its steps, and what each waits for.
 
     `moved`: something may have come that one of them waits for, since they were last looked at.
@@ -148,17 +126,24 @@ class ModelMember:
     moved: bool = True
     ready: list = field(default_factory=list)
     heard: bool = False
-    to_controller: MemoryChannel | None = None
+    to_controller: MemoryLink | None = None
 
     def now_s(self):
         return self.world.now
 
-    def connect(self, address):
+    async def until(self, ready, due_s=math.inf):
+        if not ready():
+            await Wait(ready, due_s)
+
+    async def look(self):
+        await Wait(lambda: True)
+
+    async def connect(self, address):
         server = self.world.doors.get(address)
         if server is None or not server.alive:
             raise PeerLostError(address)
         mine, its = self.world.link(self, server)
-        server.tasks.append((server.serve(its), Wait(lambda: True)))  # it accepts once it runs
+        server.begin(_accepted(server, its))
         server.moved = True
         return mine
 
@@ -168,9 +153,10 @@ class ModelMember:
         return self.works[-1]
 
     def begin(self, steps):
-        wait = next(steps, None)
-        if wait is not None:
-            self.tasks.append((steps, wait))
+        try:
+            self.tasks.append((steps, steps.send(None)))
+        except StopIteration:
+            return
 
     def resume(self, task):
         self.tasks.remove(task)
@@ -181,7 +167,7 @@ class ModelMember:
         self.works.popleft().take()
         self.moved = True
 
-    def look(self):
+    def refresh(self):
         """See what it could do by now, and whether the controller can hear it, or of its end."""
         now, self.moved = self.world.now, False
         said = self.to_controller is not None and self.to_controller.inbox
@@ -200,6 +186,8 @@ class ModelMember:
 
     def end(self):
         self.alive, self.moved = False, True
+        for steps, _ in self.tasks:
+            steps.close()
         self.tasks.clear()
         self.works.clear()
         for each in list(self.channels):
@@ -230,25 +218,25 @@ class World:
         return self.now
 
     def start(self, name):
-        replaces = name in self.members
         member = self.members[name] = ModelMember(self, name, self._room)
         mine, member.control = self.link(self._controller, member)
         member.to_controller = mine
         spec = self._specs[name]
         self._addresses[name] = f"{name[0]}-{name[1]}.{next(self._starts)}"
 
-        def live():
+        async def live():
+            await member.look()
             if isinstance(spec, TrainerSpec):
                 member.trainer = Trainer(spec, member)
-                yield from member.trainer.obey()
+                await member.trainer.obey()
             else:
-                server = Server(spec, member, replaces)
+                server = Server(spec, member)
                 member.serve = server.serve
                 member.server = server
                 self.doors[self._addresses[name]] = member
-                yield from server.obey()
+                await server.obey()
 
-        member.tasks.append((live(), Wait(lambda: True)))
+        member.begin(live())
 
     def address(self, name):
         return self._addresses[name]
@@ -259,7 +247,7 @@ class World:
     def tell(self, name, op, step, facts):
         if not self.members[name].alive:
             raise PeerLostError(name)
-        self.members[name].to_controller.tell(op, step, facts)
+        self.members[name].to_controller.pass_on(Message(op, step, (), facts))
 
     def hear(self, timeout_s):
         end_s = self.now + timeout_s
@@ -324,7 +312,7 @@ class World:
         self._faults = sorted(due, key=lambda each: each[0])
 
     def link(self, one, other):
-        ends = MemoryChannel(self, one), MemoryChannel(self, other)
+        ends = MemoryLink(self, one), MemoryLink(self, other)
         ends[0].other, ends[1].other = ends[1], ends[0]
         return ends
 
@@ -333,7 +321,7 @@ class World:
         actions, heard = [], []
         for member in self.members.values():
             if member.moved:
-                member.look()
+                member.refresh()
             if member.ready:
                 actions += member.ready
             if member.heard:

@@ -13,7 +13,7 @@ from typing import Any
 
 from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
-from cprsim.gallery import accuracy
+from cprsim.gallery.registry import picture
 from cprsim.studies import findings
 from cprsim.studies.findings import Thresholds
 from cprsim.studies.outputs import accuracy_block
@@ -28,7 +28,7 @@ from tools.validation.learning import section as learning
 PAGE = DOCS / "accuracy.md"
 #: What stands behind this in a scenario is made by this program.
 MARK = "# What the study found; `cprsim run` takes it from here.\n"
-_PICTURES = (accuracy.PLS, accuracy.POLICIES)
+_PICTURES = ("pls-accuracy", "policy-accuracy")
 
 _PAGE = """\
 # What failures do to accuracy
@@ -121,8 +121,8 @@ def page() -> str:
         compared=section(*studies, reading),
         up_to=reading.linear_up_to,
         within=reading.equal_within,
-        pls=_pictures(accuracy.PLS),
-        policies=_pictures(accuracy.POLICIES),
+        pls=_pictures(_PICTURES[0]),
+        policies=_pictures(_PICTURES[1]),
         bends=_bends(studies, reading),
         enough_bends=seeds["bends of lines, at most"],
         enough_policies=seeds["differences between policies"],
@@ -162,10 +162,9 @@ def thresholds(about: Mapping[str, Any]) -> Thresholds:
     return Thresholds(**{each: about[each] for each in Thresholds.__annotations__ if each in about})
 
 
-def _pictures(picture: Any) -> str:
+def _pictures(name: str) -> str:
     return "".join(
-        f"![{source.label}](figures/{source.picture(picture.name)})\n"
-        for source in SOURCES.values()
+        f"![{source.label}](figures/{source.picture(name)})\n" for source in SOURCES.values()
     )
 
 
@@ -234,7 +233,8 @@ def write(source: Source, folder: Path) -> None:
     }
     write_all(source.runs.parent, kept)
     drawn = {
-        source.picture(each.name): save_bytes(each.figure(source.runs), "svg") for each in _PICTURES
+        source.picture(name): save_bytes(picture(name).figure(source.runs), "svg")
+        for name in _PICTURES
     }
     write_all(FIGURES, drawn)
     texts = {PAGE.name: page(), **beside_page()}

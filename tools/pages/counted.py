@@ -19,8 +19,7 @@ from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
 from cprsim.trainer.section import TrainerSection, trainer_section
 from cprsim.trainer.validation.calibration import Calibration
-from cprsim.trainer.validation.pinned import pinned
-from cprsim.trainer.validation.predicted import Predicted, predict
+from cprsim.trainer.validation.predicted import Predicted, pinned, predict
 from tools.counted import counted
 from tools.pages.predicted import BASE, CONFIG, of_interval
 from tools.paths import DOCS
@@ -31,9 +30,7 @@ _BOUND = 0.05
 #: Of the initial model and rows, beside the run's own.
 MODELS = range(101, 111)
 #: Failures are pinned to steps, so that no cost changes a count.
-CALIBRATION = Calibration(
-    *(0.01, 0.01, 0.01, 0.01, 0.01, 0.01), select_s={"mfu": 0.0, "scar": 0.0, "ssu": 0.0}
-)
+CALIBRATION = Calibration(0.01, 0.01, 0.01, 0.01, 0.01)
 _SCAR, _SSU, _MFU = POLICIES = "cpr-scar", "cpr-ssu", "cpr-mfu"
 
 

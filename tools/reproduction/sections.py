@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from cprsim.basics.shipped import shipped
-from cprsim.gallery import interval, runs, scaling, sensitivity, tradeoff
+from cprsim.gallery import interval, runs, tables
 from cprsim.gallery.picture import PictureSource, Titled
 from cprsim.gallery.points import at
 from cprsim.gallery.registry import PICTURES
@@ -109,14 +109,14 @@ SECTIONS: Final[dict[str, Section]] = {
         first order, at the calibrated costs. With many servers full recovery costs more: failures
         also strike repeated work and saves.""",
         cpr.scaling,
-        lambda: _titled(scaling.table(_kaggle(), _FEW)),
+        lambda: _titled(tables.scaling(_kaggle(), _FEW)),
     ),
     "sensitivity": Section(
         """As for scaling. The numbers of failures (2, 20, 40), the shares of servers (12.5, 25, 50
         %), and that CPR falls back to full recovery are recalled with low confidence. The fallback
         is not reproduced: by (E7) partial recovery costs less at every point shown.""",
         cpr.sensitivity,
-        lambda: _titled(sensitivity.table(_kaggle(), _FEW)),
+        lambda: _titled(tables.sensitivity(_kaggle(), _FEW)),
     ),
     "interval": Section(
         """Not a picture of the papers: full recovery's interval is where simulated jobs cost least,
@@ -128,7 +128,7 @@ SECTIONS: Final[dict[str, Section]] = {
         """Not reproducible here: the correlation of PLS with the loss of accuracy, 0.8764
         (recalled, low).""",
         cpr.tradeoff,
-        lambda: _titled(tradeoff.table(_kaggle("full", "cpr", "cpr-mfu"), 4 * _FEW)),
+        lambda: _titled(tables.tradeoff(_kaggle("full", "cpr", "cpr-mfu"), 4 * _FEW)),
     ),
     "rows": Section(
         """The curves are a mean field over classes of rows, whose skew CPR doesn't publish. Only

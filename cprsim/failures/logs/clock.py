@@ -2,7 +2,6 @@
 
 import math
 import re
-from array import array
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -10,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import TableRow, is_unknown, number
+from cprsim.basics.tabular import number
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch
 from cprsim.failures.logs.rules import UNITS_S
+from cprsim.failures.logs.table import LogTable, seconds
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -53,11 +53,20 @@ _FORMS = (
 _LONGEST_S = 1e9  # that a log which counts from its start lasts: 32 years
 
 
+class Placed(NamedTuple):
+    """Times and ends in seconds, what they were, and what instant second 0 is."""
+
+    times_s: NDArray[np.float64]
+    ends_s: NDArray[np.float64]
+    notation: str
+    epoch: Epoch | None
+
+
 class LogClock:
     """Reads the times of one file, all in one notation.
 
-    A time is kept as a number until all are read: as it stands, or in whole microseconds since
-    1970 where it is a date, so that nothing is rounded before the first one is taken off.
+    Times are numbers as they stand, or whole microseconds since 1970 where they are dates, until
+    they are `placed`, so that nothing is rounded before the first one is taken off.
 
     Parameters
     ----------
@@ -71,71 +80,74 @@ class LogClock:
         self.plain, self.unit_s = plain, unit_s
         self._notation: str | None = None
 
-    def read(self, row: TableRow, column: str) -> float:
-        """The time in a cell; raise `LogError` if it is none, or in another notation."""
-        text = row[column]
+    def read(self, table: LogTable, column: str, *, may_lack: bool = False) -> NDArray[np.float64]:
+        """The time in each cell, nan where one that isn't known is allowed.
+
+        Raises
+        ------
+        LogError
+            If one is none, or in another notation.
+        """
+        return table.parsed(column, self._time, may_lack=may_lack)
+
+    def _time(self, text: str) -> float:
         if self.plain or number(text) is not None:
-            value, notation = row.seconds(column), _NUMBER
+            value, notation = seconds(text), _NUMBER
         else:
             date = parsed_date(text)
             if date is None:
-                raise row.bad(
-                    column,
+                raise ValueError(
                     ", not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 "
-                    "such as 2026-05-03T14:00:00Z",
+                    "such as 2026-05-03T14:00:00Z"
                 )
             if self.unit_s is not None:
-                raise row.bad(column, ", a date; time_unit goes with times that are numbers")
+                raise ValueError(", a date; time_unit goes with times that are numbers")
             notation = _LOCAL if date.tzinfo is None else _ZONED
             zoned = date.replace(tzinfo=UTC) if date.tzinfo is None else date
             value = float((zoned - _EPOCH) // _MICROSECOND)
         self._notation = self._notation or notation
         if notation != self._notation:
-            raise row.bad(
-                column, f", {notation}, but the first time is {self._notation}; write all alike"
+            raise ValueError(
+                f", {notation}, but the first time is {self._notation}; write all alike"
             )
         return value
 
-    def read_if_known(self, row: TableRow, column: str) -> float:
-        """As `read`; nan where the cell is empty or says that nobody knows."""
-        return math.nan if is_unknown(row[column]) else self.read(row, column)
+    def placed(self, when: NDArray[np.float64], until: NDArray[np.float64]) -> "Placed":
+        """Times and ends in seconds; absolute ones count from the first time.
 
-    def placed(
-        self, times: "array[float]", ends: "array[float]"
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], str, Epoch | None]:
-        """Times and ends in seconds, what they were, and what instant second 0 is.
-
-        Absolute ones count from the first. `times` and `ends` are used up. Raise `LogError` where
-        numbers of different units stand side by side.
+        Raises
+        ------
+        LogError
+            If numbers of different units stand side by side.
         """
-        when, until = np.asarray(times), np.asarray(ends)
+        first = float(when.min())
         if self.unit_s is not None:
             return self._in_unit(when, until, self.unit_s)
-        unit = _SECONDS if self.plain else self._unit(float(when.min()), float(when.max()))
+        unit = _SECONDS if self.plain else self._unit(first, float(when.max()))
         if unit is _SECONDS:
-            return when, until, unit.name, None
-        first = float(when.min())
+            return Placed(when, until, unit.name, None)
         latest = float(np.fmax.reduce(until, initial=-math.inf))
         of_ends = unit if unit is _ISO else _epoch(latest) or unit
         # In the very unit of the ends, where it is the same: nothing is rounded then.
-        until -= first if of_ends is unit else first / unit.a_second * of_ends.a_second
-        until /= of_ends.a_second
-        when -= first
-        when /= unit.a_second
+        began = first if of_ends is unit else first / unit.a_second * of_ends.a_second
         zoned = self._notation != _LOCAL
-        told = unit.name if zoned else f"{unit.name}, taken for UTC"
-        return when, until, told, Epoch(first / unit.a_second, zoned)
+        return Placed(
+            (when - first) / unit.a_second,
+            (until - began) / of_ends.a_second,
+            unit.name if zoned else f"{unit.name}, taken for UTC",
+            Epoch(first / unit.a_second, zoned),
+        )
 
     def _in_unit(
         self, when: NDArray[np.float64], until: NDArray[np.float64], unit_s: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], str, Epoch | None]:
+    ) -> "Placed":
         """As `placed`, in the unit that the user gives: since 1970, or since the log's start."""
         first = float(when.min())
         zero, epoch = (
             (first, Epoch(first * unit_s, zoned=True)) if _is_date(first * unit_s) else (0.0, None)
         )
         told = next(name for name, seconds in UNITS_S.items() if seconds == unit_s)
-        return (when - zero) * unit_s, (until - zero) * unit_s, f"{told}, as you say", epoch
+        return Placed((when - zero) * unit_s, (until - zero) * unit_s, f"{told}, as you say", epoch)
 
     def _unit(self, first: float, last: float) -> _Unit:
         if self._notation != _NUMBER:

@@ -1,42 +1,44 @@
 """Failure logs as tables of comma-separated values: cprsim's own format, and others'."""
 
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from cprsim.basics.tabular import (
-    Cells,
-    LogPath,
-    TableRow,
-    csv_cells,
-    delimiter_of,
-    joined,
-    table,
-    with_header,
-)
+from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
 from cprsim.failures.logs.clock import LogClock
-from cprsim.failures.logs.columns import FREE_TEXT, Columns
+from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.flags import FailingRows, Flagged
 from cprsim.failures.logs.log import FailureLog, Rows, forget_early
 from cprsim.failures.logs.outages import without_repeats
-from cprsim.failures.logs.places import Causes, Integers, Places
 from cprsim.failures.logs.plausible import doubtful_mean, repeats
 from cprsim.failures.logs.polled import failures_among, watch_of, without_leaving
 from cprsim.failures.logs.rules import Rules
-from cprsim.job.severity import SEVERITIES, Severity
+from cprsim.failures.logs.table import LogTable, cells_of, read_table
+from cprsim.job.severity import SEVERITIES
 
-_KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
-_SEVERITIES: dict[str, Severity] = {severity: severity for severity in SEVERITIES}
+Integers = NDArray[np.int64]
+
+#: The words of a column, and what each stands for.
+_WORDS: Final[dict[str, dict[str, Any]]] = {
+    "kind": {
+        "parameter_server": "parameter_server",
+        "ps": "parameter_server",
+        "trainer": "trainer",
+    },
+    "severity": {severity: severity for severity in SEVERITIES},
+}
 _TOLD = {
     "kind": "kinds: parameter_server (or ps), trainer",
     "severity": f"severities: {', '.join(SEVERITIES)}",
 }
-_Name = TypeVar("_Name", bound=str)
+_INDEX = r"\+?[0-9]{1,18}"  # 18 digits fit in an int64
+_NEITHER = r"|-[0-9]+|[+-]?[0-9]*\.[0-9]*"  # numbers of no node; 10.0.0.1 is a name
 _NO_RULES = Rules()
 
 
@@ -78,93 +80,84 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
     LogError
         If the file can't be read, a value is none of these, or there is no failure.
     """
-    rows = _Rows(path, columns or Columns(), rules)
-    for row in table(path, choose=rows.choose, split=_cells):
-        rows.add(row)
+    given, found = columns or Columns(), dict[str, str]()
+
+    def choose(header: list[str]) -> tuple[Sequence[str], Sequence[str]]:
+        found.update(given.needed(header, "time"))
+        if found["time"] == "time_s" and "cause" not in found:
+            given.needed(header, "node")
+        needed = dict.fromkeys((found["time"], *sorted(given.mapping().values())))
+        return (*needed,), [name for name in found.values() if name not in needed]
+
+    read = _Read(read_table(path, choose=choose, split=cells_of), found, given, rules)
     try:
-        return rows.log()
+        return read.log()
     except LogError as error:
         raise LogError(f"{path}: {error}") from None
 
 
-class _Rows:
-    """What the rows say, in arrays of numbers as far as they go."""
+class _Read:
+    """A table, of which each cell is sound by itself."""
 
-    def __init__(self, path: LogPath, columns: Columns, rules: Rules) -> None:
-        self.path, self.columns, self.rules, self.found = path, columns, rules, dict[str, str]()
-        self.times, self.ends = array("d"), array("d")
-
-    def choose(self, header: list[str]) -> tuple[Sequence[str], Sequence[str]]:
-        """The columns needed and the optional ones of a header."""
-        self.found = found = self.columns.needed(header, "time")
-        if found["time"] == "time_s" and "cause" not in found:
-            self.columns.needed(header, "node")
-        self.own = found["time"] == "time_s" and self.rules.unit_s is None
-        self.clock = LogClock(plain=self.own, unit_s=self.rules.unit_s)
-        self.nodes = Places(found["node"]) if "node" in found else None
-        self.racks = Places(found["rack"]) if "rack" in found else None
-        self.kinds = self._words("kind", _KINDS)
-        self.severities = self._words("severity", _SEVERITIES)
-        self.causes = Causes(found["cause"]) if "cause" in found else None
-        free = [
-            name
-            for name in dict.fromkeys(header)
-            if name and (name not in found.values() or name == found.get("kind"))
-        ]
-        self.flags = Flagged(self.path, header, free, self.rules.failing, self.rules.leaving)
-        given = set(self.columns.mapping().values())
-        needed = dict.fromkeys((found["time"], *sorted(given)))
-        return (*needed,), [name for name in found.values() if name not in needed]
-
-    def _words(self, column: str, known: Mapping[str, _Name]) -> "_Words[_Name] | None":
-        name = self.found.get(column)
-        # A `type` of somebody else's table says what broke, not which group a node is of.
-        strict = column in self.columns.mapping() or (self.own and name == column)
-        return None if name is None else _Words(name, known, strict, _TOLD[column])
-
-    def add(self, row: TableRow) -> None:
-        self.times.append(self.clock.read(row, self.found["time"]))
-        if "end" in self.found:
-            self.ends.append(self.clock.read_if_known(row, self.found["end"]))
-        for column in (self.nodes, self.racks, self.kinds, self.severities, self.causes):
-            if column is not None:
-                column.add(row)
-        self.flags.add(row.cells)
+    def __init__(
+        self, table: LogTable, found: dict[str, str], given: Columns, rules: Rules
+    ) -> None:
+        self.cells, self.found = table.cells, found
+        others = [name for name in found.values() if name != found.get("kind")]
+        free = [name for name in table.names if name not in others]
+        self.flags = Flagged(table, free, rules)
+        self.own = found["time"] == "time_s" and rules.unit_s is None
+        self.clock = LogClock(plain=self.own, unit_s=rules.unit_s)
+        self.times, self.ends = self.clock.read(table, found["time"]), None
+        if "end" in found:
+            self.ends = self.clock.read(table, found["end"], may_lack=True)
+        for column in ("node", "rack"):
+            if column in found:
+                name = found[column]
+                neither = table[name].str.fullmatch(_NEITHER)
+                table.refuse(name, neither, "; it is an index from 0, or a name")
+        self.words: dict[str, pd.Series[Any] | None] = {}
+        for column in ("kind", "severity"):
+            if column in found:
+                # A `type` of somebody else's table says what broke, not which group a node is of.
+                strict = column in given.mapping() or (self.own and found[column] == column)
+                self.words[column] = _words(table, found[column], column, strict)
 
     def log(self) -> FailureLog:
-        when, ends, notation, epoch = self.clock.placed(self.times, self.ends)
-        late = int(np.count_nonzero(np.diff(when) < 0))
-        order = np.argsort(when, kind="stable")
-        when, repaired = when[order], ends[order] if len(ends) else ends
-        self.times = self.ends = array("d")  # a long log is kept once
-        del ends
-        kinds = None if self.kinds is None else self.kinds.words(order)
+        lasted = np.full(len(self.times), math.nan) if self.ends is None else self.ends
+        when, ends, notation, epoch = self.clock.placed(self.times, lasted)
+        late, order = int(np.count_nonzero(np.diff(when) < 0)), np.argsort(when, kind="stable")
+        when, ends, cells = when[order], ends[order], self.cells.iloc[order]
+        kinds, severities = (
+            None if words is None else tuple(words.iloc[order])
+            for words in (self.words.get("kind"), self.words.get("severity"))
+        )
         first_s, last_s = float(when[0]), float(when[-1])
-        unused = forget_early(repaired, when) if len(repaired) else {}
         every = FailureLog(
             times_s=when,
-            nodes=self._nodes(order, kinds),
+            nodes=self._nodes(cells, kinds),
             start_s=first_s,
             span_s=last_s - first_s,
             kinds=kinds,
-            unused=unused,
-            repaired_s=repaired if len(repaired) else None,
-            racks=None if self.racks is None else self.racks.numbers(order),
-            until_s=float(np.fmax.reduce(repaired, initial=last_s)),
-            severities=None if self.severities is None else self.severities.words(order),
-            causes=None if self.causes is None else self.causes.texts(order),
+            unused=forget_early(ends, when),
+            repaired_s=None if self.ends is None else ends,
+            racks=_numbers(cells[self.found["rack"]]) if "rack" in self.found else None,
+            until_s=float(np.fmax.reduce(ends, initial=last_s)),
+            severities=severities,
+            causes=tuple(text or None for text in cells[self.found["cause"]])
+            if "cause" in self.found
+            else None,
             epoch=epoch,
             rows=Rows("rows", len(when), len(when)),
             columns=self.found,
-            of_nodes=self.nodes is not None,
+            of_nodes="node" in self.found,
         )
-        flagged, leaving = self._failing(every, order), self.flags.leaving()
+        flagged, leaving = self._failing(every, order), self.flags.leaving
         log = every if flagged is None else failures_among(every, flagged)
         if leaving is not None:
             log = without_leaving(log, every, leaving[order])
         log = without_repeats(log)
-        notes = self._notes(log, notation, late, flagged)
-        return replace(log, notes=tuple(notes))
+        return replace(log, notes=tuple(self._notes(log, notation, late, flagged)))
 
     def _failing(self, every: FailureLog, order: Integers) -> FailingRows | None:
         """Return the rows that are failures; None where no column says it.
@@ -172,21 +165,27 @@ class _Rows:
         Of a table in which nodes have regular rows, those with the rarer value of its one flag.
         """
         found = self.flags.failing()
-        if found is not None:
-            return found.sorted(order)
-        rarest = self.flags.rarest() if every.of_nodes else None
-        rarest = None if rarest is None else rarest.sorted(order)
-        return None if rarest is None or watch_of(every, rarest.failing) is None else rarest
+        rarest = self.flags.rarest() if found is None and every.of_nodes else None
+        if found is None and rarest is not None and watch_of(every, rarest.failing[order]):
+            found = rarest
+        return None if found is None else found._replace(failing=found.failing[order])
 
-    def _nodes(self, order: Integers, kinds: Sequence[str] | None) -> Integers:
-        if self.nodes is None:
-            return np.zeros(len(order), np.int64)
-        nodes = self.nodes.numbers(order)
-        if kinds is not None and self.nodes.named:  # each group has numbers of its own
+    def _nodes(self, cells: pd.DataFrame, kinds: Sequence[str] | None) -> Integers:
+        if "node" not in self.found:
+            return np.zeros(len(cells), np.int64)
+        nodes = _numbers(cells[self.found["node"]])
+        if kinds is not None and self._named:  # each group has numbers of its own
             trainer = np.array([kind == "trainer" for kind in kinds])
             for group in (trainer, ~trainer):
                 nodes[group] = pd.factorize(nodes[group])[0]
         return nodes
+
+    @property
+    def _named(self) -> int:
+        """How many names of nodes there are; 0 where all are indices."""
+        if "node" not in self.found or _are_indices(self.cells[self.found["node"]]):
+            return 0
+        return int(self.cells[self.found["node"]].nunique())
 
     def _notes(
         self, log: FailureLog, notation: str, late: int, flagged: FailingRows | None
@@ -194,13 +193,12 @@ class _Rows:
         """What was taken for what, a sentence each."""
         said = {column: f"{column} {name!r}" for column, name in self.found.items()}
         said["time"] += f" ({notation})"
-        named = 0 if self.nodes is None else self.nodes.named
-        if named:
-            said["node"] += f" ({named:,} names, numbered as they first come)"
-        for column, words in (("kind", self.kinds), ("severity", self.severities)):
-            if words is not None and words.foreign:
+        if self._named:
+            said["node"] += f" ({self._named:,} names, numbered as they first come)"
+        for column, words in self.words.items():
+            if words is None:
                 said[column] += f" (left out: not {_TOLD[column]})"
-        if not self.own or named:
+        if not self.own or self._named:
             yield f"Columns: {', '.join(said.values())}."
         if flagged is not None and flagged.guessed:
             yield f"Failures are the rows with {flagged.by}; else give --failure-when."
@@ -212,34 +210,20 @@ class _Rows:
             yield f"Sorted by time; rows that stood behind a later one: {late:,}."
 
 
-class _Words(Generic[_Name]):
-    """A column of known words; in one that needn't be such, other words are somebody else's."""
-
-    def __init__(self, column: str, known: Mapping[str, _Name], strict: bool, told: str) -> None:
-        self.column, self.known, self.strict, self.told = column, known, strict, told
-        self.foreign, self._kept = False, list[_Name]()
-
-    def add(self, row: TableRow) -> None:
-        word = self.known.get(row[self.column])
-        if word is not None:
-            self._kept.append(word)
-        elif self.strict:
-            raise row.bad(self.column, f"; known {self.told}")
-        else:
-            self.foreign = True
-
-    def words(self, order: Integers) -> tuple[_Name, ...] | None:
-        """The words of the rows in an order; None where some are none."""
-        return None if self.foreign else tuple(self._kept[row] for row in order)
+def _words(table: LogTable, name: str, column: str, strict: bool) -> "pd.Series[Any] | None":
+    """Known words of a column; None where some are others, which `strict` doesn't allow."""
+    words = table[name].map(_WORDS[column])
+    if strict:
+        table.refuse(name, words.isna(), f"; known {_TOLD[column]}")
+    return None if words.isna().any() else words
 
 
-def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
-    """Rows; what parts their cells is what the first line that isn't blank has."""
-    header, text = with_header(text)
-    mark = delimiter_of(header)
-    rows = csv_cells(path, text, mark)
-    names = list[str]()
-    for line, cells in rows:
-        names = names or cells
-        surplus = any(map(str.strip, cells[len(names) :]))
-        yield line, joined(names, cells, mark, FREE_TEXT) if surplus else cells
+def _are_indices(texts: "pd.Series[Any]") -> bool:
+    return bool(texts.str.fullmatch(_INDEX).all())
+
+
+def _numbers(texts: "pd.Series[Any]") -> Integers:
+    """Indices if all texts are, else numbers of names as they first come."""
+    if _are_indices(texts):
+        return np.asarray(texts.astype(np.int64))
+    return pd.factorize(texts)[0]

@@ -1,17 +1,17 @@
 """The rows of a table that are failures, by a column that the user names or that is known."""
 
-from array import array
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import LogPath, shown
+from cprsim.basics.tabular import shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import plain
 from cprsim.failures.logs.polarity import meaning
-from cprsim.failures.logs.rules import Cell
+from cprsim.failures.logs.rules import Cell, Rules
+from cprsim.failures.logs.table import LogTable
 
 #: Words that say yes or no.
 YES: Final = frozenset(("1", "1.0", "true", "yes", "y", "t"))
@@ -63,137 +63,92 @@ class FailingRows(NamedTuple):
     lasting: bool
     guessed: bool
 
-    def sorted(self, order: NDArray[np.int64]) -> "FailingRows":
-        """Return the same of the rows in an order."""
-        return self._replace(failing=self.failing[order])
-
-
-class _Values:
-    """The cells of a column, as long as they have but few values."""
-
-    def __init__(self) -> None:
-        self._codes, self._numbers = array("b"), dict[str, int]()
-        self.few = True
-
-    def add(self, text: str) -> None:
-        if not self.few:
-            return
-        code = self._numbers.setdefault(text.lower(), len(self._numbers))
-        self.few = code < _MOST_VALUES
-        if self.few:
-            self._codes.append(code)
-        else:
-            self._codes, self._numbers = array("b"), {}
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        return tuple(self._numbers)
-
-    def among(self, chosen: Sequence[str]) -> Flags:
-        codes = [code for value, code in self._numbers.items() if value in chosen]
-        return np.isin(np.asarray(self._codes), codes)
-
 
 class Flagged:
     """Columns of a table that may say which rows are failures, and which by which nodes leave.
 
     Parameters
     ----------
-    path
-        The table, for faults.
-    header
-        All its columns.
+    table
+        The table.
     free
-        Those that hold nothing else that is known.
-    failing, leaving
-        What its owner says; None where nothing is said.
+        Columns that hold nothing else that is known.
+    rules
+        What its owner says.
     """
 
-    def __init__(
-        self,
-        path: LogPath,
-        header: Sequence[str],
-        free: Sequence[str],
-        failing: Cell | None,
-        leaving: Cell | None,
-    ) -> None:
-        places = {plain(name): place for place, name in reversed([*enumerate(header)])}
-        self._said = dict[str, tuple[int, Cell, bytearray]]()
-        for key, cell in (("failure_when", failing), ("left_when", leaving)):
-            place = None if cell is None else places.get(plain(cell.column))
-            if cell is not None and place is None:
-                raise LogError(
-                    f"{path}: {key} names column {shown(cell.column)}, which the table lacks; its "
-                    f"columns are {shown(', '.join(header))}"
-                )
-            if cell is not None and place is not None:
-                self._said[key] = (place, cell, bytearray())
-        self._guesses = {name: (places[plain(name)], _Values()) for name in free}
+    def __init__(self, table: LogTable, free: Sequence[str], rules: Rules) -> None:
+        self._table, self._free, self._rules = table, free, rules
+        #: Those with but few values, in small letters.
+        self._few = {
+            name: cells
+            for name in free
+            if (cells := table[name].str.lower()).nunique() <= _MOST_VALUES
+        }
+        self._said = self._holds("failure_when", rules.failing)
+        self.leaving = self._holds("left_when", rules.leaving)
 
-    def add(self, cells: Sequence[str]) -> None:
-        """Take the cells of one more row."""
-        for place, cell, found in self._said.values():
-            found.append(cell.holds(_cell(cells, place)))
-        for place, values in self._guesses.values():
-            values.add(_cell(cells, place))
+    def _holds(self, key: str, cell: Cell | None) -> Flags | None:
+        """Which rows have a cell that is named; None where none is."""
+        if cell is None:
+            return None
+        names = self._table.names
+        name = next((name for name in names if plain(name) == plain(cell.column)), None)
+        if name is None:
+            raise LogError(
+                f"{self._table.path}: {key} names column {shown(cell.column)}, which the table "
+                f"lacks; its columns are {shown(', '.join(names))}"
+            )
+        return self._table[name].map(cell.holds).to_numpy(np.bool_)
+
+    def _values(self, name: str) -> list[str]:
+        """The values of a column, as they first come; none if they aren't few."""
+        return self._few[name].unique().tolist() if name in self._few else []
 
     def failing(self) -> FailingRows | None:
         """Return which rows are failures; None where no column says it."""
-        if "failure_when" in self._said:
-            _, cell, found = self._said["failure_when"]
-            others = self._values_of(cell.column)
+        cell = self._rules.failing
+        if cell is not None and self._said is not None:
+            same = (name for name in self._few if plain(name) == plain(cell.column))
+            others = self._values(next(same, ""))
             lasts = _lasts(cell.column, (cell.value.lower(),), others)
-            return FailingRows(np.frombuffer(found, np.bool_), str(cell), lasts, guessed=False)
-        guesses = {}
-        for name, (_, values) in self._guesses.items():
-            bad = _bad_values(name, values.values) if values.few else ()
+            return FailingRows(self._said, str(cell), lasts, guessed=False)
+        guesses = list[FailingRows]()
+        for name, cells in self._few.items():
+            bad = _bad_values(name, self._values(name))
             if bad:
-                lasts = _lasts(name, bad, values.values)
                 by = f"{name}={' or '.join(value or 'nothing' for value in bad)}"
-                guesses[name] = FailingRows(values.among(bad), by, lasts, guessed=True)
-        first = next(iter(guesses.values()), None)
-        for each in guesses.values():
-            if first is not None and not np.array_equal(each.failing, first.failing):
+                lasts = _lasts(name, bad, self._values(name))
+                guesses.append(FailingRows(cells.isin(bad).to_numpy(), by, lasts, guessed=True))
+        for each in guesses[1:]:
+            if not np.array_equal(each.failing, guesses[0].failing):
                 raise LogError(
-                    f"{first.by} and {each.by} name different rows as failures; choose with "
+                    f"{guesses[0].by} and {each.by} name different rows as failures; choose with "
                     "--failure-when"
                 )
-        return first
+        return guesses[0] if guesses else None
 
     def rarest(self) -> FailingRows | None:
         """Return the rows with the rarer value of the one column of flags; None without one."""
         found = []
-        for name, (_, values) in self._guesses.items():
-            kinds = {*values.values}
-            if values.few and kinds <= YES | NO and kinds & YES and kinds & NO:
-                yes = values.among(tuple(YES))
+        for name, cells in self._few.items():
+            if _is_flag(self._values(name)):
+                yes = cells.isin(YES).to_numpy()
                 failing, said = (yes, YES) if yes.mean() < _HALF else (~yes, NO)
-                by = f"{name}={min(kinds & said)}"
+                by = f"{name}={min({*self._values(name)} & said)}"
                 found.append(FailingRows(failing, by, lasting=False, guessed=True))
         return found[0] if len(found) == 1 else None
-
-    def _values_of(self, column: str) -> tuple[str, ...]:
-        for name, (_, values) in self._guesses.items():
-            if plain(name) == plain(column) and values.few:
-                return values.values
-        return ()
-
-    def leaving(self) -> Flags | None:
-        """Return which rows say that a node has left; None where nobody said how they do."""
-        if "left_when" not in self._said:
-            return None
-        return np.frombuffer(self._said["left_when"][2], np.bool_)
 
     def unread(self, used: FailingRows | None, others: Container[str]) -> Iterator[str]:
         """Yield sentences on columns that nothing reads: neither `used` nor among `others`."""
         names = []
-        for name, (_, values) in self._guesses.items():
+        for name in self._free:
             if name in others or (used is not None and used.by.startswith(f"{name}=")):
                 continue
-            kinds = sorted(filter(None, values.values)) if values.few else []
+            kinds = sorted(filter(None, self._values(name)))
             several = 1 < len(kinds) <= _FEW_VALUES and not {*kinds} <= YES | NO
             names.append(f"{name!r} ({', '.join(kinds)})" if several else repr(name))
-            if used is None and {*kinds} <= YES | NO and {*kinds} & YES and {*kinds} & NO:
+            if used is None and _is_flag(kinds):
                 yield (
                     f"Column {name!r} holds only {' and '.join(kinds)} and was not used: "
                     f"if it says which rows are failures, give --failure-when {name}=1."
@@ -202,8 +157,10 @@ class Flagged:
             yield f"Columns not used: {', '.join(names)}."
 
 
-def _cell(cells: Sequence[str], place: int) -> str:
-    return cells[place].strip() if place < len(cells) else ""
+def _is_flag(values: Collection[str]) -> bool:
+    """Whether values say yes and no, and nothing else."""
+    kinds = {*values}
+    return kinds <= YES | NO and bool(kinds & YES and kinds & NO)
 
 
 def _words(name: str) -> str:
@@ -224,7 +181,7 @@ def _lasts(column: str, values: Sequence[str], every: Sequence[str]) -> bool:
 def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
     """Which values of a column are of failures, if it says that of some rows and not of others."""
     word, kinds = _words(name), {*values}
-    if kinds <= YES | NO and kinds & YES and kinds & NO:
+    if _is_flag(kinds):
         bad = None if "_" in word else meaning(word)
         if bad is None and word in _EVENTS:
             bad = False

@@ -1,17 +1,17 @@
 """The Failure Trace Archive's event traces: when each node was up, and when down."""
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
-from cprsim.basics.tabular import Cells, LogPath, TableRow, table
+from cprsim.basics.tabular import Cells, LogPath
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import FailureLog, Rows, unix
-from cprsim.failures.logs.outages import UNSEEN, merged
-from cprsim.failures.logs.systems import OTHERS, several
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows, unix
+from cprsim.failures.logs.outages import UNSEEN, merged, outages_log
+from cprsim.failures.logs.table import OTHERS, read_table, seconds, several
 
 #: In this order where the file doesn't name them.
 COLUMNS = (
@@ -26,7 +26,6 @@ COLUMNS = (
     "event_end_reason",
 )
 _NEEDED = ("node_id", "platform_id", "event_type", "event_start_time", "event_stop_time")
-_DOWN = {"0": True, "1": False}
 
 
 def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
@@ -69,89 +68,60 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
     D. Kondo, B. Javadi, A. Iosup and D. Epema, "The Failure Trace Archive: enabling comparative
     analysis of failures in diverse distributed systems", CCGrid 2010.
     """
-    trace, systems = _Trace(), set[int]()
-    for row in table(path, _NEEDED, split=_cells):
-        systems.add(platform := row.integer("platform_id"))
-        trace.read += 1
-        if system is None or platform == system:
-            trace.add(row, platform)
-        else:
-            trace.dropped[OTHERS] += 1
-    if not trace.numbers:
-        known = ", ".join(map(str, sorted(systems)))
-        raise LogError(f"{path}: has no nodes of system {system}; it has {known}")
-    log = trace.log()
-    if not len(log):
-        raise LogError(f"{path}: holds no failure: no node is seen to go down")
-    if system is None and len(systems) > 1:
-        platforms = Counter(np.array(sorted(trace.numbers))[log.nodes, 0].tolist())
-        raise several(path, {each: platforms[each] for each in systems})
-    return log
-
-
-class _Trace:
-    """What the rows say: one start and one stop a down interval, two instants a node."""
-
-    def __init__(self) -> None:
-        self.numbers = dict[tuple[int, int], int]()  # by platform and node, as they come
-        self.first, self.last = array("d"), array("d")  # of each node; inf: it is still up
-        self.until = -math.inf
-        self.nodes, self.starts, self.stops = array("q"), array("d"), array("d")
-        self.dropped, self.read, self.kept = Counter[str](), 0, 0
-
-    def add(self, row: TableRow, platform: int) -> None:
-        node = self.numbers.setdefault((platform, row.integer("node_id")), len(self.numbers))
-        if node == len(self.first):
-            self.first.append(math.inf)
-            self.last.append(-math.inf)
-        down = _DOWN.get(row["event_type"])
-        if down is None:
-            raise row.bad("event_type", "; known types: 1 (up), 0 (down)")
-        start = row.seconds_if_known("event_start_time")
-        stop = row.seconds_if_known("event_stop_time")
-        if math.isnan(start):
-            self.dropped["rows without a start"] += 1
-            return
-        if stop < start:
-            self.dropped["rows that stop before they start"] += 1
-            return
-        self.kept += 1
-        self.first[node] = min(self.first[node], start)
-        # A stop of nan is later than nothing, so it never becomes the maximum.
-        self.until = max(self.until, start, stop)
-        unfinished = math.inf if math.isnan(stop) and not down else start
-        self.last[node] = max(self.last[node], unfinished, stop)
-        if down:
-            self.nodes.append(node)
-            self.starts.append(start)
-            self.stops.append(stop)
-
-    def log(self) -> FailureLog:
-        ranks = np.empty(len(self.numbers), np.int64)
-        ranks[[self.numbers[key] for key in sorted(self.numbers)]] = np.arange(len(ranks))
-        first, last = np.asarray(self.first), np.asarray(self.last)
-        begins, repaired = merged(*map(np.asarray, (self.nodes, self.starts, self.stops)))
-        nodes, times = np.asarray(self.nodes)[begins], np.asarray(self.starts)[begins]
-        repaired[repaired == last[nodes]] = np.nan
-        seen = times > first[nodes]
-        unseen = int((~seen).sum())
-        start_s = float(first.min())
-        span_s = self.until - start_s
-        nodes, times, repaired = ranks[nodes[seen]], times[seen], repaired[seen]
-        order = np.lexsort((nodes, times))
-        return FailureLog(
-            times_s=times[order] - start_s,
-            nodes=nodes[order],
-            start_s=0.0,
-            span_s=span_s,
-            population=len(ranks),
-            dropped=dict(self.dropped),
-            repaired_s=repaired[order] - start_s,
-            until_s=span_s,
-            epoch=unix(start_s),
-            rows=Rows("rows", self.read, self.kept),
-            unused={UNSEEN: unseen} if unseen else {},
+    every = read_table(path, _NEEDED, split=_cells)
+    platforms = every.integers("platform_id")
+    known = np.unique(platforms).tolist()
+    mine = platforms == system if system is not None else np.ones(len(every), np.bool_)
+    if not mine.any():
+        raise LogError(
+            f"{path}: has no nodes of system {system}; it has {', '.join(map(str, known))}"
         )
+    table = every.of_rows(mine)
+    numbers, nodes = np.unique(
+        np.stack([platforms[mine], table.integers("node_id")]), axis=1, return_inverse=True
+    )
+    kinds = table["event_type"]
+    table.refuse("event_type", ~kinds.isin(("0", "1")), "; known types: 1 (up), 0 (down)")
+    rows = pd.DataFrame(
+        {
+            "node": nodes,
+            "down": kinds.to_numpy() == "0",
+            "start_s": table.parsed("event_start_time", seconds, may_lack=True),
+            "end_s": table.parsed("event_stop_time", seconds, may_lack=True),
+        }
+    )
+    dropped = {
+        OTHERS: len(every) - len(table),
+        "rows without a start": int(rows.start_s.isna().sum()),
+        "rows that stop before they start": int((rows.end_s < rows.start_s).sum()),
+    }
+    rows = rows[rows.start_s.notna() & ~(rows.end_s < rows.start_s)]
+    # A node without a stop is still up.
+    last = rows.end_s.fillna(rows.start_s.where(rows.down, math.inf)).groupby(rows.node).max()
+    down = rows[rows.down]
+    begins, ends_s = merged(down.node.to_numpy(), down.start_s.to_numpy(), down.end_s.to_numpy())
+    outages = down.iloc[begins].assign(end_s=ends_s)
+    outages.loc[ends_s == last[outages.node].to_numpy(), "end_s"] = math.nan
+    seen = outages.start_s > rows.groupby("node").start_s.min()[outages.node].to_numpy()
+    if not seen.any():
+        raise LogError(f"{path}: holds no failure: no node is seen to go down")
+    start_s = float(rows.start_s.min())
+    log = outages_log(
+        path,
+        outages[seen],
+        "",
+        float(np.nanmax(rows[["start_s", "end_s"]])),
+        zero_s=start_s,
+        population=numbers.shape[1],
+        epoch=unix(start_s) and Epoch(0.0, zoned=True),
+        rows=Rows("rows", len(every), len(rows)),
+        dropped={why: count for why, count in dropped.items() if count},
+        unused={UNSEEN: int((~seen).sum())} if not seen.all() else None,
+    )
+    if system is None and len(known) > 1:
+        failures = Counter(numbers[0, log.nodes].tolist())
+        raise several(path, {each: failures[each] for each in known})
+    return log
 
 
 def _cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:

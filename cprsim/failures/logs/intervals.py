@@ -1,22 +1,18 @@
 """Durations that somebody else has measured, one a line; some may be right-censored."""
 
-from array import array
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import LogPath, check_length, lines, shown
-from cprsim.errors import LogError, UnitError
+from cprsim.basics.tabular import Cells, LogPath, csv_cells, delimiter_of, shown, with_header
+from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.durations import CLOCK, is_duration, seconds_of
-from cprsim.failures.logs.lives import Life, lives_of
+from cprsim.failures.logs.lives import CLOCK, LifeTable, is_duration, lives_of, seconds_of
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.rules import Rules
+from cprsim.failures.logs.table import read_table
 
 _FLAGS = {
     **dict.fromkeys(("1", "true", "yes", "censored"), True),
@@ -90,51 +86,59 @@ def read_intervals(
         If the file can't be read, lacks a column that is named, a duration is negative, infinite or
         none, or there is none.
     """
-    durations, observed, entered = array("d"), bytearray(), array("d")
-    dropped, read = Counter[str](), 0
-    check_length(path)
-    with closing(lines(path)) as text:
-        start = list(islice(text, 1))
-        named = None if columns is None else columns.time
-        lives = lives_of("".join(start), named, rules.failing)
-        if lives is None and (columns is not None or rules.failing is not None):
-            raise LogError(f"{path}: {_lacks(columns, rules)}; the header is {_header(start)}")
-        named_s, entry_s = (None, None) if lives is None else (lives.unit_s, lives.entry_unit_s)
-        unit_s = rules.unit_s or named_s or 1.0
-        whole = chain(start, text)
-        for life in _plain(whole) if lives is None else lives.rows(path, whole):
-            read += 1
-            if not life.duration or not life.entry:
-                dropped[_NO_ENTRY if life.duration else _NO_DURATION] += 1
-                continue
-            try:
-                lasted_s = seconds_of(life.duration, unit_s)
-                came_s = seconds_of(life.entry, rules.unit_s or entry_s or unit_s)
-                failed = not _censored(life.flag)
-            except UnitError as error:
-                raise LogError(f"{path}:{life.line}: {error}") from None
-            if came_s and came_s >= lasted_s:
-                dropped[_UNWATCHED] += 1
-                continue
-            durations.append(lasted_s)
-            observed.append(failed)
-            entered.append(came_s)
-    if not durations:
+    named = None if columns is None else columns.time
+    lives: LifeTable | None = None
+
+    def rows(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+        nonlocal lives
+        first, whole = with_header(text)
+        lives = lives_of(first, named, rules.failing)
+        if lives is not None:
+            return csv_cells(path, whole, delimiter_of(first))
+        if columns is not None or rules.failing is not None:
+            header = shown(first.strip())
+            raise LogError(f"{path}: {_lacks(columns, rules)}; the header is {header}")
+        return _plain(whole)
+
+    table = read_table(path, choose=lambda names: (names, ()), split=rows, what="duration")
+    of = lives or LifeTable("duration_s", "censored")
+    lasted = table[of.duration] != ""
+    watched = lasted & (of.entry is None or table[of.entry] != "")
+    dropped = {_NO_DURATION: int((~lasted).sum()), _NO_ENTRY: int((lasted & ~watched).sum())}
+    known = table.of_rows(watched)
+    unit_s = rules.unit_s or of.unit_s or 1.0
+    lasted_s = known.parsed(of.duration, lambda text: seconds_of(text, unit_s))
+    entered_s = np.zeros(len(known))
+    if of.entry is not None:
+        entry_s = rules.unit_s or of.entry_unit_s or unit_s
+        entered_s = known.parsed(of.entry, lambda text: seconds_of(text, entry_s))
+    observed = np.ones(len(table), np.bool_)
+    if of.flag is not None:
+        texts = table[of.flag].tolist()
+        ended, flags = of.ended(texts) if lives is not None else _ended(texts)
+        wrong = np.array([each is None for each in ended])
+        table.refuse(of.flag, wrong & watched, f"; known flags: {flags}")
+        observed = np.array([bool(each) for each in ended])
+    seen = (entered_s == 0) | (entered_s < lasted_s)
+    dropped[_UNWATCHED] = int((~seen).sum())
+    dropped = {why: count for why, count in dropped.items() if count}
+    if not seen.any():
         told = ", ".join(f"{count:,} {why}" for why, count in dropped.items())
-        raise LogError(f"{path}: holds no duration{f'; left out: {told}' if told else ''}")
+        raise LogError(f"{path}: holds no duration; left out: {told}")
     return Intervals(
-        np.asarray(durations),
-        np.frombuffer(observed, np.bool_),
-        dict(dropped),
-        Rows("lines", read, len(durations)),
+        lasted_s[seen],
+        observed[watched][seen],
+        dropped,
+        Rows("lines", len(table), int(seen.sum())),
         lives is not None,
         () if lives is None else (lives.told,),
-        np.asarray(entered),
+        entered_s[seen],
     )
 
 
-def _plain(text: Iterator[str]) -> Iterator[Life]:
-    """The duration and flag of each line that has some."""
+def _plain(text: Iterator[str]) -> Iterator[Cells]:
+    """A header, then the duration and flag of each line that has some."""
+    yield 0, ["duration_s", "censored"]
     first = True
     for line, content in enumerate(map(str.strip, text), 1):
         if not content or content.startswith("#"):
@@ -142,7 +146,13 @@ def _plain(text: Iterator[str]) -> Iterator[Life]:
         header = first and content.lower().replace(",", " ").split() in _HEADERS
         first = False
         if not header:
-            yield Life(line, *_split(content))
+            yield line, [*_split(content)]
+
+
+def _ended(flags: list[str]) -> tuple[list[bool | None], str]:
+    """Whether each duration ended in a failure, None where a flag is unknown, and those known."""
+    known = {flag: not censored for flag, censored in _FLAGS.items()}
+    return [known.get(flag.lower()) for flag in flags], ", ".join(_FLAGS)
 
 
 def _split(content: str) -> tuple[str, str]:
@@ -169,14 +179,3 @@ def _lacks(columns: Columns | None, rules: Rules) -> str:
     named = [] if columns is None or columns.time is None else [columns.time]
     named += [] if rules.failing is None else [rules.failing.column]
     return f"has no columns {' and '.join(map(repr, named))} of durations and how they ended"
-
-
-def _header(start: list[str]) -> str:
-    return shown("".join(start).strip())
-
-
-def _censored(text: str) -> bool:
-    flag = _FLAGS.get(text.lower())
-    if flag is None:
-        raise UnitError(f"censored is {shown(text)}; known flags: {', '.join(_FLAGS)}")
-    return flag

@@ -7,42 +7,54 @@ import csv
 import math
 import os
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from cprsim.basics.tabular import (
     Cells,
     LogPath,
-    TableRow,
     csv_cells,
     delimiter_of,
+    header_cells,
     is_unknown,
     shown,
-    table,
     with_header,
 )
 from cprsim.basics.units import counted
 from cprsim.errors import LogError, UnitError, UsageError
 from cprsim.failures.logs.clock import LogClock
-from cprsim.failures.logs.columns import plain
-from cprsim.failures.logs.durations import seconds_of
-from cprsim.failures.logs.job_columns import columns_of, missing_of
+from cprsim.failures.logs.columns import Columns, known_by, plain
 from cprsim.failures.logs.job_records import JobRecords
+from cprsim.failures.logs.lives import seconds_of
 from cprsim.failures.logs.rules import Cell, Rules
+from cprsim.failures.logs.table import LogTable, read_table
 
+#: By what names columns go; small and capital letters are alike, and so are blanks, `-` and `_`.
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "job": ("jobid", "job_id", "jobidraw", "job", "slurm_job_id"),
+    "state": ("state", "job_state", "status", "exit_state", "final_state"),
+    "nodes": (
+        *("nnodes", "num_nodes", "n_nodes", "node_num", "nodes", "node_count", "allocnodes"),
+        *("alloc_nodes", "nodes_alloc"),
+    ),
+    "elapsed": (
+        *("elapsedraw", "elapsed", "elapsed_s", "duration", "duration_s", "runtime", "run_time"),
+        *("run_time_s", "wall_time"),
+    ),
+    "start": ("start", "start_time", "started", "started_at"),
+    "end": ("end", "end_time", "ended", "ended_at", "finished_at"),
+}
 #: What Slurm calls a job that lost a node.
 NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0
 #: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
 _STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
-_NODES: Final = re.compile(r"[0-9]{1,9}(\.0)?")
-
-
+_NODES: Final = r"[0-9]{1,9}(\.0)?"
 #: Why rows are left out, in the order in which they are told.
 _AGAIN: Final = "told again"
 _OF_STEPS: Final = "of steps of a job"
@@ -50,18 +62,26 @@ _WITHOUT_NODES: Final = "of jobs without nodes"
 _NEVER_RAN: Final = "of jobs that never ran, or whose end is unknown"
 
 
-class _Job(NamedTuple):
-    """A row: how long it ran is NaN where its start and end say it, until these are in one unit.
+def are_jobs(header: str) -> bool:
+    """Return whether the header of a table is that of a table of jobs, and not of nodes."""
+    names = header_cells(header)
+    found = columns_of(names)
+    return "job" in found and not missing_of(found) and "node" not in Columns().found(names)
 
-    `run`: what tells runs of jobs apart, the start of each, where that is known.
-    """
 
-    run: object
-    job: str
-    state: str
-    nodes: int
-    elapsed_s: float
-    interrupted: bool
+def missing_of(found: dict[str, str]) -> str:
+    """Say what a table of jobs needs and this one lacks; empty if it has all."""
+    for column in ("state", "nodes"):
+        if column not in found:
+            return f"has no column of {column}, such as {COLUMNS[column][0]}"
+    if "elapsed" in found or {"start", "end"} <= found.keys():
+        return ""
+    return "has no column elapsed, nor start and end"
+
+
+def columns_of(names: list[str]) -> dict[str, str]:
+    """The name in the header of each column that is known."""
+    return known_by(names, COLUMNS)
 
 
 def read_jobs(
@@ -88,106 +108,100 @@ def read_jobs(
     UsageError
         If `failure_when` or `time_unit` make no sense, or no job ended as `failure_when` says.
     """
-    reader = _Reader(Rules.of({"failure_when": failure_when, "time_unit": time_unit}))
-    for row in table(path, choose=reader.choose, split=_cells):
-        reader.add(row)
-    try:
-        return reader.records(os.fspath(path))
-    except LogError as error:
-        raise LogError(f"{path}: {error}") from None
-
-
-class _Reader:
-    """Takes rows, and makes jobs of them."""
-
-    def __init__(self, rules: Rules) -> None:
-        self._unit_s = rules.unit_s
-        self._clock = LogClock(plain=False, unit_s=rules.unit_s)
-        self._given = rules.failing
-        self._failing = Cell("", "")
-        self._of: dict[str, str] = {}
-        self._jobs = list[_Job]()
-        self._starts, self._ends, self._timed = array("d"), array("d"), list[int]()
-
-    def choose(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """The columns to read."""
-        self._of = columns_of(names)
-        lacks = missing_of(self._of)
-        if lacks:
-            raise LookupError(f"{lacks}; the header is {shown(','.join(names))}")
-        self._failing = Cell(self._of["state"], NODE_FAIL)
-        if self._given is not None:
-            by_plain = {plain(name): name for name in names}
-            column = by_plain.get(plain(self._given.column))
-            if column is None:
-                known = ", ".join(filter(None, names))
-                raise UsageError(f"--failure-when {self._given}: the columns are {known}")
-            self._failing = Cell(column, self._given.value)
-        return list(dict.fromkeys((*self._of.values(), self._failing.column))), []
-
-    def add(self, row: TableRow) -> None:
-        """Take a row."""
-        of, cell = self._of, row[self._failing.column]
-        job = row[of["job"]] if "job" in of else ""
-        interrupted = self._failing.holds(cell) or self._failing.holds(_first(cell))
-        state, nodes = _first(row[of["state"]]), _nodes(row, of["nodes"])
-        elapsed_s = self._elapsed_s(row)
-        if "elapsed" not in of and not any(is_unknown(row[of[each]]) for each in ("start", "end")):
-            self._timed.append(len(self._jobs))
-            self._starts.append(self._clock.read(row, of["start"]))
-            self._ends.append(self._clock.read(row, of["end"]))
-        self._jobs.append(_Job(self._run(row, job), job, state, nodes, elapsed_s, interrupted))
-
-    def _run(self, row: TableRow, job: str) -> object:
-        """What tells runs of jobs apart: the start of each, where that is known."""
-        if not job:
-            return len(self._jobs)
-        return (job, row[self._of["start"]]) if "start" in self._of else tuple(row.cells)
-
-    def _elapsed_s(self, row: TableRow) -> float:
-        if "elapsed" not in self._of or is_unknown(row[self._of["elapsed"]]):
-            return math.nan
-        try:
-            return seconds_of(row[self._of["elapsed"]], self._unit_s or 1.0)
-        except UnitError as error:
-            raise row.fault(f"{self._of['elapsed']}: {error}") from None
-
-    def records(self, path: str) -> JobRecords:
-        """What was read."""
-        rows = pd.DataFrame(self._jobs, columns=list(_Job._fields))
-        if self._timed:
-            when_s, until_s, *_ = self._clock.placed(self._starts, self._ends)
-            rows.loc[self._timed, "elapsed_s"] = until_s - when_s
-        jobs = rows.drop_duplicates("run", keep="last")
-        if self._given is not None and not jobs.interrupted.any():
-            raise UsageError(
-                f"--failure-when {self._given}: no row of {path} has it; jobs ended as "
-                f"{', '.join(jobs.state.unique())}"
-            )
-        ids, hours = {*jobs.job}, jobs.elapsed_s / _HOUR_S
-        why = np.select(
-            [jobs.job.map(lambda job: _is_step(job, ids)), jobs.nodes == 0, ~(hours > 0)],
-            [_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN],
-            "",
-        )
-        kept = jobs.assign(hours=hours)[why == ""]
-        left_out = {_AGAIN: len(rows) - len(jobs)}
-        left_out |= {
-            each: int((why == each).sum()) for each in (_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN)
+    rules = Rules.of({"failure_when": failure_when, "time_unit": time_unit})
+    table = read_table(path, choose=_choose, split=_cells)
+    of, failing = columns_of(table.names), _failing(table, rules.failing)
+    rows = pd.DataFrame(
+        {
+            "state": table[of["state"]].map(_first),
+            "nodes": _nodes(table, of["nodes"]),
+            "hours": _elapsed_s(path, table, of, rules.unit_s) / _HOUR_S,
+            "interrupted": [
+                failing.holds(cell) or failing.holds(_first(cell)) for cell in table[failing.column]
+            ],
         }
-        dropped = {why: count for why, count in left_out.items() if count}
-        if kept.empty:
-            told = ", ".join(f"{count:,} {each}" for each, count in dropped.items())
-            raise LogError(f"none of its {counted(len(rows), 'row')} is of a job that ran: {told}")
-        return JobRecords(
-            path,
-            kept[["nodes", "hours", "interrupted"]].reset_index(drop=True),
-            str(self._failing),
-            dict(Counter(kept.state).most_common()),
-            dropped,
-            # Slurm's own word for nodes, and no job with two runs.
-            plain(self._of["nodes"]) == "nnodes" and kept.job.is_unique,
+    )
+    rows["job"], runs = "", pd.Series(range(len(rows)), rows.index).astype(str)
+    if "job" in of:  # what tells runs of jobs apart: the start of each, where that is known
+        rows["job"] = table[of["job"]]
+        told = [of["job"], of["start"]] if "start" in of else table.names
+        runs = runs.where(rows.job == "", table.cells[told].agg("\n".join, axis=1))
+    jobs = rows[~runs.duplicated(keep="last")]
+    if rules.failing is not None and not jobs.interrupted.any():
+        raise UsageError(
+            f"--failure-when {rules.failing}: no row of {path} has it; jobs ended as "
+            f"{', '.join(jobs.state.unique())}"
         )
+    ids = {*jobs.job}
+    why = np.select(
+        [jobs.job.map(lambda job: _is_step(job, ids)), jobs.nodes == 0, ~(jobs.hours > 0)],
+        [_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN],
+        "",
+    )
+    kept, counts = jobs[why == ""], Counter(why.tolist())
+    left_out = {_AGAIN: len(rows) - len(jobs)}
+    left_out |= {each: counts[each] for each in (_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN)}
+    dropped = {each: count for each, count in left_out.items() if count}
+    if kept.empty:
+        reasons = ", ".join(f"{count:,} {each}" for each, count in dropped.items())
+        raise LogError(
+            f"{path}: none of its {counted(len(rows), 'row')} is of a job that ran: {reasons}"
+        )
+    return JobRecords(
+        os.fspath(path),
+        kept[["nodes", "hours", "interrupted"]].reset_index(drop=True),
+        str(failing),
+        dict(Counter(kept.state).most_common()),
+        dropped,
+        # Slurm's own word for nodes, and no job with two runs.
+        plain(of["nodes"]) == "nnodes" and kept.job.is_unique,
+    )
+
+
+def _choose(names: list[str]) -> tuple[list[str], list[str]]:
+    of = columns_of(names)
+    lacks = missing_of(of)
+    if lacks:
+        raise LookupError(f"{lacks}; the header is {shown(','.join(names))}")
+    return list(dict.fromkeys(of.values())), []
+
+
+def _failing(table: LogTable, given: Cell | None) -> Cell:
+    """The cell of jobs that were interrupted, its column as the table has it."""
+    names = table.names
+    if given is None:
+        return Cell(columns_of(names)["state"], NODE_FAIL)
+    found = next((name for name in names if plain(name) == plain(given.column)), None)
+    if found is None:
+        raise UsageError(f"--failure-when {given}: the columns are {', '.join(names)}")
+    return Cell(found, given.value)
+
+
+def _elapsed_s(
+    path: LogPath, table: LogTable, of: dict[str, str], unit_s: float | None
+) -> NDArray[np.float64]:
+    """How long each job ran, nan where that isn't known."""
+    if "elapsed" in of:
+
+        def lasted(text: str) -> float:
+            try:
+                return seconds_of(text, unit_s or 1.0)
+            except UnitError as error:
+                raise UnitError(f"{of['elapsed']}: {error}") from None
+
+        return table.parsed(of["elapsed"], lasted, may_lack=True)
+    clock, elapsed_s = LogClock(plain=False, unit_s=unit_s), np.full(len(table), math.nan)
+    ends = [~table[of[each]].map(is_unknown).to_numpy(np.bool_) for each in ("start", "end")]
+    timed = ends[0] & ends[1]
+    if timed.any():
+        known = table.of_rows(timed)
+        when, until = clock.read(known, of["start"]), clock.read(known, of["end"])
+        try:
+            placed = clock.placed(when, until)
+        except LogError as error:
+            raise LogError(f"{path}: {error}") from None
+        elapsed_s[timed] = placed.ends_s - placed.times_s
+    return elapsed_s
 
 
 def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
@@ -209,15 +223,14 @@ def _told_once(header: str, text: Iterator[str]) -> Iterator[str]:
         told = told or line == header
 
 
-def _nodes(row: TableRow, column: str) -> int:
-    text = row[column].replace(",", "")
-    if is_unknown(text):
-        return 0
-    if not _NODES.fullmatch(text):
-        raise row.bad(
-            column, ", not a number of nodes; of sacct, print NNodes, and with --noconvert"
-        )
-    return int(float(text))
+def _nodes(table: LogTable, column: str) -> NDArray[np.int64]:
+    texts = table[column].str.replace(",", "")
+    unknown = texts.map(is_unknown)
+    wrong = ~texts.str.fullmatch(_NODES) & ~unknown
+    table.refuse(
+        column, wrong, ", not a number of nodes; of sacct, print NNodes, and with --noconvert"
+    )
+    return np.asarray(texts.where(~unknown, "0").astype(np.float64), np.int64)
 
 
 def _is_step(job: str, jobs: set[str]) -> bool:

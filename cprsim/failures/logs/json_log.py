@@ -1,33 +1,19 @@
-"""Logs that are one JSON value: read as a whole, or but for one long list."""
+"""Logs that are one JSON value: read as a whole."""
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from cprsim.basics.tabular import LogPath, opened, shown
 from cprsim.errors import LogError
-from cprsim.failures.logs.json_stream import Each, streamed
 
 #: What it takes to parse is some ten times as much.
-_MOST_BYTES = 2**27
+_MOST_BYTES = 2**28
 _Kind = TypeVar("_Kind", dict[str, Any], list[Any])
 
 
-def parsed(
-    path: LogPath,
-    kind: type[_Kind],
-    what: str,
-    needed: str,
-    keys: Sequence[str] = (),
-    each: Each | None = None,
-) -> _Kind:
+def parsed(path: LogPath, kind: type[_Kind], what: str, needed: str) -> _Kind:
     """The object or list that a file holds.
-
-    With `each` a sound file is read piece by piece: the elements of the list at `keys` are what it
-    makes of them. If anything is wrong, the whole is read again, and the list is as it stands in
-    the file, so that what is told doesn't depend on the way of reading.
 
     Parameters
     ----------
@@ -37,30 +23,18 @@ def parsed(
         `dict` or `list`.
     what, needed
         What the file should be, and what that has, for faults.
-    keys, each
-        As of `json_stream.streamed`; what `each` can't make something of, is a `LogError`.
 
     Raises
     ------
     LogError
         If the file can't be read, isn't JSON, names something twice, or holds another kind.
     """
-    if each is not None and not Path(path).is_fifo():  # what can be read but once is read whole
-        try:
-            with opened(path) as file:
-                found = streamed(file, keys, each, _object)
-        except (EOFError, ValueError, RecursionError, LogError):
-            pass
-        else:
-            if isinstance(found, kind):
-                return found
     try:
         with opened(path) as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             raise LogError(f"{path}: is longer than {_MOST_BYTES:,} bytes; split it")
-        text = content.decode("utf-8-sig")
-        value = json.loads(text, object_pairs_hook=_object)
+        value = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_object)
     except EOFError:
         raise LogError(f"{path}: is cut short; copy it again") from None
     except UnicodeDecodeError as error:

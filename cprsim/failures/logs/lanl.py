@@ -2,20 +2,24 @@
 
 import math
 import re
-from array import array
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain, islice
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from cprsim.basics.tabular import LogPath, TableRow, table
+from cprsim.basics.tabular import Cells, LogPath, csv_cells
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import Epoch, FailureLog, Rows, forget_early
-from cprsim.failures.logs.systems import OTHERS, several
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows
+from cprsim.failures.logs.outages import outages_log
+from cprsim.failures.logs.table import OTHERS, LogTable, read_table, several
 
 _LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
 _EPOCH = datetime(1990, 1, 1)  # before any LANL failure
-_UNIX = datetime(1970, 1, 1)
+_TITLES = 5  # lines that may stand before the names of the columns
 _STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
 _CAUSES = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
 
@@ -42,93 +46,78 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     B. Schroeder and G. A. Gibson, "A large-scale study of failures in high-performance computing
     systems", DSN 2006.
     """
-    read, systems, end_s = dict[int, _LanlSystem](), Counter[int](), -math.inf
     needed = ("System", "nodes", "nodenumz", _STARTED)
-    for row in table(path, needed, optional=(_FIXED, _DECOMMISSIONED, *_CAUSES), title_lines=5):
-        systems[number := row.integer("System")] += 1
-        started, fixed = _lanl_time(row, _STARTED), _lanl_time(row, _FIXED)
-        end_s = _latest(end_s, started, fixed)
-        if system in (None, number):
-            read.setdefault(number, _LanlSystem()).add(row, started, fixed)
-    if not read:
-        known = ", ".join(map(str, sorted(systems)))
+    every = read_table(path, needed, (_FIXED, _DECOMMISSIONED, *_CAUSES), split=_cells)
+    numbers = every.integers("System")
+    counts = Counter(numbers.tolist())
+    if system is not None and system not in counts:
+        known = ", ".join(map(str, sorted(counts)))
         raise LogError(f"{path}: has no failures of system {system}; it has {known}")
-    if len(read) > 1:
-        raise several(path, {each: len(found.times) for each, found in read.items()})
-    ((chosen, mine),) = read.items()
-    others = systems.total() - systems[chosen]
-    return mine.log(f"{path}: has no usable failure of system {chosen}", end_s, others)
+    times_s = {column: _times_s(every, column) for column in (_STARTED, _FIXED)}
+    if system is None and len(counts) > 1:
+        dated = Counter(numbers[~np.isnan(times_s[_STARTED])].tolist())
+        raise several(path, {each: dated[each] for each in counts})
+    chosen = min(counts) if system is None else system
+    mine = numbers == chosen
+    rows, (start_s, fixed_s) = every.of_rows(mine), (each[mine] for each in times_s.values())
+    for column, each in ((_STARTED, start_s), (_FIXED, fixed_s)):
+        if column in rows:
+            wrong = np.isnan(each) & (rows[column] != "")
+            rows.refuse(column, wrong, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
+    populations = rows.integers("nodes")
+    rows.refuse("nodes", populations < 0, "; it can't be negative")
+    population, undated = int(populations.max()), np.isnan(start_s)
+    nodes = np.full(len(rows), -1)
+    nodes[~undated] = rows.of_rows(~undated).integers("nodenumz")
+    inside = (nodes >= 0) & (nodes < population)
+    left_out = {
+        "rows without a start time": int(undated.sum()),
+        "rows outside the nodes of the system": int((~undated & ~inside).sum()),
+        OTHERS: len(every) - len(rows),
+    }
+    dropped = {reason: count for reason, count in left_out.items() if count}
+    if not inside.any():
+        dropped.pop(OTHERS, None)
+        why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+        raise LogError(f"{path}: has no usable failure of system {chosen}: {why}")
+    is_current = _DECOMMISSIONED not in rows or (rows[_DECOMMISSIONED] == "current").all()
+    watched = slice(None) if is_current else mine
+    told = [rows[column] for column in _CAUSES if column in rows]
+    causes = [next(filter(None, each), None) for each in zip(*told, strict=True)]
+    found = pd.DataFrame({"node": nodes, "start_s": start_s, "end_s": fixed_s})
+    if told:
+        found["cause"] = causes
+    return outages_log(
+        path,
+        found[inside],
+        "",
+        float(np.nanmax([each[watched] for each in times_s.values()], initial=-math.inf)),
+        population=population,
+        ends=_FIXED in rows,
+        epoch=Epoch((_EPOCH - datetime(1970, 1, 1)).total_seconds(), zoned=False),
+        rows=Rows("rows", len(every), int(inside.sum())),
+        dropped=dropped,
+    )
 
 
-class _LanlSystem:
-    """The rows of one system; times are seconds from `_EPOCH`, nan where there is none."""
-
-    def __init__(self) -> None:
-        self.times, self.ends, self.nodes = array("d"), array("d"), array("q")
-        self.causes, self.texts = list[str | None](), dict[str, str]()
-        self.undated = self.population = 0
-        self.end_s, self.current, self.has_ends = -math.inf, True, False
-
-    def add(self, row: TableRow, started: float, fixed: float) -> None:
-        for column, time in ((_STARTED, started), (_FIXED, fixed)):
-            if math.isnan(time) and column in row.columns and row[column]:
-                raise row.bad(column, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
-        self.population = max(self.population, row.index("nodes"))
-        self.end_s = _latest(self.end_s, started, fixed)
-        self.has_ends = _FIXED in row.columns
-        if _DECOMMISSIONED in row.columns and row[_DECOMMISSIONED] != "current":
-            self.current = False
-        if math.isnan(started):
-            self.undated += 1
-            return
-        self.times.append(started)
-        self.ends.append(fixed)
-        self.nodes.append(row.integer("nodenumz"))
-        told = [row[column] for column in _CAUSES if column in row.columns and row[column]]
-        # A text that comes again is kept once.
-        self.causes.append(self.texts.setdefault(told[0], told[0]) if told else None)
-
-    def log(self, unusable: str, file_end_s: float, others: int) -> FailureLog:
-        """The log, or a `LogError` that begins with `unusable`; `others`: rows of other systems."""
-        nodes = np.asarray(self.nodes)
-        inside = (nodes >= 0) & (nodes < self.population)
-        counts = {
-            "rows without a start time": self.undated,
-            "rows outside the nodes of the system": len(nodes) - int(inside.sum()),
-        }
-        dropped = {reason: count for reason, count in counts.items() if count}
-        if not inside.any():
-            why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
-            raise LogError(f"{unusable}: {why}")
-        times, repaired, nodes = (
-            np.asarray(self.times)[inside],
-            np.asarray(self.ends)[inside],
-            nodes[inside],
-        )
-        # The raw rows go node by node; by node within a minute, the order doesn't hang on theirs.
-        order = np.lexsort((nodes, times))
-        rows = np.flatnonzero(inside)[order]
-        first_s = float(times.min())
-        times, repaired = times[order] - first_s, repaired[order] - first_s
-        return FailureLog(
-            times_s=times,
-            nodes=nodes[order],
-            start_s=0.0,
-            span_s=float(times[-1]),
-            population=self.population,
-            dropped=dropped | ({OTHERS: others} if others else {}),
-            unused=forget_early(repaired, times),
-            repaired_s=repaired if self.has_ends else None,
-            causes=tuple(self.causes[row] for row in rows) if self.texts else None,
-            until_s=(file_end_s if self.current else self.end_s) - first_s,
-            epoch=Epoch((_EPOCH - _UNIX).total_seconds() + first_s, zoned=False),
-            rows=Rows("rows", len(inside) + self.undated + others, len(nodes)),
-        )
+def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+    """Rows from the names of the columns on; all, where the first few aren't these."""
+    rows = csv_cells(path, text)
+    top = list(islice(rows, _TITLES + 1))
+    names = [place for place, (_, cells) in enumerate(top) if "System" in map(str.strip, cells)]
+    return chain(top[names[0] if names else 0 :], rows)
 
 
-def _lanl_time(row: TableRow, column: str) -> float:
-    """Seconds from `_EPOCH` to a local time like 9/26/2003 16:40; nan where there is none."""
-    match = _LANL_TIME.fullmatch(row[column]) if column in row.columns else None
+def _times_s(rows: LogTable, column: str) -> NDArray[np.float64]:
+    """Seconds from `_EPOCH` to local times; nan where a cell, or the column, is none."""
+    if column not in rows:
+        return np.full(len(rows), math.nan)
+    return np.array([_time_s(text) for text in rows[column]])
+
+
+def _time_s(text: str) -> float:
+    """Seconds from `_EPOCH` to a local time like 9/26/2003 16:40; nan where it is none."""
+    match = _LANL_TIME.fullmatch(text)
     if match is None:
         return math.nan
     # By hand: strptime takes ten times as long.
@@ -137,8 +126,3 @@ def _lanl_time(row: TableRow, column: str) -> float:
         return (datetime(year, month, day, hour, minute) - _EPOCH).total_seconds()
     except ValueError:  # 2/30
         return math.nan
-
-
-def _latest(time: float, *others: float) -> float:
-    """The latest time; only the others may be nan, which is later than nothing."""
-    return max(time, *others)

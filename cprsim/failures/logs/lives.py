@@ -1,22 +1,25 @@
 """Tables of lives: how long each node, or part, lived, and whether it died or was still alive."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+import math
+import re
+from collections.abc import Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
-from cprsim.basics.tabular import (
-    Cells,
-    LogPath,
-    csv_cells,
-    delimiter_of,
-    header_cells,
-    shown,
-)
-from cprsim.errors import LogError
+from cprsim.basics.tabular import csv_cells, delimiter_of, header_cells, number, shown
+from cprsim.basics.units import parse_duration
+from cprsim.errors import LogError, UnitError
 from cprsim.failures.logs.columns import SYNONYMS, plain
 from cprsim.failures.logs.flags import NO, YES
 from cprsim.failures.logs.rules import UNITS_S, Cell
 
+_LONGEST = 80  # characters that an error shows whole
+#: Slurm's 1-15:25:01, pandas' 1 days 15:25:01, Python's 1 day, 15:25:01, and 39:25:01.
+CLOCK: Final = re.compile(
+    r"(?:([0-9]{1,6})(?:-|\s*days?,?\s+))?([0-9]{1,6}):([0-5][0-9]):([0-5][0-9](?:\.[0-9]{1,9})?)"
+)
+_DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
+_DAY_S = 86_400.0
 #: By what names durations go, the likeliest first; a unit may stand behind: duration_h. `time_s`
 #: isn't one: with it a table is of failures, in cprsim's own format.
 DURATIONS: Final = (
@@ -43,107 +46,96 @@ _UNITS: Final = {
 #: Units that are the name of a column of durations by themselves.
 _NAMED: Final = ("seconds", "minutes", "hours", "days", "weeks")
 #: What survival packages in R write: 1 is censored, 2 is dead.
-_CODES: Final = frozenset(("1", "2"))
+_CODES: Final = {"1": False, "2": True}
 #: By what names the age goes from which a life was watched; a unit may stand behind.
 ENTRIES: Final = ("entry", "entry_time", "entered", "late_entry", "truncation", "tstart")
 _TOLD: Final = ("1", "true", "yes", "0", "false", "no")
-_PEEKED: Final = 1000
+_PEEKED: Final = 50  # lines of a file that are looked at to know a table of lives
 
 
-class Life(NamedTuple):
-    """A row, or a line: its number, how long a life lasted, and how it ended, as the file has it.
+def seconds_of(text: str, unit_s: float = 1.0) -> float:
+    """Return a duration in seconds; raise `UnitError` if it is none.
 
-    `entry`: the age from which it was watched.
+    Parameters
+    ----------
+    text
+        A number, a number with a unit, or days and a clock.
+    unit_s
+        Seconds in a unit of a number that has none.
     """
+    value, clock, days = number(text), CLOCK.fullmatch(text), _DAYS.fullmatch(text)
+    if value is not None:
+        value *= unit_s
+    elif clock is not None:
+        value = _DAY_S * int(clock[1] or 0) + 3600 * int(clock[2]) + 60 * int(clock[3])
+        value += float(clock[4])
+    elif days is not None:
+        value = _DAY_S * float(days[1])
+    elif len(text) > _LONGEST:
+        raise UnitError(f"duration is {shown(text)}, not a duration")
+    else:
+        value = parse_duration(text)
+    if not 0 <= value < math.inf:
+        raise UnitError(f"duration is {shown(text)}; durations are finite and 0 s or longer")
+    return value
 
-    line: int
-    duration: str
-    flag: str
-    entry: str = "0"
+
+def is_duration(text: str) -> bool:
+    """Return whether a text is a duration."""
+    try:
+        seconds_of(text)
+    except UnitError:
+        return False
+    return True
 
 
 class LifeTable(NamedTuple):
-    """Where in a table the lives stand; `names` are all its columns, as its header has them.
+    """What the columns of a table of lives are called.
 
-    `unit_s`: seconds in a unit of its durations. `dies`: which cell says that a life ended; None
-    where the flag does. `entry`, `entry_unit_s`: where the ages stand from which lives were
-    watched, and seconds in a unit of them if it differs; None where all were from the beginning.
+    `unit_s`: seconds in a unit of its durations. `flag`: the column that says how a life ended;
+    None where all did. `dies`: which cell says that one ended; None where the flag does. `entry`,
+    `entry_unit_s`: the ages from which lives were watched, and seconds in a unit of them if it
+    differs; None where all were from the beginning.
     """
 
-    names: list[str]
-    delimiter: str
-    duration: int
-    flag: int | None
+    duration: str
+    flag: str | None
     unit_s: float | None = None
     dies: Cell | None = None
-    entry: int | None = None
+    entry: str | None = None
     entry_unit_s: float | None = None
 
     @property
     def told(self) -> str:
         """What the table was taken for, a sentence."""
-        duration = self.names[self.duration]
         unit = "seconds" if self.unit_s is None else f"units of {self.unit_s:g} s"
         said = (
-            f"A table of lives, not of failures by time: {duration!r} ({unit}) is how long each "
-            "node or part lived"
+            f"A table of lives, not of failures by time: {self.duration!r} ({unit}) is how long "
+            "each node or part lived"
         )
         late = ""
         if self.entry is not None:
-            late = f" {self.names[self.entry]!r} is the age from which each was watched."
+            late = f" {self.entry!r} is the age from which each was watched."
         if self.flag is None:
             return f"{said}; all of them ended.{late}"
-        flag = self.names[self.flag]
-        return f"{said}, {flag!r} whether it {'was cut short' if self._cut else 'died'}.{late}"
+        how = "was cut short" if self._cut else "died"
+        return f"{said}, {self.flag!r} whether it {how}.{late}"
 
     @property
     def _cut(self) -> bool:
-        return self.dies is None and FLAGS.get(plain(self.names[self.flag or 0]), False)
+        return self.dies is None and FLAGS.get(plain(self.flag or ""), False)
 
-    def rows(self, path: LogPath, text: Iterator[str]) -> Iterator[Life]:
-        """The life of each row; its flag is `"censored"` or `"failed"`."""
-        rows = csv_cells(path, text, self.delimiter)
-        next(rows)
-        start = list(islice(rows, _PEEKED))
-        said = self._said(start)
-        for line, cells in chain(start, rows):
-            if len(cells) <= max(self.duration, self.flag or 0, self.entry or 0):
-                raise LogError(
-                    f"{path}:{line}: the row has {len(cells)} cells, the header has "
-                    f"{len(self.names)}"
-                )
-            entry = "0" if self.entry is None else cells[self.entry].strip()
-            if self.flag is None:
-                yield Life(line, cells[self.duration].strip(), "failed", entry)
-                continue
-            flag = cells[self.flag].strip()
-            died = self.dies.holds(flag) if self.dies is not None else said.get(flag.lower())
-            if died is None:
-                raise LogError(
-                    f"{path}:{line}: {self.names[self.flag]} is {shown(flag)}; known flags: "
-                    f"{', '.join(_TOLD if len(said) > len(_CODES) else said)}"
-                )
-            flag = "failed" if died else "censored"
-            yield Life(line, cells[self.duration].strip(), flag, entry)
+    def ended(self, flags: Sequence[str]) -> tuple[list[bool | None], str]:
+        """Return whether each life ended, by its flag, and the flags that are known.
 
-    def _said(self, start: list[Cells]) -> dict[str, bool]:
-        """Whether a life ended, by the flag in small letters."""
-        place = self.flag or 0
-        codes = {cells[place].strip() for _, cells in start if len(cells) > place}
-        if codes == _CODES and not self._cut:
-            return {"1": False, "2": True}
-        return {each: (each in YES) != self._cut for each in (YES | NO) - {""}}
-
-    def is_of_lives(self, start: list[Cells]) -> bool:
-        """Return whether rows of a table with such a header can be of lives.
-
-        Where the header would do for failures too, each node has but one row.
+        None where a flag is none of these.
         """
-        if self.flag is None or plain(self.names[self.flag]) not in _OF_FAILURES:
-            return True
-        places = [place for place, name in enumerate(self.names) if plain(name) in SYNONYMS["node"]]
-        nodes = [cells[places[0]] for _, cells in start] if places else []
-        return len({*nodes}) == len(nodes)
+        if self.dies is not None:
+            return [self.dies.holds(flag) for flag in flags], ""
+        if {*flags} == {*_CODES} and not self._cut:
+            return [_CODES[flag] for flag in flags], ", ".join(_CODES)
+        known = {each: (each in YES) != self._cut for each in (YES | NO) - {""}}
+        return [known.get(flag.lower()) for flag in flags], ", ".join(_TOLD)
 
 
 def lives_of(
@@ -163,42 +155,66 @@ def lives_of(
     dies
         Which cell says that a life ended, likewise.
     """
-    names = header_cells(header)
-    plain_names = [plain(name) for name in names]
-    found = _duration_of(plain_names, duration)
-    flag = next((plain_names.index(name) for name in FLAGS if name in plain_names), None)
+    names = {plain(name): name for name in reversed(header_cells(header))}
+    found = _duration_of(names, duration)
+    flag = next((name for name in FLAGS if name in names), None)
     if dies is not None:
-        flag = _place(plain_names, dies.column)
-        if flag is None:
+        flag = plain(dies.column)
+        if flag not in names:
             return None
-    plain_pair = plain_names == ["duration_s", "censored"]  # as lines of their own, with units
+    plain_pair = [plain(name) for name in header_cells(header)] == ["duration_s", "censored"]
     said = duration is not None or dies is not None
-    if found is None or plain_pair or "time_s" in plain_names or (flag is None and not said):
+    if found is None or plain_pair or "time_s" in names or (flag is None and not said):
         return None
-    entry = _column_of(plain_names, ENTRIES)
-    return LifeTable(names, delimiter_of(header), found[0], flag, found[1], dies, *(entry or ()))
+    entry = _column_of(names, ENTRIES) or (None, None)
+    return LifeTable(found[0], flag and names[flag], found[1], dies, *entry)
 
 
-def _place(names: list[str], name: str) -> int | None:
-    return names.index(plain(name)) if plain(name) in names else None
+def are_lives(head: str) -> bool:
+    """Return whether a file begins as a table of lives: by its header, and by its first rows.
+
+    Their durations are no dates; where the header would do for failures too, each node has but one
+    row.
+    """
+    header, _, rest = head.partition("\n")
+    lives = lives_of(header)
+    if lives is None:
+        return False
+    names, mark = header_cells(header), delimiter_of(header)
+    try:
+        rows = [cells for _, cells in csv_cells("", islice(iter(rest.splitlines()), _PEEKED), mark)]
+        lasted, flags = (
+            [cells[names.index(name)].strip() for cells in rows]
+            for name in (lives.duration, lives.flag or lives.duration)
+        )
+    except (LogError, IndexError):
+        return False
+    if not rows or not all(is_duration(each) for each in lasted if each):
+        return False
+    if lives.flag is None:
+        return True
+    places = [names.index(name) for name in names if plain(name) in SYNONYMS["node"]]
+    nodes = [cells[places[0]] for cells in rows] if places else []
+    once = plain(lives.flag) not in _OF_FAILURES or len({*nodes}) == len(nodes)
+    return once and None not in lives.ended(flags)[0]
 
 
-def _duration_of(names: list[str], said: str | None) -> tuple[int, float | None] | None:
-    """Where durations stand, and the unit that their name has; None where no column is of them."""
+def _duration_of(names: dict[str, str], said: str | None) -> tuple[str, float | None] | None:
+    """The column of durations, and the unit that its name has; None where none is of them."""
     if said is not None:
-        place = _place(names, said)
-        return None if place is None else (place, _UNITS.get(plain(said).rpartition("_")[2]))
-    named = ((names.index(unit), _UNITS[unit]) for unit in _NAMED if unit in names)
+        name = names.get(plain(said))
+        return None if name is None else (name, _UNITS.get(plain(said).rpartition("_")[2]))
+    named = ((names[unit], _UNITS[unit]) for unit in _NAMED if unit in names)
     return _column_of(names, DURATIONS) or next(named, None)
 
 
-def _column_of(names: list[str], known: Sequence[str]) -> tuple[int, float | None] | None:
-    """Where a column of a known name stands, and the unit behind that; None where there is none."""
+def _column_of(names: dict[str, str], known: Sequence[str]) -> tuple[str, float | None] | None:
+    """The column of a known name, and the unit behind that; None where there is none."""
     for name in known:
-        for place, column in enumerate(names):
+        for column, written in reversed(names.items()):
             word, _, unit = column.rpartition("_")
             if column == name:
-                return place, None
+                return written, None
             if word == name and unit in _UNITS and column != "time_s":
-                return place, None if _UNITS[unit] == 1 else _UNITS[unit]
+                return written, None if _UNITS[unit] == 1 else _UNITS[unit]
     return None

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import LogError, UsageError
-from cprsim.failures.logs.window import Dates, Window, day_of
+from cprsim.errors import LogError
+from cprsim.failures.logs.window import Dates, Window, day_of, shown
 from cprsim.job.severity import Severity
 
 #: What a log may have of each failure: numbers, and texts.
@@ -194,19 +194,16 @@ class FailureLog:
         others = max(nodes - len(self.came_s), 0)
         return float(np.sum(self.left_s - self.came_s)) + others * self.watched_s
 
-    def window(self, first_share: float, last_share: float) -> "FailureLog":
-        """Part of the log, on a clock that starts at 0 where the window does.
+    def part(self, window: Window) -> "FailureLog":
+        """Part of the log, on a clock that starts at 0 where the window does, or the log itself.
 
-        Parameters
-        ----------
-        first_share, last_share
-            Where the window starts and ends, as shares of the time from the first failure to the
-            last: 0.5 and 1 take the second half of a system's life.
+        Of dates nodes are watched until these end, or the watch of the log; of shares until the
+        last of these.
 
         Raises
         ------
         LogError
-            If the shares aren't 0 <= first < last <= 1, or no failure lies between them.
+            If no failure lies in it; of dates, if the log has no calendar, or one is outside it.
 
         Notes
         -----
@@ -214,36 +211,18 @@ class FailureLog:
         none; the last failure, which has no next window, belongs to the one that ends at 1.
         `dropped` stays what it is for the whole file.
         """
-        if not 0 <= first_share < last_share <= 1:
-            raise LogError(
-                f"window is {first_share:g}:{last_share:g}; "
-                "it needs two shares from 0 to 1, the smaller one first"
-            )
-        start, end = self._at(first_share), self._at(last_share)
-        found = self._cut(start, end, end, whole=last_share == 1)
+        if isinstance(window, Dates):
+            (start, end), over_s = self._between(window), self.start_s + self.span_s
+            found = self._cut(start, min(end, over_s), min(end, self.until_s), whole=end > over_s)
+        else:
+            start, end = map(self._at, window)
+            found = self._cut(start, end, end, whole=window[1] == 1)
         if found is None:
-            raise LogError(f"window {first_share:g}:{last_share:g} holds no failure")
-        return found
-
-    def of_dates(self, dates: Dates) -> "FailureLog":
-        """Part of the log, on a clock that starts at 0 where the dates do, or the log itself.
-
-        Nodes are watched until the dates end, or the watch of the log.
-
-        Raises
-        ------
-        LogError
-            If the log has no calendar, a date lies outside it, or no failure between them.
-        """
-        start, end = self._between(dates)
-        over_s, until_s = self.start_s + self.span_s, min(end, self.until_s)
-        found = self._cut(start, min(end, over_s), until_s, whole=end > over_s)
-        if found is None:
-            raise LogError(f"window {dates} holds no failure")
+            raise LogError(f"window {shown(window)} holds no failure")
         return found
 
     def shares_of(self, dates: Dates) -> tuple[float, float]:
-        """Dates as `window` takes them, as far as there are failures; raises as `of_dates`."""
+        """Dates as shares of the time from the first failure to the last; raises as `part`."""
         first_s, last_s = self._at(0), self._at(1)
         whole_s = last_s - first_s or 1.0
         start, end = (min(max(each, first_s), last_s) for each in self._between(dates))
@@ -267,10 +246,6 @@ class FailureLog:
                 f"dates of these, or leave one out, e.g. {first}:"
             )
         return max(start, self.start_s), end
-
-    def part(self, window: Window) -> "FailureLog":
-        """That of dates or of shares: see `of_dates` and `window`."""
-        return self.of_dates(window) if isinstance(window, Dates) else self.window(*window)
 
     def _cut(self, start: float, end: float, until: float, whole: bool) -> "FailureLog | None":
         """From `start` to before `end`, or until it if `whole`; None where there is no failure."""
@@ -334,14 +309,7 @@ class FailureLog:
         within_s
             A failure at most this long after the one before it (seconds, of any node) belongs to
             the same burst, so a burst as a whole may last longer.
-
-        Raises
-        ------
-        UsageError
-            If `within_s` isn't positive and finite.
         """
-        if not 0 < within_s < math.inf:
-            raise UsageError(f"coalesce is {within_s:g} s; it is a positive time, e.g. 5 min")
         first = np.diff(self.times_s, prepend=-np.inf) > within_s
         return replace(self, times_s=self.times_s[first][np.cumsum(first) - 1])
 

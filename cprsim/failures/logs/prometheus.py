@@ -1,20 +1,19 @@
 """Whether nodes were up, as Prometheus has scraped it: the JSON of a range query."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.basics.units import rough_percent
 from cprsim.errors import LogError
 from cprsim.failures.logs.json_log import parsed, told
-from cprsim.failures.logs.json_stream import Each
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows, unix
-from cprsim.failures.logs.outages import UNSEEN, NodeOutages
+from cprsim.failures.logs.outages import UNSEEN, outages_log
 from cprsim.failures.logs.polarity import is_good
 from cprsim.failures.logs.polled import outages_of_rows
 from cprsim.failures.logs.rules import NEVER, Cell, Rules
@@ -78,36 +77,31 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     https://prometheus.io/docs/prometheus/latest/querying/api, "Range queries".
     """
     down = None if rules.failing is None else _down_value(rules.failing)
-
-    def one(number: int, value: object) -> _Series:
-        return value if isinstance(value, _Series) else _Series(path, number, value, down)
-
-    every = [one(number, each) for number, each in enumerate(_result(path, one))]
+    every = [_Series(path, number, each, down) for number, each in enumerate(_result(path))]
     series, said = _one_a_node(every)
-    outages = NodeOutages()
-    for each in series:
-        outages.names.number(each.node)
     watch, may_leave = _Watch(path, series), rules.left_when != NEVER
     leaves = [may_leave and watch.ends_early(each) for each in series]
-    for each in series:
-        if not each.up[0]:
-            outages.unused[UNSEEN] += 1
-        for start_s, end_s in watch.outages(each, may_leave):
-            outages.add(each.node, start_s, end_s)
-    if watch.gaps:
-        outages.unused["gaps that all series share"] = watch.gaps
+    found = [
+        (node, *outage)
+        for node, each in enumerate(series)
+        for outage in watch.outages(each, may_leave)
+    ]
+    unseen = sum(not each.up[0] for each in series)
     first_s, last_s = float(watch.instants[0]), float(watch.instants[-1])
-    samples = sum(len(each.times_s) for each in series)
-    if len(series) < len(every):
-        outages.dropped["samples of other series"] = sum(len(e.times_s) for e in every) - samples
-    log = outages.log(
+    samples, others = (sum(len(each.times_s) for each in some) for some in (series, every))
+    others -= samples
+    unused = {UNSEEN: unseen, "gaps that all series share": watch.gaps}
+    log = outages_log(
         path,
+        pd.DataFrame(found, columns=["node", "start_s", "end_s"]).astype({"node": np.int64}),
         "no node goes down",
         last_s,
-        first_s,
-        len(series),
+        zero_s=first_s,
+        population=len(series),
         epoch=unix(first_s) and Epoch(0.0, zoned=True),
-        rows=Rows("samples", samples + outages.dropped.total(), samples),
+        rows=Rows("samples", samples + others, samples),
+        dropped={"samples of other series": others} if others else None,
+        unused={why: count for why, count in unused.items() if count},
     )
     # A node that vanishes without having left is watched until the end: it may come back.
     ends_s = [
@@ -238,10 +232,9 @@ def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
     return series, said
 
 
-def _result(path: LogPath, each: Each) -> list[Any]:
-    """The list of series, or of what is made of them."""
-    what, needed = "a range query of Prometheus", "data.result"
-    answer = parsed(path, dict, what, needed, ("data", "result"), each)
+def _result(path: LogPath) -> list[Any]:
+    """The list of series."""
+    answer = parsed(path, dict, "a range query of Prometheus", "data.result")
     if answer.get("status") == "error":
         raise LogError(f"{path}: is an error of Prometheus: {shown(str(answer.get('error')))}")
     data = answer.get("data")
@@ -260,18 +253,14 @@ class _Watch:
     """When Prometheus was there to see nodes: where several series share a gap, it wasn't."""
 
     def __init__(self, path: LogPath, series: list[_Series]) -> None:
-        between = Counter[float]()  # series by series: together they would be the whole file
-        for each in series:
-            # In ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
-            steps, counts = np.unique(np.round(np.diff(each.times_s), 3), return_counts=True)
-            between.update(dict(zip(steps.tolist(), counts.tolist(), strict=True)))
-        if not between:
+        # In ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
+        between = np.round(np.concatenate([np.diff(each.times_s) for each in series]), 3)
+        if not len(between):
             raise LogError(f"{path}: holds no failure: no series has a second sample")
-        self.step_s = min(between, key=lambda step: (-between[step], step))
+        steps, counts = np.unique(between, return_counts=True)
+        self.step_s = float(steps[counts.argmax()])
         self.limit_s = (MISSING_STEPS + 1.5) * self.step_s  # between samples, if no more is missing
-        self.instants = series[0].times_s
-        for each in series[1:]:
-            self.instants = np.union1d(self.instants, each.times_s)
+        self.instants = np.unique(np.concatenate([each.times_s for each in series]))
         waits = np.diff(self.instants)
         dark = (waits > self.limit_s) & (len(series) > 1)
         self.gaps = int(dark.sum())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import LogError, UsageError
+from cprsim.errors import LogError
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.views import nodes_of
@@ -66,9 +66,7 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
     Raises
     ------
     LogError
-        If the log has no racks, or its failures all strike at one instant.
-    UsageError
-        If `within_s` isn't positive and finite.
+        If its failures all strike at one instant.
 
     Notes
     -----
@@ -76,10 +74,6 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
     system evenly where their number is known: both can be too few. Racks without a failure are
     counted only in the second case, so without it bursts seem more frequent than they are.
     """
-    if log.racks is None:
-        raise LogError("the log has no racks; bursts of a rack need a column rack")
-    if not 0 < within_s < np.inf:
-        raise UsageError(f"coalesce is {within_s:g} s; it is a positive time, e.g. 5 min")
     if log.span_s <= 0:
         raise LogError("the failures all strike at one instant: there is no rate to estimate")
     burst_of = _burst_of(log, within_s)

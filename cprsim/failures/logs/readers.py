@@ -1,7 +1,7 @@
 """Readers of failure logs; a new one is a function from a path to a log, and an entry in `READERS`.
 
-Files are read line by line, lists of JSON element by element: a few numbers a failure stay in
-memory.
+A file is read into one frame of named columns (`table.read_table`), of which a reader makes a frame
+of outages (`outages.outages_log`).
 """
 
 from pkgutil import resolve_name

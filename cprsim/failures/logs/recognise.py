@@ -4,13 +4,12 @@ import re
 from itertools import islice
 from pathlib import Path
 
-from cprsim.basics.tabular import LogPath, csv_cells, header_cells, opened
+from cprsim.basics.tabular import LogPath, header_cells, opened
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.durations import is_duration
 from cprsim.failures.logs.intervals import is_line
-from cprsim.failures.logs.job_columns import are_jobs
-from cprsim.failures.logs.lives import lives_of
+from cprsim.failures.logs.job_table import are_jobs
+from cprsim.failures.logs.lives import are_lives
 from cprsim.failures.logs.readers import READERS
 
 _HEAD = 2**18  # bytes that are looked at
@@ -39,7 +38,7 @@ def recognised(path: LogPath) -> str:
     if not head:
         raise LogError(f"{path}: holds no failure")
     of_jobs = are_jobs(head.partition("\n")[0])
-    if of_jobs or _are_lives(head):
+    if of_jobs or are_lives(head):
         return "jobs" if of_jobs else "intervals"
     columns = _columns(head)
     if len(columns) == 2:
@@ -68,22 +67,6 @@ def _columns(head: str) -> set[str]:
     """Which of times and nodes the first line has as columns under known names."""
     names = header_cells(head.partition("\n")[0])
     return {"time", "node"} & Columns().found(names).keys()
-
-
-def _are_lives(head: str) -> bool:
-    """Whether it is a table of lives: by its header, and a first duration that is no date."""
-    header, _, rest = head.partition("\n")
-    lives = lives_of(header)
-    if lives is None:
-        return False
-    first_lines = [header, *islice(rest.splitlines(), _DURATIONS)]
-    try:
-        found = list(lives.rows("", iter(first_lines)))
-        start = list(csv_cells("", iter(first_lines), lives.delimiter))[1:]
-    except LogError:
-        return False
-    lasted = [life.duration for life in found if life.duration]
-    return bool(found) and all(map(is_duration, lasted)) and lives.is_of_lives(start)
 
 
 def _are_durations(head: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from cprsim.basics.schema import Section
 from cprsim.basics.tabular import shown
@@ -77,30 +77,29 @@ class Rules(Section):
         if unit is not None and unit not in UNITS_S:
             known = ", ".join(UNITS_S)
             raise UsageError(f"time_unit is {shown(str(unit))}; known units: {known}")
-        rules = cls.model_construct(**named)
-        rules._check()
-        return cls.model_validate(named)
+        try:
+            return cls.model_validate(named)
+        except ValidationError as error:
+            raise UsageError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        try:
-            self._check()
-        except UsageError as error:
-            raise ValueError(str(error)) from None
-        return self
-
-    def _check(self) -> None:
-        """Raise `UsageError` for a rule that is not usable."""
         if self.failure_when is not None:
             _cell("failure_when", self.failure_when)
         if self.left_when not in (None, NEVER):
             _cell("left_when", str(self.left_when))
         for key in ("planned", "not_planned"):
-            if getattr(self, key) is not None:
-                _check_pattern(key, getattr(self, key))
+            text = getattr(self, key)
+            try:
+                re.compile(text or "", re.IGNORECASE)
+            except re.error as error:
+                raise ValueError(
+                    f"{key} is {shown(text)}, not a regular expression: {error}"
+                ) from None
         for code in self.xids or ():
             if not 0 < code <= _HIGHEST_XID:
-                raise UsageError(f"xids has {code}; a code is from 1 to {_HIGHEST_XID:,}")
+                raise ValueError(f"xids has {code}; a code is from 1 to {_HIGHEST_XID:,}")
+        return self
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -128,12 +127,5 @@ class Rules(Section):
 def _cell(key: str, text: str) -> Cell:
     column, mark, value = (part.strip() for part in text.partition("="))
     if not (column and mark and value):
-        raise UsageError(f"{key} is {shown(text)}; write COLUMN=VALUE, e.g. failure=1")
+        raise ValueError(f"{key} is {shown(text)}; write COLUMN=VALUE, e.g. failure=1")
     return Cell(column, value)
-
-
-def _check_pattern(key: str, text: str) -> None:
-    try:
-        re.compile(text, re.IGNORECASE)
-    except re.error as error:
-        raise UsageError(f"{key} is {shown(text)}, not a regular expression: {error}") from None

@@ -2,14 +2,20 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 
-from cprsim.basics.tabular import Cells, LogPath, TableRow, is_unknown, joined, table
+import numpy as np
+import pandas as pd
+
+from cprsim.basics.tabular import Cells, LogPath, is_unknown, joined
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
-from cprsim.failures.logs.outages import NodeOutages
+from cprsim.failures.logs.outages import outages_log
 from cprsim.failures.logs.planned import planned_word
 from cprsim.failures.logs.rules import Rules
+from cprsim.failures.logs.table import read_table
 
 #: In this order where the file has no line with their names: what sacctmgr prints by itself.
 COLUMNS = ("Cluster", "NodeName", "TimeStart", "TimeEnd", "State", "Reason", "User")
@@ -23,7 +29,7 @@ FREE_TEXT = "reason"
 # Flags behind a state: * doesn't respond; others are of power saving, reboots and maintenance.
 _STATE = re.compile(rf"({'|'.join(FAILED)})(\+(NOT_RESPONDING|{'|'.join(FAILED)}))*\*?")
 _DRAINED = re.compile(r"(IDLE|MIXED|ALLOCATED)\*?\+(?=DRAIN)")
-_FAULT = re.compile(rf"\b({'|'.join(FAULTS)})\b")
+_FAULT = re.compile(rf"\b(?:{'|'.join(FAULTS)})\b")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
 _EPOCH = datetime(2000, 1, 1)
 _NO_RULES = Rules()
@@ -64,57 +70,53 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     ----------
     sacctmgr(1) and sinfo(1), "NODE STATE CODES", of Slurm; https://slurm.schedmd.com.
     """
-    outages, until_s, read = NodeOutages(), -math.inf, 0
-    for row in table(path, _NEEDED, optional=("Cluster",), split=_cells):
-        start_s, end_s = _time_s(row, "TimeStart"), _time_s(row, "TimeEnd")
-        until_s = max(until_s, start_s, end_s)  # a time of nan is later than nothing
-        read += 1
-        why = _left_out(row, start_s)
-        if why is not None:
-            outages.dropped[why] += 1
-            continue
-        node, reason = row["NodeName"], row["Reason"]
-        if "Cluster" in row.columns:
-            node = f"{row['Cluster']}/{node}"
-        is_fault = _FAULT.search(_state(row)) is not None
-        planned = planned_word(reason, rules, by_words=not is_fault)
-        outages.add(node, start_s, end_s, None if is_unknown(reason) else reason, planned)
-    return outages.log(
+    rows = read_table(path, _NEEDED, optional=("Cluster",), split=_cells)
+    start_s, end_s = (
+        rows.parsed(column, _time_s, may_lack=True) for column in ("TimeStart", "TimeEnd")
+    )
+    names = rows["NodeName"]
+    states = rows["State"].str.upper().str.replace(_DRAINED, "", regex=True)
+    rows.refuse(
+        "State",
+        (names != "") & (states == ""),
+        f"; it needs a state of a node, e.g. {FAILED[0]}",
+    )
+    why = np.select(
+        [names == "", ~states.str.fullmatch(_STATE), np.isnan(start_s)],
+        ["rows of whole clusters", "rows of state " + rows["State"], "rows without a start"],
+        "",
+    )
+    reasons, is_fault = rows["Reason"], states.str.contains(_FAULT)
+    found = pd.DataFrame(
+        {
+            "node": rows["Cluster"] + "/" + names if "Cluster" in rows else names,
+            "start_s": start_s,
+            "end_s": end_s,
+            "cause": [None if is_unknown(reason) else reason for reason in reasons],
+            "planned": [
+                planned_word(reason, rules, by_words=not fault)
+                for reason, fault in zip(reasons, is_fault, strict=True)
+            ],
+        }
+    )[why == ""]
+    return outages_log(
         path,
+        found,
         "it has no row",
-        until_s,
+        float(np.nanmax([start_s, end_s], initial=-math.inf)),
         touching_are_one=True,
         epoch=Epoch((_EPOCH - datetime(1970, 1, 1)).total_seconds(), zoned=False),
-        rows=Rows("rows", read, len(outages)),
+        rows=Rows("rows", len(rows), len(found)),
+        dropped=Counter(why[why != ""].tolist()),
     )
 
 
-def _state(row: TableRow) -> str:
-    return _DRAINED.sub("", row["State"].upper())
-
-
-def _left_out(row: TableRow, start_s: float) -> str | None:
-    """Why a row is no outage of a node; None if it is."""
-    if not row["NodeName"]:
-        return "rows of whole clusters"
-    if not row["State"]:
-        raise row.bad("State", f"; it needs a state of a node, e.g. {FAILED[0]}")
-    if not _STATE.fullmatch(_state(row)):
-        return f"rows of state {row['State']}"
-    return "rows without a start" if math.isnan(start_s) else None
-
-
-def _time_s(row: TableRow, column: str) -> float:
-    """Seconds from `_EPOCH` to a local time; nan where it isn't known."""
-    text = row[column]
-    if is_unknown(text):
-        return math.nan
-    try:
+def _time_s(text: str) -> float:
+    """Seconds from `_EPOCH` to a local time."""
+    with suppress(ValueError):  # 2024-02-30
         if _TIME.fullmatch(text):
             return (datetime.fromisoformat(text) - _EPOCH).total_seconds()
-    except ValueError:  # 2024-02-30
-        pass
-    raise row.bad(column, ", not a time like 2024-01-31T12:00:00, or Unknown")
+    raise ValueError(", not a time like 2024-01-31T12:00:00, or Unknown")
 
 
 def _cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:

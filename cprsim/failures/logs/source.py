@@ -12,8 +12,8 @@ import numpy as np
 from cprsim.basics import units
 from cprsim.errors import UsageError
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import without_worst
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.rules import Rules

@@ -2,14 +2,15 @@
 
 import json
 from collections import defaultdict, deque
-from sys import intern
 from typing import Any, NamedTuple
+
+import pandas as pd
 
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.json_log import parsed, told
 from cprsim.failures.logs.log import FailureLog, Rows
-from cprsim.failures.logs.outages import NodeOutages
+from cprsim.failures.logs.outages import Outage, outages_log
 
 _DAY_S = 86_400.0
 _MOST_DAYS = 100_000  # centuries: a time in seconds is none in days
@@ -47,31 +48,33 @@ def read_stepfun(path: LogPath) -> FailureLog:
     optical circuit switching transceivers", SIGCOMM 2025;
     https://github.com/stepfun-ai/InfiniteHBD-Trace.
     """
-
-    def known(number: int, value: object) -> _Event:
-        return value if isinstance(value, _Event) else _Raw(path, number, value).event()
-
-    found = parsed(path, list, "StepFun faults", "a list of events", each=known)
-    events = [known(number, each) for number, each in enumerate(found)]
+    found = parsed(path, list, "StepFun faults", "a list of events")
+    events = [_event(f"{path}: event {number}", each) for number, each in enumerate(found)]
     events.sort(key=lambda event: event.time_s)  # stable: those at one instant stay in order
-    outages, opened, ended = NodeOutages(), defaultdict[tuple[str, str], deque[int]](deque), 0
+    outages, opened, early = list[Outage](), defaultdict[tuple[str, str], deque[int]](deque), 0
     for event in events:
         faults = opened[event.node, event.fault]
         if event.starts:
             faults.append(len(outages))
-            outages.add(event.node, event.time_s, cause=event.cause)
+            outages.append(Outage(event.node, event.time_s, cause=event.cause))
         elif faults:
-            outages.end(faults.popleft(), event.time_s)
-            ended += 1
+            outage = faults.popleft()
+            outages[outage] = outages[outage]._replace(end_s=event.time_s)
         else:
-            outages.dropped["ends of faults that are not open"] += 1
-    until_s = events[-1].time_s if events else 0.0
-    rows = Rows("events", len(events), len(outages) + ended)
-    return outages.log(path, "no event is a fault_start", until_s, zero_s=0.0, rows=rows)
+            early += 1
+    return outages_log(
+        path,
+        pd.DataFrame(outages, columns=Outage._fields),
+        "no event is a fault_start",
+        events[-1].time_s if events else 0.0,
+        zero_s=0.0,
+        rows=Rows("events", len(events), len(events) - early),
+        dropped={"ends of faults that are not open": early} if early else None,
+    )
 
 
 class _Event(NamedTuple):
-    """What is kept of an event; texts that come again are kept once."""
+    """What is kept of an event."""
 
     node: str
     time_s: float
@@ -80,43 +83,34 @@ class _Event(NamedTuple):
     fault: str
 
 
-class _Raw:
-    """One event of the list, as it stands in the file."""
+def _event(place: str, event: Any) -> _Event:
+    """An event as it stands in the file, checked; raise `LogError` if it is none."""
+    if not isinstance(event, dict):
+        raise LogError(f"{place} is {told(event)}; it needs node_id, event_time, ...")
+    node, days = _text(place, event, "node_id"), _member(place, event, "event_time")
+    number = isinstance(days, int | float) and not isinstance(days, bool)
+    if not (number and 0 <= days <= _MOST_DAYS):
+        needed = f"it needs days, 0 to {_MOST_DAYS}"
+        raise LogError(f"{place}: event_time is {told(days)}; {needed}")
+    kind = _text(place, event, "event_type")
+    if kind not in _STARTS:
+        known = ", ".join(_STARTS)
+        raise LogError(f"{place}: event_type is {shown(kind)}; known types: {known}")
+    fault = _member(place, event, "fault_type")
+    if not isinstance(fault, dict):
+        raise LogError(f"{place}: fault_type is {told(fault)}; it needs a Class")
+    cause, whole = _text(place, fault, "Class"), json.dumps(fault, sort_keys=True)
+    return _Event(node, float(days) * _DAY_S, _STARTS[kind], cause, whole)
 
-    def __init__(self, path: LogPath, number: int, event: object) -> None:
-        self._place = f"{path}: event {number}"
-        if not isinstance(event, dict):
-            raise LogError(f"{self._place} is {told(event)}; it needs node_id, event_time, ...")
-        self._event = event
 
-    def event(self) -> _Event:
-        """The event, checked; raise `LogError` if it is none."""
-        node, time_s = self._text(self._event, "node_id"), self._time_s(self._event)
-        kind = self._text(self._event, "event_type")
-        if kind not in _STARTS:
-            known = ", ".join(_STARTS)
-            raise LogError(f"{self._place}: event_type is {shown(kind)}; known types: {known}")
-        fault = self._of(self._event, "fault_type")
-        if not isinstance(fault, dict):
-            raise LogError(f"{self._place}: fault_type is {told(fault)}; it needs a Class")
-        cause, whole = self._text(fault, "Class"), json.dumps(fault, sort_keys=True)
-        return _Event(intern(node), time_s, _STARTS[kind], intern(cause), intern(whole))
+def _member(place: str, members: dict[str, Any], key: str) -> Any:
+    if key not in members:
+        raise LogError(f"{place}: has no {key}")
+    return members[key]
 
-    def _of(self, members: dict[str, Any], key: str) -> Any:
-        if key not in members:
-            raise LogError(f"{self._place}: has no {key}")
-        return members[key]
 
-    def _text(self, members: dict[str, Any], key: str) -> str:
-        text = self._of(members, key)
-        if not isinstance(text, str) or not text:
-            raise LogError(f"{self._place}: {key} is {told(text)}; it needs a text")
-        return text
-
-    def _time_s(self, event: dict[str, Any]) -> float:
-        days = self._of(event, "event_time")
-        number = isinstance(days, int | float) and not isinstance(days, bool)
-        if not (number and 0 <= days <= _MOST_DAYS):
-            needed = f"it needs days, 0 to {_MOST_DAYS}"
-            raise LogError(f"{self._place}: event_time is {told(days)}; {needed}")
-        return float(days) * _DAY_S
+def _text(place: str, members: dict[str, Any], key: str) -> str:
+    text = _member(place, members, key)
+    if not isinstance(text, str) or not text:
+        raise LogError(f"{place}: {key} is {told(text)}; it needs a text")
+    return text

@@ -12,7 +12,7 @@ from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_time import NodeTime, node_time
-from cprsim.failures.logs.outages import Continued, merged
+from cprsim.failures.logs.outages import ends_before, merged
 from cprsim.survival.sample import Floats, Sample
 
 #: What becomes of the durations of 0 s between failures at the same instant.
@@ -144,7 +144,7 @@ def nodes_of(log: FailureLog) -> int:
     return len(np.unique(log.machines)) if log.population is None else log.population
 
 
-def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
+def uptimes(log: FailureLog, own: NDArray[np.bool_] | None = None) -> View:
     """Times from a repair of a node to its next failure, right-censored at the end of the watch.
 
     Outages of a node that overlap or touch are one. Where the log has no repairs at all, a node is
@@ -153,9 +153,9 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
 
     Parameters
     ----------
-    elsewise
-        True for each failure that ends an uptime by some other cause than the node's own life, so
-        that the uptime counts as cut short there; shape (n,).
+    own
+        Whether each failure ends a life by itself, shape (n,); an uptime that another ends counts
+        as cut short there. All do if not given.
     """
     repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
     of_each = log.machines, log.times_s, repaired_s
@@ -163,14 +163,14 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
     machine, then = log.machines[rows], np.roll(rows, -1)
     fails_again = np.diff(machine, append=-1) == 0
     until_s = np.where(fails_again, log.times_s[then], log.left(machine))
-    own = np.ones(len(log), np.bool_) if elsewise is None else ~elsewise
+    own = np.ones(len(log), np.bool_) if own is None else own
     lived = until_s > up_s
     if not lived.any():
         raise LogError(
             "the log shows no uptime: no node fails again, or is watched, after a repair"
         )
     sample = Sample((until_s - up_s)[lived], (fails_again & own[then])[lived])
-    order, _, before_s = Continued.of(*of_each)
+    order, _, before_s = ends_before(*of_each)
     ties = int(np.count_nonzero(log.times_s[order] == before_s))
     left_out = _dropped(ties, "drop")
     unknown = int(np.count_nonzero(np.isnan(up_s) & fails_again))

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
+import pandas as pd
 
 from cprsim.basics.tabular import LogPath, lines, shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
-from cprsim.failures.logs.outages import NodeOutages
+from cprsim.failures.logs.outages import Outage, outages_log
 from cprsim.failures.logs.rules import Rules
 
 #: Codes after which a GPU has to be reset or replaced, or its host restarted. Of NVIDIA, "XID
@@ -84,13 +85,12 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         If the file can't be read, an Xid has no ISO time, host or code, only some of the times
         have a zone, or no line is a failure.
     """
-    every, left_out, others = NodeOutages(), Counter[str](), False
-    until_s, zoned, last, read = -math.inf, None, "", 0
+    found, left_out, others = list[Outage](), Counter[str](), False
+    until_s, zoned, last = -math.inf, None, ""
     for number, line in enumerate(lines(path), 1):
         if not _MARK.search(line):
             last = line
             continue
-        read += 1
         head, code, last = _HEAD.match(line), _CODE.search(line), ""
         time_s = _time_s(head) if head else math.nan
         if head is None or math.isnan(time_s) or (code is None and "Xid (" in line):
@@ -103,20 +103,22 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         others |= code is None or code[1] == "SXid"
         cause = OFF_THE_BUS if code is None else f"{code[1]} {int(code[2])}"
         if code is None or _is_failure(code[1], int(code[2]), code[3], rules.xids or ()):
-            every.add(head[3], time_s, cause=cause)
+            found.append(Outage(head[3], time_s, cause=cause))
         else:
             left_out[f"lines of {cause}"] += 1
     end = _HEAD.match(last)
     if end and bool(end[2]) == zoned:
         until_s = max(until_s, _time_s(end))
-    every.dropped.update(left_out)
-    log = every.log(
+    what = f"lines with an Xid{' or SXid, or of a lost GPU' * others}"
+    log = outages_log(
         path,
+        pd.DataFrame(found, columns=Outage._fields),
         "no line has an NVRM: Xid",
         until_s,
         ends=False,
         epoch=Epoch(0.0, bool(zoned)),
-        rows=Rows(f"lines with an Xid{' or SXid, or of a lost GPU' * others}", read, len(every)),
+        rows=Rows(what, len(found) + left_out.total(), len(found)),
+        dropped=left_out,
     )
     return _once_a_failure(log)
 

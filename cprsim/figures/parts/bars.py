@@ -1,69 +1,48 @@
 """Horizontal bars: rows with a name, lengths by cause, values at their ends."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
-from matplotlib.figure import Figure
-from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from cprsim.figures.parts import style, texts, ticks
-from cprsim.figures.parts.sheet import place
 from cprsim.figures.parts.texts import percent
 
 Floats = NDArray[np.float64]
 
-PAD_PT: Final = 3.0  # from the end of a bar to its value
 _BETWEEN_IN: Final = 0.16  # two rows of text
 _LINE: Final = 1.25  # of the size of text, from one line to the next
 _SHORT: Final = 0.01  # of the axis: a whisker that is shorter is a mere blot
-
-
-class WrittenPart(NamedTuple):
-    """A value in a part of a bar, and the ends of its room along x."""
-
-    text: Text
-    left: float
-    right: float
+_VALUE: Final = (0.14, 0.2)  # of the axis: a part of a bar that holds its value; in a narrow figure
 
 
 def name_rows(
-    axes: Axes,
-    names: Sequence[str],
-    facts: Sequence[str] = (),
-    *,
-    narrow: bool = False,
-    least_in: float = 0.0,
+    axes: Axes, names: Sequence[str], facts: Sequence[str] = (), least_in: float = 0.0
 ) -> float:
     """Name rows 0, 1, ... downwards; `facts` are in small letters below the names.
 
     Returns how high a row is to be, inches: `least_in`, or more for more lines of text.
     """
-    letters = 15 if narrow else 28
+    letters, more = (15, 19) if style.is_narrow() else (28, 36)
     wrapped = [texts.lines(name, letters) for name in names]
-    said = [texts.lines(each, letters + 4 + 4 * (not narrow)) for each in facts] or [
-        [] for _ in names
-    ]
+    below = [texts.lines(each, more) for each in facts or [""] * len(names)]
+    counts = np.array([(len(name), len(fact)) for name, fact in zip(wrapped, below, strict=True)])
     line_in = _LINE * style.small_pt() / 72
-    most = max(len(name) + len(fact) for name, fact in zip(wrapped, said, strict=True))
-    row_in = max(least_in, _BETWEEN_IN + most * line_in)
+    row_in = max(least_in, _BETWEEN_IN + float(counts.sum(axis=1).max()) * line_in)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), ["\n".join(each) for each in wrapped])
     axes.tick_params(axis="y", which="both", length=0)
     for label in axes.get_yticklabels():
         label.set(color=mpl.rcParams["text.color"], fontweight="bold")
-    if any(said):
-        middles = [
-            row + (len(name) + len(fact)) * line_in / 2 / row_in
-            for row, (name, fact) in enumerate(zip(wrapped, said, strict=True))
-        ]
-        axes.set_yticks(middles, ["\n".join(each) for each in said], minor=True)
+    if any(facts):
+        middles = np.arange(len(names)) + counts.sum(axis=1) * line_in / 2 / row_in
+        axes.set_yticks(middles, ["\n".join(each) for each in below], minor=True)
     axes.grid(axis="x")
     return row_in
 
@@ -77,67 +56,43 @@ def stack(
     *,
     upright: bool = False,
     pale: Sequence[float] = (),
-) -> tuple[list[BarContainer], Floats]:
-    """Draw a bar for each row of `shares`, which has a column a cause.
+) -> list[BarContainer]:
+    """Draw a bar for each row of `shares`, which has a column a cause; return those of each cause.
 
-    `pale`: share of white in the colours of each row. Returns the bars of each cause, and where the
-    whole bars end.
+    `pale`: share of white in the colours of each row.
     """
     found, ends = list[BarContainer](), np.zeros(len(shares))
     bars = axes.bar if upright else axes.barh
     for cause in causes:
-        lengths = shares[cause].to_numpy(dtype=np.float64)
         own = style.cause_colour(cause)
         colours = [style.paler(own, white) for white in pale] or own
-        found.append(bars(at, lengths, thickness, ends, color=colours))
-        ends = ends + lengths
-    return found, ends
+        found.append(bars(at, shares[cause], thickness, ends, color=colours))
+        ends = ends + shares[cause].to_numpy(dtype=np.float64)
+    return found
 
 
-def write_parts(axes: Axes, found: Sequence[BarContainer], limits: Floats) -> list[WrittenPart]:
-    """Write its value into each part of a bar; `limits`: where those of each row must end.
-
-    `drop_cut` takes those away that have no room.
-    """
-    written = list[WrittenPart]()
+def write_parts(axes: Axes, found: Sequence[BarContainer], limits: Floats) -> None:
+    """Write its value into each part of a bar that has room; `limits`: ends of the rows' room."""
+    least = _VALUE[style.is_narrow()] * axes.get_xlim()[1]
+    look: dict[str, Any] = {"ha": "center", "va": "center", "size": style.small_pt()}
     for container in found:
-        widths = [bar.get_width() for bar in container]
-        labels = [percent(width) if width > 0 else "" for width in widths]
-        parts = axes.bar_label(container, labels, label_type="center", size=style.small_pt())
-        for part, bar, limit in zip(parts, container, limits, strict=True):
-            part.set_color(style.ink_on(bar.get_facecolor()))
-            part.set_in_layout(False)
-            ends = (bar.get_x(), min(bar.get_x() + bar.get_width(), limit))
-            written.append(WrittenPart(part, *map(float, ends)))
-    return written
+        for bar, limit in zip(container, limits, strict=True):
+            wide, (x, y) = bar.get_width(), bar.get_center()
+            if wide > least and x + least / 2 < limit:
+                ink = style.ink_on(bar.get_facecolor())
+                axes.text(x, y, percent(wide), color=ink, in_layout=False, **look)
 
 
-def drop_cut(figure: Figure, axes: Axes, written: Sequence[WrittenPart]) -> None:
-    """Take the values away that are wider than their part of a bar; call it when all is placed."""
-    place(figure)
-    for text, *ends in written:
-        box = text.get_window_extent()
-        left, right = axes.transData.transform([(end, 0.0) for end in ends])[:, 0]
-        if not left + 2 <= box.x0 <= box.x1 <= right - 2:
-            text.remove()
-
-
-def whiskers(axes: Axes, at: Sequence[float], low: Floats, high: Floats) -> None:
-    """Draw intervals of horizontal bars; none is shorter than it is thick, and none below 0."""
+def whiskers(axes: Axes, low: Floats, high: Floats) -> None:
+    """Draw intervals of rows 0, 1, ...; none is shorter than it is thick, and none below 0."""
     reach = axes.get_xlim()[1]
-    for y, left, right in zip(at, np.maximum(low, 0), high, strict=True):
+    for y, (left, right) in enumerate(zip(np.maximum(low, 0), high, strict=True)):
         if right - left > _SHORT * reach:
             axes.plot([left, right], [y, y], "|-", color=style.INK, linewidth=0.9, markersize=3.5)
 
 
-def label(axes: Axes, at: Sequence[float], ends: Floats, values: Sequence[str]) -> None:
-    """Write values beyond the ends of bars."""
-    for y, end, value in zip(at, ends, values, strict=True):
-        beyond(axes, (float(end), y), value, weight="bold")
-
-
 def beyond(
-    axes: Axes, at: tuple[float, float], text: str, pad_pt: float = PAD_PT, **look: Any
+    axes: Axes, at: tuple[float, float], text: str, pad_pt: float = 3.0, **look: Any
 ) -> None:
     """Write small text right of a point, on the ground so that no grid runs through it."""
     axes.annotate(
@@ -158,3 +113,8 @@ def reach(axes: Axes, most: float) -> None:
     ticks_to = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(0, most or 0.01)
     axes.set_xlim(0, max(ticks_to[-1], most))
     ticks.shares(axes.xaxis)
+
+
+def dashed(axes: Axes, at: float) -> None:
+    """Draw a limit along x."""
+    axes.axvline(at, color=style.INK, linewidth=1.0, linestyle=(0, (3, 2)), zorder=1.5)

@@ -1,8 +1,8 @@
 """Lanes: bars along the time of a run, one above the other, and what their colours mean."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from cprsim.figures.parts import style, ticks
 from cprsim.figures.parts.style import CAUSE_COLOURS, TRAINING_COLOUR
 from cprsim.figures.parts.texts import duration, unit_of
 from cprsim.figures.parts.thinning import BarBlock, merged
-from cprsim.history.phases import WAIT, WORDS
+from cprsim.history.phases import WAIT
 
 _PARTS: Final = 1040  # of the time of all lanes: what is shorter can't be seen
 # In inches.
@@ -22,7 +22,7 @@ _MARKS: Final = 0.08  # above a lane that failures hit
 _COUNTS: Final = 0.2  # above one that so many hit that they are counted
 _LINE: Final = 1.25  # of the size of text, from one line to the next
 
-#: Colours of what a lane does; waiting has none.
+#: Colours of what a lane does, in that order, training first; waiting has none.
 COLOURS: Final = {"train": TRAINING_COLOUR, **CAUSE_COLOURS, WAIT: "white"}
 #: Failures that are marked by arrows; more of them by strokes.
 _MOST_ARROWS: Final = 40
@@ -46,11 +46,15 @@ class LaneRow:
     below_in: float = 0.07
 
     @property
+    def name_in(self) -> float:
+        """Height of its name, inches."""
+        return len(self.name) * _LINE * style.small_pt() / 72
+
+    @property
     def whole_in(self) -> float:
         """Height with its marks and its name, inches."""
         marks_in = _COUNTS if self.crowded else _MARKS if self.failures_s else 0.0
-        name_in = len(self.name) * _LINE * style.small_pt() / 72
-        return max(self.height_in + marks_in, name_in) + self.below_in
+        return max(self.height_in + marks_in, self.name_in) + self.below_in
 
     @property
     def crowded(self) -> bool:
@@ -58,50 +62,36 @@ class LaneRow:
         return len(self.failures_s) > _MOST_MARKS
 
 
-def height_in(rows: Sequence[LaneRow]) -> float:
-    """Return the height of all rows, inches."""
-    return sum(row.whole_in for row in rows)
-
-
-def draw_lanes(axes: Axes, rows: Sequence[LaneRow], end_s: float) -> None:
-    """Draw rows downwards on one axis of wall-clock time.
+def draw_lanes(axes: Axes, rows: Sequence[LaneRow], end_s: float) -> float:
+    """Draw rows downwards on one axis of wall-clock time; return their height, inches.
 
     x is in seconds from 0 to `end_s`, y in inches from the top.
     """
-    axes.set(xlim=(0, end_s), ylim=(height_in(rows), 0))
     at_in, names = 0.0, {}
     for row in rows:
         bottom_in = at_in + row.whole_in - row.below_in
         lane_in = bottom_in - row.height_in
-        _frame(axes, lane_in, row)
+        # An outline, so that a lane in which nothing is done is seen, too.
+        frame = Rectangle((0, lane_in), row.end_s, row.height_in, linewidth=0.5)
+        frame.set(fill=False, edgecolor=style.RULE)
+        axes.add_artist(frame)
         _bar(axes, row.blocks, lane_in, row.height_in, end_s)
         if row.crowded:
             _counts(axes, row.failures_s, lane_in, end_s)
-        else:
+        elif row.failures_s:
             _marks(axes, row.failures_s, lane_in, end_s)
         # At the middle of the lane; a name that is higher than that has its room above.
-        name_in = len(row.name) * _LINE * style.small_pt() / 72
-        middle_in = min((lane_in + bottom_in) / 2, bottom_in - name_in / 2)
+        middle_in = min((lane_in + bottom_in) / 2, bottom_in - row.name_in / 2)
         names[middle_in] = "\n".join(row.name)
         at_in = bottom_in + row.below_in
+    axes.set(xlim=(0, end_s), ylim=(at_in, 0))
     axes.set_yticks([*names], [*names.values()])
     axes.tick_params(axis="y", length=0, labelcolor=style.INK)
     axes.spines["left"].set_visible(False)
     unit, factor = unit_of(end_s)
     ticks.numbers(axes.xaxis, factor)
     axes.set_xlabel(f"wall-clock time, {unit}")
-
-
-def words_of(doings: Collection[str]) -> dict[str, str]:
-    """Return what is done in words, in the order in which a lane does it, training first."""
-    return {doing: WORDS[doing] for doing in COLOURS if doing in doings}
-
-
-def _frame(axes: Axes, lane_in: float, row: LaneRow) -> None:
-    """Draw a lane's outline, so that one in which nothing is done is seen, too."""
-    frame = Rectangle((0, lane_in), row.end_s, row.height_in, linewidth=0.5)
-    frame.set(fill=False, edgecolor=style.RULE)
-    axes.add_artist(frame)
+    return at_in
 
 
 def _bar(
@@ -109,16 +99,14 @@ def _bar(
 ) -> None:
     """Draw blocks as rectangles; what a merged block is made of is stacked in it."""
     boxes: dict[str, list[list[tuple[float, float]]]] = {}
-    for block in merged(blocks, end_s / _PARTS):
+    for start, end, amounts in merged(blocks, end_s / _PARTS):
         bottom_in = lane_in + height_in
         for doing in COLOURS:
-            if doing == WAIT or not block.amounts.get(doing):
-                continue
-            top_in = bottom_in - height_in * block.amounts[doing] / (block.end - block.start)
-            corners = [(block.start, bottom_in), (block.end, bottom_in)]
-            corners += [(block.end, top_in), (block.start, top_in)]
-            boxes.setdefault(doing, []).append(corners)
-            bottom_in = top_in
+            if doing != WAIT and amounts.get(doing):
+                top_in = bottom_in - height_in * amounts[doing] / (end - start)
+                corners = [(start, bottom_in), (end, bottom_in), (end, top_in), (start, top_in)]
+                boxes.setdefault(doing, []).append(corners)
+                bottom_in = top_in
     for doing, polygons in boxes.items():
         path = Path.make_compound_path_from_polys(np.asarray(polygons))
         axes.add_artist(PathPatch(path, facecolor=COLOURS[doing], linewidth=0, snap=False))
@@ -126,21 +114,11 @@ def _bar(
 
 def _marks(axes: Axes, failures_s: Sequence[float], lane_in: float, end_s: float) -> None:
     """Draw a mark above the lane for each failure, one for all that fall on a pixel."""
-    if not failures_s:
-        return
     pixel_s = end_s / _PARTS
     at_s = pixel_s * np.unique(np.round(np.asarray(failures_s) / pixel_s))
-    few = len(at_s) <= _MOST_ARROWS
-    axes.plot(
-        at_s,
-        np.full(len(at_s), lane_in - 0.6 * _MARKS),
-        linestyle="none",
-        marker="v" if few else "|",
-        markersize=3.5,
-        markeredgewidth=0.0 if few else 0.5,
-        color=style.INK,
-        clip_on=False,
-    )
+    marker, edge = ("v", 0.0) if len(at_s) <= _MOST_ARROWS else ("|", 0.5)
+    (marks,) = axes.plot(at_s, np.full(len(at_s), lane_in - 0.6 * _MARKS), marker, color=style.INK)
+    marks.set(markersize=3.5, markeredgewidth=edge, clip_on=False)
 
 
 def counted(failures_s: Sequence[float], end_s: float) -> list[str]:
@@ -163,13 +141,5 @@ def _counts(axes: Axes, failures_s: Sequence[float], lane_in: float, end_s: floa
     """Draw a bar above the lane for each stretch, as high as its failures are many."""
     counts, edges_s = _stretches(failures_s, end_s)
     high_in = (_COUNTS - 0.04) * counts / counts.max()
-    bottom_in = np.full(len(counts), lane_in - 0.02)
-    axes.bar(
-        edges_s[:-1],
-        -high_in,
-        np.diff(edges_s),
-        bottom_in,
-        align="edge",
-        color=style.INK,
-        linewidth=0,
-    )
+    ink: dict[str, Any] = {"color": style.INK, "linewidth": 0}
+    axes.bar(edges_s[:-1], -high_in, np.diff(edges_s), lane_in - 0.02, align="edge", **ink)

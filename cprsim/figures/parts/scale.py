@@ -1,15 +1,14 @@
 """The axis of a map: cells around values that were chosen, as people write them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.units import format_bytes
-from cprsim.figures.parts.texts import duration, number
+from cprsim.figures.parts.texts import duration, number, short
 
 Floats = NDArray[np.float64]
 
@@ -39,72 +38,56 @@ _WRITE: Final[dict[str, Callable[[float], str]]] = {
 _LONGEST: Final = 22  # letters of a text beside an axis
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """Distinct values of a column in order, each in the middle of a cell.
 
-    Parameters
-    ----------
-    key
-        What the axis shows.
-    at
-        Where each value stands; texts at 0, 1, 2, ...
-    texts
-        How each value is written.
-    place
-        Of each row of the table, which of the values it has.
-    logarithmic
-        Whether the values are spread more evenly over their logarithms.
+    `words`: what the axis shows. `named`: how each value is written, texts at 0, 1, 2, ... `place`:
+    of each row of the table, which of the values it has. `name`: `"log"` where the values are
+    spread more evenly over their logarithms, else `"linear"`. `edges`: of the cells, one more than
+    there are values, halfway between them on the axis. `narrowest`: the width of the narrowest
+    cell, as a share of the axis.
     """
 
-    key: str
-    at: Floats
-    texts: list[str]
+    words: str
+    named: dict[float, str]
     place: NDArray[np.intp]
-    logarithmic: bool
+    name: str
+    edges: Floats
+    narrowest: float
 
     @classmethod
     def from_column(cls, key: str, column: "pd.Series[Any]") -> "Scale":
-        """The scale of a column of quantities, numbers or texts; its name says which."""
-        if not pd.api.types.is_numeric_dtype(column):
+        """Return the scale of a column of quantities, numbers or texts; its name says which."""
+        if pd.api.types.is_numeric_dtype(column):
+            at, place = np.unique(column.to_numpy(dtype=np.float64), return_inverse=True)
+            write = _WRITE.get(str(column.name).removeprefix(key), number)
+            texts = [write(value) for value in at.tolist()]
+        else:
             place, names = pd.factorize(column)
             at = np.arange(len(names), dtype=np.float64)
-            return cls(key, at, [_short(str(name)) for name in names], place, False)
-        at, place = np.unique(column.to_numpy(dtype=np.float64), return_inverse=True)
-        write = _WRITE.get(str(column.name).removeprefix(key), number)
-        return cls(key, at, [write(value) for value in at.tolist()], place, _is_logarithmic(at))
+            texts = [short(str(name), _LONGEST) for name in names]
+        log = len(at) >= 3 and at[0] > 0 and _unevenness(np.log(at)) < _unevenness(at)
+        along = np.log(at) if log else at
+        inner = (along[:-1] + along[1:]) / 2
+        if len(at) == 1:
+            edges = np.array([-0.5, 0.5]) + along
+        else:
+            edges = np.concatenate((2 * along[:1] - inner[:1], inner, 2 * along[-1:] - inner[-1:]))
+        return cls(
+            _WORDS.get(key, key),
+            dict(zip(at.tolist(), texts, strict=True)),
+            place,
+            "log" if log else "linear",
+            np.exp(edges) if log else edges,
+            float(np.diff(edges).min() / (edges[-1] - edges[0])),
+        )
 
     @property
-    def words(self) -> str:
-        """Of the axis, for people."""
-        return _WORDS.get(self.key, self.key)
-
-    @property
-    def name(self) -> str:
-        """Of the scale, for matplotlib."""
-        return "log" if self.logarithmic else "linear"
-
-    @property
-    def edges(self) -> Floats:
-        """Of the cells, one more than there are values: halfway between them on the axis."""
-        if len(self.at) == 1:
-            return np.array([-0.5, 0.5]) + self.at
-        at = np.log(self.at) if self.logarithmic else self.at
-        inner = (at[:-1] + at[1:]) / 2
-        edges = np.concatenate(([2 * at[0] - inner[0]], inner, [2 * at[-1] - inner[-1]]))
-        return np.asarray(np.exp(edges) if self.logarithmic else edges)
-
-
-def _is_logarithmic(at: Floats) -> bool:
-    if len(at) < 3 or at[0] <= 0:
-        return False
-    return _unevenness(np.log(at)) < _unevenness(at)
+    def at(self) -> Floats:
+        """Where each value is."""
+        return np.array([*self.named])
 
 
 def _unevenness(at: Floats) -> float:
     gaps = np.diff(at)
     return float(gaps.std() / gaps.mean())
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -5,36 +5,36 @@ as they are to be.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.typing import ColorType
 
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import style, texts
 
-_EDGE_IN: Final = 0.06  # from the left edge to the words above and below the panels
 _NEAR_IN: Final = 0.01
-_FULL: Final = 0.94  # of a line of words: readers of an SVG may have a wider font
-#: Letters of a line of the key: right of the panels, below them, below them in a narrow figure.
-_KEY_LETTERS: Final = (30, 60, 44)
+_EDGE_IN: Final = 0.06  # from the left edge to the words above and below the panels
+_HANDLE: Final = 7  # letters that the sample of an entry of the key takes, and the gaps around it
 
 
-class Entry:
+class Entry(NamedTuple):
     """What a line or a marker is: looks that lie over each other, its name, and more of it."""
 
-    def __init__(self, looks: Sequence[dict[str, Any]], words: str, facts: str = "") -> None:
-        self.looks, self.words, self.facts = looks, words, facts
+    looks: Sequence[dict[str, Any]]
+    words: str
+    facts: str = ""
 
-    def label(self, letters: int) -> str:
-        """Return name and facts in lines of so many letters."""
-        return "\n".join(texts.lines(": ".join(filter(None, (self.words, self.facts))), letters))
+
+def square(colour: ColorType) -> dict[str, Any]:
+    """Return the look of a square of that colour, for a key."""
+    look = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0, "linestyle": "none"}
+    return look | {"color": colour}
 
 
 class Sheet:
@@ -58,71 +58,42 @@ class Sheet:
     ) -> None:
         self._given = ax
         self._spare: list[Axes] = []
-        if ax is not None:
-            self.figure: Figure = ax.figure  # type: ignore[assignment]  # the one it belongs to
-            self.narrow, self.axes, self.rows, self.columns = True, [ax], 1, 1
-            return
-        width_in, _ = style.size_in()
-        self.narrow = style.is_narrow()
+        self.narrow = ax is not None or style.is_narrow()
         self.columns = 1 if self.narrow else columns or count
         self.rows = -(-count // self.columns)
+        if ax is not None:
+            self.figure: Figure = ax.figure  # type: ignore[assignment]  # the one it belongs to
+            self.axes = [ax]
+            return
         if self.narrow:
             grid.pop("width_ratios", None)
-        self.figure = Figure(figsize=(width_in, 3 * self.rows + 3), layout="constrained")
+        size_in = style.size_in()[0], 3 * self.rows + 3
+        self.figure = Figure(figsize=size_in, layout="constrained")
         inner: Any = self.figure.subfigures()
         self._inner = inner
-        found = list(self._inner.subplots(self.rows, self.columns, squeeze=False, **grid).flat)
+        found = list(inner.subplots(self.rows, self.columns, squeeze=False, **grid).flat)
         self.axes, self._spare = found[:count], found[count:]
         for axes in self._spare:
             axes.set_axis_off()
-
-    @property
-    def last_column(self) -> list[Axes]:
-        """The axes right of which no others are."""
-        return [each for i, each in enumerate(self.axes) if (i + 1) % self.columns == 0]
 
     @property
     def first_column(self) -> list[Axes]:
         """The axes left of which no others are."""
         return self.axes[:: self.columns]
 
-    def key(self, entries: Iterable[Entry], where: str = "right upper") -> None:
-        """Say what each line is, right of the panels; below them where the figure is narrow."""
-        letters = _KEY_LETTERS[2 if self.narrow else where != "right upper"]
-        handles = [tuple(Line2D([], [], **look) for look in each.looks) for each in entries]
-        labels = [each.label(letters) for each in entries]
-        self._legend(handles, labels, where)
-
-    def _legend(self, handles: Sequence[Any], labels: Sequence[str], where: str) -> None:
-        if not handles:
-            return
-        look: dict[str, Any] = {
-            "handler_map": {tuple: HandlerTuple(ndivide=1)},
-            "handlelength": 2.2,
-            "labelspacing": 0.6,
-            "borderaxespad": 0.2,
-        }
-        if self._given is not None:
-            self._given.legend(handles, labels, **look)
-        elif self._spare and where == "right upper":
-            self._spare[0].legend(handles, labels, loc="upper left", **look)
-        elif where == "right upper" and not self.narrow:
-            self._inner.legend(handles, labels, loc=f"outside {where}", **look)
+    def key(self, entries: Iterable[Entry], *, below: bool = False) -> None:
+        """Say what each line is, right of the panels, or below them; below where it is narrow."""
+        letters = 44 if self.narrow else 60 if below else 30
+        handles, labels = [], []
+        for looks, *words in entries:
+            handles.append(tuple(Line2D([], [], **look) for look in looks))
+            labels.append(texts.wrapped(": ".join(filter(None, words)), letters))
+        if self._given is None and self._spare and not below:
+            self._spare[0].legend(handles, labels, loc="upper left", handler_map=_OVERLAID)
+        elif below or self.narrow:
+            self._in_rows(handles, labels, "lower left")
         else:
-            where = "lower left" if where == "right upper" else where
-            self._in_rows(handles, labels, f"outside {where}", **look)
-
-    def _in_rows(
-        self, handles: Sequence[Any], labels: Sequence[str], where: str, **look: Any
-    ) -> None:
-        """As many entries in a row as fit into the figure."""
-        for columns in range(len(handles), 0, -1):
-            found: Legend = self._inner.legend(
-                handles, labels, loc=where, ncols=columns, columnspacing=1.1, **look
-            )
-            if found.get_window_extent().width <= self.figure.bbox.width or columns == 1:
-                return
-            found.remove()
+            self._inner.legend(handles, labels, loc="outside right upper", handler_map=_OVERLAID)
 
     def causes(self, names: Sequence[str]) -> None:
         """Say above the panels which cause of lost time has which colour."""
@@ -131,7 +102,19 @@ class Sheet:
 
     def patches(self, patches: Sequence[Artist], labels: Sequence[str]) -> None:
         """Say above the panels what each patch is."""
-        self._legend(patches, labels, "upper left")
+        if patches:
+            self._in_rows(patches, labels, "upper left")
+
+    def _in_rows(self, handles: Sequence[Any], labels: Sequence[str], where: str) -> None:
+        """Write a key above or below the panels, as many entries in a row as have room."""
+        if self._given is not None:
+            self._given.legend(handles, labels, handler_map=_OVERLAID)
+            return
+        letters = [_HANDLE + max(map(len, label.split("\n"))) for label in labels]
+        room = 72 * self.figure.get_figwidth() / (0.9 * texts.LETTER * style.small_pt())
+        columns = len(labels) if sum(letters) <= room else max(1, int(room / max(letters)))
+        place = f"outside {where}"
+        self._inner.legend(handles, labels, loc=place, ncols=columns, handler_map=_OVERLAID)
 
     def done(
         self, finding: str, about: str = "", notes: Iterable[str] = (), height_in: float = 2.5
@@ -151,16 +134,17 @@ class Sheet:
         """
         if self._given is not None:
             return self.figure
-        left = _EDGE_IN / self.figure.get_figwidth()
+        width_in = self.figure.get_figwidth()
         title, *foot = [text for text in (finding, about, *notes) if text] or [""]
-        placed: dict[str, Any] = {"x": left, "ha": "left"}
+        placed: dict[str, Any] = {"x": _EDGE_IN / width_in, "ha": "left"}
         written = [self.figure.suptitle(title, **placed)]
         if foot:
             words = ". ".join(each.rstrip(".") for each in foot)
             written.append(self.figure.supxlabel(words, color=style.FAINT_INK, **placed))
-        room_pt = 72 * _FULL * (self.figure.get_figwidth() - 2 * _EDGE_IN)
         for text in written:
-            text.set_text(texts.filled(text.get_text(), room_pt, text.get_fontproperties()))
+            letters = 72 * (width_in - 2 * _EDGE_IN) / (texts.LETTER * float(text.get_fontsize()))
+            found = texts.lines(text.get_text(), int(letters), text.get_fontproperties())
+            text.set_text("\n".join(found))
         self._fit(height_in)
         return self.figure
 
@@ -170,7 +154,7 @@ class Sheet:
         if whole_in is not None:
             self.figure.set_figheight(whole_in)
             return
-        for _ in range(4):
+        for _ in range(3):
             place(self.figure)
             have_in = sum(axes.bbox.height for axes in self.first_column) / self.figure.dpi
             short_in = self.rows * height_in - have_in
@@ -179,13 +163,13 @@ class Sheet:
             self.figure.set_figheight(self.figure.get_figheight() + short_in)
 
 
+#: Looks of an entry lie over each other.
+_OVERLAID: Final = {tuple: HandlerTuple(ndivide=1)}
+
+
 def place(figure: Figure) -> None:
     """Let matplotlib find the places of all parts of a figure, without drawing them."""
-    engine = figure.get_layout_engine()
-    if engine is None:
-        figure.draw_without_rendering()
-    else:
-        engine.execute(figure)
+    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a sheet has one
 
 
 def without_words(figure: Figure) -> list[str]:
@@ -202,19 +186,3 @@ def without_words(figure: Figure) -> list[str]:
     if style.size_in()[1] is None:
         figure.set_figheight(figure.get_figheight() - saved_in)
     return words
-
-
-def spread(at: Sequence[float], least: float) -> list[float]:
-    """Return values at least so far apart, in the same order and as near as can be."""
-    order = np.argsort(at, kind="stable")
-    found = np.asarray(at, dtype=np.float64)[order]
-    for _ in range(200):
-        gaps = least - np.diff(found)
-        if (gaps <= 1e-12).all():
-            break
-        push = np.clip(gaps, 0, None) / 2
-        found[:-1] -= push
-        found[1:] += push
-    result = np.empty_like(found)
-    result[order] = found
-    return [float(each) for each in result]

@@ -9,8 +9,8 @@ from typing import Final
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from cprsim.basics import units
 from cprsim.basics.units import SECONDS
-from cprsim.selection import words
 
 #: Below this a share is rounding: ledgers add up to no more than that.
 NOTHING: Final = 1e-9
@@ -23,7 +23,8 @@ _UNITS: Final = {
     "min": (SECONDS["min"], 1),
     "s": (1.0, 0),
 }
-_LETTER: Final = 0.62  # width of a usual letter, as a share of its size
+#: Width of a usual letter, as a share of its size.
+LETTER: Final = 0.62
 _SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -51,7 +52,10 @@ def number(value: float) -> str:
 def percent(share: float, half_width: float = math.nan) -> str:
     """Return a share for people: `"8.38 % ± 0.10"`; the half width of its interval if finite."""
     value = 100 * share
-    places = _places(value)
+    places = 0
+    if value:  # three significant digits, or two below 0.1; four places at most
+        magnitude = math.floor(math.log10(value))
+        places = min(max(2 - max(magnitude, 0), 1 - magnitude, 0), 4) if magnitude < 2 else 0
     least = 10.0**-places
     text = f"{value:.{places}f} %" if value >= least or value == 0 else f"<{least:.{places}f} %"
     if not math.isfinite(half_width):
@@ -62,55 +66,33 @@ def percent(share: float, half_width: float = math.nan) -> str:
     return f"{text} ± {half}"
 
 
-def _places(value: float) -> int:
-    """Decimal places for three significant digits, or two below 0.1; four at most."""
-    if value == 0:
-        return 0
-    magnitude = math.floor(math.log10(value))
-    return min(max(2 - max(magnitude, 0), 1 - magnitude, 0), 4) if magnitude < 2 else 0
-
-
 def listed(names: Sequence[str], most: int = 3) -> str:
     """Return names in words, `"a, b and c"`; beyond `most` the others are counted."""
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
-    return words.listed(names) if names else ""
+    return units.listed(names) if names else ""
 
 
-def lines(text: str, letters: int) -> list[str]:
+def lines(text: str, letters: int, font: FontProperties | None = None) -> list[str]:
     """Return the text in lines as wide as so many usual letters; a number stays with its unit."""
-    text = kept_together(text)
+    font = font or FontProperties(size=100)
+    room_pt = LETTER * letters * font.get_size_in_points()
+    # No break between a number and its unit.
+    text = re.sub(r"(?<=\d) (?=%|(?:years|[smhd]|min|GB|TB|of)\b)", "\u00a0", text)
     found = wrap(text, letters)
-    widest = max(map(_ems, found), default=0.0) / (_LETTER * letters)
+    widest = max((_width_pt(line, font) for line in found), default=0.0) / room_pt
     return found if widest <= 1 else wrap(text, max(1, int(letters / widest)))
 
 
-def filled(text: str, width_pt: float, font: FontProperties) -> str:
-    """Return the text in lines of that width in a font; longer words are broken.
-
-    Unlike matplotlib's own wrapping it takes a "$" for a letter.
-    """
-    letters = int(width_pt / font.get_size_in_points())  # that surely have room
-    found = [""]
-    for word in kept_together(text).split(" "):
-        for part in wrap(word, max(letters, 1)) or [""]:
-            longer = f"{found[-1]} {part}".lstrip()
-            if _width_pt(longer, font) <= width_pt or not found[-1]:
-                found[-1] = longer
-            else:
-                found.append(part)
-    return "\n".join(found)
+def wrapped(text: str, letters: int) -> str:
+    """Return the `lines` of a text as one."""
+    return "\n".join(lines(text, letters))
 
 
-def _ems(line: str) -> float:
-    """Return the width of a line, as a share of the size of its letters."""
-    return _width_pt(line, FontProperties(size=100)) / 100
+def short(text: str, letters: int) -> str:
+    """Return the first letters of a text that is longer."""
+    return text if len(text) <= letters else f"{text[: letters - 1].rstrip()}…"
 
 
 def _width_pt(line: str, font: FontProperties) -> float:
     return float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0])
-
-
-def kept_together(text: str) -> str:
-    """Return the text with no break allowed between a number and its unit."""
-    return re.sub(r"(?<=\d) (?=%)|(?<=\d) (?=(?:years|[smhd]|min|GB|TB|of)\b)", "\u00a0", text)

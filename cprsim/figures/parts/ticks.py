@@ -5,38 +5,33 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
-from matplotlib.axis import Axis, XAxis
-from matplotlib.ticker import Formatter, FuncFormatter, Locator, MaxNLocator, NullLocator
+from matplotlib.axis import Axis
+from matplotlib.scale import SymmetricalLogTransform
+from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
 
 from cprsim.basics.units import SECONDS
-from cprsim.figures.parts.texts import YEAR_S, number
+from cprsim.figures.parts.texts import LETTER, YEAR_S, number
 
 _MOST: Final = 8
-_LETTER: Final = 0.62  # width of one, as a share of the size of the text
-_STEPS: Final = [1, 2, 2.5, 5, 10]
 _DURATIONS_S: Final = (1e-4, 1e6 * YEAR_S)  # beyond these, log axes are in seconds
 _UNITS: Final = {**SECONDS, "y": YEAR_S}
-#: Ticks of log axes of durations, finest first.
-_DURATION_STEPS: Final[tuple[dict[str, tuple[int, ...]], ...]] = (
-    {
-        "ms": (1, 2, 5, 10, 20, 50, 100, 200, 500),
-        "s": (1, 2, 5, 10, 20),
-        "min": (1, 2, 5, 10, 20),
-        "h": (1, 2, 5, 10),
-        "d": (1, 2, 5, 10, 20, 50, 100, 200),
-        "y": (1, 2, 5, 10, 20, 50, 100, 200, 500),
-    },
-    {
-        "ms": (1, 10, 100),
-        "s": (1, 10),
-        "min": (1, 10),
-        "h": (1, 6),
-        "d": (1, 7, 30),
-        "y": (1, 10, 100, 1000),
-    },
-    {"ms": (1,), "s": (1,), "min": (1,), "h": (1,), "d": (1, 30), "y": (1, 100)},
-    {"ms": (1,), "s": (1,), "h": (1,), "d": (30,), "y": (10, 1000)},
-)
+#: Ticks of log axes of durations: all of them, and few.
+_FINE: Final = {
+    "ms": (1, 2, 5, 10, 20, 50, 100, 200, 500),
+    "s": (1, 2, 5, 10, 20),
+    "min": (1, 2, 5, 10, 20),
+    "h": (1, 2, 5, 10),
+    "d": (1, 2, 5, 10, 20, 50, 100, 200),
+    "y": (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+}
+_FEW: Final = {
+    "ms": (1, 10, 100),
+    "s": (1, 10),
+    "min": (1, 10),
+    "h": (1, 6),
+    "d": (1, 7, 30),
+    "y": (1, 10, 100, 1000),
+}
 
 #: Values between two limits, ever fewer.
 Candidates = Callable[[float, float], Iterable[list[float]]]
@@ -70,46 +65,32 @@ class RoomyLocator(Locator):
 
     def _have_room(self, values: list[float]) -> bool:
         axis: Any = self.axis
-        box = axis.axes.get_window_extent()
-        size_pt = axis.majorTicks[0].label1.get_size()
-        per_pt = axis.axes.figure.dpi / 72
-        along = axis.axes.transData.transform([(v, v) for v in values])
-        if not isinstance(axis, XAxis):
-            return bool(np.diff(along[:, 1]).min() > 1.7 * size_pt * per_pt)
+        along = axis.get_transform().transform
+        low, high = along(np.asarray(axis.get_view_interval()))
+        across = axis.axis_name == "x"
+        box, size_pt = axis.axes.bbox, axis.majorTicks[0].label1.get_size()
+        length_pt = 72 * (box.width if across else box.height) / axis.axes.figure.dpi
+        at_pt = length_pt * (along(np.asarray(values)) - low) / (high - low)
         letters = np.array([len(self._text(v)) for v in values])
-        halves = (letters * _LETTER + 0.8) * size_pt * per_pt / 2
-        at = along[:, 0]
-        apart = (at - halves)[1:] > (at + halves)[:-1]
-        return bool(apart.all() and at[-1] + halves[-1] < box.x1 + 2 * size_pt * per_pt)
-
-
-class WithStrip(Locator):
-    """The ticks of another locator beyond the edge of a strip, and one within it at `middle`."""
-
-    def __init__(self, beyond: Locator, middle: float, edge: float) -> None:
-        self._beyond, self._middle, self._edge = beyond, middle, edge
-
-    def __call__(self) -> Any:
-        """Return the ticks of the axis as it is."""
-        ratio = self._edge / self._middle
-        return np.asarray([self._middle, *(v for v in self._beyond() if v > self._edge * ratio)])
-
-
-def with_zero(beyond: Formatter, middle: float) -> Formatter:
-    """Return a formatter that writes 0 at `middle`, where a strip has what is 0."""
-    return FuncFormatter(lambda value, at: "0" if value == middle else beyond(value, at))
+        halves_pt = size_pt * ((LETTER * letters + 0.8) / 2 if across else 0.85 + 0 * letters)
+        apart = (at_pt - halves_pt)[1:] > (at_pt + halves_pt)[:-1]
+        return bool(apart.all() and at_pt[-1] + halves_pt[-1] < length_pt + 2 * size_pt)
 
 
 def numbers(axis: Axis, factor: float = 1.0, suffix: str = "") -> None:
-    """Put round numbers on an axis, linear or log, in units of `factor`.
+    """Put round numbers on an axis, linear, log or symmetrical log, in units of `factor`.
 
     Call it when the scale of the axis is set. `suffix` follows each number.
     """
-    even = axis.get_scale() != "log"
+    scale: Any = axis.get_transform()
+    spaced = _even if axis.get_scale() == "linear" else _decades
 
     def candidates(low: float, high: float) -> Iterator[list[float]]:
-        for values in (_even if even else _decades)(low / factor, high / factor):
-            yield [factor * value for value in values]
+        zero = isinstance(scale, SymmetricalLogTransform)
+        least = scale.linthresh if zero else low
+        for values in spaced(least / factor, high / factor):
+            found = [factor * value for value in values]
+            yield [0.0, *(each for each in found if each > least)] if zero else found
 
     def text(value: float) -> str:
         return number(float(f"{value / factor:.9g}")) + suffix
@@ -124,12 +105,13 @@ def shares(axis: Axis) -> None:
 
 def durations(axis: Axis) -> None:
     """Put durations that people know (1 min, 1 h, 1 d) on a log axis in seconds."""
-    names = {count * _UNITS[u]: f"{count:,} {u}" for u, some in _named() for count in some}
-
-    def text(value: float) -> str:
-        return names.get(value, f"{number(value)} s")
-
-    _set(axis, _durations, text)
+    names = {
+        count * _UNITS[unit]: f"{count:,} {unit}"
+        for steps in (_FINE, _FEW)
+        for unit, counts in steps.items()
+        for count in counts
+    }
+    _set(axis, _durations, lambda value: names.get(value, f"{number(value)} s"))
 
 
 def named(axis: Axis, at: dict[float, str], keep: float | None = None) -> None:
@@ -146,10 +128,6 @@ def named(axis: Axis, at: dict[float, str], keep: float | None = None) -> None:
     _set(axis, candidates, lambda value: at.get(value, ""))
 
 
-def _named() -> Iterator[tuple[str, tuple[int, ...]]]:
-    return (each for steps in _DURATION_STEPS for each in steps.items())
-
-
 def _set(axis: Axis, candidates: Candidates, text: Text) -> None:
     axis.set_major_locator(RoomyLocator(candidates, text))
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
@@ -157,13 +135,14 @@ def _set(axis: Axis, candidates: Candidates, text: Text) -> None:
 
 
 def _even(low: float, high: float) -> Iterator[list[float]]:
-    """Ever fewer evenly spaced ticks."""
+    """Yield ever fewer evenly spaced ticks."""
     for steps in range(5, 0, -1):
-        yield [float(v) for v in MaxNLocator(steps, steps=_STEPS).tick_values(low, high)]
+        locator = MaxNLocator(steps, steps=[1, 2, 2.5, 5, 10])
+        yield [float(v) for v in locator.tick_values(low, high)]
 
 
 def _decades(low: float, high: float) -> Iterator[list[float]]:
-    """Ever fewer ticks from `low` to `high`, all of them round."""
+    """Yield ever fewer ticks from `low` to `high`, all of them round."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1, 2, 3, 4, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
         yield [d * 10.0**p for p in powers for d in digits]
@@ -172,8 +151,10 @@ def _decades(low: float, high: float) -> Iterator[list[float]]:
 
 
 def _durations(low_s: float, high_s: float) -> Iterator[list[float]]:
-    """Durations in their own units, ever coarser; beyond all units, decades of seconds."""
+    """Yield durations in their own units, ever coarser; beyond all units, decades of seconds."""
     least_s, most_s = _DURATIONS_S
-    for steps in _DURATION_STEPS if least_s < low_s and high_s < most_s else ():
-        yield [n * _UNITS[u] for u, some in steps.items() for n in some]
+    if least_s < low_s and high_s < most_s:
+        fine, few = ([n * _UNITS[u] for u in s for n in s[u]] for s in (_FINE, _FEW))
+        yield fine
+        yield from (few[stride // 2 :: stride] for stride in range(1, 5))
     yield from _decades(low_s, high_s)

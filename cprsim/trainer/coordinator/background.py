@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 from cprsim.contract import Save, Saved, Stored, rules
 from cprsim.contract.actions import ALL_BITS
 from cprsim.job.costs import Rollback
-from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import RowsSaved
-from cprsim.trainer.coordinator.mailbox import Mailbox
-from cprsim.trainer.coordinator.running_job import RunningJob
-from cprsim.trainer.members.member import Name, numbers
+from cprsim.trainer.coordinator.roster import Name, numbers
+from cprsim.trainer.coordinator.running_job import RunningJob, ShardSave
 from cprsim.trainer.members.wire import Message, Op
 
 
@@ -57,11 +55,11 @@ class SaveUnderWay:
 class SavesUnderWay:
     """All saves that are under way, in the order in which they were taken."""
 
-    def __init__(self, job: RunningJob, cluster: LocalCluster, mailbox: Mailbox) -> None:
-        self._job, self._cluster, self._mailbox = job, cluster, mailbox
+    def __init__(self, job: RunningJob, cluster: LocalCluster) -> None:
+        self._job, self._cluster = job, cluster
         self._number = 0
         self.under_way: list[SaveUnderWay] = []
-        mailbox.listeners.append(self._hear)
+        cluster.listeners.append(self._hear)
 
     @property
     def pending(self) -> tuple[Save, ...]:
@@ -160,7 +158,7 @@ class SavesUnderWay:
         """What a server's part took, and which rows it has stored, if not all of them."""
         facts, chosen = message.facts, None
         if not facts["whole"]:
-            each.rows[server] = np.frombuffer(message.parts[1], np.int64)
+            each.rows[server] = message.arrays[0]
             chosen = each.rows[server].size
         took_s = (facts[key] for key in ("select_s", "gather_s", "write_s"))
         self._job.parts.append(ShardSave(each.step, server, facts["bytes"], chosen, *took_s))
@@ -171,7 +169,7 @@ class SavesUnderWay:
             if each.happened is not None and each.stored:
                 self._count(each)
                 self._job.controller.tell(Stored(self._job.clock, each.counted))
-                self._mailbox.news = True
+                self._cluster.news = True
 
     def _count(self, each: SaveUnderWay) -> None:
         self.under_way.remove(each)

@@ -3,21 +3,16 @@
 The same actions and events as in `cprsim.sim`, carried out on processes that really die.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from cprsim.contract import Redundancy, Save, Train
 from cprsim.errors import RunError
-from cprsim.trainer.coordinator.background import SavesUnderWay
-from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
-from cprsim.trainer.coordinator.mailbox import Mailbox
+from cprsim.trainer.coordinator.background import SavesUnderWay, SaveUnderWay
+from cprsim.trainer.coordinator.cluster import TRAINER, Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.recovery import ClusterRecovery
 from cprsim.trainer.coordinator.running_job import RunningJob
-from cprsim.trainer.coordinator.saving import Saving
 from cprsim.trainer.coordinator.strikes import Strikes
-from cprsim.trainer.members.member import Name
 from cprsim.trainer.members.wire import Message, Op
-
-_TRAINER: Name = ("trainer", 0)
 
 
 class Execution:
@@ -37,12 +32,8 @@ class Execution:
         redundancy: Redundancy | None = None,
     ) -> None:
         self._job, self._cluster, self._strikes = job, cluster, strikes
-        self._mailbox = Mailbox(cluster)
-        self._saves = SavesUnderWay(job, cluster, self._mailbox)
-        self.recovery = ClusterRecovery(
-            job, cluster, self._mailbox, strikes, self._saves, redundancy
-        )
-        self._saving = Saving(job, self._mailbox, strikes, self._saves, self.recovery)
+        self._saves = SavesUnderWay(job, cluster)
+        self.recovery = ClusterRecovery(job, cluster, strikes, self._saves, redundancy)
         self._final_save = final_save
         self._progress = progress
 
@@ -60,14 +51,14 @@ class Execution:
             if self.recovery.handle_pending():
                 continue
             if self._saves.taking:
-                self._saving.wait("stall", lambda: not self._saves.taking)
+                self._wait("stall", lambda: not self._saves.taking)
             elif job.step == job.steps:
                 if self._is_over():
                     break
             elif (strikes.pinned or self.recovery.waits) and self.recovery.away:
-                self._saving.wait("load", lambda: not self.recovery.away)
+                self._wait("load", lambda: not self.recovery.away)
             elif strikes.pinned and self._land_by_now:
-                self._saving.land("stall")
+                self._land("stall")
             elif strikes.due:
                 self._strike()
             elif self.recovery.unnoticed:
@@ -79,14 +70,14 @@ class Execution:
 
     def predict(self, first: int, end: int) -> Message:
         """Probabilities and labels of the batches from one step to another."""
-        self._cluster.ask(_TRAINER, Op.PREDICT, end, first=first)
+        self._cluster.ask(TRAINER, Op.PREDICT, end, first=first)
         while True:
-            event = self._mailbox.next()
+            event = self._cluster.next()
             lost = None
             if isinstance(event, Death):
                 lost = event.name
             elif event is not None and event.message.op == Op.LOST:
-                lost = self._cluster.serving[min(event.message.lost)]
+                lost = self._cluster.servers[min(event.message.lost)]
             if lost is not None:
                 raise RunError("{} {} was lost while the cluster predicted".format(*lost))
             if isinstance(event, Reply) and event.message.op == Op.PREDICTED:
@@ -102,9 +93,9 @@ class Execution:
         """Whether all is done behind the last step; if not, some more of it is."""
         if self._final_save is not None and not self._job.is_over(final_save=True):
             if self._saves.under_way:
-                self._saving.land("save")
+                self._land("save")
             else:
-                self._saving.save(self._final_save)
+                self._save(self._final_save)
         elif self.recovery.unnoticed:
             self._notice()
         else:
@@ -125,54 +116,75 @@ class Execution:
         action = self._job.controller.ask(self._job.clock)
         if isinstance(action, Train):
             self._train(self._job.step_at(action.until_s))
-        elif self._job.turns.ahead:  # a checkpoint is of a step, without gaps before it
-            self._train(self._job.turns.reach)
         else:
-            self._saving.save(action)
+            self._save(action)
+
+    # --- Saves: training waits until all is stored, or until all members have a copy ---
+
+    def _save(self, save: Save) -> None:
+        """Save, and wait as long as the save says, whatever fails meanwhile.
+
+        A rollback of the whole job makes it void. Otherwise members that were replaced meanwhile
+        store what they have returned to, and it counts.
+        """
+        cause = "save" if save.blocking else "stall"
+        self._job.watch.switch(cause)
+        each = self._saves.begin(save)
+        self.recovery.handle_pending()
+        self._strikes.saving()
+        self._wait(cause, lambda: self._may_go_on(each))
+        if each in self._saves.under_way:
+            self._saves.go_on(each)
+
+    def _land(self, cause: str) -> None:
+        """Wait until one of those under way has landed, or is void; the time goes to `cause`."""
+        first = self._saves.under_way[0]
+        self._wait(cause, lambda: first not in self._saves.under_way)
+
+    def _wait(self, cause: str, done: Callable[[], bool]) -> None:
+        """Wait for members, with failures on the way recovered from."""
+        while True:
+            if self.recovery.handle_pending():
+                continue
+            self._job.watch.switch("detect" if self.recovery.unnoticed else cause)
+            if done():
+                return
+            if self._cluster.next(self._strikes.wait_s) is None:
+                self._strikes.strike()
+
+    def _may_go_on(self, each: SaveUnderWay) -> bool:
+        """Whether training may, once all who are up have been asked."""
+        void = each not in self._saves.under_way
+        return void or (each.stored if each.save.blocking else not each.taking)
+
+    # --- Training ---
 
     def _train(self, until: int) -> None:
-        """Train to a step, or until something happens; the trainers are idle afterwards."""
+        """Train to a step, or until something happens; the trainer is idle afterwards."""
         job, cluster, strikes = self._job, self._cluster, self._strikes
         job.watch.switch("train")
         end = int(min(until, job.step + strikes.steps_ahead))
-        training = self._start(job.turns.together(end))
-        self._mailbox.news = False
+        cluster.ask(TRAINER, Op.TRAIN, end, first=job.step)
+        cluster.news, training = False, True
         while training:
-            event = self._mailbox.next(strikes.wait_s)
-            if self._mailbox.news and not strikes.pinned:
-                self._mailbox.news = False
-                self._halt(training)
+            event = cluster.next(strikes.wait_s)
+            if cluster.news and not strikes.pinned:
+                cluster.news = False
+                cluster.ask(TRAINER, Op.HALT)
             if event is None:
                 self._strike()
                 if not self.recovery.unnoticed:
                     job.watch.switch("train")
             elif isinstance(event, Reply) and event.message.op == Op.STEPPED:
-                self._stepped(event.name)
+                job.did()
+                self._progress(job.step)
             elif isinstance(event, Death) or event.message.op == Op.LOST:
                 job.watch.switch("detect")
-                training.discard(event.name)
-                self._halt(training)
+                if event.name == TRAINER:
+                    training = False
+                else:
+                    cluster.ask(TRAINER, Op.HALT)
                 if isinstance(event, Reply):
                     cluster.end_lost(event.message)
             elif event.message.op == Op.TRAINED:
-                training.discard(event.name)
-
-    def _halt(self, training: Collection[Name]) -> None:
-        for name in sorted(training):
-            self._cluster.ask(name, Op.HALT)
-
-    def _start(self, end: int) -> set[Name]:
-        """Have trainers do what is left of their steps before `end`; those that have some left."""
-        turns = self._job.turns
-        training: set[Name] = set()
-        for trainer in range(turns.trainers):
-            first = turns.next_of(trainer)
-            name: Name = ("trainer", trainer)
-            if first < end:
-                self._cluster.ask(name, Op.TRAIN, end, first=first, every=turns.trainers)
-                training.add(name)
-        return training
-
-    def _stepped(self, name: Name) -> None:
-        self._job.did(name[1])
-        self._progress(self._job.step)
+                training = False

@@ -20,37 +20,25 @@ class RowsSaved(NamedTuple):
 
 
 class ShardSetBack(NamedTuple):
-    """The rows of one server returned to the checkpoint of step `to`.
-
-    All steps before `step` were done, and those `ahead` of it, which another trainer was at.
-    """
+    """With the job at `step`, the rows of one server returned to the checkpoint of step `to`."""
 
     step: int
     server: int
     to: int
-    ahead: tuple[int, ...] = ()
 
 
 class ShardAway(NamedTuple):
-    """From now on the rest trains without the rows of one server: their updates are lost.
-
-    `step` and `ahead`: as in `ShardSetBack`.
-    """
+    """From `step` on the rest trains without the rows of one server: their updates are lost."""
 
     step: int
     server: int
-    ahead: tuple[int, ...] = ()
 
 
 class ShardFilled(NamedTuple):
-    """From now on the rows of that server are trained again.
-
-    `step` and `ahead`: as in `ShardSetBack`.
-    """
+    """From `step` on the rows of that server are trained again."""
 
     step: int
     server: int
-    ahead: tuple[int, ...] = ()
 
 
 class JobSetBack(NamedTuple):
@@ -98,8 +86,6 @@ def losses(
     rows = _RowHistory(batches, placement, returned_to)
     for each in row_events:
         rows.train_to(each.step)
-        if isinstance(each, ShardSetBack | ShardAway | ShardFilled):
-            rows.train_ahead(each.ahead)
         if isinstance(each, RowsSaved):
             rows.save(each)
         elif isinstance(each, ShardSetBack):
@@ -128,7 +114,6 @@ class _RowHistory:
         self._returned_to = {0, *returned_to}
         self._live = np.zeros(placement.total, dtype=np.int64)
         self._step = 0
-        self._ahead: set[int] = set()  # steps after that one that were trained
         self.lost = np.zeros(placement.servers, dtype=np.int64)
         self._stored = {0: _RowCheckpoint(self._live.copy(), self._live.copy(), self.lost.copy())}
         self.away: set[int] = set()  # servers whose rows nobody trains
@@ -136,14 +121,8 @@ class _RowHistory:
 
     def train_to(self, step: int) -> None:
         for each in range(self._step, step):
-            if each not in self._ahead:
-                self._train(each)
-        self._step = step
-
-    def train_ahead(self, steps: Collection[int]) -> None:
-        for each in {*steps} - self._ahead:
             self._train(each)
-        self._ahead |= {*steps}
+        self._step = step
 
     def _train(self, step: int) -> None:
         ids = self._placement.ids(self._batches.batch(step).sparse)
@@ -197,5 +176,4 @@ class _RowHistory:
             self.lost[server] += int((kept.live - kept.stored)[server::servers].sum())
         self._live = kept.stored.copy()
         self._step = to
-        self._ahead.clear()
         self.away.clear()

@@ -1,18 +1,15 @@
-"""Servers that are replaced and filled while the rest trains on."""
+"""Servers that are replaced and filled while the rest trains on, and copies that are filled."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from cprsim.job.costs import Rollback
-from cprsim.trainer.coordinator.accounts import UsableCheckpoint
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack
-from cprsim.trainer.coordinator.mailbox import Mailbox
-from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.coordinator.roster import Name, numbers
+from cprsim.trainer.coordinator.running_job import RunningJob, UsableCheckpoint
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.copying import Ring
-from cprsim.trainer.members.member import Name, numbers
-from cprsim.trainer.members.stripes import Stripes
 from cprsim.trainer.members.wire import Op
 
 
@@ -38,28 +35,17 @@ class Rebuilding:
         self,
         job: RunningJob,
         cluster: LocalCluster,
-        mailbox: Mailbox,
         strikes: Strikes,
-        ring: Ring | Stripes,
+        ring: Ring,
     ) -> None:
-        self._ring = ring
-        self._job, self._cluster, self._mailbox = job, cluster, mailbox
-        self._strikes = strikes
+        self._job, self._cluster, self._strikes, self._ring = job, cluster, strikes, ring
         self._rebuilds: dict[Name, _Rebuild] = {}
-        mailbox.listeners.append(self._hear)
+        cluster.listeners.append(self._hear)
 
     @property
     def away(self) -> set[Name]:
-        """Servers that don't have yet what they return to.
-
-        One that decodes and dies is lost, like one that had all of it.
-        """
-        return set(self._rebuilds).difference(self._cluster.dead if self._ring.decodes else ())
-
-    @property
-    def missing(self) -> set[Name]:
-        """Those that the trainers do without."""
-        return set() if self._ring.decodes else self.away
+        """Servers that don't have yet what they return to: the trainer does without them."""
+        return set(self._rebuilds)
 
     @property
     def filled(self) -> set[Name]:
@@ -81,10 +67,9 @@ class Rebuilding:
             to = job.usable.last
             back = None
             if rollback == "lost":
-                done = job.turns.first_missing, job.turns.ahead
-                back = ShardSetBack(done[0], name[1], to.step, done[1])
+                back = ShardSetBack(job.step, name[1], to.step)
                 job.lose(to.whole)
-                job.row_events += [back, ShardAway(done[0], name[1], done[1])]
+                job.row_events += [back, ShardAway(job.step, name[1])]
             self._rebuilds[name] = _Rebuild(to, back, ready=name not in died)
         for name, each in self._rebuilds.items():
             # Copies may have been under way from servers that have died.
@@ -92,20 +77,11 @@ class Rebuilding:
                 each.found = None
                 self._load(name)
 
-    def decode(self, names: Collection[Name]) -> None:
-        """Have these work out all that they hold, beside what they are asked for."""
-        epoch = self._job.next_epoch()
-        for name in sorted(names):
-            self._rebuilds[name] = _Rebuild(self._job.usable.last, None, ready=True, epoch=epoch)
-            self._cluster.ask(name, Op.CATCH_UP, epoch=epoch)
-
     def restarted(self, names: Collection[Name]) -> None:
         """These have died, or are started anew: whatever they had loaded is no more."""
         for name in set(self._rebuilds).intersection(names):
             each = self._rebuilds[name]
             each.ready, each.found, each.epoch = False, None, 0
-            if self._ring.decodes:
-                del self._rebuilds[name]
 
     def give_up(self) -> set[Name]:
         """The whole job returns to a checkpoint, and waits for those that were away."""
@@ -125,8 +101,36 @@ class Rebuilding:
                 job.lose(job.usable.at(each.found).whole, each.to.whole)
                 corrected = each.set_back._replace(to=each.found)
                 job.row_events = [corrected if it is each.set_back else it for it in job.row_events]
-            turns = job.turns
-            job.row_events.append(ShardFilled(turns.first_missing, name[1], turns.ahead))
+            job.row_events.append(ShardFilled(job.step, name[1]))
+
+    def catch_up(self, servers: Collection[Name]) -> bool:
+        """Servers fetch what has changed since they were filled; False if a member has died.
+
+        Nobody trains meanwhile, nor while all copies are filled.
+        """
+        epoch = self._job.next_epoch()
+        for name in sorted(servers):
+            self._cluster.ask(name, Op.CATCH_UP, epoch=epoch)
+        return self._fetched(servers, epoch)
+
+    def copy_all(self) -> bool:
+        """All but those away fill their copies with what those hold that answer for the shards.
+
+        False if a member has died.
+        """
+        if self._ring.copies == 1:
+            return True
+        servers, down = {*self._cluster.servers} - self.away, numbers("server", self.away)
+        epoch = self._job.next_epoch()
+        for name in sorted(servers):
+            self._cluster.fill(name, epoch, self._ring.sources(name[1], down) or {})
+        return self._fetched(servers, epoch) and self.catch_up(servers)
+
+    def _fetched(self, servers: Collection[Name], epoch: int) -> bool:
+        replies = self._cluster.replies(servers, Op.LOADED, epoch=epoch, strikes=self._strikes)
+        for message in replies.values():
+            self._cluster.end_lost(message)
+        return not self._cluster.dead
 
     def _load(self, name: Name) -> None:
         each = self._rebuilds[name]
@@ -147,7 +151,7 @@ class Rebuilding:
             return
         if isinstance(event, Death):
             self.restarted({event.name})
-            self._mailbox.news = True  # trainers don't notice: they do without it
+            self._cluster.news = True  # the trainer doesn't notice: it does without that one
         elif event.message.op == Op.READY:
             each.ready = True
             self._load(event.name)
@@ -155,4 +159,4 @@ class Rebuilding:
             if not event.message.lost:
                 each.found = event.message.step
             self._cluster.end_lost(event.message)
-            self._mailbox.news = True
+            self._cluster.news = True

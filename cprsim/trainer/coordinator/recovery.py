@@ -6,14 +6,12 @@ from cprsim.contract import Loss, Recover, Redundancy, Resumed, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import Rollback
 from cprsim.trainer.coordinator.background import SavesUnderWay
-from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
-from cprsim.trainer.coordinator.filling import Filling
+from cprsim.trainer.coordinator.cluster import TRAINER, Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack
-from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
+from cprsim.trainer.coordinator.roster import Name, numbers
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
-from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.server import ring_of
 from cprsim.trainer.members.wire import Op
 
@@ -36,19 +34,17 @@ class ClusterRecovery:
         self,
         job: RunningJob,
         cluster: LocalCluster,
-        mailbox: Mailbox,
         strikes: Strikes,
         saves: SavesUnderWay,
         redundancy: Redundancy | None,
     ) -> None:
-        self._ring = ring_of(len(numbers("server", cluster.names)), redundancy)
-        self._job, self._cluster, self._mailbox = job, cluster, mailbox
+        self._ring = ring_of(len(cluster.servers), redundancy)
+        self._job, self._cluster = job, cluster
         self._strikes, self._saves = strikes, saves
-        self._rebuilding = Rebuilding(job, cluster, mailbox, strikes, self._ring)
-        self._filling = Filling(job, cluster, mailbox, strikes, self._ring)
+        self._rebuilding = Rebuilding(job, cluster, strikes, self._ring)
         self._ready: set[Name] = set()
-        self._dense_step = 0  # how far the dense part of the only trainer is
-        mailbox.listeners.append(self._hear)
+        self._dense_step = 0  # how far the dense part is
+        cluster.listeners.append(self._hear)
         self.replaced = 0
         self.waits = False
 
@@ -60,34 +56,26 @@ class ClusterRecovery:
     @property
     def unnoticed(self) -> bool:
         """Whether somebody was hit whom the job will miss, and hasn't been found dead yet."""
-        return bool(self._strikes.unnoticed - self._rebuilding.missing)
+        return bool(self._strikes.unnoticed - self.away)
 
     def connect(self, again: bool = False) -> None:
-        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards.
+        """Connect the trainer to all servers; whoever doesn't answer is dead afterwards.
 
-        `again`: nothing has been set back, so what was pushed last has to be in all rows.
-
-        Servers wait for the end of connections of earlier epochs. So all trainers leave them first:
-        one that hangs is found then, and no server is taken for dead because of it. What is pushed
-        again begins an epoch: what a dead server had passed on comes before it.
+        `again`: nothing has been set back, so what was pushed last has to be in all rows. What is
+        pushed again begins an epoch: what a dead server had passed on comes before it.
         """
+        job = self._job
         if again:
-            self._job.next_epoch()
-        cluster, trainers = self._cluster, set(self._cluster.training)
-        for name in sorted(trainers):
-            cluster.ask(name, Op.LEAVE)
-        self._mailbox.replies(trainers, Op.LEAVE)
-        away = numbers("server", self._rebuilding.missing)
+            job.next_epoch()
+        away = numbers("server", self.away)
         holders = [self._ring.holders(shard, away) for shard in range(self._ring.servers)]
-        cluster.connect(self._job.epoch, holders, again)
-        for message in self._mailbox.replies(trainers, Op.CONNECT, Op.LOST).values():
-            cluster.end_lost(message)
+        self._cluster.connect(job.epoch, holders, again)
+        for message in self._cluster.replies([TRAINER], Op.CONNECT, Op.LOST).values():
+            self._cluster.end_lost(message)
             self._dense_step = message.step
-            turns = self._job.turns
-            if again and turns.trainers == 1:
+            while again and job.step < message.step:
                 # A trainer died before it had told of these; its replacement has pushed the last.
-                for _ in range(turns.count, message.step):
-                    self._job.did(0)
+                job.did()
 
     def handle_pending(self) -> bool:
         """Handle deaths, servers that are filled and saves to ask for; whether there were any."""
@@ -111,18 +99,13 @@ class ClusterRecovery:
             elif self._rebuilding.filled:
                 self._rejoin()
             else:
-                self._mailbox.next()
+                self._cluster.next()
         return True
 
     def _rejoin(self) -> None:
-        """Connect servers that are filled, once they have what was trained meanwhile, too.
-
-        Those that decode are connected, and have it.
-        """
-        filled, behind = self._rebuilding.filled, self._rebuilding.behind
-        if self._ring.decodes:
-            self._rebuilding.rejoin(filled)
-        elif self._filling.catch_up(behind):
+        """Connect servers that are filled, once they have what was trained meanwhile, too."""
+        filled = self._rebuilding.filled
+        if self._rebuilding.catch_up(self._rebuilding.behind):
             self._rebuilding.rejoin(filled)
             self.connect()
 
@@ -136,7 +119,6 @@ class ClusterRecovery:
         fell: set[str] = set()
         deepest = Recover("none")
         loaded: dict[Name, int] = {}
-        decoding: set[Name] = set()
         attempts = 0
         while self._cluster.dead:
             attempts += 1
@@ -152,11 +134,8 @@ class ClusterRecovery:
             if rules.r12_goes_as_deep(_depth(answer), _depth(deepest)):
                 deepest = answer
             self._job.watch.switch("reschedule")
-            decoding = set()
             if deepest.rollback == "all":
                 down |= self._rebuilding.give_up()
-            elif self._ring.decodes and deepest.rollback == "none":
-                decoding = {name for name in down if name[0] == "server"}
             elif deepest.rollback == "none" or self._goes_on(answer, down):
                 servers = {name for name in down if name[0] == "server"}
                 self._rebuilding.take(servers, died, deepest.rollback)
@@ -169,47 +148,31 @@ class ClusterRecovery:
             if not self._are_ready(down):
                 continue
             self._job.watch.switch("load")
-            if down - decoding:
-                loaded |= self._load(down - decoding, deepest.rollback)
+            if down:
+                loaded |= self._load(down, deepest.rollback)
             # The server may have passed on to some copies what no trainer pushes again.
             torn = deepest.rollback == "none" and {"server", "trainer"} <= fell
-            self._connect_again(deepest.rollback, decoding, torn)
-        self._rebuilding.decode(decoding)
+            self._connect_again(deepest.rollback, torn)
         self._strikes.recovered()
         self._settle(deepest.rollback, loaded)
         self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
 
-    def _connect_again(self, rollback: Rollback, decoding: set[Name], torn: bool) -> None:
-        """Connect the trainers, once copies and parities are what they should be.
-
-        `decoding`: servers that are to work out what they have lost. `torn`: copies may differ.
-        """
-        if decoding and not self._cluster.dead:
-            self._strikes.loading(decoding)
-            self._filling.begin(decoding)
+    def _connect_again(self, rollback: Rollback, torn: bool) -> None:
+        """Connect the trainer, once copies are what they should be; `torn`: they may differ."""
         if rollback == "all" and not self._cluster.dead:
-            self._filling.copy_all()
+            self._rebuilding.copy_all()
         if not self._cluster.dead:
             self.connect(again=rollback == "none")
-        # Differences of one update are exact, whichever parities have had it.
-        if torn and not decoding and not self._cluster.dead:
-            self._filling.copy_all(self.away)
+        if torn and not self._cluster.dead:
+            self._rebuilding.copy_all()
 
     def _goes_on(self, answer: Recover, down: set[Name]) -> bool:
-        """Whether the rest trains on without these.
-
-        A trainer that is down holds the others up (unlike 10): each has steps of its own to do.
-        """
+        """Whether the rest trains on without these: servers alone."""
         goes_on = rules.r13_trains_on(answer.keep_training, _depth(answer))
-        return bool(goes_on) and not numbers("trainer", down)
+        return bool(goes_on) and TRAINER not in down
 
     def _answer(self, down: set[Name]) -> Recover:
-        """What the controller says to the loss of all that are down.
-
-        Controllers know no server of the dense part, which is that of all trainers.
-        """
-        if numbers("dense", down):
-            down = down.union(self._cluster.training)
+        """What the controller says to the loss of all that are down."""
         loss = Loss(numbers("server", down), numbers("trainer", down))
         return self._job.controller.answer(self._job.clock, loss)
 
@@ -225,7 +188,7 @@ class ClusterRecovery:
         while not names & set(self._cluster.dead):
             if names <= self._ready:
                 return True
-            self._mailbox.next()
+            self._cluster.next()
         return False
 
     def _hear(self, event: Reply | Death) -> None:
@@ -245,7 +208,7 @@ class ClusterRecovery:
             for name in sorted(asked):
                 self._cluster.ask(name, Op.LOAD, step, epoch=epoch)
             self._strikes.loading(down)
-            replies = self._mailbox.replies(asked, Op.LOADED, epoch=epoch, strikes=self._strikes)
+            replies = self._cluster.replies(asked, Op.LOADED, epoch=epoch, strikes=self._strikes)
             loaded |= {name: message.step for name, message in replies.items()}
             if self._cluster.dead or rollback != "all":
                 break
@@ -260,17 +223,14 @@ class ClusterRecovery:
             to = job.usable.back_to(min(loaded.values()))
             job.row_events.append(JobSetBack(job.step, to.step))
             job.watch.undo(to.trained_s)
-            job.turns.return_to(to.step)
+            job.step = to.step
             return
         for (role, index), step in sorted(loaded.items()):
-            if role == "dense":
-                job.lose_dense(step)
-            elif role == "trainer" and job.turns.trainers == 1:  # a copy may have been newer
+            if role == "trainer":  # a copy may have been newer
                 job.lose_dense(self._dense_step)
-            elif role == "server":
+            else:
                 job.lose(job.usable.at(step).whole)
-                turns = job.turns
-                job.row_events.append(ShardSetBack(turns.first_missing, index, step, turns.ahead))
+                job.row_events.append(ShardSetBack(job.step, index, step))
 
 
 def _depth(answer: Recover) -> int:

@@ -1,55 +1,117 @@
-"""Who is there: processes of this machine that are started, spoken to, struck and ended."""
+"""The processes of a cluster: started, spoken to, struck and ended."""
 
-import math
+import contextlib
+import os
+import signal
+import socket
+import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from multiprocessing.connection import wait
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from signal import SIGKILL, Signals
-from typing import Any, Protocol, Self, TypeAlias
+from threading import TIMEOUT_MAX, Thread
+from typing import Any, Literal, Self, TypeAlias
 
 from cprsim.basics.owned import owned_folder
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members import forking
-from cprsim.trainer.members.member import Member, Name
 from cprsim.trainer.members.server import ServerSpec, run_server
 from cprsim.trainer.members.trainer import TrainerSpec, run_trainer
-from cprsim.trainer.members.wire import Message, Op, PeerLostError
+from cprsim.trainer.members.wire import Arriving, Message, Op, PeerLostError, packed
+
+#: A server or the trainer, and its number.
+Role = Literal["server", "trainer"]
+Name = tuple[Role, int]
+
+
+#: Of what a member says, read at a time, B.
+_PIECE = 1 << 18
+
+
+def numbers(role: Role, names: Iterable[Name]) -> frozenset[int]:
+    """Numbers of those among some members who have that role."""
+    return frozenset(number for each, number in names if each == role)
+
+
+class Member:
+    """A process that has been started, and the link to it.
+
+    `main` gets `arguments` and its end of the link. What it says goes into `heard`, beside this
+    member; None where it has gone. `dead`: it has been ended.
+    """
+
+    def __init__(
+        self,
+        name: Name,
+        context: ForkServerContext,
+        main: Callable[..., None],
+        arguments: tuple[Any, ...],
+        deadlines: Deadlines,
+        heard: "SimpleQueue[tuple[Member, Message | None]]",
+    ) -> None:
+        self.name, self.dead = name, False
+        self._socket, its = socket.socketpair()
+        with its:
+            self._process: BaseProcess = context.Process(
+                target=main, args=(*arguments, its), daemon=True, name="{}-{}".format(*name)
+            )
+            self._process.start()
+        whole_s, part_s = divmod(deadlines.answer_s, 1)
+        limit = struct.pack("ll", int(whole_s), int(part_s * 1e6))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        self._heard = heard
+        self._listening = Thread(target=self._listen, daemon=True)
+        self._listening.start()
+
+    def _listen(self) -> None:
+        arriving = Arriving()
+        with contextlib.suppress(OSError):
+            while piece := self._socket.recv(_PIECE):
+                for message in arriving.take(piece):
+                    self._heard.put((self, message))
+        self._heard.put((self, None))
+
+    def tell(self, op: Op, step: int, facts: dict[str, Any]) -> None:
+        """Send it a message; raises `PeerLostError` where it has gone or takes nothing."""
+        try:
+            self._socket.sendall(packed(Message(op, step, (), facts)))
+        except OSError as error:  # the limit has passed, too
+            raise PeerLostError(str(error)) from None
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, if it is still there."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it, however it is, and wait until it has gone and all that it said is heard."""
+        # SIGKILL ends a stopped process, too: who hangs is ended like anyone else.
+        self.signal(signal.SIGKILL)
+        wait([self._process.sentinel])
+        self._listening.join()
+
+    def end(self) -> None:
+        """Kill it, and have nothing more to do with it."""
+        self.dead = True
+        self.kill()
+        self._process.join()
+        self._process.close()
+        self._socket.close()
+
 
 #: What members are told when they start, by name.
 Specs: TypeAlias = Mapping[Name, ServerSpec | TrainerSpec]
-
-
-class Roster(Protocol):
-    """What a cluster needs of those that its members are made of."""
-
-    def now_s(self) -> float:
-        """Of the clock that deadlines are of."""
-
-    def start(self, name: Name) -> None:
-        """Start this member, in the place of a dead one perhaps."""
-
-    def address(self, name: Name) -> str:
-        """Where a server answers."""
-
-    def pid(self, name: Name) -> int:
-        """Its process id."""
-
-    def tell(self, name: Name, op: Op, step: int, facts: dict[str, Any]) -> None:
-        """Say something to a member; raises `PeerLostError` if it can't be heard."""
-
-    def hear(self, timeout_s: float) -> list[tuple[Name, Message | None]]:
-        """What members have said within that time; None: that it has gone."""
-
-    def strike(self, name: Name, how: Signals) -> None:
-        """Send a member a signal; who is killed has gone afterwards."""
-
-    def end(self, name: Name) -> None:
-        """Kill a member, however it is, and wait until it has gone."""
-
-    def close(self) -> None:
-        """Leave nothing behind of what isn't a member."""
 
 
 class ProcessRoster:
@@ -62,6 +124,7 @@ class ProcessRoster:
         self._folder = self._owned.enter_context(owned_folder())
         self._addresses: dict[Name, Path] = {}
         self._members: dict[Name, Member] = {}
+        self._heard: SimpleQueue[tuple[Member, Message | None]] = SimpleQueue()
         self._starts = 0
 
     now_s: Callable[[], float] = staticmethod(time.monotonic)
@@ -79,8 +142,8 @@ class ProcessRoster:
         else:
             self._starts += 1
             self._addresses[name] = self._folder / f"{name[0]}-{name[1]}.{self._starts}"
-            main = run_server, (spec, self._addresses[name], name in self._members)
-        self._members[name] = Member(name, self._context, *main, self._deadlines)
+            main = run_server, (spec, self._addresses[name])
+        self._members[name] = Member(name, self._context, *main, self._deadlines, self._heard)
 
     def address(self, name: Name) -> str:
         """The socket of a server."""
@@ -92,34 +155,24 @@ class ProcessRoster:
 
     def tell(self, name: Name, op: Op, step: int, facts: dict[str, Any]) -> None:
         """Send it over the member's link."""
-        self._members[name].link.tell(op, step, facts)
+        self._members[name].tell(op, step, facts)
 
     def hear(self, timeout_s: float) -> list[tuple[Name, Message | None]]:
         """What comes in by then."""
-        alive = {name: member for name, member in self._members.items() if not member.dead}
-        ends = [member.link.fileno() for member in alive.values()]
-        sentinels = [member.sentinel for member in alive.values()]
-        ready = {*wait([*ends, *sentinels], None if timeout_s == math.inf else timeout_s)}
-        found: list[tuple[Name, Message | None]] = []
-        for name, member in alive.items():
-            link = member.link
-            if not ready & {link.fileno(), member.sentinel}:
-                continue
-            try:
-                found.append((name, link.receive()))
-                # Who has died may have said more before; the end of it is an error.
-                while member.sentinel in ready:
-                    found.append((name, link.receive()))
-            except PeerLostError:
-                found.append((name, None))
-        return found
+        found = []
+        with contextlib.suppress(Empty):
+            found.append(self._heard.get(timeout=min(timeout_s, TIMEOUT_MAX)))
+            while True:
+                found.append(self._heard.get_nowait())
+        return [(member.name, message) for member, message in found if not member.dead]
 
     def strike(self, name: Name, how: Signals) -> None:
         """Members that a failure kills together are found dead together."""
         member = self._members[name]
-        member.signal(how)
         if how == SIGKILL:
-            wait([member.sentinel])
+            member.kill()
+        else:
+            member.signal(how)
 
     def end(self, name: Name) -> None:
         """Kill a member's process."""

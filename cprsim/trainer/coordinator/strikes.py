@@ -10,9 +10,9 @@ import numpy as np
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.trainer.coordinator.cluster import LocalCluster
+from cprsim.trainer.coordinator.roster import Name, numbers
 from cprsim.trainer.coordinator.running_job import ROUNDING
 from cprsim.trainer.manner import InjectionMode
-from cprsim.trainer.members.member import Name, numbers
 
 
 class FailureClock(Protocol):

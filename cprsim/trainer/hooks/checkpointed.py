@@ -14,9 +14,9 @@ from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
 from cprsim.trainer.hooks.nested import from_bytes, joined, packed, unpacked
+from cprsim.trainer.hooks.observer import warn_of_spoilt
 from cprsim.trainer.hooks.ranks import Least, agree
 from cprsim.trainer.hooks.sharded import filled, is_sharded
-from cprsim.trainer.hooks.warned import warn_of_spoilt
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 

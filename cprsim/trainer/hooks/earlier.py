@@ -9,9 +9,9 @@ from cprsim.errors import RunError
 from cprsim.trainer.hooks.job_folder import RowSpan, row_spans
 from cprsim.trainer.hooks.layout import Layout, Live, RowRange
 from cprsim.trainer.hooks.nested import from_bytes, unpacked
+from cprsim.trainer.hooks.observer import warn_of_spoilt
 from cprsim.trainer.hooks.sharded import merged
 from cprsim.trainer.hooks.start import Source
-from cprsim.trainer.hooks.warned import warn_of_spoilt
 from cprsim.trainer.members.array_files import read_chain
 from cprsim.trainer.members.manifests import SpoiltError
 from cprsim.trainer.members.parameters import Arrays

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
-from cprsim.trainer.hooks.warned import HooksWarning
+from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
 
 
 class EventLog(HooksObserver):

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
 from pathlib import Path
+from types import FrameType
 from typing import Generic, TypeVar
 
 from cprsim.basics.files import check_writable
@@ -16,18 +17,38 @@ from cprsim.contract import Clock, Loss, Resumed, Saved, Train
 from cprsim.errors import CprsimError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
-from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.coordinator.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.notice import StopSignals
-from cprsim.trainer.hooks.observer import HooksObserver, Observers
+from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, Observers
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.twins import TwinShards, twins_of
 from cprsim.trainer.hooks.update_count import share
-from cprsim.trainer.hooks.warned import HooksWarning
 from cprsim.trainer.support import HOOKS
+
+
+class StopSignals:
+    """Whether a signal has come that gives notice. A handler does nothing but note it."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.came = True
+
+    @contextmanager
+    def heard(self, signals: Sequence[signal.Signals]) -> Iterator[None]:
+        """Listen for these signals until the block ends; then handlers are as they were."""
+        if threading.current_thread() is not threading.main_thread():
+            raise UsageError("saving_on(): signals reach the main thread alone; call it there")
+        before = {each: signal.signal(each, self._note) for each in signals}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
 
 _Batch = TypeVar("_Batch")
 #: A step that no job comes to.
@@ -265,8 +286,7 @@ class TrainerHooks(Generic[_Batch]):
             self._unchecked = False
             self._warn_of_optimizers()
         self._state.observe(batch)
-        job.turns.did(0)
-        job.executed += 1
+        job.did()
         if self._saves.landed() or job.step >= self._until:
             self._act()
         self._observer.stepped(job.step)
@@ -452,7 +472,7 @@ class TrainerHooks(Generic[_Batch]):
         self._state.updates.return_to(self._state.accounts["updates"], 0, fresh)
         whole = job.usable.at(step).whole
         job.watch.undo(job.usable.back_to(step).trained_s)
-        job.turns.return_to(step)
+        job.step = step
         if self._twins is not None:
             self._twins.averaged = step  # as before each save
         return whole
@@ -472,7 +492,7 @@ class TrainerHooks(Generic[_Batch]):
         size += sum(size for _, size in loaded)
         size += held.copy_dense(self._ranks, lost=dense or fresh) or 0
         self._loaded(size)
-        job.turns.return_to(self._latest(job.step))
+        job.step = self._latest(job.step)
         if fresh:
             last = job.usable.last.step if twins is None else twins.averaged
             held.updates.return_to(held.accounts["updates"], job.step - last, fresh=True)

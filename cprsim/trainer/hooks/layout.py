@@ -12,7 +12,7 @@ from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
 from cprsim.trainer.hooks.adapter import TablePart
 from cprsim.trainer.hooks.nested import joined
-from cprsim.trainer.hooks.warned import HooksWarning
+from cprsim.trainer.hooks.observer import HooksWarning
 from cprsim.trainer.members.parameters import Arrays
 
 #: What loaders write where a sample has fewer lookups than there is room for: no row.

@@ -1,22 +1,67 @@
 """Saves of a training loop: a snapshot, written while the loop waits or beside its training."""
 
+import platform
+import shutil
 import time
 import warnings
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from cprsim.basics.units import format_bytes
 from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
-from cprsim.trainer.coordinator.accounts import UsableCheckpoints
-from cprsim.trainer.coordinator.running_job import RunningJob
-from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
+from cprsim.trainer.coordinator.running_job import RunningJob, UsableCheckpoints
+from cprsim.trainer.hooks.checkpointed import Image
+from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
 from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot, Writing
-from cprsim.trainer.hooks.ranks import Ranks
-from cprsim.trainer.hooks.room import check_room
+from cprsim.trainer.hooks.ranks import Ranks, everyone
 from cprsim.trainer.hooks.twins import TwinShards
-from cprsim.trainer.hooks.warned import HooksWarning
+from cprsim.trainer.members.store import most_bytes
+
+
+def check_room(
+    folder: Path, images: Sequence[Image], by_rows: bool, freed: int, ranks: Ranks
+) -> None:
+    """Check that the disk of each process has room for all checkpoints that are kept at a time.
+
+    Parameters
+    ----------
+    folder
+        That of this process.
+    images
+        What a checkpoint of everything stores: of each block of rows, and last of the dense part.
+    by_rows
+        Whether saves are of some rows, which are kept on top of earlier ones.
+    freed
+        Bytes of older checkpoints, which go once the first new one is stored.
+    ranks
+        The processes of the job, which all call this.
+
+    Raises
+    ------
+    RunError
+        In all processes, where one disk has too little room: from some save on, all would fail.
+    """
+    *rows, dense = (sum(each.nbytes for each in image.arrays) for image in images)
+    most = sum(most_bytes(size, by_rows) for size in rows) + most_bytes(dense, deltas=False)
+    need = max(sum(rows) + dense, most - freed)
+    folder.mkdir(parents=True, exist_ok=True)
+    free, disk = shutil.disk_usage(folder).free, f"{platform.node()} {folder.stat().st_dev}"
+    mine = {"need": need, "free": free, "disk": disk, "folder": str(folder)}
+    all_said = everyone(ranks, mine)
+    for each in all_said:
+        needed = sum(other["need"] for other in all_said if other["disk"] == each["disk"])
+        if needed > each["free"]:
+            raise RunError(
+                f"folder {each['folder']}: checkpoints take {format_bytes(needed)} on its disk, "
+                "older ones and the one that is written included, and it has "
+                f"{format_bytes(each['free'])}; make room, or give another folder"
+            )
+
 
 #: How a save ended in a process. All take the least: what fails in one counts in none.
 _STORED, _FAILED, _NEVER = 2, 1, 0

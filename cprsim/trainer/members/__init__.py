@@ -1,1 +1,1 @@
-"""The processes of a real job, and what they hold: servers, trainers, the dense part."""
+"""The processes of a real job, and what they hold: servers and the trainer."""

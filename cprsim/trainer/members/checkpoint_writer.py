@@ -1,41 +1,20 @@
 """The parameters of one member of the cluster, and their checkpoints."""
 
 import time
-from collections.abc import Callable, Collection
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.contract.actions import ALL_BITS, Since
+from cprsim.contract.actions import ALL_BITS
+from cprsim.trainer.members.around import Around, Beside
 from cprsim.trainer.members.parameters import Arrays, Parameters
 from cprsim.trainer.members.quantised import quantised
-from cprsim.trainer.members.store import ReadCheckpoint
-from cprsim.trainer.members.waiting import Around, Beside, Steps, Wait
+from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 from cprsim.trainer.members.wire import Message, Op
 
 _Kind = TypeVar("_Kind", bound=Parameters)
-
-
-class Store(Protocol):
-    """Where checkpoints are: a `CheckpointStore`."""
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was ever stored."""
-
-    def write(
-        self,
-        step: int,
-        arrays: Arrays,
-        ids: NDArray[np.int64] | None = None,
-        returns_to: Collection[int] = (),
-        since: Since | None = None,
-    ) -> int:
-        """Add a checkpoint; returns the bytes written."""
-
-    def restore(self, at_most: int) -> ReadCheckpoint | None:
-        """Return to the last sound checkpoint of a step up to `at_most`."""
 
 
 class CheckpointWriter(Generic[_Kind]):
@@ -52,7 +31,7 @@ class CheckpointWriter(Generic[_Kind]):
         The member's.
     """
 
-    def __init__(self, new: Callable[[], _Kind], store: Store, around: Around) -> None:
+    def __init__(self, new: Callable[[], _Kind], store: CheckpointStore, around: Around) -> None:
         self.parameters = new()
         self.store = store
         self._new, self._around = new, around
@@ -84,22 +63,22 @@ class CheckpointWriter(Generic[_Kind]):
         self._writing.append(self._around.beside(write))
         self._around.begin(self._told(self._writing[-1], asked.step, ids, facts))
 
-    def _told(
+    async def _told(
         self,
         writing: Beside[None],
         number: int,
         ids: NDArray[np.int64] | None,
         facts: dict[str, Any],
-    ) -> Steps[None]:
-        yield Wait(writing.done)
+    ) -> None:
+        await self._around.until(writing.done)
         writing.result()  # an error of the disk is the member's own
         rows = np.empty(0, np.int64) if ids is None else ids
-        self._around.control.tell(Op.SAVED, number, facts, rows)
+        self._around.control.put(Op.SAVED, number, rows, **facts)
 
-    def load(self, at_most: int) -> Steps[ReadCheckpoint]:
+    async def load(self, at_most: int) -> ReadCheckpoint:
         """Return to the last sound checkpoint up to a step; gives what was read."""
         # What is void is found and dropped.
-        yield Wait(lambda: all(each.done() for each in self._writing))
+        await self._around.until(lambda: all(each.done() for each in self._writing))
         found = self.store.restore(at_most)
         if found is None:
             # Nothing sound is left: the initial state is worked out anew, the same as at the start,

@@ -1,13 +1,16 @@
-"""Connections of a trainer: to servers of rows, and to that of the dense part, if there is one."""
+"""Connections of the trainer to servers."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
-from cprsim.trainer.members.waiting import Around, Steps, Wait, answers, sent
-from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, Raw
+from numpy.typing import NDArray
+
+from cprsim.trainer.members.around import Around, Link
+from cprsim.trainer.members.wire import Message, Op, PeerLostError
 
 
 class ServersLostError(Exception):
-    """Servers have gone or are silent; `servers` are their places among those that serve."""
+    """Servers have gone or are silent; `servers` are their numbers."""
 
     def __init__(self, servers: Collection[int]) -> None:
         super().__init__(sorted(servers))
@@ -15,7 +18,7 @@ class ServersLostError(Exception):
 
 
 class Connections:
-    """A connection for each shard, the dense part being the one after the last of rows.
+    """A connection for each shard.
 
     Whoever is asked is asked together with all others, and all have the same deadline.
     `connect`, `sync` and `answers` raise `ServersLostError` where servers don't answer.
@@ -23,7 +26,7 @@ class Connections:
 
     def __init__(self, around: Around, deadline_s: float) -> None:
         self._around, self._deadline_s = around, deadline_s
-        self._links: dict[int, Channel] = {}  # by shard
+        self._links: dict[int, Link] = {}  # by shard
         self._answering: dict[int, int] = {}  # the server that answers for each
 
     @property
@@ -31,7 +34,7 @@ class Connections:
         """Those that there is a connection for."""
         return list(self._links)
 
-    def connect(self, routes: Sequence[Sequence[tuple[int, str]]], epoch: int) -> Steps[None]:
+    async def connect(self, routes: Sequence[Sequence[tuple[int, str]]], epoch: int) -> None:
         """Connect anew.
 
         `routes`: of each shard, the server that answers for it and those that hold copies, with
@@ -44,14 +47,14 @@ class Connections:
                 continue
             (server, address), *copies = route
             try:
-                link = self._around.connect(address)
+                link = await self._around.connect(address)
             except PeerLostError:
                 gone.add(server)
                 continue
             self._links[shard], self._answering[shard] = link, server
-            link.tell(Op.GREET, epoch, {"shard": shard, "copies": copies, "by": None})
+            link.put(Op.GREET, epoch, shard=shard, copies=copies, by=None)
         # Each answers once older connections have ended; they wait for that together.
-        yield from self.answers(self._links, gone)
+        await self.answers(self._links, gone)
 
     def close(self) -> None:
         """Close all connections."""
@@ -59,7 +62,7 @@ class Connections:
             link.close()
         self._links.clear()
 
-    def settle(self, lost: Collection[int]) -> Steps[set[int]]:
+    async def settle(self, lost: Collection[int]) -> set[int]:
         """Wait until servers have done what was sent; close connections.
 
         `lost`: those that are known not to answer. Gives all that don't.
@@ -73,11 +76,11 @@ class Connections:
             link.put(Op.SYNC)
 
         # Answers to what was asked before the loss may still come.
-        def done(link: Channel) -> bool:
+        def done(link: Link) -> bool:
             return link.gone or any(each.op == Op.SYNC for each in link.inbox)
 
         due_s = self._around.now_s() + self._deadline_s
-        yield Wait(lambda: all(done(link) for link in asked.values()), due_s)
+        await self._around.until(lambda: all(done(link) for link in asked.values()), due_s)
         found = {*lost}
         for shard, link in self._links.items():
             if not any(each.op == Op.SYNC for each in link.inbox):
@@ -86,29 +89,29 @@ class Connections:
         self.close()
         return found
 
-    def sync(self) -> Steps[None]:
+    async def sync(self) -> None:
         """Wait until all that was sent is done."""
         for shard in self._links:
             self.send(shard, Op.SYNC, 0)
-        yield from self.answers(self._links)
+        await self.answers(self._links)
 
-    def send(self, shard: int, op: Op, step: int, *parts: Raw) -> None:
+    def send(self, shard: int, op: Op, step: int, *arrays: NDArray[Any]) -> None:
         """Begin to send a message; a server that doesn't take it is found out when it answers."""
-        self._links[shard].put(op, step, *parts)
+        self._links[shard].put(op, step, *arrays)
 
-    def sent(self) -> Steps[None]:
+    async def sent(self) -> None:
         """Wait until all that was sent is on its way; who doesn't take it is done with."""
-        yield from sent(self._links.values(), self._around.now_s() + self._deadline_s)
+        await self._around.sent(self._links.values(), self._around.now_s() + self._deadline_s)
         for link in self._links.values():
             if not link.sent:
                 link.close()  # half a message may have gone
 
-    def answers(
+    async def answers(
         self, shards: Collection[int], gone: Collection[int] = ()
-    ) -> Steps[dict[int, Message]]:
+    ) -> dict[int, Message]:
         """Wait for the next message of each; servers in `gone` are known not to answer."""
         links = {shard: self._links[shard] for shard in shards}
-        found = yield from answers(links, self._around.now_s() + self._deadline_s)
+        found = await self._around.answers(links, self._around.now_s() + self._deadline_s)
         lost = {*gone, *(self._answering[shard] for shard in links.keys() - found.keys())}
         lost.update(*(message.lost for message in found.values()))
         if lost:

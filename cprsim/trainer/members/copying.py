@@ -1,14 +1,12 @@
 """Copies of shards between servers: updates that go on to them, and rows that are fetched."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from cprsim.trainer.manner import Deadlines
-from cprsim.trainer.members.shard_state import ShardState
-from cprsim.trainer.members.waiting import Around, Steps, answers, received, sent
-from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, Raw
+from cprsim.trainer.members.around import Around, Link
+from cprsim.trainer.members.shard import ShardState
+from cprsim.trainer.members.wire import Message, Op, PeerLostError
 
 
 class Ring(NamedTuple):
@@ -20,11 +18,6 @@ class Ring(NamedTuple):
     def shards(self, server: int) -> list[int]:
         """Those that a server holds, its own first."""
         return [(server - each) % self.servers for each in range(self.copies)]
-
-    @property
-    def decodes(self) -> bool:
-        """Whether a server answers for a lost shard while it is filled."""
-        return False
 
     def copied(self, server: int) -> list[int]:
         """Shards that a server holds beside its own."""
@@ -58,49 +51,45 @@ class Forwarder:
     def __init__(self, around: Around, deadlines: Deadlines) -> None:
         self._around, self._deadlines = around, deadlines
         self.lost: set[int] = set()
-        self._links: dict[int, Channel] = {}
+        self._links: dict[int, Link] = {}
 
-    def greet(self, epoch: int, shard: int, copies: Sequence[tuple[int, str]], by: int) -> None:
+    async def greet(
+        self, epoch: int, shard: int, copies: Sequence[tuple[int, str]], by: int
+    ) -> None:
         """Connect to these servers; `by` is the one that does."""
         for server, address in copies:
             try:
-                link = self._links[server] = self._around.connect(address)
+                link = self._links[server] = await self._around.connect(address)
             except PeerLostError:
                 self.lost.add(server)
             else:
-                link.tell(Op.GREET, epoch, {"shard": shard, "copies": [], "by": by})
+                link.put(Op.GREET, epoch, shard=shard, copies=[], by=by)
 
-    def greeted(self, due_s: float) -> Steps[None]:
-        """Wait until all have answered that."""
-        yield from self._answered(due_s)
-
-    def pass_on(self, message: Message) -> Steps[None]:
-        """Send a message on."""
-        parts = [np.frombuffer(part, np.uint8) for part in message.parts]
-        for server in self._links:
-            self.put(server, message.op, message.step, *parts)
-        yield from self.taken()
-
-    def put(self, server: int, op: Op, step: int, *parts: Raw) -> None:
-        """Begin to send a message to one of the servers, if it is still spoken to."""
-        if server in self._links:
-            self._links[server].put(op, step, *parts)
-
-    def taken(self) -> Steps[None]:
-        """Wait until all have taken what was put."""
+    async def greeted(self, by: Link, due_s: float) -> None:
+        """Wait until all have answered that; raises `PeerLostError` where `by` goes first."""
         links = self._links.values()
-        yield from sent(links, self._around.now_s() + self._deadlines.passed_s)
+        await self._around.while_there(
+            by, lambda: all(each.inbox or each.gone for each in links), due_s
+        )
+        await self._answered(due_s)
+
+    async def pass_on(self, message: Message) -> None:
+        """Send a message on, and wait until all have taken it."""
+        links = self._links.values()
+        for link in links:
+            link.pass_on(message)
+        await self._around.sent(links, self._around.now_s() + self._deadlines.passed_s)
         # Told with the next answer: an update has none of its own.
         self._lose({each for each, link in self._links.items() if link.gone or not link.sent})
 
-    def sync(self) -> Steps[None]:
+    async def sync(self) -> None:
         """Wait until all that was sent on is done."""
         for link in self._links.values():
             link.put(Op.SYNC)
-        yield from self._answered(self._around.now_s() + self._deadlines.passed_s)
+        await self._answered(self._around.now_s() + self._deadlines.passed_s)
 
-    def _answered(self, due_s: float) -> Steps[None]:
-        found = yield from answers(self._links, due_s)
+    async def _answered(self, due_s: float) -> None:
+        found = await self._around.answers(self._links, due_s)
         for message in found.values():
             self.lost |= message.lost
         self._lose(self._links.keys() - found.keys())
@@ -117,32 +106,6 @@ class Forwarder:
             link.close()
 
 
-class Copying:
-    """What a server does with a connection to a shard of which others may hold copies."""
-
-    def __init__(self, forwarder: Forwarder, state: ShardState) -> None:
-        self.forwarder, self.state = forwarder, state
-
-    def push_again(self) -> Steps[None]:
-        """Send on what was sent last: the trainer does that."""
-        yield from ()
-
-    def prepare(self, _: Message) -> Steps[None]:
-        """Have the rows that are asked for."""
-        yield from ()
-
-    def update(self, message: Message, counts: Callable[[], bool]) -> Steps[None]:
-        """Apply an update, if it still counts."""
-        # Passed on first: copies apply it while this server does. SYNC alone waits for all of them.
-        yield from self.forwarder.pass_on(message)
-        if counts():
-            self.state.update_by(message)
-
-    def close(self) -> None:
-        """Close all connections of its own."""
-        self.forwarder.close()
-
-
 class SourcesLostError(Exception):
     """Servers that rows are fetched from don't answer; their numbers are `servers`."""
 
@@ -154,7 +117,7 @@ class SourcesLostError(Exception):
 class _Fetched(NamedTuple):
     server: int
     state: ShardState
-    link: Channel
+    link: Link
 
 
 class Fetching:
@@ -167,43 +130,41 @@ class Fetching:
         self._around, self._deadline_s = around, deadline_s
         self._fetched: dict[int, _Fetched] = {}
 
-    def begin(
+    async def begin(
         self, sources: Mapping[int, tuple[int, str]], states: Mapping[int, ShardState]
-    ) -> Steps[None]:
+    ) -> None:
         """Fetch all rows of these shards; `sources` are servers and addresses by shard."""
         self.close()
         gone = set()
         for shard, (server, address) in sources.items():
             try:
-                link = self._around.connect(address)
+                link = await self._around.connect(address)
             except PeerLostError:
                 gone.add(server)
                 continue
             self._fetched[shard] = _Fetched(server, states[shard], link)
             link.put(Op.FETCH, shard)
-        found = yield from self._answers(gone)
+        found = await self._answers(gone)
         for shard, answer in found.items():
-            weights, squares = (np.frombuffer(part, np.float32) for part in answer.parts)
             # These rows are as of the step that the other has applied; what it applies from now on
             # it marks, and `end` fetches it.
-            states[shard].become(answer.step, (weights, squares))
+            states[shard].become(answer.step, answer.arrays)
 
-    def end(self) -> Steps[None]:
+    async def end(self) -> None:
         """Fetch what has changed since; nothing must be under way to these rows."""
         # Nobody trains now (the controller sees to that), so nothing can be marked after it was
         # asked for.
         for each in self._fetched.values():
             each.link.put(Op.FETCH)
-        found = yield from self._answers(set())
+        found = await self._answers(set())
         for shard, answer in found.items():
-            ids = np.frombuffer(answer.parts[0], np.int64)
-            weights, squares = (np.frombuffer(part, np.float32) for part in answer.parts[1:])
-            self._fetched[shard].state.become(answer.step, (weights, squares), ids)
+            ids, *arrays = answer.arrays
+            self._fetched[shard].state.become(answer.step, tuple(arrays), ids)
         self.close()
 
-    def _answers(self, gone: set[int]) -> Steps[dict[int, Message]]:
+    async def _answers(self, gone: set[int]) -> dict[int, Message]:
         links = {shard: each.link for shard, each in self._fetched.items()}
-        found = yield from answers(links, self._around.now_s() + self._deadline_s)
+        found = await self._around.answers(links, self._around.now_s() + self._deadline_s)
         gone |= {self._fetched[shard].server for shard in links.keys() - found.keys()}
         if gone:
             raise SourcesLostError(gone)
@@ -216,15 +177,15 @@ class Fetching:
         self._fetched.clear()
 
 
-def give_copy(state: ShardState, link: Channel) -> Steps[None]:
+async def give_copy(state: ShardState, link: Link, around: Around) -> None:
     """Give all rows to who has asked for them, and once it asks again, those changed since."""
     applied, (weights, squares), marks = state.begin_copy()
     link.put(Op.FETCH, applied, weights, squares)
     try:
-        yield from received(link)
+        await around.received(link)
     except PeerLostError:
         state.end_copy(marks)
         raise
     applied, ids, (weights, squares) = state.end_copy(marks)
     link.put(Op.FETCH, applied, ids, weights, squares)
-    yield from sent([link])
+    await around.sent([link])

@@ -61,20 +61,15 @@ class Dlrm:
 
         `dense` has shape (B, dense), `rows` (B, tables, dim), `labels` (B,).
         """
-        of_weights, of_rows = self.gradients(dense, rows, labels)
-        squares = self.parameters.squares.add_(of_weights.square())
-        self.parameters.weights -= self._rate * of_weights / (squares.sqrt() + EPSILON)
-        return of_rows
-
-    def gradients(self, dense: Tensor, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Gradients of the mean loss of a batch, by all parameters and by `rows`; see `step`."""
         weights = self.parameters.weights.detach().requires_grad_()
         rows = rows.detach().requires_grad_()
         loss = functional.binary_cross_entropy_with_logits(
             self._logits(weights, dense, rows), labels
         )
         of_weights, of_rows = torch.autograd.grad(loss, (weights, rows))
-        return of_weights, of_rows
+        squares = self.parameters.squares.add_(of_weights.square())
+        self.parameters.weights -= self._rate * of_weights / (squares.sqrt() + EPSILON)
+        return of_rows
 
     def predict(self, dense: Tensor, rows: Tensor) -> Tensor:
         """Probabilities of a click, shape (B,)."""

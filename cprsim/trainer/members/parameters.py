@@ -1,6 +1,5 @@
 """The parameters of a member of the cluster: weights, and Adagrad's sums of squares."""
 
-import hashlib
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,9 +37,3 @@ class Parameters:
         """Take over the state of all rows."""
         for mine, given in zip((self.weights, self.squares), arrays, strict=True):
             mine.numpy()[...] = given
-
-    def digest(self) -> str:
-        """SHA-256 of all state, to compare bit for bit."""
-        found = hashlib.sha256(self.weights.numpy().data)
-        found.update(self.squares.numpy().data)
-        return found.hexdigest()

@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.trainer.members.connections import Connections
-from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.uses import Uses
-from cprsim.trainer.members.waiting import Steps
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.wire import Op
 
 
@@ -39,29 +37,25 @@ class RemoteRows:
         self._placement, self._dim, self._connections = placement, dim, connections
         self._pushed: _Push | None = None
 
-    @property
-    def _shards(self) -> list[int]:
-        return [each for each in self._connections.shards if each < self._placement.servers]
-
     def forget(self) -> None:
         """What was pushed last is not to be pushed again."""
         self._pushed = None
 
-    def push_again(self) -> Steps[None]:
+    async def push_again(self) -> None:
         """Push once more what was pushed last; who has it already passes over it.
 
         All that hold these rows have it afterwards, as after every step up to which was trained:
         saves and servers that catch up rely on it. Raises `ServersLostError`.
         """
         if self._pushed is not None:
-            yield from self.push()
-            yield from self._connections.sync()
+            await self.push()
+            await self._connections.sync()
 
-    def lookup(self, step: int, sparse: NDArray[np.int64]) -> Steps[LookedUpRows]:
+    async def lookup(self, step: int, sparse: NDArray[np.int64]) -> LookedUpRows:
         """The rows of a batch; `sparse` has shape (B, tables). Raises `ServersLostError`."""
         uses = self.uses(sparse)
         self.ask(step, uses)
-        return (yield from self.fetch(uses))
+        return await self.fetch(uses)
 
     def uses(self, sparse: NDArray[np.int64]) -> Uses:
         """Which rows a batch uses, and where they are."""
@@ -69,16 +63,15 @@ class RemoteRows:
 
     def ask(self, step: int, uses: Uses) -> None:
         """Ask for the rows that a batch uses: those that all updates sent before are in."""
-        for shard in self._shards:
+        for shard in self._connections.shards:
             self._connections.send(shard, Op.LOOKUP, step, uses.ids[uses.parts[shard]])
 
-    def fetch(self, uses: Uses) -> Steps[LookedUpRows]:
+    async def fetch(self, uses: Uses) -> LookedUpRows:
         """Wait for the rows that were asked for; raises `ServersLostError`."""
         rows = torch.zeros((len(uses.ids), self._dim))
-        found = yield from self._connections.answers(self._shards)
+        found = await self._connections.answers(self._connections.shards)
         for shard, message in found.items():
-            answer = torch.from_numpy(np.frombuffer(message.parts[0], np.float32))
-            rows[uses.parts[shard]] = answer.view(-1, self._dim)
+            rows[uses.parts[shard]] = torch.from_numpy(message.arrays[0])
         return LookedUpRows(rows, uses)
 
     @property
@@ -93,24 +86,24 @@ class RemoteRows:
         # once more.
         self._pushed = step, looked.uses, gradients
 
-    def push(self) -> Steps[None]:
+    async def push(self) -> None:
         """Push what was collected.
 
         Who doesn't take it is found out when it is asked next: the step is done all the same.
         """
         if self._pushed is not None:
-            yield from self._push(self._pushed)
+            await self._push(self._pushed)
 
     def take_over(
         self, step: int, sparse: NDArray[np.int64], gradients: NDArray[np.float32]
     ) -> None:
         """A trainer that is no more has pushed these, to some servers perhaps."""
-        self._pushed = step, self.uses(sparse), gradients.reshape(-1, self._dim)
+        self._pushed = step, self.uses(sparse), gradients
 
-    def _push(self, pushed: _Push) -> Steps[None]:
+    async def _push(self, pushed: _Push) -> None:
         step, uses, gradients = pushed
-        for shard in self._shards:
+        for shard in self._connections.shards:
             part = uses.parts[shard]
             pushes = uses.ids[part], uses.times[part], gradients[part]
             self._connections.send(shard, Op.UPDATE, step, *pushes)
-        yield from self._connections.sent()
+        await self._connections.sent()

@@ -5,35 +5,30 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from cprsim.contract import Redundancy, Tracking
 from cprsim.trainer.manner import Deadlines
-from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
-from cprsim.trainer.members.coded_rows import CodedRows
+from cprsim.trainer.members.around import Around, Link, MemberLoop, run_member
+from cprsim.trainer.members.checkpoint_writer import CheckpointWriter
 from cprsim.trainer.members.copying import (
-    Copying,
     Fetching,
     Forwarder,
     Ring,
     SourcesLostError,
     give_copy,
 )
-from cprsim.trainer.members.decoding import Coding, Reconstruction
-from cprsim.trainer.members.member_loop import MemberLoop, run_member
-from cprsim.trainer.members.modified import ModifiedRows
-from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.shard_state import ShardState, tensor
+from cprsim.trainer.members.shard import ModifiedRows, Shard, ShardState
 from cprsim.trainer.members.store import CheckpointStore
-from cprsim.trainer.members.stripes import Stripes
 from cprsim.trainer.members.trackers import ShardTracker, Unsettled
-from cprsim.trainer.members.waiting import Around, Steps, Wait, received, sent, unless_gone
-from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, listening
+from cprsim.trainer.members.wire import Message, Op, PeerLostError
 
 #: What trainers and servers say that is not answered.
-_UNANSWERED = (Op.UPDATE, Op.KEEP, Op.DIFFER)
+_UNANSWERED = (Op.UPDATE, Op.KEEP)
 
 
 @dataclass(frozen=True)
@@ -41,10 +36,8 @@ class ServerSpec:
     """What a server is told when it starts; it is the same each time it is started.
 
     `tables`: rows of tracked tables among its own. `folder`: of its checkpoints. `copies_of`: of
-    servers whose rows it holds copies of, what they are told, by number; with `stripes`, which say
-    what rows share a parity, it holds their parity instead. `trainers`: how many there are; step s
-    is that of trainer s mod `trainers`. `tells_modified`: whether saves may be of rows that were
-    modified alone.
+    servers whose rows it holds copies of, what they are told, by number. `tells_modified`: whether
+    saves may be of rows that were modified alone.
     """
 
     number: int
@@ -58,54 +51,40 @@ class ServerSpec:
     folder: Path
     copies_of: Mapping[int, "ServerSpec"] = field(default_factory=dict)
     deadlines: Deadlines = field(default_factory=Deadlines)
-    trainers: int = 1
     tells_modified: bool = False
-    stripes: Stripes | None = None
 
     def shard(self) -> Shard:
         """Its rows at the start of the job."""
         return Shard(self.rows, self.dim, self.seed, self.spread, self.learning_rate)
 
-    def store(self) -> Store:
+    def store(self) -> CheckpointStore:
         """Where its checkpoints are."""
         return CheckpointStore(self.folder)
 
 
-def ring_of(servers: int, redundancy: Redundancy | None) -> Ring | Stripes:
-    """Which servers hold what of a shard."""
-    if redundancy is None:
-        return Ring(servers)
-    if redundancy.data == 1:
-        return Ring(servers, 1 + redundancy.parity)
-    return Stripes(servers, redundancy.data)
+def ring_of(servers: int, redundancy: Redundancy | None) -> Ring:
+    """Which servers hold copies of a shard."""
+    return Ring(servers, 1 if redundancy is None else 1 + redundancy.parity)
 
 
 def with_copies(specs: Sequence[ServerSpec], redundancy: Redundancy | None) -> list[ServerSpec]:
-    """These servers, with copies or parities of each other's rows."""
+    """These servers, with copies of each other's rows."""
     ring = ring_of(len(specs), redundancy)
-    stripes = ring if isinstance(ring, Stripes) else None
     return [
-        replace(
-            each,
-            copies_of={other: specs[other] for other in ring.copied(each.number)},
-            stripes=stripes,
-        )
+        replace(each, copies_of={other: specs[other] for other in ring.copied(each.number)})
         for each in specs
     ]
 
 
-def run_server(spec: ServerSpec, address: Path, replaces: bool, control: socket.socket) -> None:
-    """Be a server: obey the controller, and answer trainers at `address`.
+def run_server(spec: ServerSpec, address: Path, control: socket.socket) -> None:
+    """Be a server: obey the controller, and answer the trainer and other servers at `address`."""
 
-    `replaces`: whether it is in the place of one that has died.
-    """
+    async def obey(loop: MemberLoop) -> None:
+        server = Server(spec, loop)
+        await loop.listen(address, server.serve)
+        await server.obey()
 
-    def make(loop: MemberLoop) -> Steps[None]:
-        server = Server(spec, loop, replaces)
-        loop.listen(listening(address), server.serve)
-        return server.obey()
-
-    run_member(make, control)
+    run_member(obey, control)
 
 
 class _Greeted(NamedTuple):
@@ -122,122 +101,105 @@ class Server:
     returned to a checkpoint, what is still under way in connections of earlier ones is void.
     """
 
-    def __init__(self, spec: ServerSpec, around: Around, replaces: bool = False) -> None:
+    def __init__(self, spec: ServerSpec, around: Around) -> None:
         self._spec, self._around = spec, around
         self.number = spec.number
         self._checkpoints = CheckpointWriter(spec.shard, spec.store(), around)
-        self._own = ShardState(self._checkpoints.parameters, spec.trainers)
+        self._own = ShardState(self._checkpoints.parameters)
         self._own.tracker = self._new_tracker()
         if spec.tells_modified:
             self._own.modified = ModifiedRows(spec.rows)
         self._unsettled: list[Unsettled] = []  # of saves that may turn out to be void
-        self._states = {spec.number: self._own}
-        self._reconstruction: Reconstruction | None = None
-        if spec.stripes is None:
-            self._states |= {
-                number: ShardState(each.shard()) for number, each in spec.copies_of.items()
-            }
-        else:
-            sources = list(spec.copies_of.values())
-            rows = max(each.rows for each in (spec, *sources))
-            group = () if replaces else [each.shard for each in sources]
-            coded = CodedRows(spec.number, spec.stripes, self._own, rows, group)
-            self._reconstruction = Reconstruction(around, coded, spec.deadlines)
+        self._states = {spec.number: self._own} | {
+            number: ShardState(each.shard()) for number, each in spec.copies_of.items()
+        }
         # Less than its own deadline: a silent source is named before this server counts as silent
         # itself.
         self._fetching = Fetching(around, spec.deadlines.fetched_s)
         self._open: list[_Greeted] = []
         self._epoch = 0
-        self._kept: tuple[int, tuple[bytearray, ...]] = 0, ()  # the dense part of a trainer
+        self._kept: tuple[int, tuple[NDArray[Any], ...]] = 0, ()  # the dense part of a trainer
 
-    # --- Trainers, and servers that pass on what they say ---
+    # --- The trainer, and servers that pass on what it says ---
 
-    def serve(self, link: Channel) -> Steps[None]:
-        """Answer one trainer or server until it goes."""
-        # None until it has greeted: who only fetches or reads has no epoch, and changes no rows.
+    async def serve(self, link: Link) -> None:
+        """Answer the trainer or a server until it goes."""
+        # None until it has greeted: who only fetches has no epoch, and changes no rows.
         greeted: _Greeted | None = None
-        passing = self._passing(self._own)
+        state, forwarder = self._own, Forwarder(self._around, self._spec.deadlines)
         try:
             while True:
-                message = yield from received(link)
+                message = await self._around.received(link)
                 if message.op == Op.GREET:
                     greeted = _Greeted(message.step, message.facts["by"])
-                    passing = self._passing(self._states.get(message.facts["shard"], self._own))
-                    yield from self._greet(link, message, greeted, passing)
+                    state = self._states[message.facts["shard"]]
+                    await self._greet(link, message, greeted, forwarder)
+                elif message.op == Op.FETCH:
+                    await give_copy(self._states[message.step], link, self._around)
                 elif message.op not in _UNANSWERED:
-                    yield from self._asked(link, message, passing)
+                    await self._asked(link, message, state, forwarder)
                 elif greeted is not None:
-                    yield from self._take(message, greeted, passing)
+                    await self._take(message, greeted, state, forwarder)
         except PeerLostError:
             return
         finally:
             link.close()
-            passing.close()
+            forwarder.close()
             if greeted is not None:
                 self._open.remove(greeted)
 
-    def _passing(self, state: ShardState) -> Copying | Coding:
-        forwarder = Forwarder(self._around, self._spec.deadlines)
-        if self._reconstruction is not None:
-            return Coding(forwarder, self._reconstruction)
-        return Copying(forwarder, state)
-
-    def _greet(
-        self, link: Channel, message: Message, greeted: _Greeted, passing: Copying | Coding
-    ) -> Steps[None]:
+    async def _greet(
+        self, link: Link, message: Message, greeted: _Greeted, forwarder: Forwarder
+    ) -> None:
         facts = message.facts
-        passing.forwarder.greet(greeted.epoch, facts["shard"], facts["copies"], self.number)
+        await forwarder.greet(greeted.epoch, facts["shard"], facts["copies"], self.number)
         # Who has gone meanwhile is waited for by newer ones, and has sent nothing more.
-        yield from unless_gone(link, self._opened(greeted, passing.forwarder))
-        yield from passing.push_again()
-        yield from self._asked(link, message, passing)
+        await self._opened(link, greeted, forwarder)
+        await self._asked(link, message, self._own, forwarder)
 
-    def _asked(self, link: Channel, message: Message, passing: Copying | Coding) -> Steps[None]:
-        """Answer what is answered."""
-        if message.op == Op.FETCH:
-            yield from give_copy(self._states[message.step], link)
-        elif message.op == Op.READ and self._reconstruction is not None:
-            yield from self._reconstruction.give(link, message, self._drained)
-        else:
-            if message.op == Op.SYNC:
-                yield from passing.forwarder.sync()
-            elif message.op == Op.LOOKUP:
-                yield from passing.prepare(message)
-            self._answer(link, message, passing.state, sorted(passing.forwarder.lost))
-            yield from sent([link])
-
-    def _take(self, message: Message, greeted: _Greeted, passing: Copying | Coding) -> Steps[None]:
+    async def _take(
+        self, message: Message, greeted: _Greeted, state: ShardState, forwarder: Forwarder
+    ) -> None:
         """Do what is not answered.
 
         What was sent before the rows returned to a checkpoint is void: its step is trained again,
         or counts as lost with the shard. So it may be dropped, and must be.
         """
         if message.op == Op.UPDATE:
-            yield from passing.update(message, lambda: greeted.epoch >= self._epoch)
-        elif greeted.epoch < self._epoch:
+            # Passed on first: copies apply it while this server does. SYNC alone waits for all.
+            await forwarder.pass_on(message)
+        if greeted.epoch < self._epoch:
             return
-        elif message.op == Op.KEEP:
-            self._kept = message.step, message.parts
-        elif self._reconstruction is not None and greeted.by is not None:
-            self._reconstruction.coded.hear(greeted.by, message)
-
-    def _answer(self, link: Channel, message: Message, state: ShardState, lost: list[int]) -> None:
-        if message.op in (Op.GREET, Op.SYNC):
-            link.tell(message.op, message.step, {"lost": lost})
-        elif message.op == Op.KEPT:
-            step, parts = self._kept
-            link.put(Op.KEPT, step, *(np.frombuffer(part, np.uint8) for part in parts))
-        elif lost:
-            link.tell(Op.LOST, message.step, {"lost": lost})
+        if message.op == Op.KEEP:
+            self._kept = message.step, message.arrays
         else:
-            ids = tensor(message.parts[0], np.int64) if message.parts else None
-            link.put(Op.ROWS, message.step, state.lookup(ids).numpy())
+            state.update_by(message)
 
-    def _opened(self, greeted: _Greeted, forwarder: Forwarder) -> Steps[None]:
+    async def _asked(
+        self, link: Link, message: Message, state: ShardState, forwarder: Forwarder
+    ) -> None:
+        """Answer what is answered."""
+        if message.op == Op.SYNC:
+            await forwarder.sync()
+        lost = sorted(forwarder.lost)
+        if message.op in (Op.GREET, Op.SYNC):
+            link.put(message.op, message.step, lost=lost)
+        elif message.op == Op.KEPT:
+            step, arrays = self._kept
+            link.put(Op.KEPT, step, *arrays)
+        elif lost:
+            link.put(Op.LOST, message.step, lost=lost)
+        else:
+            ids = torch.from_numpy(message.arrays[0])
+            link.put(Op.ROWS, message.step, state.shard.lookup(ids).numpy())
+        await self._around.sent([link])
+
+    async def _opened(self, link: Link, greeted: _Greeted, forwarder: Forwarder) -> None:
         """Wait until connections of earlier epochs have been served to their ends.
 
-        Their trainers are dead or have left them; what they had sent belongs into the next save. A
-        server that hangs never ends its own: it is lost.
+        Trainers are dead or have left them; what they had sent belongs into the next save. A
+        server that hangs never ends its own: it is lost. Raises `PeerLostError` where the other
+        side of `link` goes meanwhile.
         """
         began_s, deadlines = self._around.now_s(), self._spec.deadlines
         # Counted before it waits, so that still newer ones wait for it, too. Older ones wait for
@@ -247,33 +209,26 @@ class Server:
         def earlier() -> list[_Greeted]:
             return [each for each in self._open if each.epoch < greeted.epoch]
 
-        yield Wait(lambda: not earlier(), began_s + deadlines.ended_s)
+        around = self._around
+        await around.while_there(link, lambda: not earlier(), began_s + deadlines.ended_s)
         for each in earlier():
             forwarder.lost.add(self._spec.number if each.by is None else each.by)
-        yield from forwarder.greeted(began_s + deadlines.greeted_s)
-
-    def _drained(self, by: int, epoch: int) -> bool:
-        """Whether all that a server had sent before an epoch has been done."""
-        return not any(each.by == by and each.epoch < epoch for each in self._open)
+        await forwarder.greeted(link, began_s + deadlines.greeted_s)
 
     # --- The controller ---
 
-    def obey(self) -> Steps[None]:
+    async def obey(self) -> None:
         """Do what the controller asks for."""
         control = self._around.control
         control.put(Op.READY)
         while True:
-            message = yield from received(control)
+            message = await self._around.received(control)
             if message.op == Op.SAVE:
                 self._save(message)
             elif message.op == Op.LOAD:
-                yield from self._load(message)
+                await self._load(message)
             elif message.op in (Op.FILL, Op.CATCH_UP):
-                yield from self._fetch(message)
-            elif message.op == Op.DIGEST:
-                copies = {number: state.shard.digest() for number, state in self._states.items()}
-                sha256 = copies.pop(self._spec.number)
-                control.tell(Op.DIGEST, self._own.applied, {"sha256": sha256, "copies": copies})
+                await self._fetch(message)
 
     def _save(self, message: Message) -> None:
         """Copy the rows; they are written while trainers go on."""
@@ -306,40 +261,32 @@ class Server:
                 tracker.forget_saved(each)
         self._unsettled = [each for each in self._unsettled if each.step in under_way]
 
-    def _load(self, message: Message) -> Steps[None]:
+    async def _load(self, message: Message) -> None:
         """Return to a checkpoint; connections of earlier epochs are void from now on."""
         # All steps from here on are new to it, whatever it had applied before.
         self._epoch = message.facts["epoch"]
-        found = yield from self._checkpoints.load(message.step)
+        found = await self._checkpoints.load(message.step)
         self._own.tracker = self._new_tracker()
         self._unsettled.clear()
         self._kept = 0, ()
-        self._own.return_to(found.step)
-        if self._reconstruction is not None:
-            self._reconstruction.return_to(found.step)
+        self._own.applied = found.step
         if self._own.modified is not None:
             self._own.modified.return_to(found.step, found.changed)
-        facts = {"bytes": found.size, "epoch": message.facts["epoch"]}
-        self._around.control.tell(Op.LOADED, found.step, facts)
+        epoch = message.facts["epoch"]
+        self._around.control.put(Op.LOADED, found.step, bytes=found.size, epoch=epoch)
 
-    def _fetch(self, message: Message) -> Steps[None]:
+    async def _fetch(self, message: Message) -> None:
         """Fetch shards that other servers hold; say so if some of those don't answer."""
         facts = message.facts
         told = {"epoch": facts["epoch"]}
         try:
             if message.op == Op.FILL:
-                sources = {int(shard): source for shard, source in facts["sources"].items()}
-                if self._reconstruction is None:
-                    yield from self._fetching.begin(sources, self._states)
-                else:
-                    yield from self._reconstruction.begin(facts["epoch"], sources)
-            elif self._reconstruction is None:
-                yield from self._fetching.end()
+                await self._fetching.begin(facts["sources"], self._states)
             else:
-                yield from self._reconstruction.end(facts["epoch"])
+                await self._fetching.end()
         except SourcesLostError as gone:
             told["lost"] = sorted(gone.servers)
-        self._around.control.tell(Op.LOADED, self._own.applied, told)
+        self._around.control.put(Op.LOADED, self._own.applied, **told)
 
     def _new_tracker(self) -> ShardTracker | None:
         tracking = self._spec.tracking

@@ -1,17 +1,27 @@
-"""The model and the rows of a run in one process, without wires and seconds."""
+"""The model and the rows of a run in one process, without processes and seconds."""
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+from cprsim.job.workload import MOST_DIRECTIONS
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import SPREAD, member_seed
+
+#: Steps that are trained for it: of a row's gradients the first are those that move it far.
+_STEPS = 100
+#: Models that are trained for it: of one, there may be half as many directions as of another. Runs
+#: have no seeds as large.
+_MODELS = range(1 << 40, (1 << 40) + 5)
 
 
 class Update(NamedTuple):
@@ -64,3 +74,45 @@ class InProcess:
         for shard, part in parts:
             shard.update(ids[part], gradients[part])
         return [Update(ids[part], times[part], gradients[part]) for part in uses.parts]
+
+
+def gradient_directions(data: Data, section: TrainerSection) -> int | None:
+    """How many independent directions the gradients of a row have; None without two of any row.
+
+    Some models of the scenario are trained in this process on the first samples, from seeds of
+    their own. The square of the cosine between two independent normal gradients in n directions is
+    1 / n on average, and its mean is taken over each gradient of a row and the one before it.
+    """
+    with _one_thread():
+        sums = [_squared_cosines(data, InProcess(data, section, 1, seed)) for seed in _MODELS]
+    sound = [each for each in sums if 0 < each[0] < math.inf]  # not of models that diverge
+    if not sound:
+        return None
+    squares, pairs = map(math.fsum, zip(*sound, strict=True))
+    return min(max(round(pairs / squares), 1), data.tables[0].dim, MOST_DIRECTIONS)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """As members have: of so small a model, more would only spin for cores that others use."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _squared_cosines(data: Data, run: InProcess) -> tuple[float, int]:
+    """Their sum, and of how many pairs."""
+    last = torch.zeros_like(run.shards[0].weights)
+    squares, pairs = 0.0, 0
+    for step in range(min(_STEPS, data.steps)):
+        (update,) = run.step(step)
+        before = last.index_select(0, update.ids)
+        both = before.any(dim=1) & update.gradients.any(dim=1)
+        cosines = functional.cosine_similarity(before[both], update.gradients[both], eps=1e-30)
+        squares += math.fsum(cosines.double().square().tolist())
+        pairs += len(cosines)
+        last.index_copy_(0, update.ids, update.gradients)
+    return squares, pairs

@@ -2,6 +2,11 @@
 
 Calibrated are the time of a step and what saves and recoveries take (`calibration`). Steps,
 intervals, failures and rows are the scenario's own.
+
+Failures are pinned to steps, on a clock on which only training takes time (`strikes.StepClock`). A
+simulator strikes on the wall clock, on which saves, loads and replacements take time too, other
+times under each policy. So each failure is put at the instant at which the simulated job has
+trained as many steps.
 """
 
 import hashlib
@@ -9,31 +14,122 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
+from cprsim.errors import ScenarioError
+from cprsim.failures.hit import Hit
+from cprsim.failures.timeline import AbsoluteTimeline, Cursor
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play_against
+from cprsim.sim.observer import Observer
+from cprsim.trainer.coordinator.strikes import StepClock
 from cprsim.trainer.data import Data
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.trackers_lists import TOGETHER
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.validation.appended import of_scenario
-from cprsim.trainer.validation.calibration import Calibration, averaged
-from cprsim.trainer.validation.directions import gradient_directions
-from cprsim.trainer.validation.modelled import (
-    calibrated,
-    check_predictable,
-    hits_of,
+from cprsim.trainer.support import TRAINER
+from cprsim.trainer.validation.calibration import (
+    ONE_SERVER,
+    RECOVERY,
+    Calibration,
+    kinds,
+    lost,
+    of_job,
     period_of,
-    waits,
 )
-from cprsim.trainer.validation.pinned import Kill, pinned
-from cprsim.trainer.validation.rehearsal import lost, trains_beside
-from cprsim.trainer.validation.stretches import StretchTimes
+from cprsim.trainer.validation.in_process import gradient_directions
 
-#: What stores append and merge takes nothing in the simulation: it is counted beside.
-_COUNTED: dict[str, Any] = dict.fromkeys(("appended_s", "append_s", "append_row_s", "merge_s"), 0.0)
+#: Batches in which it is counted where updates go.
+_LOOKED_AT = 100
+#: What `replication` charges for what the measured step and load have.
+_OF_COPIES = {"slowdown": 0.0, "takeover": "0 s", "degraded": 0.0}
+
+
+class Kill(NamedTuple):
+    """A failure that strikes once `executed` steps have been trained, rolled back or not."""
+
+    executed: int
+    hit: Hit
+
+
+class Pinned(NamedTuple):
+    """The failures of one run, by steps, and the timeline on which the simulated job meets them."""
+
+    kills: list[Kill]
+    timeline: AbsoluteTimeline
+
+
+def pinned(
+    scenario: Scenario, policy: str, step_s: float, cursor: Cursor, cursor_step_s: float
+) -> Pinned:
+    """Where the failures of a cursor strike a policy's job, which saves on whole steps.
+
+    Parameters
+    ----------
+    scenario, policy
+        What is simulated.
+    step_s
+        Useful time of a step in that scenario, s.
+    cursor
+        Of the failures, on a clock of training alone; it is used up.
+    cursor_step_s
+        What a step takes on that clock, s.
+    """
+    executed = 0
+    times = StepClock(cursor_step_s, lambda: executed)
+    kills: list[Kill] = []
+    timeline = AbsoluteTimeline([], [])
+    while cursor.next_s < math.inf:
+        due = executed + int(times.steps_until(cursor.next_s))
+        spans = _Spans()
+        play_against(scenario, policy, timeline, spans)
+        since_s = timeline.times_s[-1] if kills else 0.0
+        at_s = spans.instant(due, step_s, since_s)
+        if at_s is None:
+            break
+        executed = due
+        now_s = max(times.now_s(), cursor.next_s)
+        kills.append(Kill(executed, cursor.strike()))
+        timeline = AbsoluteTimeline([*timeline.times_s, at_s], [each.hit for each in kills])
+        cursor.replace(kills[-1].hit, now_s)
+        cursor.resume(now_s)
+    return Pinned(kills, timeline)
+
+
+class _Spans(Observer):
+    """What a simulated job does when."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[str, float, float]] = []
+
+    def span(self, cause: str, start_s: float, end_s: float) -> None:
+        self._spans.append((cause, start_s, end_s))
+
+    def instant(self, steps: int, step_s: float, since_s: float) -> float | None:
+        """When so many steps have been trained, after `since_s`; None if the job ends first.
+
+        It is the very number that a span ends with, so that both fall on the same instant.
+        """
+        done = 0
+        found = None
+        for cause, start_s, end_s in self._spans:
+            trained = round((end_s - start_s) / step_s) if cause == "train" else 0
+            if found is None and start_s >= since_s and cause not in RECOVERY:
+                if steps == done:
+                    found = start_s
+                elif steps <= done + trained:
+                    whole = steps == done + trained
+                    found = end_s if whole else start_s + (steps - done) * step_s
+            done += trained
+        return found if steps < done else None
 
 
 class Prediction(NamedTuple):
@@ -79,22 +175,12 @@ class Prediction(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """What is to come of some policies' runs, by name; `scenario` is what was simulated.
-
-    `calibrations`: of each, those that were rehearsed alike share one.
-    """
+    """What is to come of some policies' runs, by name; `scenario` is what was simulated."""
 
     scenario: Scenario
     seed: int
     calibrations: Mapping[str, Calibration]
     of: Mapping[str, Prediction]
-
-    def shared(self) -> list[tuple[Calibration, list[str]]]:
-        """Each calibration, and whose it is."""
-        found: dict[int, tuple[Calibration, list[str]]] = {}
-        for name, each in self.calibrations.items():
-            found.setdefault(id(each), (each, []))[1].append(name)
-        return list(found.values())
 
     def content(self) -> bytes:
         """All of it as canonical JSON (keys in order, no spaces): what is hashed."""
@@ -113,6 +199,49 @@ class Predicted(NamedTuple):
         return hashlib.sha256(self.content()).hexdigest()
 
 
+def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
+    """Whether what a rehearsal measures is all that the runs of this plan cost.
+
+    `hits`: who fails at once.
+    """
+    if len(plan.schedules) != 1:
+        return False
+    if plan.schedules[0].save.blocking and plan.redundancy is None:
+        return True
+    if plan.redundancy is not None and plan.recovery != "replica":
+        return False
+    # A lost trainer is always waited for.
+    answers = [plan.recover(lost(servers)) for servers in (1, *filter(None, kinds(hits)))]
+    alike = len({(each.rollback, each.keep_training) for each in answers}) == 1
+    return plan.sequence is None and plan.schedules[0].max_pending == 1 and alike
+
+
+def check_predictable(
+    section: TrainerSection, plans: Mapping[str, Plan], hits: Sequence[Hit] = (ONE_SERVER,)
+) -> None:
+    """Raise `ScenarioError` with all that stands against predicting real runs of these plans."""
+    found = []
+    if section.failures != "at-step":
+        found.append(
+            f"trainer.failures: {section.failures!r} strikes at other steps than a simulation "
+            'does; write failures = "at-step" to validate'
+        )
+    for manner in ("hangs", "saving", "loading"):
+        share = getattr(section, manner)
+        if share:
+            found.append(f"trainer.{manner}: {share:g} is in no simulation; write 0 to validate")
+    for name, plan in plans.items():
+        TRAINER.check_plan(name, plan, lambda: plans)
+        if not is_predictable(plan, hits):
+            found.append(
+                f"policies.{name}: can't be validated yet; choose a policy with one schedule, all "
+                "of whose saves are alike, at most one under way at a time, and with one answer to "
+                "all failures of servers"
+            )
+    if found:
+        raise ScenarioError(*found)
+
+
 def predict(
     scenario: Scenario,
     section: TrainerSection,
@@ -128,34 +257,17 @@ def predict(
         Where a policy can't be predicted.
     """
     plans = scenario.plans_of(policies)
-    check_predictable(section, scenario.cluster.trainers, plans, hits_of(scenario, seed))
+    check_predictable(section, plans, of_job(scenario, seed))
     data = section.data(scenario, seed)
     by_change = any(plan.tracking and plan.tracking.tracker == "scar" for plan in plans.values())
     directions = gradient_directions(data, section) if by_change else None
     found = {}
     for name, plan in plans.items():
-        own = calibrations[name]
-        played = calibrated(
-            *(scenario, {name: plan}, data),
-            *(replace(own, **_COUNTED), directions),
-        )
-        found[name] = _prediction(scenario, played, name, plan, own, data, seed)
-    together = _of_all(scenario, plans, data, calibrations, directions)
+        own = {name: calibrations[name]}
+        played = calibrated(scenario, {name: plan}, data, own, directions)
+        found[name] = _prediction(scenario, played, name, plan, own[name], data, seed)
+    together = calibrated(scenario, plans, data, calibrations, directions)
     return Predicted(together, seed, calibrations, found)
-
-
-def _of_all(
-    scenario: Scenario,
-    plans: Mapping[str, Plan],
-    data: Data,
-    calibrations: Mapping[str, Calibration],
-    directions: int | None,
-) -> Scenario:
-    """One scenario of all policies: of what waits for saves, if anything does."""
-    waiting = {name: plan for name, plan in plans.items() if not trains_beside(plan)} or plans
-    of_all = averaged([calibrations[name] for name in waiting])
-    told = replace(of_all, step_s=of_all.usual_step_s)  # who runs it knows of no stretches
-    return calibrated(scenario, plans, data, told, directions)
 
 
 def _prediction(
@@ -168,32 +280,134 @@ def _prediction(
     seed: int,
 ) -> Prediction:
     step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
-    period = period_of(plan, nominal_s)
     cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
     met = pinned(modelled, name, step_s, cursor, nominal_s)
-    times = StretchTimes(calibration, scenario.cluster.parameter_servers)
-    ledger = play_against(modelled, name, met.timeline, times)
-    told = replace(ledger, train=times.kept_s, lost=times.lost_s, save=ledger.save + times.saved_s)
-    if plan.tracking is not None and period is not None:
-        found = of_scenario(
-            scenario, plan.tracking, data, period, data.steps, kills=met.kills, seed=seed
-        )
-        told = replace(
-            told,
-            save=told.save + found.merging_s(calibration.merge_s, calibration.reading),
-            load=told.load + found.reading_s(calibration.reading),
-        )
+    ledger = told = play_against(modelled, name, met.timeline)
     alone = sum(not kill.hit.servers for kill in met.kills)
-    if trains_beside(plan) and not waits(plan):  # pinned to steps, it waits all the same
-        count = ledger.failures
-        load_s = (count - alone) * calibration.beside_s
-        told = replace(told, reschedule=count * calibration.reschedule_s, load=load_s)
-    if plan.recover(lost(0, 1)).rollback != "all":  # then only the trainer loads, its dense part
+    if _is_beside(plan) and plan.recover(lost(1)).keep_training:
+        # Pinned to steps, training waits all the same.
+        load_s = (ledger.failures - alone) * calibration.load_s
+        reschedule_s = ledger.failures * calibration.reschedule_s
+        told = replace(told, reschedule=reschedule_s, load=load_s)
+    if plan.recover(lost(1)).rollback != "all":  # then only the trainer loads, its dense part
         told = replace(told, load=told.load + alone * calibration.load_trainer_s)
     return Prediction(
         system=modelled.policies[name].system,
-        period=period,
+        period=period_of(plan, nominal_s),
         kills=met.kills,
         ledger=told,
         lost_steps=round(ledger.lost / step_s),
     )
+
+
+def _is_beside(plan: Plan) -> bool:
+    """Whether training goes on beside saves or with copies."""
+    return not plan.schedules[0].save.blocking or plan.redundancy is not None
+
+
+def updates_by_server(data: Data, servers: int) -> NDArray[np.float64]:
+    """Updates of each table that each server gets in the first samples, (tables, servers)."""
+    placement = Placement(tuple(table.rows for table in data.tables), servers)
+    counts = np.zeros((len(data.tables), servers))
+    for step in range(min(_LOOKED_AT, data.steps)):
+        on = placement.ids(data.batch(step).sparse) % servers
+        for table, of_table in enumerate(on.T):
+            counts[table] += np.bincount(of_table, minlength=servers)
+    return counts
+
+
+def calibrated(
+    scenario: Scenario,
+    plans: Mapping[str, Plan],
+    data: Data,
+    calibrations: Mapping[str, Calibration],
+    directions: int | None = None,
+) -> Scenario:
+    """The scenario on this machine: its costs, the time its steps take, saves on whole steps.
+
+    Costs that policies share are means of what their rehearsals measured. Failures are left out;
+    simulations of it are given those that the real run meets. `directions`: those of a row's
+    gradients, if SCAR is to choose by them.
+    """
+    of = {name: calibrations[name] for name in plans}
+    step_s, steps = fmean(each.step_s for each in of.values()), data.steps
+    nominal_s = scenario.job.useful_time_s / steps
+    servers = scenario.cluster.parameter_servers
+    mapping = scenario.mapping()
+    mapping["job"]["useful_time"] = format_exact(steps * step_s, SECONDS)
+    mapping["job"].pop("network", None)  # the measured step has it
+    updates = updates_by_server(data, servers)
+    shares = updates.sum(axis=0) / updates.sum()
+    mapping["cluster"] |= {"spares": 0, "updates": shares.tolist()}
+    if scenario.model is not None and scenario.model.tables is not None:
+        mapping["model"] |= {"optimizer_rule": "adagrad", "batch": len(data.batch(0).labels)}
+        if directions is not None:
+            mapping["model"]["gradient_directions"] = directions
+        for table, of_table in zip(mapping["model"]["tables"], updates, strict=True):
+            table["updates"] = np.maximum(of_table, 1.0).tolist()  # some have had none yet
+    costs_s = _costs(plans, of)
+    mapping["costs"] = {name: format_exact(cost_s, SECONDS) for name, cost_s in costs_s.items()}
+    mapping["failures"] = {"exactly": 0, "while_waiting": False}
+    each_rows = sum(table.rows for table in data.tables) / servers
+    given = mapping["policies"]
+    mapping["policies"] = {
+        name: _resolved(given[name], plan, (period_of(plan, nominal_s) or steps + 1) * step_s)
+        | _of_saves(scenario, plan, of[name], costs_s["save"], each_rows)
+        for name, plan in plans.items()
+    }
+    return Scenario(**mapping)
+
+
+def _costs(plans: Mapping[str, Plan], of: Mapping[str, Calibration]) -> dict[str, float]:
+    """The block `[costs]`, s: of policies that wait for saves and losses, if there are any."""
+    waiting = [name for name, plan in plans.items() if not _is_beside(plan)]
+    whole = [
+        of[name].save_s
+        for name, plan in plans.items()
+        if plan.schedules[0].save.blocking and plan.tracking is None
+    ]
+    costs_s = {"save": fmean(whole) if whole else 0.0}
+    loads: dict[str, list[float]] = {"load_full": [], "load_partial": []}
+    # Pinned to steps, what goes on beside training has landed by the next step.
+    counted = waiting or [n for n, p in plans.items() if not p.recover(lost(1)).keep_training]
+    for name in counted:
+        full = plans[name].recover(lost(1)).rollback == "all"
+        loads["load_full" if full else "load_partial"].append(of[name].load_s)
+    every = [load_s for each in loads.values() for load_s in each]
+    for name, loads_s in loads.items():
+        costs_s[name] = fmean(loads_s or every) if every else 0.0
+    costs_s["reschedule"] = fmean(of[name].reschedule_s for name in counted) if counted else 0.0
+    costs_s["detect"] = fmean(of[name].detect_s for name in waiting or of)
+    return costs_s
+
+
+def _resolved(policy: Mapping[str, Any], plan: Plan, period_s: float) -> dict[str, Any]:
+    """The policy at the interval that its plan comes to in whole steps."""
+    interval = format_exact(period_s / plan.schedules[0].save.portion, SECONDS)
+    if plan.redundancy is not None:
+        return {**policy, **_OF_COPIES, "interval": interval}
+    if plan.recovery == "full" and plan.schedules[0].save.blocking:
+        return {"system": "full", "interval": interval}  # what CPR decides where partial won't pay
+    return {**policy, "interval": interval}
+
+
+def _of_saves(
+    scenario: Scenario, plan: Plan, calibration: Calibration, whole_s: float, rows: float
+) -> dict[str, Any]:
+    """What the policy's keys say of its saves; `rows`: of a server."""
+    if not plan.schedules[0].save.blocking:
+        return {"snapshot": format_exact(calibration.save_s, SECONDS)}
+    tracking = plan.tracking
+    if tracking is None:
+        return {}
+    assert scenario.model is not None
+    saved = scenario.model.saved_share(tracking.fraction)
+    writes = min((calibration.rows or rows) / rows / saved, 1.0)
+    select_s = max(calibration.save_s - whole_s * saved * writes, 0.0)
+    lists = {"together": TOGETHER} if tracking.tracker == "ssu" else {}
+    return {
+        **lists,
+        "slowdown": 0.0,  # the measured step has it
+        "writes": writes,
+        "select": format_exact(select_s, SECONDS),
+    }

@@ -7,31 +7,23 @@ The predictions are made, and can be written down by whoever asks, before anythi
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from cprsim.basics.machine import processors
 from cprsim.scenario import Scenario
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
-from cprsim.trainer.validation.calibration import (
-    Calibration,
-    measured,
-    rehearsals,
-    rehearse,
-    rehearsed_of,
-)
+from cprsim.trainer.validation.calibration import Calibration, Rehearsal, of_job
 from cprsim.trainer.validation.compared import Compared, Load
-from cprsim.trainer.validation.modelled import (
+from cprsim.trainer.validation.predicted import (
+    Predicted,
     check_predictable,
-    hits_of,
     is_predictable,
+    predict,
 )
-from cprsim.trainer.validation.predicted import Predicted, predict
-from cprsim.trainer.validation.rehearsal import Rehearsal, kinds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,17 +109,8 @@ class Validated:
         }
 
 
-class _Rehearsed(NamedTuple):
-    """A rehearsal, whose policies it is for, all that its times depend on, what came of it."""
-
-    plan: Rehearsal
-    names: Sequence[str]
-    depends_on: tuple[Any, ...]
-    ran: list[Trained]
-
-
 class Validation:
-    """Real runs of a scenario, predicted first: by steps, for who does those of several in turns.
+    """Real runs of a scenario, predicted first: by steps, so that several can take turns.
 
     A machine is slower at one minute than at another. What is rehearsed, and then trained, now and
     again in a longer time, is so at many paces.
@@ -147,43 +130,37 @@ class Validation:
         progress: Progress | None = None,
         repeats: int = 1,
     ) -> None:
-        plans, hits = scenario.plans_of(policies), hits_of(scenario, seed)
+        plans, hits = scenario.plans_of(policies), of_job(scenario, seed)
         left_out = [name for name, plan in plans.items() if not is_predictable(plan, hits)]
         if policies is None and len(left_out) < len(plans):
             plans = {name: plan for name, plan in plans.items() if name not in left_out}
-        check_predictable(section, scenario.cluster.trainers, plans, hits)
+        check_predictable(section, plans, hits)
         check_fits(scenario, section, plans=plans.values())
         self._scenario, self._section, self._seed = scenario, section, seed
-        self._left_out, self._hits = left_out, hits
-        at_once = kinds(hits)
-        self._rehearsed = [
-            _Rehearsed(
-                plan, names, (rehearsed_of(scenario, section, plan), section, plan, at_once), []
-            )
-            for plan, names in rehearsals(plans)
-        ]
-        self._runs = {name: list[Trained]() for name in plans}
+        self._left_out, servers = left_out, scenario.cluster.parameter_servers
         self._steps, self._progress, self._done = section.data(scenario, seed).steps, progress, 0
-        once = sum(each.plan.steps for each in self._rehearsed) + self._steps * len(plans)
+        step_s = scenario.job.useful_time_s / self._steps
+        self._rehearsals = {
+            name: Rehearsal(plan, step_s, servers, hits) for name, plan in plans.items()
+        }
+        self._rehearsed = {name: list[Trained]() for name in plans}
+        self._runs = {name: list[Trained]() for name in plans}
+        once = sum(each.steps for each in self._rehearsals.values()) + self._steps * len(plans)
         self._total = once * repeats
         self._loads = [_load()]
 
     def rehearse(self) -> None:
-        """Carry out all rehearsals once."""
-        for each in self._rehearsed:
-            asked = self._scenario, self._section, each.plan
-            each.ran.append(rehearse(*asked, self._tell, self._hits))
-            self._done += each.plan.steps
+        """Rehearse each policy once."""
+        for name, each in self._rehearsals.items():
+            ran = each.carry_out(self._scenario, self._section, self._tell)
+            self._rehearsed[name].append(ran)
+            self._done += each.steps
 
-    def predict(self, others: Iterable["Validation"] = ()) -> Predicted:
-        """What is to come, by all that was rehearsed; by `others`, too, where they did the same."""
-        calibrations: dict[str, Calibration] = {}
-        of_others = [each for other in others if other is not self for each in other._rehearsed]
-        for own in self._rehearsed:
-            alike = (each.ran for each in of_others if each.depends_on == own.depends_on)
-            ran = [*own.ran, *chain.from_iterable(alike)]
-            found = measured(ran, own.plan, self._scenario, self._hits)
-            calibrations |= dict.fromkeys(own.names, found)
+    def predict(self) -> Predicted:
+        """What is to come, by all that was rehearsed."""
+        calibrations: dict[str, Calibration] = {
+            name: each.measured(self._rehearsed[name]) for name, each in self._rehearsals.items()
+        }
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
 
     def train(self) -> None:
@@ -195,8 +172,8 @@ class Validation:
 
     def compare(self, predicted: Predicted) -> Validated:
         """All that was trained beside what was predicted of it."""
-        cluster, (before, *meanwhile) = self._scenario.cluster, self._loads
-        members = cluster.parameter_servers + cluster.trainers + 1  # who leads them
+        before, *meanwhile = self._loads
+        members = self._scenario.cluster.parameter_servers + 2  # the trainer, and who leads them
         return Validated(
             predicted,
             [Compared(name, of, self._runs[name]) for name, of in predicted.of.items()],
@@ -230,8 +207,8 @@ def validate(
         As for `train`, the seed of what is trained (rehearsed is on samples of seed 0); steps are
         those of all runs, those that calibrate included.
     repeats
-        How often all is rehearsed, and then each policy trained, in turns. Each span counts
-        with its median.
+        How often each policy is rehearsed, and then trained, in turns. Each cause counts with its
+        median.
     announce
         Told of the predictions before anything is trained.
 

@@ -18,9 +18,8 @@ from torch import Tensor
 from cprsim.machine.rules import r24_learning_lost
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.placement import Placement, Uses
 from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.scores import auc
 from cprsim.trainer.training import SPREAD, member_seed
 

@@ -1,10 +1,12 @@
-"""What accuracy lost samples cost: AUC against PLS, and whether failing together matters."""
+"""What accuracy failures cost: AUC against PLS, and of each policy at the same failures."""
 
 from collections.abc import Iterator, Mapping
 from itertools import cycle
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
@@ -20,6 +22,17 @@ _MARKERS: Final[tuple[dict[str, Any], ...]] = (
     {"marker": "*", "markersize": 7.0},
 )
 
+_BEYOND: Final = 0.06  # the outermost drops, as a share of the largest
+_SEED: Final[dict[str, Any]] = {
+    "color": style.RULE,
+    "linewidth": 0.8,
+    "marker": "o",
+    "markersize": 2.6,
+    "markeredgewidth": 0,
+    "markerfacecolor": style.LEARNING_COLOUR,
+}
+_AUC: Final = "AUC below that without failures"
+
 
 def pls_accuracy(
     points: pd.DataFrame, slopes: Mapping[str, tuple[float, float]], title: str = ""
@@ -33,8 +46,6 @@ def pls_accuracy(
         `pls` and `auc_drop`, each with its 95 % interval, `_low` to `_high`.
     slopes
         By system the drop of AUC for each unit of PLS, and the largest PLS it was fitted to.
-    title
-        Of what: the first note below.
 
     Returns
     -------
@@ -55,7 +66,7 @@ def pls_accuracy(
             ticks.numbers(axes.yaxis)
             axes.grid()
         for axes in sheet.first_column:
-            axes.set_ylabel("AUC below that without failures")
+            axes.set_ylabel(_AUC)
         for _, system, rows in curves.by_policy(one):
             curves.with_whiskers(sheet.axes[0], rows, "pls", "auc_drop", curves.points(system))
             if system in slopes:
@@ -64,10 +75,10 @@ def pls_accuracy(
         for rows, look in _by_share(several):
             curves.with_whiskers(sheet.axes[-1], rows, "pls", "auc_drop", look)
         sheet.key([*_policies(one, slopes), *_shares(several)])
-        return sheet.done(_finding(one, slopes), title)
+        return sheet.done(_steepest(one, slopes), title)
 
 
-def _finding(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> str:
+def _steepest(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> str:
     """Name the steepest slope and the flattest."""
     names = {system: policy for policy, system, _ in curves.by_policy(one)}
     order = sorted((slopes[system][0], names[system]) for system in names if system in slopes)
@@ -103,3 +114,64 @@ def _shares(several: pd.DataFrame) -> list[Entry]:
         for rows, look in _by_share(several)
     ]
     return [*entries, curves.point_means("means over the seeds, 95 % intervals")]
+
+
+def policy_accuracy(
+    runs: pd.DataFrame, points: pd.DataFrame, title: str = "", *, ax: Axes | None = None
+) -> Figure:
+    """Draw drops of AUC of each policy: a line a seed, means with their intervals on top.
+
+    Parameters
+    ----------
+    runs
+        A row a run: `seed`, `policy`, and its `auc_drop`.
+    points
+        A row a policy, in the order in which they are drawn: `policy`, its `system`, and the mean
+        `auc_drop` with its 95 % interval, `auc_drop_low` to `auc_drop_high`; `pls`, `updates_lost`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        With one pair of axes: policies 0, 1, ... over drops of AUC.
+    """
+    order = list(points["policy"])
+    by_seed = runs.pivot_table(values="auc_drop", index="seed", columns="policy")[order]
+    with style.styled():
+        sheet = Sheet(ax=ax)
+        (axes,) = sheet.axes
+        for drops in by_seed.to_numpy():
+            axes.plot(np.arange(len(order)), drops, **_SEED)
+        low = min(by_seed.to_numpy().min(), points["auc_drop_low"].min(), 0)
+        high = max(by_seed.to_numpy().max(), points["auc_drop_high"].max())
+        axes.set_ylim(low - _BEYOND * high, (1 + _BEYOND) * high)
+        ticks.numbers(axes.yaxis)
+        axes.set_ylabel(_AUC)
+        axes.set_xlim(-0.5, len(order) - 0.5)
+        names = [name.replace("-", "-\n", 1) for name in order]
+        axes.set_xticks(range(len(order)), names)
+        axes.grid(axis="y")
+        entries = []
+        for place, (policy, system, rows) in enumerate(curves.by_policy(points)):
+            look = curves.points(system) | {"markersize": 6.0}
+            curves.with_whiskers(axes, rows.assign(place=place), "place", "auc_drop", look)
+            lost = f"{100 * rows['updates_lost'].iloc[0]:.0f} % of updates lost"
+            entries.append(Entry([look], policy, f"PLS {rows['pls'].iloc[0]:.2f}, {lost}"))
+        entries.append(Entry([_SEED], "line", "one seed: same data, model and failures"))
+        entries.append(curves.point_means("mean, 95 % interval"))
+        sheet.key(entries)
+        return sheet.done(_least_and_most(points), title)
+
+
+def _least_and_most(points: pd.DataFrame) -> str:
+    """Say who loses the most and the least AUC, and whether their intervals are apart."""
+    order = points.sort_values("auc_drop", kind="stable").to_dict("records")
+    least, most = order[0], order[-1]
+    said = f"{most['policy']} loses {most['auc_drop']:.2g} of AUC"
+    if len(order) == 1:
+        return said
+    if least["auc_drop_high"] >= most["auc_drop_low"]:
+        return "No policy clearly loses the least AUC"
+    lossy = [each for each in order[:-1] if each["auc_drop"] > 0]
+    told = [f"{each['policy']} {each['auc_drop']:.2g}" for each in lossy[:1]]
+    told += [f"{least['policy']} none"] * (least["auc_drop"] <= 0)
+    return ", ".join([said, *told])

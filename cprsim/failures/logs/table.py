@@ -1,0 +1,226 @@
+"""The table that a log is: its cells as text in one frame, a row a line of the file."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from cprsim.basics.tabular import (
+    Cells,
+    LogPath,
+    check_length,
+    csv_cells,
+    delimiter_of,
+    is_unknown,
+    joined,
+    lines,
+    number,
+    shown,
+    with_header,
+)
+from cprsim.basics.units import counted
+from cprsim.errors import LogError, UnitError
+from cprsim.failures.logs.columns import FREE_TEXT
+
+#: From the names of the columns to those needed and the optional ones.
+Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
+_INTEGER = r"[+-]?[0-9]{1,18}"  # 18 digits fit in an int64
+#: Why rows of a log that holds several systems are left out.
+OTHERS = "rows of other systems"
+
+
+@dataclass(frozen=True, eq=False)
+class LogTable:
+    """Rows of a file.
+
+    Parameters
+    ----------
+    path
+        The file, for faults.
+    cells
+        The cells of the columns that are read, without blanks around them; by the line of each row.
+    """
+
+    path: LogPath
+    cells: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read, in the order of the file."""
+        return [str(name) for name in self.cells]
+
+    def __contains__(self, column: str) -> bool:
+        return column in self.cells
+
+    def __getitem__(self, column: str) -> "pd.Series[Any]":
+        return self.cells[column]
+
+    def of_rows(self, rows: ArrayLike) -> "LogTable":
+        """Return some of its rows, by a flag each."""
+        return LogTable(self.path, self.cells[np.asarray(rows, np.bool_)])
+
+    def bad(self, line: int, column: str, text: str) -> LogError:
+        """What is wrong with one cell, which is shown, for the caller to raise."""
+        cell = shown(str(self.cells.at[line, column]))
+        return LogError(f"{self.path}:{line}: {column} is {cell}{text}")
+
+    def refuse(self, column: str, wrong: ArrayLike, text: str) -> None:
+        """Raise `LogError` for the first cell of a column that is wrong, by a flag each."""
+        found = self.cells.index[np.asarray(wrong, np.bool_)]
+        if len(found):
+            raise self.bad(found.min(), column, text)
+
+    def parsed(
+        self, column: str, parse: Callable[[str], float], *, may_lack: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the number of each cell; nan where one that isn't known is allowed.
+
+        Parameters
+        ----------
+        column
+            The column.
+        parse
+            Makes a number of a text. Its `ValueError` says what is wrong, behind the cell; its
+            `UnitError` has the cell.
+        may_lack
+            Whether cells may say that what they should hold isn't known.
+        """
+        numbers = np.full(len(self), math.nan)
+        for row, text in enumerate(self.cells[column]):
+            if may_lack and is_unknown(text):
+                continue
+            try:
+                numbers[row] = parse(text)
+            except UnitError as error:
+                raise LogError(f"{self.path}:{self.cells.index[row]}: {error}") from None
+            except ValueError as error:
+                raise self.bad(self.cells.index[row], column, str(error)) from None
+        return numbers
+
+    def integers(self, column: str) -> NDArray[np.int64]:
+        """Return whole numbers, positive or negative."""
+        # int() alone would take 1_000 and digits of other scripts.
+        self.refuse(column, ~self.cells[column].str.fullmatch(_INTEGER), ", not an integer")
+        return np.asarray(self.cells[column].astype(np.int64))
+
+
+def seconds(text: str) -> float:
+    """Return a finite time, 0 s or later; raise `ValueError` of anything else."""
+    value = number(text)
+    if value is None:
+        raise ValueError(", not a number of seconds")
+    if not 0 <= value < math.inf:
+        raise ValueError("; times are finite and 0 s or later")
+    return value
+
+
+def read_table(
+    path: LogPath,
+    needed: Sequence[str] = (),
+    optional: Sequence[str] = (),
+    split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
+    choose: Choose | None = None,
+    what: str = "failure",
+) -> LogTable:
+    """Read a file whose first row names the columns.
+
+    Parameters
+    ----------
+    path
+        The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
+    needed, optional
+        Columns to read; the others are ignored, where `choose` isn't given.
+    split
+        Rows of the file's lines, that with the names included.
+    choose
+        Columns needed and optional ones, by the names that there are, instead of `needed` and
+        `optional`; it raises a `LookupError` that says what is wrong with them.
+    what
+        What a row is of, for the fault of a file that has none.
+
+    Raises
+    ------
+    LogError
+        If the file can't be read, is too long, lacks a column, or holds no row.
+    """
+    check_length(path)
+    with closing(lines(path)) as text:
+        rows = split(path, text)
+        names, needed, optional = _header(path, rows, needed, optional, choose)
+        places = {name: names.index(name) for name in (*needed, *optional) if name in names}
+        least, width = 1 + max(places.values()), len(names)
+        if choose is not None:
+            places = {name: names.index(name) for name in names if name}
+        numbers, kept = list[int](), [list[str]() for _ in places]
+        for line, cells in rows:
+            if len(cells) < least or (len(cells) > width and any(cells[width:])):
+                raise LogError(
+                    f"{path}:{line}: the row has {len(cells)} cells, the header has {width}"
+                )
+            numbers.append(line)
+            for column, place in zip(kept, places.values(), strict=True):
+                column.append(cells[place].strip() if place < len(cells) else "")
+    if not numbers:
+        raise LogError(f"{path}: holds no {what}")
+    frame = pd.DataFrame(dict(zip(places, kept, strict=True)), index=numbers, dtype=object)
+    return LogTable(path, frame)
+
+
+def _header(
+    path: LogPath,
+    rows: Iterator[Cells],
+    needed: Sequence[str],
+    optional: Sequence[str],
+    choose: Choose | None,
+) -> tuple[list[str], Sequence[str], Sequence[str]]:
+    """Names of the columns, and which of them are needed, which optional."""
+    line, cells = next(rows, (0, None))
+    if cells is None:
+        raise LogError(f"{path}: holds no failure")
+    names = [cell.strip() for cell in cells]
+    if choose is not None:
+        try:
+            needed, optional = choose(names)
+        except LookupError as error:
+            raise LogError(f"{path}:{line}: {error}") from None
+    for name in (*needed, *optional):
+        if name in needed and name not in names:
+            what = f"has no column {name}"
+        elif names.count(name) > 1:
+            what = f"has column {name} twice"
+        else:
+            continue
+        raise LogError(f"{path}:{line}: {what}; the header is {shown(','.join(names))}")
+    return names, needed, optional
+
+
+def cells_of(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+    """Rows; what parts their cells is what the first line that isn't blank has."""
+    header, text = with_header(text)
+    mark = delimiter_of(header)
+    names = list[str]()
+    for line, cells in csv_cells(path, text, mark):
+        names = names or cells
+        surplus = any(map(str.strip, cells[len(names) :]))
+        yield line, joined(names, cells, mark, FREE_TEXT) if surplus else cells
+
+
+def several(path: LogPath, failures: Mapping[int, int]) -> LogError:
+    """That a log holds systems with so many failures each, and how to choose; for raising."""
+    (first, count), *others = sorted(failures.items())
+    listed = [
+        f"{first} ({counted(count, 'failure')})",
+        *(f"{each} ({n:,})" for each, n in others),
+    ]
+    return LogError(
+        f"{path}: holds systems {', '.join(listed)}; choose one with --system "
+        "(in a scenario: failures.system)"
+    )

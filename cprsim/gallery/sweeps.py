@@ -1,0 +1,72 @@
+"""What is drawn of sweeps: maps of the best policy, and time against learning lost."""
+
+from typing import TYPE_CHECKING, Final
+
+from cprsim.basics.owned import owned_folder
+from cprsim.errors import RunError, UsageError
+from cprsim.gallery.picture import PictureSource, Titled, of_scenario
+from cprsim.gallery.tables import tradeoff as tradeoff_table
+from cprsim.sweeps.best import circumstances
+from cprsim.sweeps.columns import told_apart
+from cprsim.sweeps.stored import Sweep
+from cprsim.sweeps.sweep import sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What is varied of a scenario, as shares of what it is there.
+_SHARES: Final = (1 / 4, 1 / 2, 1, 2, 4)
+_REPLICATIONS: Final = 10000
+
+
+def phase(source: PictureSource) -> "Figure":
+    """Draw the map of the sweep in a folder, or of one of a scenario that is not kept."""
+    if source.path.is_dir():
+        if source.policies:
+            raise UsageError("figure phase: --policy is for a scenario; sweep those policies alone")
+        return _map(Sweep(source.path))
+    scenario = source.scenario()
+    mean_s = scenario.failures.mean_s
+    write = None if scenario.storage is None else scenario.storage.write
+    if mean_s is None or write is None:
+        raise UsageError(
+            "figure phase: varies failures.mean and storage.write, and the scenario lacks one of "
+            "them; give the folder of a sweep"
+        )
+    varied = {
+        "failures.mean": [f"{mean_s * share!r} s" for share in _SHARES],
+        "storage.write": [f"{write * share!r} B/s" for share in _SHARES],
+    }
+    with owned_folder() as folder:
+        return _map(sweep(scenario, folder, varied, replications=_REPLICATIONS))
+
+
+def _map(found: Sweep) -> "Figure":
+    failed = found.failures
+    if len(failed) == len(found.points):
+        raise RunError(f"figure phase: every point failed, the first with: {failed[0].error}")
+    return found.figure("phase")
+
+
+def tradeoff(source: PictureSource) -> Titled:
+    """Return all points of a sweep, or of a scenario under several targets.
+
+    Keys of a sweep that are no choice of a policy are circumstances.
+    """
+    if not source.path.is_dir():
+        return of_scenario(tradeoff_table)(source)
+    found = Sweep(source.path)
+    rows = found.table[found.table["error"] == ""]
+    source.check(rows["policy"].unique())
+    if source.policies:
+        rows = rows[rows["policy"].isin(source.policies)]
+    if rows.empty:
+        raise UsageError(f"figure tradeoff: no point of the sweep in {source.path} is finished")
+    varied = circumstances(found.definition["keys"])
+    if varied:
+        told = [told_apart([point.values[key] for point in found.points]) for key in varied]
+        names = [", ".join(each) for each in zip(*told, strict=True)]
+        rows = rows.assign(
+            varied=", ".join(varied), circumstances=[names[point] for point in rows["point"]]
+        )
+    return Titled(str(found.definition["title"]), rows)
