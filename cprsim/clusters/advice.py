@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from cprsim.clusters.job_run import ENDED
 from cprsim.clusters.jobs import jobs_of
-from cprsim.clusters.play import ENDED
 from cprsim.clusters.result import ClusterResult
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import ClusterSpec

@@ -1,7 +1,7 @@
-"""Racks and pods: which nodes are free, and where a job's nodes lie."""
+"""Nodes in racks and pods, and spare machines that all jobs share."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from cprsim.clusters.spec import ClusterSpec
 
@@ -71,3 +71,27 @@ def _spread(count: int, left: list[int]) -> list[int]:
             found.append(rack)
             left[rack] -= 1
     return found
+
+
+class SparePool:
+    """Machines held ready (rule 14): when each is ready, s, in order; until then it is repaired."""
+
+    def __init__(self, count: int) -> None:
+        self.ready_s = [0.0] * count
+
+    def ready(self, now_s: float) -> int:
+        """Return how many are ready."""
+        return sum(each <= now_s for each in self.ready_s)
+
+
+class SharedSpares:
+    """The pool as one job sees it, whose time counts from its start."""
+
+    def __init__(self, pool: SparePool, start_s: float) -> None:
+        self._ready_s, self._start_s = pool.ready_s, start_s
+
+    def __getitem__(self, place: int) -> float:
+        return self._ready_s[place] - self._start_s
+
+    def __setitem__(self, place: int, ready_s: Any) -> None:
+        self._ready_s[place] = float(ready_s) + self._start_s

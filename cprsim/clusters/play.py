@@ -2,117 +2,28 @@
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import simpy
 
 from cprsim.clusters.domains import DomainFailure, DomainFailures, JobTimeline
+from cprsim.clusters.job_run import ENDED, HOPELESS, RUNNING, JobRun, JobWatch
 from cprsim.clusters.jobs import ClusterJob, arrivals
 from cprsim.clusters.links import STEP_S, Crowd, SharedLinks, SharingJob
-from cprsim.clusters.machines import SharedSpares, SparePool
-from cprsim.clusters.nodes import Nodes
+from cprsim.clusters.nodes import Nodes, SharedSpares, SparePool
 from cprsim.clusters.scheduler import Queue
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
-from cprsim.failures.hit import Hit
 from cprsim.machine import allocations
 from cprsim.sim.beside import PlayerBeside
 from cprsim.sim.drawn import Away, InBlocks
 from cprsim.sim.engine import waits
-from cprsim.sim.observer import BackgroundTask, Observer
 from cprsim.sim.plan_costs import PlanCosts
 
 #: A process of SimPy.
 Processing = Generator[simpy.Event, Any, None]
-#: States of a job at the end of the simulation.
-ENDED, RUNNING, WAITING, HOPELESS = "ended", "running", "waiting", "hopeless"
-
-
-class JobWatch(Observer):
-    """What a job did when, in seconds of the cluster: failures, and time that was no training."""
-
-    def __init__(self) -> None:
-        self.start_s = 0.0
-        self.spans: list[tuple[str, float, float]] = []
-        self.beside: list[tuple[float, float]] = []
-        self.failures: list[float] = []
-
-    def span(self, cause: str, start_s: float, end_s: float) -> None:
-        """Keep what is no training."""
-        if cause != "train" and end_s > start_s:
-            self.spans.append((cause, self.start_s + start_s, self.start_s + end_s))
-
-    def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002  (of the protocol)
-        """Keep when a failure struck."""
-        self.failures.append(self.start_s + at_s)
-
-    def background(
-        self,
-        task: BackgroundTask,
-        start_s: float,
-        end_s: float,
-        completed: bool,  # noqa: ARG002
-    ) -> None:
-        """Keep saves and loads beside training."""
-        if task.kind != "reschedule" and end_s > start_s:
-            self.beside.append((self.start_s + start_s, self.start_s + end_s))
-
-
-@dataclass(eq=False)
-class JobRun:
-    """A job in one replication, as the scheduler and the links know it.
-
-    `had`: when it had nodes, from and to, s. `row`: the columns of its ledger, once it has ended;
-    `alone`: those with the cluster to itself. `progress`: share of its useful time that is done.
-    `stretch`: how many times as long its saves took as they would have alone.
-    """
-
-    job: ClusterJob
-    number: int
-    arrives_s: float
-    nodes: int = 0
-    priority: int = 0
-    racks: list[int] = field(default_factory=list)
-    expected_s: float = 0.0
-    left_s: float = 0.0
-    stops: bool = False
-    state: str = WAITING
-    had: list[list[float]] = field(default_factory=list)
-    row: list[float] | None = None
-    alone: list[float] | None = None
-    watch: JobWatch | None = None
-    player: Any = None
-    member: Any = None
-    timeline: Any = None
-    process: Any = None
-    first_racks: list[int] = field(default_factory=list)
-    progress: float = 0.0
-    stretch: float = 1.0
-
-    def __post_init__(self) -> None:
-        self.nodes, self.priority = self.job.nodes, self.job.priority
-        self.left_s = self.job.limit_s
-
-
-class PlayedJob(NamedTuple):
-    """What came of a job; see `JobRun`."""
-
-    name: str
-    entry: int
-    policy: str
-    nodes: int
-    priority: int
-    useful_s: float
-    arrives_s: float
-    state: str
-    had: list[list[float]]
-    row: list[float] | None
-    alone: list[float] | None
-    progress: float
-    stretch: float
-    watch: JobWatch | None
 
 
 @dataclass(frozen=True)
@@ -125,7 +36,7 @@ class PlayedCluster:
     each with the jobs that had nodes there.
     """
 
-    jobs: list[PlayedJob]
+    jobs: list[JobRun]
     ends_s: float
     moved: list[list[float]]
     spares: list[int]
@@ -168,10 +79,10 @@ class _Playing:
     ) -> None:
         self.spec, self.seed, self.replication = spec, seed, replication
         at_s = arrivals(spec, jobs, seed, replication).tolist()
-        self.runs = [JobRun(job, i, at_s[i]) for i, job in enumerate(jobs)]
-        if watched:
-            for run in self.runs:
-                run.watch = JobWatch()
+        self.runs = [
+            JobRun(job, i, at_s[i], job.limit_s, JobWatch() if watched else None)
+            for i, job in enumerate(jobs)
+        ]
         self.shocks = DomainFailures(spec, seed, replication)
         outages = spec.store.outages
         self._outages = None if outages is None else InBlocks(Away(outages, seed, replication))
@@ -227,8 +138,9 @@ class _Playing:
             for run in self.runs:
                 if run.state == ENDED:
                     run.alone = self._alone(run)
-        found = [_played(run) for run in self.runs]
-        return PlayedCluster(found, env.now, links.moved, spares, links.crowds, struck)
+        for run in self.runs:
+            run.clear()
+        return PlayedCluster(self.runs, env.now, links.moved, spares, links.crowds, struck)
 
     def _process(
         self,
@@ -281,8 +193,7 @@ class _Playing:
             links.settle(env.now)
             if queue is not None and run.racks and allocations.waits_for_nodes(player.job):
                 run.had[-1][1] = env.now
-                useful_s = job.scenario.job.useful_time_s
-                run.left_s = job.limit_s * (1 - player.job.run.progress_s / useful_s)
+                run.left_s = job.limit_s * (1 - player.job.run.progress_s / run.useful_s)
                 queue.leave(run)
                 queue.arrive(run)
 
@@ -294,13 +205,13 @@ class _Playing:
         links.leave(member, env.now)
         run.had[-1][1] = env.now
         _note(run)
-        run.player = run.member = run.timeline = None  # tables as large as the job
+        run.clear()
         ended(run)
 
     def _alone(self, run: JobRun) -> list[float] | None:
         """Play a job with the cluster to itself; return the columns of its ledger."""
         env = simpy.Environment(initial_time=run.had[0][0])
-        single = JobRun(run.job, run.number, run.arrives_s, had=[[env.now, math.inf]])
+        single = JobRun(run.job, run.number, run.arrives_s, 0.0, had=[[env.now, math.inf]])
         single.racks = run.first_racks
         links, pool = SharedLinks(self.spec), SparePool(self.spec.cluster.spares)
         single.process = env.process(
@@ -312,29 +223,9 @@ class _Playing:
 
 def _note(run: JobRun) -> None:
     """Keep how far a job has come, and how much longer its saves took than alone."""
-    run.progress = run.player.job.run.progress_s / run.job.scenario.job.useful_time_s
+    run.progress = run.player.job.run.progress_s / run.useful_s
     member = run.member
     run.stretch = member.writing_s / member.alone_s if member.alone_s else 1.0
-
-
-def _played(run: JobRun) -> PlayedJob:
-    job = run.job
-    return PlayedJob(
-        name=job.name,
-        entry=job.entry,
-        policy=job.policy,
-        nodes=job.nodes,
-        priority=job.priority,
-        useful_s=job.scenario.job.useful_time_s,
-        arrives_s=run.arrives_s,
-        state=run.state,
-        had=run.had,
-        row=run.row,
-        alone=run.alone,
-        progress=run.progress,
-        stretch=run.stretch,
-        watch=run.watch,
-    )
 
 
 def _arrive(env: simpy.Environment, runs: Sequence[JobRun], queue: Queue) -> Processing:
@@ -351,7 +242,7 @@ def _fail(
     index = 0
     while (shock := shocks[index]) is not None:
         yield env.timeout(max(shock.at_s - env.now, 0.0))
-        there = [r.job.name for r in queue.running if not set(r.racks).isdisjoint(shock.racks)]
+        there = [r.name for r in queue.running if not set(r.racks).isdisjoint(shock.racks)]
         struck.append((shock, there))
         nodes.fail(shock.racks, env.now + shock.lasts_s)
         env.process(_return(env, shock.lasts_s, queue))

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from cprsim.clusters.domains import DomainFailure
+from cprsim.clusters.job_run import ENDED
 from cprsim.clusters.links import NAMES, STEP_S, Crowd
-from cprsim.clusters.play import ENDED, PlayedCluster
+from cprsim.clusters.play import PlayedCluster
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.runs.summaries import half_width
@@ -57,8 +58,8 @@ class ClusterResult:
                 row: dict[str, Any] = {
                     "replication": number,
                     "job": job.name,
-                    "entry": self.spec.jobs[job.entry].name,
-                    "policy": job.policy,
+                    "entry": self.spec.jobs[job.job.entry].name,
+                    "policy": job.job.policy,
                     "nodes": job.nodes,
                     "priority": job.priority,
                     "useful_s": job.useful_s,

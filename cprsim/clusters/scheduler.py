@@ -2,27 +2,10 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
 
+from cprsim.clusters.job_run import JobRun
 from cprsim.clusters.nodes import Nodes
 from cprsim.clusters.spec import Scheduler
-
-
-class Queued(Protocol):
-    """A job as the scheduler knows it.
-
-    `racks`: the rack of each of its nodes, while it has them. `expected_s`: when it is expected to
-    end, while it runs. `left_s`: how long it is expected to run from when it gets nodes.
-    """
-
-    nodes: int
-    priority: int
-    arrives_s: float
-    number: int
-    racks: list[int]
-    expected_s: float
-    left_s: float
-    stops: bool
 
 
 class Queue:
@@ -37,22 +20,22 @@ class Queue:
         rules: Scheduler,
         nodes: Nodes,
         now: Callable[[], float],
-        start: Callable[[Any], None],
-        stop: Callable[[Any], None],
+        start: Callable[[JobRun], None],
+        stop: Callable[[JobRun], None],
     ) -> None:
         self._rules, self._nodes, self._now = rules, nodes, now
         self._start, self._stop = start, stop
-        self.waiting: list[Any] = []
-        self.running: list[Any] = []
+        self.waiting: list[JobRun] = []
+        self.running: list[JobRun] = []
 
-    def arrive(self, job: Queued) -> None:
+    def arrive(self, job: JobRun) -> None:
         """Let a job wait for nodes; it may get them at once."""
         self.waiting.append(job)
         by_priority = self._rules.order == "priority"
         self.waiting.sort(key=lambda j: (-j.priority if by_priority else 0, j.arrives_s, j.number))
         self.schedule()
 
-    def leave(self, job: Queued) -> None:
+    def leave(self, job: JobRun) -> None:
         """Take the nodes of a job that has ended, or gives them back."""
         self._nodes.give_back(job.racks)
         job.racks = []
@@ -69,10 +52,10 @@ class Queue:
         if self._rules.preempt and self.waiting:
             self._preempt(self.waiting[0])
 
-    def _fits(self, job: Queued) -> bool:
+    def _fits(self, job: JobRun) -> bool:
         return job.nodes <= self._nodes.free(self._now())
 
-    def _begin(self, job: Queued) -> None:
+    def _begin(self, job: JobRun) -> None:
         self.waiting.remove(job)
         job.racks = self._nodes.take(job.nodes, self._now())
         job.expected_s, job.stops = self._now() + job.left_s, False
@@ -96,7 +79,7 @@ class Queue:
                 extra -= 0 if ends_before else job.nodes
                 self._begin(job)
 
-    def _preempt(self, head: Queued) -> None:
+    def _preempt(self, head: JobRun) -> None:
         """Let jobs of lower priority give their nodes to the first of the queue."""
         free = self._nodes.free(self._now()) + sum(j.nodes for j in self.running if j.stops)
         lower = [j for j in self.running if j.priority < head.priority and not j.stops]

@@ -13,7 +13,8 @@ from cprsim.figures.parts.sheet import Sheet
 from cprsim.figures.parts.texts import duration, unit_of
 
 if TYPE_CHECKING:
-    from cprsim.clusters.play import PlayedCluster, PlayedJob
+    from cprsim.clusters.job_run import JobRun
+    from cprsim.clusters.play import PlayedCluster
 
 _MOST_JOBS: Final = 30
 _ROW_IN: Final = 0.17
@@ -149,12 +150,12 @@ def overhead_of_sharing(
         return sheet.done(finding, title, notes, height_in=0.3 * max(len(table), 3))
 
 
-def _there(job: "PlayedJob", from_s: float, to_s: float) -> bool:
+def _there(job: "JobRun", from_s: float, to_s: float) -> bool:
     ends_s = job.had[-1][1] if job.had else to_s
     return job.arrives_s < to_s and ends_s > from_s
 
 
-def _chosen(played: "PlayedCluster", from_s: float, to_s: float) -> list["PlayedJob"]:
+def _chosen(played: "PlayedCluster", from_s: float, to_s: float) -> list["JobRun"]:
     """Return the jobs to draw, in order of their start."""
     there = [job for job in played.jobs if _there(job, from_s, to_s)]
     struck = {n for s, names in played.shocks if from_s <= s.at_s < to_s for n in names}
@@ -162,11 +163,11 @@ def _chosen(played: "PlayedCluster", from_s: float, to_s: float) -> list["Played
     return sorted(first[:_MOST_JOBS], key=_start_s)
 
 
-def _start_s(job: "PlayedJob") -> float:
+def _start_s(job: "JobRun") -> float:
     return job.had[0][0] if job.had else job.arrives_s
 
 
-def _bar(axes: Axes, job: "PlayedJob", row: int, window: tuple[float, float]) -> None:
+def _bar(axes: Axes, job: "JobRun", row: int, window: tuple[float, float]) -> None:
     from_s, to_s = window
     ends_s = job.had[-1][1] if job.had else to_s
     waits = (max(job.arrives_s, from_s), min(ends_s, to_s))
@@ -186,7 +187,7 @@ def _bar(axes: Axes, job: "PlayedJob", row: int, window: tuple[float, float]) ->
     axes.plot(failures, [low - 0.02] * len(failures), "v", color=style.INK, markersize=3)
 
 
-def _say(axes: Axes, jobs: list["PlayedJob"], window: tuple[float, float]) -> None:
+def _say(axes: Axes, jobs: list["JobRun"], window: tuple[float, float]) -> None:
     """Write what a job does beside the longest time that any does it, in a row of its own."""
     from_s, to_s = window
     written = set[int]()
@@ -225,7 +226,7 @@ def _say(axes: Axes, jobs: list["PlayedJob"], window: tuple[float, float]) -> No
         )
 
 
-def _queued(job: "PlayedJob", to_s: float) -> list[tuple[float, float]]:
+def _queued(job: "JobRun", to_s: float) -> list[tuple[float, float]]:
     """Return the times in which a job waits for nodes."""
     had = job.had
     starts = [*(a for a, _ in had), *([] if job.row is not None else [to_s])]
