@@ -92,6 +92,7 @@ pages: $(INSTALLED) ## refresh what README and docs show: output of commands, th
 	@$(VENV)/bin/python -m tools.pages.batch
 	@$(VENV)/bin/python -m tools.pages.favours
 	@$(VENV)/bin/python -m tools.pages.phases
+	@$(VENV)/bin/python -m tools.pages.clusters
 	@$(VENV)/bin/python -m tools.rooms
 
 calibrated: $(INSTALLED) ## measure costs for scenarios/train-quick.toml; keep the machine quiet

@@ -124,27 +124,25 @@ class _Templates:
         for key, value in entry.set.items():
             set_value(tables, key.split("."), value, f"jobs.{entry.name}.set")
         self._tables, self._name, self._spec = tables, entry.name, spec
-        self._known: dict[tuple[int | None, float | None], Scenario] = {}
+        self._known: dict[int | None, Scenario] = {}
 
     def sized(self, nodes: int | None, useful_s: float | None) -> Scenario:
         """Return the scenario with so many nodes and useful seconds; its own where None."""
-        key = nodes, useful_s
-        if key not in self._known:
+        if useful_s is not None:  # the rest of it is validated once
+            alike = self.sized(nodes, None)
+            job = alike.job.model_copy(update={"useful_time_s": useful_s})
+            return alike.model_copy(update={"job": job})
+        if nodes not in self._known:
             try:
-                if useful_s is not None:  # the rest of it is validated once
-                    alike = self.sized(nodes, None)
-                    job = alike.job.model_copy(update={"useful_time_s": useful_s})
-                    self._known[key] = alike.model_copy(update={"job": job})
-                    return self._known[key]
                 tables = self._tables
                 if nodes is not None:
                     tables = _of_size(Scenario(**tables), nodes)
-                self._known[key] = Scenario(**_shared(tables, self._spec))
+                self._known[nodes] = Scenario(**_shared(tables, self._spec))
             except ScenarioError as error:
                 raise ScenarioError(
                     *(f"jobs.{self._name}: {text}" for text in error.args)
                 ) from None
-        return self._known[key]
+        return self._known[nodes]
 
 
 def _shared(tables: dict[str, Any], spec: ClusterSpec) -> dict[str, Any]:
@@ -178,9 +176,15 @@ def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
         if isinstance(value, float):
             unit = "B/s" if section == "job" else "B"
             tables[section][key] = f"{value * factor!r} {unit}"
-    failures = template.failures
+    failures, table = template.failures, tables["failures"]
     if failures.per == "job" and failures.mean_s is not None:
-        tables["failures"]["mean"] = f"{failures.mean_s / factor!r} s"
+        table["mean"] = f"{failures.mean_s / factor!r} s"
+    hits, most = table.pop("hits", {}), {"parameter_servers": servers, "trainers": trainers}
+    kept = {kind: min(hits[kind], most[kind]) for kind in most if hits.get(kind) and most[kind]}
+    if len(kept) > 1 and "weights" in hits:
+        kept["weights"] = hits["weights"]
+    if kept:
+        table["hits"] = kept
     return tables
 
 

@@ -29,15 +29,15 @@ def cluster_table(result: ClusterResult) -> Table:
         ("nodes", [_number(nodes) for nodes in table["nodes"]]),
         ("waits", [_time(seconds) for seconds in table["waiting_s"]]),
         ("failures", [_number(count) for count in table["failures"]]),
-        ("overhead, %", [_share(share) for share in table["overhead"]]),
+        ("overhead %", [_share(share) for share in table["overhead"]]),
     ]
     if "sharing" in table:
         columns += [
-            ("alone, %", [_share(share) for share in table["overhead_alone"]]),
-            ("sharing, %", [_share(share) for share in table["sharing"]]),
+            ("alone %", [_share(share) for share in table["overhead_alone"]]),
+            ("sharing %", [_share(share) for share in table["sharing"]]),
         ]
-    columns.append(("learning lost, %", [_share(share) for share in table["learning_lost"]]))
-    return plain_table(title, columns)
+    columns.append(("lost %", [_share(share) for share in table["learning_lost"]]))
+    return plain_table(title, columns, close=True)
 
 
 def cluster_lines(result: ClusterResult) -> Iterator[str]:

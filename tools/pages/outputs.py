@@ -23,7 +23,7 @@ from tools.paths import DOCS, ROOT
 
 PAGES = (
     ROOT / "README.md",
-    *(DOCS / name for name in ("failures.md", "rows.md", "sweeps.md", "prices.md")),
+    *(DOCS / name for name in ("failures.md", "rows.md", "sweeps.md", "prices.md", "clusters.md")),
     *sorted((DOCS / "systems").glob("*.md")),
     *sorted((DOCS / "how-to").glob("*.md")),
 )
