@@ -17,7 +17,7 @@ import simpy
 from numpy.typing import NDArray
 
 import cprsim
-from benchmarks import derived, page, rows, trackers
+from benchmarks import clusters, derived, page, rows, trackers
 from benchmarks.minimal_simpy import replicate
 from cprsim.failures.logs.log import FailureLog
 from cprsim.sim.cursor import cursor_of
@@ -32,6 +32,7 @@ def main() -> None:
         print(row())
     rows.main()
     trainer()
+    clusters.main()
     print(page.measured())
 
 
