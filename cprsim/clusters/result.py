@@ -86,7 +86,8 @@ class ClusterResult:
     def summary(self) -> pd.DataFrame:
         """A row an entry of `[[jobs]]`: means over its jobs that ended, and over replications."""
         ended = self.jobs[self.jobs["state"] == ENDED]
-        told = ["nodes", "waiting_s", "overhead", "learning_lost", "failures"]
+        ended = ended.assign(takes_s=ended["ends_s"] - ended["arrives_s"])
+        told = ["nodes", "waiting_s", "takes_s", "overhead", "learning_lost", "failures"]
         told += [each for each in ("overhead_alone", "sharing") if each in ended]
         means = ended.groupby("entry", sort=False)[told].mean()
         counts = self.jobs.groupby("entry", sort=False).size() / len(self.played)
@@ -170,6 +171,7 @@ class ClusterResult:
             "states": {name: states[name] / count for name in sorted(states)},
             "overhead": _told(self.total("overhead")),
             **({"sharing": _told(self.total("sharing"))} if "sharing" in self.jobs else {}),
+            "learning_lost": _told(self.total("learning_lost")),
             "causes": {name: _finite(value) for name, value in self.causes.items()},
             "use": {name: _finite(value) for name, value in use.items()},
             "crowded_s": {

@@ -91,9 +91,9 @@ def jobs_over_time(
             finding += f": {shocks[0][0].what} fails and takes nodes of {counted(struck, 'job')}"
         elif shocks:
             finding += f": {len(shocks)} racks or pods fail, with nodes of {counted(struck, 'job')}"
-        notes = []
+        notes = ["Triangles: failures. Thin bars: saves and loads beside training"]
         if shown > len(jobs):
-            notes = [f"{len(jobs)} of {shown} jobs; those that racks or pods strike first"]
+            notes.append(f"{len(jobs)} of {shown} jobs; those that racks or pods strike first")
         return sheet.done(finding, title, notes, height_in=(rows_in + _LOAD_IN) / 2)
 
 

@@ -28,7 +28,7 @@ def cluster_table(result: ClusterResult) -> Table:
         ("jobs", [f"{count:.4g}" for count in table["jobs"]]),
         ("nodes", [_number(nodes) for nodes in table["nodes"]]),
         ("waits", [_time(seconds) for seconds in table["waiting_s"]]),
-        ("failures", [_number(count) for count in table["failures"]]),
+        ("takes", [_time(seconds) for seconds in table["takes_s"]]),
         ("overhead %", [_share(share) for share in table["overhead"]]),
     ]
     if "sharing" in table:
@@ -47,6 +47,9 @@ def cluster_lines(result: ClusterResult) -> Iterator[str]:
         own = [f"{CAUSE_LABELS[c]} {format_percent(x)}" for c, x in _dearest(result.causes)]
         most = f"most of it: {', '.join(own)}"
         yield f"All jobs, by node-hours: overhead {_mean(mean, half)}; {most}."
+    mean, half = result.total("learning_lost")
+    if mean > 0:
+        yield f"Of the learning {_mean(mean, half)} is lost."
     if "sharing" in result.jobs:
         mean, half = result.total("sharing")
         yield f"Sharing the cluster costs {_mean(mean, half)} of it, beside each job alone."

@@ -28,7 +28,7 @@ def test_it_prints_a_row_an_entry_and_why_links_were_crowded(capsys, tmp_path):
     assert cli._main(["cluster", str(_file(tmp_path))]) == 0
     said = " ".join(capsys.readouterr().out.split())
     # Nine saves of 60 s, together of 120 s: 1.5 and 3 % of ten hours.
-    assert "job 2 1 0 s 0 3.00 1.50 1.50 0" in said
+    assert "job 2 1 0 s 10.3 h 3.00 1.50 1.50 0" in said
     assert "Links were crowded 9 times" in said
     assert "saves that began together (100" in said
 
