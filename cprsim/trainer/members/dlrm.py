@@ -57,19 +57,23 @@ class Dlrm:
         return [*self._bottom, *self._top]
 
     def step(self, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:
-        """One step on a batch; returns the gradient of its mean loss by `rows`.
+        """Take one step on a batch; return the gradient of its mean loss by `rows`.
 
         `dense` has shape (B, dense), `rows` (B, tables, dim), `labels` (B,).
         """
-        weights = self.parameters.weights.detach().requires_grad_()
-        rows = rows.detach().requires_grad_()
-        loss = functional.binary_cross_entropy_with_logits(
-            self._logits(weights, dense, rows), labels
-        )
-        of_weights, of_rows = torch.autograd.grad(loss, (weights, rows))
+        of_weights, of_rows = self.gradients(dense, rows, labels)
         squares = self.parameters.squares.add_(of_weights.square())
         self.parameters.weights -= self._rate * of_weights / (squares.sqrt() + EPSILON)
         return of_rows
+
+    def gradients(self, dense: Tensor, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradients of a batch's mean loss by the parameters and by `rows`."""
+        weights = self.parameters.weights.detach().requires_grad_()
+        rows = rows.detach().requires_grad_()
+        logits = self._logits(weights, dense, rows)
+        loss = functional.binary_cross_entropy_with_logits(logits, labels)
+        of_weights, of_rows = torch.autograd.grad(loss, (weights, rows))
+        return of_weights, of_rows
 
     def predict(self, dense: Tensor, rows: Tensor) -> Tensor:
         """Probabilities of a click, shape (B,)."""
