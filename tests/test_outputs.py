@@ -22,7 +22,7 @@ from cprsim.basics.files import write_all
 from cprsim.basics.manifest import read_manifest, with_manifest, written_files
 from cprsim.basics.replacing import check_file, check_folder
 from cprsim.cli import command as cli
-from cprsim.cli import output, replay, train, validate
+from cprsim.cli import cluster, output, replay, train, validate
 from cprsim.cli.options import given_path
 from cprsim.errors import UsageError
 from cprsim.report import answer_page
@@ -40,6 +40,7 @@ FOLDERS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "validate": (["validate", "train-quick"], validate._FILES),
     "study": (["study", "study.toml"], study_outputs.NAMES),
     "replay": (["replay", "events.log"], replay.NAMES),
+    "cluster": (["cluster", "cluster.toml"], cluster.NAMES),
 }
 #: Commands that write a file: the option, names for it, and what to call its format.
 PICTURES = {"x.png": "PNG picture", "x.svg": "SVG picture", "x.PDF": "PDF picture"}
@@ -78,6 +79,8 @@ EVENTS = [
         *((660, "checkpoint_saved", 200), (670, "job_ended", 200)),
     )
 ]
+#: Of the job of `GOOD`.
+CLUSTER = '[cluster]\nnodes = 99\n[[jobs]]\nname = "a"\nscenario = "job.toml"\npolicy = "full"\n'
 #: Options that name a file or a folder to write.
 WRITTEN = ("--out", "--plot", "--map", "--copy")
 
@@ -105,6 +108,7 @@ def place(folder: Path, stores: Path, capsys: pytest.CaptureFixture[str]) -> Pat
     """A folder of a user's: scenarios, a log, a run and a sweep."""
     shutil.copytree(stores, folder, dirs_exist_ok=True)
     Path("study.toml").write_text(SMALL)
+    Path("cluster.toml").write_text(CLUSTER)
     Path("log.csv").write_text("time_s,node\n" + "".join(f"{3600 * n * n},1\n" for n in range(40)))
     Path("events.log").write_text("\n".join(json.dumps(each) for each in EVENTS))
     capsys.readouterr()
@@ -123,6 +127,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "ready_to_train", lambda: None)
     monkeypatch.setattr("cprsim.trainer.members.forking.context", compute)
     monkeypatch.setattr("cprsim.studies.play.play", compute)
+    monkeypatch.setattr("cprsim.clusters.run.play", compute)
 
 
 @pytest.fixture
@@ -596,7 +601,7 @@ def test_an_empty_path_is_an_error(refused, nothing_runs, command, option) -> No
         "timeline": ["job.toml", "--policy", "full"], "export": ["sweep", "--format", "csv"],
         "scenarios": ["quickstart"], "figure": ["scaling"], "fit": ["log.csv"],
         "train": ["train-quick"], "validate": ["train-quick"], "study": ["study.toml"],
-        "replay": ["events.log"],
+        "replay": ["events.log"], "cluster": ["cluster.toml"],
     }  # fmt: skip
     for given in ([option, ""], [f"{option}="]):
         assert refused(command, *needed.get(command, ["job.toml"]), *given) == (

@@ -15,6 +15,7 @@ from cprsim.clusters.spec import ClusterSpec, JobEntry, JobTrace
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables, set_value
+from cprsim.scenario.scenario import check_hands_over
 
 #: A job's limit where none is given, in useful times.
 _LIMIT: Final = 1.5
@@ -53,11 +54,24 @@ def jobs_of(spec: ClusterSpec) -> list[ClusterJob]:
         For a scenario that is wrong, a trace that can't be read, and a job larger than the cluster.
     """
     found = [job for number, entry in enumerate(spec.jobs) for job in _of(spec, number, entry)]
+    if spec.scheduler.preempt:
+        _check_saves(found)
     most = spec.cluster.all_nodes
     large = [f"jobs.{job.name}: needs {job.nodes:,} nodes" for job in found if job.nodes > most]
     if large:
         raise ScenarioError(f"{large[0]}; the cluster has {most:,}")
     return found
+
+
+def _check_saves(jobs: Sequence[ClusterJob]) -> None:
+    """Raise `ScenarioError` where a job that may lose its nodes could not go on from a save."""
+    first = max(job.priority for job in jobs)
+    for job in jobs:
+        if job.priority < first:
+            try:
+                check_hands_over(job.scenario.plan(job.policy), "where preempt takes its nodes")
+            except ValueError as error:
+                raise ScenarioError(f"jobs.{job.name}: policy {job.policy!r}: {error}") from None
 
 
 def arrivals(

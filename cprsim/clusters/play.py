@@ -1,6 +1,7 @@
 """Play a cluster: its jobs as processes of one SimPy environment."""
 
 import math
+import zlib
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import simpy
 
 from cprsim.clusters.domains import DomainFailure, DomainFailures, JobTimeline
-from cprsim.clusters.job_run import ENDED, HOPELESS, RUNNING, JobRun, JobWatch
+from cprsim.clusters.job_run import ENDED, HOPELESS, RUNNING, WAITING, JobRun, JobWatch
 from cprsim.clusters.jobs import ClusterJob, arrivals
 from cprsim.clusters.links import STEP_S, Crowd, SharedLinks, SharingJob
 from cprsim.clusters.nodes import Nodes, SharedSpares, SparePool
@@ -106,8 +107,9 @@ class _Playing:
 
         def start(run: JobRun) -> None:
             run.had.append([env.now, math.inf])
+            run.state = RUNNING
             if run.process is None:
-                run.first_racks, run.state = run.racks, RUNNING
+                run.first_racks = run.racks
                 begin = self._process(env, run, links, pool, ended, queue)
                 run.process = env.process(begin)
                 return
@@ -182,7 +184,7 @@ class _Playing:
         plan = player.job.plan
         if spec.store.stagger:
             plan.first_due = _first_due(job.name)
-        if spec.cluster.core is not None and member.crossing:
+        if spec.cluster.core is not None:
             plan.unslowed = False  # what it exchanges with other racks is on the core
 
         def begun() -> None:
@@ -192,7 +194,7 @@ class _Playing:
         def stepped() -> None:
             links.settle(env.now)
             if queue is not None and run.racks and allocations.waits_for_nodes(player.job):
-                run.had[-1][1] = env.now
+                run.had[-1][1], run.state = env.now, WAITING
                 run.left_s = job.limit_s * (1 - player.job.run.progress_s / run.useful_s)
                 queue.leave(run)
                 queue.arrive(run)
@@ -290,6 +292,4 @@ def _first_due(name: str) -> float:
 
     Names in alphabetical order would lie close together; their checksums don't.
     """
-    import zlib  # noqa: PLC0415
-
     return (zlib.crc32(name.encode()) + 1) / 2**32

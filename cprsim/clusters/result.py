@@ -74,7 +74,9 @@ class ClusterResult:
                     ends_s = job.had[-1][1]
                     row["waiting_s"] = max(ends_s - job.arrives_s - had_s, 0.0)
                     own = dict(zip(COLUMNS, job.row, strict=True))
-                    row |= {name: own[name] for name in COLUMNS}
+                    row |= own
+                    # What the machine takes for rescheduling after others were preferred.
+                    row["reschedule"] = max(own["reschedule"] - max(own["wall"] - had_s, 0.0), 0.0)
                     row["overhead"] = had_s / job.useful_s - 1
                     if job.alone is not None:
                         row["overhead_alone"] = job.alone[COLUMNS.index("wall")] / job.useful_s - 1
