@@ -21,8 +21,8 @@ from cprsim.basics import reading
 from cprsim.basics.files import write_all
 from cprsim.basics.manifest import read_manifest, with_manifest, written_files
 from cprsim.basics.replacing import check_file, check_folder
-from cprsim.cli import command as cli
 from cprsim.cli import cluster, output, replay, train, validate
+from cprsim.cli import command as cli
 from cprsim.cli.options import given_path
 from cprsim.errors import UsageError
 from cprsim.report import answer_page

@@ -21,7 +21,10 @@ from cprsim.cli.paths import there
 if TYPE_CHECKING:
     from cprsim.clusters.result import ClusterResult
 
-NAMES = ("jobs.csv", "use.csv", "crowds.csv", "cluster.json", "jobs.png", "sharing.png")
+NAMES = (
+    *("jobs.csv", "use.csv", "crowds.csv", "cluster.json", "jobs.png", "sharing.png"),
+    "manifest.json",
+)
 
 
 @options(
@@ -94,8 +97,10 @@ def _window(text: str | None) -> tuple[float, float] | None:
 
 
 def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[str, bytes]:
+    from cprsim.basics.manifest import with_manifest
     from cprsim.figures import save_bytes
     from cprsim.figures.cluster import jobs_over_time, overhead_of_sharing
+    from cprsim.report.outputs import versions
 
     title = result.spec.title
     tables = {"jobs.csv": result.jobs, "use.csv": result.use, "crowds.csv": result.crowds}
@@ -104,4 +109,5 @@ def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[st
     pictures = {"jobs.png": jobs_over_time(result.played[0], result.use, title, part)}
     if "sharing" in result.jobs:
         pictures["sharing.png"] = overhead_of_sharing(result.summary, title)
-    return files | {name: save_bytes(figure, "png") for name, figure in pictures.items()}
+    files |= {name: save_bytes(figure, "png") for name, figure in pictures.items()}
+    return with_manifest(files, versions())
