@@ -17,6 +17,7 @@ from cprsim.clusters.result import ClusterResult
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.contract.ledger import overhead_retrained
+from cprsim.errors import ScenarioError
 from cprsim.runs.summaries import half_width
 
 #: Replications to choose on, and to tell the gain from.
@@ -195,6 +196,8 @@ def _settings(
     """Return settings in order of their cost, of the jobs that ended under all of them."""
     tables = {words: _ended(result) for words, result in results.items()}
     common = set.intersection(*(set(table.index) for table in tables.values()))
+    if not common:
+        raise ScenarioError("no job ends under all settings that are tried; give a later until")
     found = []
     for words, table in tables.items():
         own = table.loc[sorted(common)]

@@ -117,7 +117,7 @@ class _JobCursor:
 
     @property
     def next_s(self) -> float:
-        return math.inf if self._struck else min(self._own.next_s, self._shock_s)
+        return math.inf if self._struck or self._paused else min(self._own.next_s, self._shock_s)
 
     @property
     def absorbed(self) -> int:

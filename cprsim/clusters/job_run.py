@@ -16,13 +16,14 @@ class JobWatch(Observer):
 
     def __init__(self) -> None:
         self.start_s = 0.0
+        self.waits = False
         self.spans: list[tuple[str, float, float]] = []
         self.beside: list[tuple[float, float]] = []
         self.failures: list[float] = []
 
     def span(self, cause: str, start_s: float, end_s: float) -> None:
-        """Keep what is no training."""
-        if cause != "train" and end_s > start_s:
+        """Keep what is no training; the wait for nodes is the scheduler's to tell."""
+        if cause != "train" and start_s < end_s and not self.waits:
             self.spans.append((cause, self.start_s + start_s, self.start_s + end_s))
 
     def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002  (of the protocol)

@@ -1,5 +1,6 @@
 """Jobs of a cluster: their scenarios, sizes, and when they come."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,9 @@ def jobs_of(spec: ClusterSpec) -> list[ClusterJob]:
         For a scenario that is wrong, a trace that can't be read, and a job larger than the cluster.
     """
     found = [job for number, entry in enumerate(spec.jobs) for job in _of(spec, number, entry)]
+    twice = [name for name, count in Counter(job.name for job in found).items() if count > 1]
+    if twice:
+        raise ScenarioError(f"jobs: two are called {twice[0]}; give the entries other names")
     if spec.scheduler.preempt:
         _check_saves(found)
     most = spec.cluster.all_nodes
@@ -128,8 +132,8 @@ class _Templates:
     def __init__(self, spec: ClusterSpec, entry: JobEntry) -> None:
         tables = scenario_tables(load_mapping(entry.scenario))
         policies = tables.get("policies", {})
-        if entry.policy not in policies:
-            known = ", ".join(policies) or "none"
+        if not isinstance(policies, dict) or entry.policy not in policies:
+            known = ", ".join(policies) if isinstance(policies, dict) and policies else "none"
             raise ScenarioError(
                 f"jobs.{entry.name}.policy: {entry.policy!r}: {entry.scenario} has none of that "
                 f"name; it has {known}"
@@ -149,8 +153,9 @@ class _Templates:
         if nodes not in self._known:
             try:
                 tables = self._tables
+                template = Scenario(**tables)  # tells what is wrong with it, before it is changed
                 if nodes is not None:
-                    tables = _of_size(Scenario(**tables), nodes)
+                    tables = _of_size(template, nodes)
                 self._known[nodes] = Scenario(**_shared(tables, self._spec))
             except ScenarioError as error:
                 raise ScenarioError(
@@ -220,13 +225,15 @@ def _trace(trace: JobTrace) -> pd.DataFrame:
                 f"{path}: has no column {column!r}; give trace.{key}, one of "
                 f"{', '.join(map(str, table))}"
             )
-    at_s = _instants(table[trace.arrives], path)
-    first_s = at_s.min() if trace.start is None else _instants(pd.Series([trace.start]), path)[0]
+    at_s = _instants(table[trace.arrives], str(path))
+    first_s = at_s.min()
+    if trace.start is not None:
+        first_s = _instants(pd.Series([trace.start]), "trace.start")[0]
     found = pd.DataFrame(
         {
             "at_s": at_s - first_s,
-            "lasts_s": pd.to_numeric(table[trace.lasts], errors="coerce"),
-            "nodes": np.ceil(pd.to_numeric(table[trace.size], errors="coerce") / trace.per_node),
+            "lasts_s": _numbers(table[trace.lasts], str(path), "a number of seconds"),
+            "nodes": np.ceil(_numbers(table[trace.size], str(path), "a number") / trace.per_node),
         }
     )
     end_s = np.inf if trace.span_s is None else trace.span_s
@@ -239,14 +246,25 @@ def _trace(trace: JobTrace) -> pd.DataFrame:
     return found.reset_index(drop=True)
 
 
-def _instants(column: pd.Series, path: Path) -> NDArray[np.float64]:
+def _instants(column: pd.Series, what: str) -> NDArray[np.float64]:
     """Return instants, as numbers of seconds or as ISO 8601, in seconds."""
-    numbers = pd.to_numeric(column, errors="coerce")
-    if numbers.notna().all():
-        return numbers.to_numpy(dtype=np.float64)
-    try:
-        times = pd.to_datetime(column, utc=True, format="ISO8601")
-    except ValueError as error:
-        raise ScenarioError(f"{path}: times are neither seconds nor ISO 8601: {error}") from None
+    if pd.to_numeric(column, errors="coerce").notna().any():
+        return _numbers(column, what, "a number of seconds, as others are")
+    times = pd.to_datetime(column, utc=True, format="ISO8601", errors="coerce")
     seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+    _check(column, seconds, what, "a time: write 2017-10-09 07:00:00, or seconds")
     return np.asarray(seconds, dtype=np.float64)
+
+
+def _numbers(column: pd.Series, what: str, kind: str) -> NDArray[np.float64]:
+    numbers = pd.to_numeric(column, errors="coerce")
+    _check(column, numbers, what, kind)
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _check(column: pd.Series, numbers: pd.Series, what: str, kind: str) -> None:
+    """Raise `ScenarioError` for the first row that has no finite number."""
+    bad = np.flatnonzero(~np.isfinite(np.asarray(numbers, dtype=np.float64)))
+    if len(bad):
+        line = "" if column.name is None else f", line {bad[0] + 2}, {column.name}"
+        raise ScenarioError(f"{what}{line}: {str(column.iloc[bad[0]])!r} is not {kind}")

@@ -4,6 +4,8 @@ import math
 import zlib
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from cprsim.sim.drawn import Away, InBlocks
 from cprsim.sim.engine import waits
 from cprsim.sim.plan_costs import PlanCosts
 
+_ARRIVES = attrgetter("arrives_s")
 #: A process of SimPy.
 Processing = Generator[simpy.Event, Any, None]
 
@@ -193,7 +196,10 @@ class _Playing:
 
         def stepped() -> None:
             links.settle(env.now)
-            if queue is not None and run.racks and allocations.waits_for_nodes(player.job):
+            waits_now = allocations.waits_for_nodes(player.job)
+            if run.watch is not None:
+                run.watch.waits = waits_now
+            if queue is not None and run.racks and waits_now:
                 run.had[-1][1], run.state = env.now, WAITING
                 run.left_s = job.limit_s * (1 - player.job.run.progress_s / run.useful_s)
                 queue.leave(run)
@@ -231,10 +237,10 @@ def _note(run: JobRun) -> None:
 
 
 def _arrive(env: simpy.Environment, runs: Sequence[JobRun], queue: Queue) -> Processing:
-    for run in sorted(runs, key=lambda each: (each.arrives_s, each.number)):
-        if run.arrives_s > env.now:
-            yield env.timeout(run.arrives_s - env.now)
-        queue.arrive(run)
+    for at_s, together in groupby(sorted(runs, key=_ARRIVES), key=_ARRIVES):
+        if at_s > env.now:
+            yield env.timeout(at_s - env.now)
+        queue.arrive(*together)
 
 
 def _fail(

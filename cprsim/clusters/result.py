@@ -21,13 +21,18 @@ from cprsim.sim.engine import COLUMNS
 #: Loads so long after the end of a rack's or a pod's failure are still told to be for it, s.
 _AFTER_S: Final = 3600.0
 #: Why links are crowded: by a failure of a rack or pod that several jobs load after, by saves that
-#: began at the same instant, by others.
-TOGETHER, BESIDE, LOADS, CHANCE = (
+#: began at the same instant, by others, or by a single job.
+SINGLE, TOGETHER, BESIDE, LOADS, CHANCE = (
+    "one job alone is faster than the link",
     "saves that began together",
     "loads beside saves",
     "loads at the same time",
     "saves at the same time",
 )
+
+
+#: Columns that the comparison with each job alone adds.
+_OF_ALONE: Final = ("overhead_alone", "sharing")
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +49,7 @@ class ClusterResult:
     spec: ClusterSpec
     seed: int
     played: Sequence[PlayedCluster]
+    with_alone: bool = True
 
     def __repr__(self) -> str:
         return f"<ClusterResult {self.spec.title!r}: {len(self.played)} replications>"
@@ -51,11 +57,14 @@ class ClusterResult:
     @cached_property
     def jobs(self) -> pd.DataFrame:
         """A row a replication and job."""
-        rows = []
+        rows: list[dict[str, Any]] = []
         for number, played in enumerate(self.played):
             for job in played.jobs:
                 had_s = sum(to_s - from_s for from_s, to_s in job.had)
-                row: dict[str, Any] = {
+                row: dict[str, Any] = dict.fromkeys(
+                    ("waiting_s", *COLUMNS, "overhead", *(_OF_ALONE if self.with_alone else ())),
+                    np.nan,
+                ) | {
                     "replication": number,
                     "job": job.name,
                     "entry": self.spec.jobs[job.job.entry].name,
@@ -74,9 +83,9 @@ class ClusterResult:
                     ends_s = job.had[-1][1]
                     row["waiting_s"] = max(ends_s - job.arrives_s - had_s, 0.0)
                     own = dict(zip(COLUMNS, job.row, strict=True))
-                    row |= own
-                    # What the machine takes for rescheduling after others were preferred.
-                    row["reschedule"] = max(own["reschedule"] - max(own["wall"] - had_s, 0.0), 0.0)
+                    # The machine takes waiting for other nodes for rescheduling, and counts it.
+                    waited_s = job.had[-1][1] - job.had[0][0] - had_s
+                    row |= own | {name: own[name] - waited_s for name in ("reschedule", "wall")}
                     row["overhead"] = had_s / job.useful_s - 1
                     if job.alone is not None:
                         row["overhead_alone"] = job.alone[COLUMNS.index("wall")] / job.useful_s - 1
@@ -193,6 +202,8 @@ class ClusterResult:
 
 def why(crowd: Crowd, shocks: Sequence[tuple[DomainFailure, list[str]]]) -> str:
     """Return the reason for which a link was crowded."""
+    if len({*crowd.saves, *crowd.loads}) == 1:
+        return SINGLE
     if len(crowd.loads) > 1:
         for shock, names in reversed(shocks):
             soon = (

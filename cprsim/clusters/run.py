@@ -65,7 +65,7 @@ def run_cluster(
             found.append(played)
             if progress is not None:
                 progress(len(found), replications)
-    return ClusterResult(spec, seed, found)
+    return ClusterResult(spec, seed, found, alone)
 
 
 def _play(

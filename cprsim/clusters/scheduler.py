@@ -28,9 +28,9 @@ class Queue:
         self.waiting: list[JobRun] = []
         self.running: list[JobRun] = []
 
-    def arrive(self, job: JobRun) -> None:
-        """Let a job wait for nodes; it may get them at once."""
-        self.waiting.append(job)
+    def arrive(self, *jobs: JobRun) -> None:
+        """Let jobs wait for nodes; they may get them at once."""
+        self.waiting += jobs
         by_priority = self._rules.order == "priority"
         self.waiting.sort(key=lambda j: (-j.priority if by_priority else 0, j.arrives_s, j.number))
         self.schedule()
@@ -47,10 +47,10 @@ class Queue:
             self._begin(self.waiting[0])
         if not self.waiting:
             return
+        if self._rules.preempt:
+            self._preempt(self.waiting[0])
         if self._rules.backfill:
             self._backfill()
-        if self._rules.preempt and self.waiting:
-            self._preempt(self.waiting[0])
 
     def _fits(self, job: JobRun) -> bool:
         return job.nodes <= self._nodes.free(self._now())
@@ -66,10 +66,11 @@ class Queue:
         """Start jobs that don't delay the first of the queue (EASY: Lifka, JSSPP 1995)."""
         now_s, head = self._now(), self.waiting[0]
         free, at_s = self._nodes.free(now_s), math.inf
-        for each in sorted(self.running, key=lambda j: (max(j.expected_s, now_s), j.number)):
+        ends = {j: now_s if j.stops else max(j.expected_s, now_s) for j in self.running}
+        for each in sorted(self.running, key=lambda j: (ends[j], j.number)):
             if free >= head.nodes:
                 break
-            free, at_s = free + each.nodes, max(each.expected_s, now_s)
+            free, at_s = free + each.nodes, ends[each]
         if free < head.nodes:
             at_s = math.inf  # it waits for a rack that is down
         extra = free - head.nodes  # nodes that it leaves when it starts

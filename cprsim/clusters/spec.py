@@ -24,6 +24,7 @@ from cprsim.scenario.mapping import apply_override, set_value
 #: More nodes, jobs or failures than any cluster has would fill the memory.
 _MOST: Final = 1_000_000
 _Count = Annotated[int, Field(ge=1, le=_MOST)]
+_UNSAID: Final = (None, 0.0, 1)  # of a count, a time between jobs, and a size
 _Number = Annotated[int, Field(ge=0, le=_MOST)]
 
 
@@ -194,6 +195,15 @@ class JobEntry(Section):
     limit_s: PositiveSeconds | None = Field(None, alias="limit", examples=["5 d"])
     trace: Annotated[JobTrace | None, Field(examples=[{"file": "jobs.csv"}])] = None
 
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if "." in self.name:
+            raise ValueError(f"name {self.name!r} has a dot, which parts the keys of --set")
+        beside = [key for key in ("count", "every", "nodes") if getattr(self, key) not in _UNSAID]
+        if self.trace is not None and beside:
+            raise ValueError(f"{' and '.join(beside)}: the trace tells; leave out what else does")
+        return self
+
 
 class ClusterSpec(Section):
     """A cluster and its jobs, as a cluster file has them.
@@ -244,6 +254,10 @@ def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec
     where = Path(path)
     tables = parse_file(text_of(where), where)
     check_values(tables)
+    if "jobs" not in tables and tables.keys() & {"job", "policies"}:
+        raise ScenarioError(
+            f"{path}: is a scenario, which cprsim run plays; a cluster has [[jobs]]"
+        )
     _resolve_all(tables, where.parent)
     for override in overrides:
         apply_override(tables, override)

@@ -17,7 +17,7 @@ from cprsim.machine import (
 )
 from cprsim.machine.codes import HELD_SHORTLY, STOPPING
 from cprsim.machine.fabric import open_flow
-from cprsim.machine.flows import abandon_saves, join_down, rebuilding
+from cprsim.machine.flows import abandon_saves, abandon_timers, join_down, rebuilding
 from cprsim.machine.node_lists import DOWN, HIT, NEW
 from cprsim.machine.phases import (
     ENDING,
@@ -67,7 +67,7 @@ def _go_on(job: Running) -> None:
     run, plan = job.run, job.plan
     if plan.allocated:
         stop_s = rules.r37_stop_s(run.nodes_s, plan.allocation_s, plan.stop_s)
-        run.stops = stop_s <= run.now
+        run.stops = run.stops or stop_s <= run.now
         if not run.stops:
             open_flow(job, STOPPING, job.transfers[0], stop_s - run.now)
     if run.handing_over:
@@ -123,6 +123,8 @@ def handed_over(job: Running) -> None:
 def take_back(job: Running, at_s: float) -> None:
     """Take the nodes of a job for another one: it trains until `at_s`, saves, and waits."""
     job.run.until_s = math.inf
+    if job.run.phase == GETTING_NODES:  # it is stopped and saved already, for a window (rule 39)
+        job.run.ends_s = math.inf
     open_flow(job, STOPPING, job.transfers[0], at_s - job.run.now)
 
 
@@ -133,6 +135,7 @@ def waits_for_nodes(job: Running) -> bool:
 
 def grant(job: Running, now: float) -> None:
     """Give nodes at `now` to a job that waits for them."""
+    abandon_timers(job)  # those of the allocation that it gave back
     job.run.until_s = job.run.ends_s = now
 
 

@@ -111,6 +111,11 @@ def abandon_saves(job: Running) -> None:
     _abandon(job, SAVING, SAVING)
 
 
+def abandon_timers(job: Running) -> None:
+    """Abandon all timers; what needs them sets them again."""
+    _abandon(job, STOPPING, NEARING)
+
+
 def abandon_all(job: Running) -> None:
     """Abandon all flows."""
     _abandon(job, FOREGROUND, FILLING)

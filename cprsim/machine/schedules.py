@@ -187,7 +187,9 @@ def _due(job: Running) -> int:
         if at_once_s < tier.due_s:
             run.train_to_s = min(run.train_to_s, tier.due_s)
         elif tier.pending < job.schedules[plan.first_schedule + i].most:
-            return i
+            save = job.schedules[plan.first_schedule + i].save
+            if not (plan.shared and job.outside.must_wait(save)):
+                return i
     return NONE
 
 

@@ -21,7 +21,7 @@ def failed(job: Running) -> None:
 
 def stop(job: Running, until_s: float) -> None:
     """Make the job stop; it gets no nodes before `until_s`."""
-    job.run.stops, job.run.until_s = True, until_s
+    job.run.stops, job.run.until_s = True, max(job.run.until_s, until_s)
 
 
 def scheduled_s(job: Running) -> float:

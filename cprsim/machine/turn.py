@@ -53,7 +53,7 @@ def _decide(job: Running) -> None:
     if (plan.in_turn and not run.flows and in_turn(job)) or (plan.beside and beside(job)):
         return
     number = schedules.ask(job)
-    if number == NONE or (plan.shared and job.outside.must_wait(number)):
+    if number == NONE:
         train(job, run.train_to_s)
     else:
         save.save(job, number)

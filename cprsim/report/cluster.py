@@ -45,8 +45,8 @@ def cluster_lines(result: ClusterResult) -> Iterator[str]:
     mean, half = result.total("overhead")
     if np.isfinite(mean):
         own = [f"{CAUSE_LABELS[c]} {format_percent(x)}" for c, x in _dearest(result.causes)]
-        most = f"most of it: {', '.join(own)}"
-        yield f"All jobs, by node-hours: overhead {_mean(mean, half)}; {most}."
+        most = f"; most of it: {', '.join(own)}" if own else ""
+        yield f"All jobs, by node-hours: overhead {_mean(mean, half)}{most}."
     mean, half = result.total("learning_lost")
     if mean > 0:
         yield f"Of the learning {_mean(mean, half)} is lost."

@@ -39,6 +39,10 @@ _MOST_POLICIES = 1_000
 def build(mapping: dict[str, Any]) -> dict[str, Any]:
     """Validated parts of a scenario, no plan tried; every fault of every part in one error."""
     check_values(mapping)
+    if isinstance(mapping.get("jobs"), list):
+        raise ScenarioError(
+            "jobs: this is a cluster file, which cprsim cluster plays; a scenario has one [job]"
+        )
     drawn = [".".join(path) for path, _ in tables(mapping)]
     if drawn:
         raise ScenarioError(

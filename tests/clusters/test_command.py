@@ -19,6 +19,8 @@ CLUSTER = {
 
 def _file(folder, **changes):
     (folder / "job.toml").write_text(tomli_w.dumps(JOB))
+    (folder / "bad.csv").write_text("timestamp,duration,num_gpus\n0,60,many\n0,inf,1\n")
+    (folder / "broken.toml").write_text('[policies.full]\nsystem = "full"\n')
     path = folder / "cluster.toml"
     path.write_text(tomli_w.dumps(CLUSTER | changes))
     return path
@@ -73,6 +75,7 @@ def test_advice_takes_turns_where_saves_meet(capsys, tmp_path):
     assert advice["gain"]["mean"] == pytest.approx(0.03 - advice["settings"][0]["cost"], abs=1e-6)
 
 
+TRACED = {key: value for key, value in CLUSTER["jobs"][0].items() if key != "count"}
 MISTAKES = [
     ({"cluster": {}}, "cluster.nodes: is missing"),
     ({"cluster": {"nodes": 1}, "jobs": [CLUSTER["jobs"][0] | {"nodes": 2}]}, "jobs.job-1: needs 2"),
@@ -91,13 +94,25 @@ MISTAKES = [
     ({"failures": {"node": {"men": "5 d"}}}, "jobs.job: failures.men: unknown key"),
     ({"scheduler": {"preempt": True}}, 'preempt needs order = "priority"'),
     (
-        {"jobs": [CLUSTER["jobs"][0] | {"trace": {"file": "no.csv"}}]},
+        {"jobs": [TRACED | {"trace": {"file": "no.csv"}}]},
         "no.csv: can't be read as CSV",
     ),
     (
-        {"jobs": [CLUSTER["jobs"][0] | {"trace": {"file": "job.toml"}}]},
+        {"jobs": [TRACED | {"trace": {"file": "job.toml"}}]},
         "job.toml: has no column 'timestamp'",
     ),
+    ({"jobs": [TRACED | {"count": 2, "trace": {"file": "bad.csv"}}]}, "count: the trace tells"),
+    (
+        {"jobs": [TRACED | {"trace": {"file": "bad.csv"}}]},
+        "line 3, duration: 'inf' is not",
+    ),
+    (
+        {"jobs": [TRACED | {"trace": {"file": "bad.csv", "arrives": "num_gpus"}}]},
+        "line 2, num_gpus: 'many' is not a number",
+    ),
+    ({"jobs": [TRACED | {"name": "a.b"}]}, "'a.b' has a dot"),
+    ({"jobs": [TRACED | {"name": "a-1"}, TRACED | {"name": "a", "count": 2}]}, "called a-1"),
+    ({"jobs": [TRACED | {"scenario": "broken.toml"}]}, "cluster: the table [cluster] is missing"),
 ]
 
 
@@ -105,7 +120,8 @@ MISTAKES = [
 def test_a_mistake_is_told_in_one_line(capsys, tmp_path, changes, said):
     assert cli._main(["cluster", str(_file(tmp_path, **changes))]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
-    assert any(said in " ".join(lines) for _ in lines), lines
+    assert said in " ".join(lines)
+    assert all(line.startswith("cprsim: ") for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +136,25 @@ def test_a_mistake_is_told_in_one_line(capsys, tmp_path, changes, said):
 def test_a_mistake_on_the_command_line_is_too(capsys, tmp_path, option, said):
     assert cli._main(["cluster", str(_file(tmp_path)), *option]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_files_of_the_other_command_are_told_apart(capsys, tmp_path):
+    path = _file(tmp_path)
+    assert cli._main(["run", str(path)]) == 2
+    assert "cprsim cluster plays" in capsys.readouterr().err
+    assert cli._main(["cluster", str(tmp_path / "job.toml")]) == 2
+    assert "is a scenario, which cprsim run plays" in capsys.readouterr().err
+
+
+def test_jobs_that_have_not_ended_have_no_overhead(capsys, tmp_path):
+    path = _file(tmp_path)
+    asked = [str(path), "--set", 'cluster.until="30 min"', "--json"]
+    assert cli._main(["cluster", *asked]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["states"] == {"running": 2.0}
+    assert document["overhead"]["mean"] is None
+    assert cli._main(["advise", *asked, "--cluster"]) == 2
+    assert "give a later until" in capsys.readouterr().err
 
 
 def test_a_file_of_a_users_is_kept(capsys, tmp_path):

@@ -105,3 +105,21 @@ def test_staggered_jobs_do_not_meet(tmp_path):
     firsts = {next(s[1] for s in job.watch.spans if s[0] == "save") for job in found.jobs}
     assert len(firsts) == 4
     assert max(firsts) <= HOUR
+
+
+def test_saves_to_nearer_tiers_do_not_wait_for_the_store(tmp_path):
+    tiers = {
+        "policies.full": {
+            "system": "tiered",
+            "local": {"interval": "30 min", "save": "10 s", "load": "10 s"},
+            "remote": {"interval": "2 h"},
+        },
+        "model.embedding": "1800 GB",
+    }
+    spec = cluster_of(
+        tmp_path, [{"count": 4, "set": tiers}], store={"write": "1 GB/s", "saves_at_once": 1}
+    )
+    for job in played(spec).jobs:
+        held = sorted(each[1] for each in job.watch.spans)
+        # A local save every 30 minutes of training, but while it saves to the store itself.
+        assert max(b - a for a, b in pairwise(held)) < 2 * 1800 + 1800 + 60

@@ -2,6 +2,9 @@
 
 import pytest
 
+from cprsim.clusters.result import ClusterResult
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.errors import ScenarioError
 from tests.clusters.given import cluster_of, played
 
 HOUR = 3600.0
@@ -89,3 +92,63 @@ def test_jobs_are_packed_or_spread(tmp_path, placement, racks):
     )
     found = played(spec)
     assert [sum(bool(names) for _, names in found.shocks)] == racks
+
+
+PREEMPT = {"order": "priority", "preempt": True}
+
+
+def _saving(**more):
+    """A job of one node that saves every hour, which may lose its nodes."""
+    return {"set": {"model.embedding": "60 GB"}, **more}
+
+
+def test_of_jobs_that_come_together_the_highest_priority_is_first(tmp_path):
+    jobs = [_saving(), _job(1, 1, priority=1)]
+    spec = cluster_of(tmp_path, jobs, cluster={"nodes": 1}, scheduler=PREEMPT)
+    assert _starts(spec) == [[1], [0]]
+
+
+def test_a_backfilled_job_gives_its_nodes_back_too(tmp_path):
+    jobs = [
+        _saving(nodes=6),
+        _job(10, 1, 1, priority=1),
+        _saving(nodes=4, arrives="61 min", limit="10 min"),
+    ]
+    spec = cluster_of(tmp_path, jobs, cluster={"nodes": 10}, scheduler=PREEMPT)
+    found = played(spec)
+    assert {job.state for job in found.jobs} == {"ended"}
+    assert found.jobs[1].had[0][0] < 1.2 * HOUR
+
+
+def test_a_rack_may_fail_while_a_preempted_job_waits(tmp_path):
+    spec = cluster_of(
+        tmp_path,
+        [_saving(), _job(1, 4, 1, priority=1)],
+        cluster={"nodes": 1},
+        failures={"events": [{"at": "3 h", "lasts": "1 h", "rack": 0}]},
+        scheduler=PREEMPT,
+    )
+    found = played(spec)
+    assert {job.state for job in found.jobs} == {"ended"}
+    assert [job.row[15] for job in found.jobs] == [0, 1]  # failures
+
+
+def test_causes_add_up_to_the_overhead_of_a_job_that_waited_in_between(tmp_path):
+    jobs = [_saving(), _job(1, 1, 2, priority=1), _job(1, 2, 6, priority=2)]
+    spec = cluster_of(tmp_path, jobs, cluster={"nodes": 1}, scheduler=PREEMPT)
+    table = ClusterResult(spec, 0, [played(spec)], with_alone=False).jobs
+    causes = table[list(OVERHEAD_CAUSES)].sum(axis=1)
+    assert causes.tolist() == pytest.approx((table["overhead"] * table["useful_s"]).tolist())
+    assert table["reschedule"].tolist() == pytest.approx([0.0] * 3, abs=1e-6)
+    first = played(spec).jobs[0]
+    assert "reschedule" not in {cause for cause, _, _ in first.watch.spans}
+
+
+def test_a_job_that_can_not_go_on_from_a_save_is_not_preempted(tmp_path):
+    kept = {
+        "cluster.parameter_servers": 2,
+        "policies.full": {"system": "peer-memory", "iteration": "10 s"},
+    }
+    jobs = [{"set": kept}, _job(1, 1, priority=1)]
+    with pytest.raises(ScenarioError, match="goes with its nodes"):
+        played(cluster_of(tmp_path, jobs, cluster={"nodes": 2}, scheduler=PREEMPT))
