@@ -195,10 +195,11 @@ class SharedLinks:
             member.wake()
         self._drawn = [sum(uses[link] * flow.rate for _, flow, uses in flows) for link in _SHARED]
         self._writing = [(m, flow.rate / flow.limit) for m, flow, uses in flows if uses[WRITE]]
-        self._waiting = [
-            sum(1 - flow.rate / flow.limit for _, flow, uses in flows if uses[link])
-            for link in _SHARED
-        ]
+        self._waiting = [0.0] * len(_SHARED)
+        tightest = sorted(crowded, key=lambda link: self.capacity[link] / wanted[link])
+        for _, flow, uses in flows:
+            link = next((each for each in tightest if uses[each]), CORE)
+            self._waiting[link] += 1 - flow.rate / flow.limit
 
     def _fill(self, flows: list[Any], crowded: list[int]) -> None:
         """Find the rates of flows where links are crowded, or a job's own may be."""

@@ -147,8 +147,11 @@ def test_causes_add_up_to_the_overhead_of_a_job_that_waited_in_between(tmp_path)
 def test_a_job_that_can_not_go_on_from_a_save_is_not_preempted(tmp_path):
     kept = {
         "cluster.parameter_servers": 2,
-        "policies.full": {"system": "peer-memory", "iteration": "10 s"},
+        "policies.full": {
+            "system": "tiered",
+            "peer": {"interval": "30 min", "save": "10 s", "load": "10 s"},
+        },
     }
     jobs = [{"set": kept}, _job(1, 1, priority=1)]
-    with pytest.raises(ScenarioError, match="goes with its nodes"):
+    with pytest.raises(ScenarioError, match="it saves to peer, which goes"):
         played(cluster_of(tmp_path, jobs, cluster={"nodes": 2}, scheduler=PREEMPT))
