@@ -58,7 +58,7 @@ def _tables(rng: random.Random) -> dict[str, dict[str, Any]]:
         "cluster": {
             "nodes": rng.randint(3, 4),
             "racks": 2,
-            "core": f"{rng.uniform(1, 3):.2f} GB/s",
+            "core": core,
         },
         "store": {**rates, "stagger": rng.random() < 0.5},
         "scheduler": {
