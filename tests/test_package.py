@@ -90,7 +90,11 @@ def test_the_wheel_has_the_package_and_its_scenarios_alone(wheel: Path) -> None:
         for path in (ROOT / "cprsim").rglob("*")
         if path.is_file() and path.suffix != ".pyc" and "__pycache__" not in path.parts
     }
-    shipped = {f"cprsim/scenarios/{path.name}" for path in (ROOT / "scenarios").iterdir()}
+    shipped = {
+        f"cprsim/{path.relative_to(ROOT).as_posix()}"
+        for path in (ROOT / "scenarios").rglob("*")
+        if path.is_file()
+    }
 
     assert {name for name in names if ".dist-info/" not in name} == code | shipped
 
