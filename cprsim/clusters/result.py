@@ -29,8 +29,6 @@ SINGLE, TOGETHER, BESIDE, LOADS, CHANCE = (
     "loads at the same time",
     "saves at the same time",
 )
-
-
 #: Columns that the comparison with each job alone adds.
 _OF_ALONE: Final = ("overhead_alone", "sharing")
 
@@ -58,13 +56,11 @@ class ClusterResult:
     def jobs(self) -> pd.DataFrame:
         """A row a replication and job."""
         rows: list[dict[str, Any]] = []
+        measures = ["waiting_s", *COLUMNS, "overhead", *(_OF_ALONE if self.with_alone else ())]
         for number, played in enumerate(self.played):
             for job in played.jobs:
                 had_s = sum(to_s - from_s for from_s, to_s in job.had)
-                row: dict[str, Any] = dict.fromkeys(
-                    ("waiting_s", *COLUMNS, "overhead", *(_OF_ALONE if self.with_alone else ())),
-                    np.nan,
-                ) | {
+                row: dict[str, Any] = {
                     "replication": number,
                     "job": job.name,
                     "entry": self.spec.jobs[job.job.entry].name,
@@ -78,13 +74,14 @@ class ClusterResult:
                     "state": job.state,
                     "progress": job.progress,
                     "save_stretch": job.stretch,
+                    **dict.fromkeys(measures, np.nan),
                 }
                 if job.row is not None:
-                    ends_s = job.had[-1][1]
+                    starts_s, ends_s = row["starts_s"], row["ends_s"]
                     row["waiting_s"] = max(ends_s - job.arrives_s - had_s, 0.0)
                     own = dict(zip(COLUMNS, job.row, strict=True))
                     # The machine takes waiting for other nodes for rescheduling, and counts it.
-                    waited_s = job.had[-1][1] - job.had[0][0] - had_s
+                    waited_s = ends_s - starts_s - had_s
                     row |= own | {name: own[name] - waited_s for name in ("reschedule", "wall")}
                     row["overhead"] = had_s / job.useful_s - 1
                     if job.alone is not None:
