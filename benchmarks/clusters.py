@@ -11,9 +11,8 @@ import time
 from cprsim.clusters.jobs import jobs_of
 from cprsim.clusters.play import play
 from cprsim.clusters.spec import load_cluster
-from tools.paths import SCENARIOS
 
-_MONTH = SCENARIOS / "clusters" / "month.toml"
+_MONTH = "scenarios/clusters/month.toml"
 
 
 def main() -> None:

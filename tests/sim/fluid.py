@@ -31,7 +31,9 @@ class Fabric:
         self._capacities = dict(capacities)
         self._links = list(capacities)
         free = [float("inf")] * (len(LINKS) - len(self._links))
-        plan = SimpleNamespace(tight=(1 << len(LINKS)) - 1, capacity=[*capacities.values(), *free])
+        plan = SimpleNamespace(
+            tight=(1 << len(LINKS)) - 1, capacity=[*capacities.values(), *free], shared=False
+        )
         run = RunRow(next_end_s=float("inf"), foreground=NONE)
         self._it: Any = SimpleNamespace(plan=plan, run=run, flows=RowList(), ended=RowList())
         self._flows: dict[int, Flow] = {}  # by number, those that are open

@@ -306,7 +306,7 @@ def test_what_an_outage_falls_into_is_in_vain(job: Any, monkeypatch: pytest.Monk
 
 def test_outages_come_as_often_and_last_as_long_as_they_should() -> None:
     law = {"distribution": "gamma", "shape": 2.0, "mean": "10 s"}
-    away = drawn._Away(Outages.model_validate({"every": "30 s", "lasts": law}), 0, 0)
+    away = drawn.Away(Outages.model_validate({"every": "30 s", "lasts": law}), 0, 0)
     starts_s, ends_s = np.array(away(30_000)).reshape(-1, 2).T
     at_s = np.arange(0.0, 400_000.0, 1.0)
     seen = starts_s[np.searchsorted(ends_s, at_s, side="right")] < at_s + 1e-6
