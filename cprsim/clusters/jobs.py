@@ -212,8 +212,10 @@ def _trace(trace: JobTrace) -> pd.DataFrame:
     path = Path(trace.file)
     try:
         table = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise ScenarioError(f"{path}: can't be read as CSV: {error}") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: can't be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise ScenarioError(f"{path}: is no CSV table: {error}") from None
     columns: Mapping[str, str] = {
         "arrives": trace.arrives,
         "lasts": trace.lasts,

@@ -241,7 +241,7 @@ def _load(axes: Axes, use: pd.DataFrame, window: tuple[float, float]) -> None:
     together = -(-len(part) // _STEPS) if len(part) else 1
     part = part.groupby(np.arange(len(part)) // together).mean()
     part["time_s"] -= (together - 1) * step_s / 2
-    axes.set(ylim=(0, 118), ylabel="used, %")
+    axes.set(ylim=(0, 118), ylabel="links used, %")
     axes.axhline(100, color=style.FAINT_INK, linewidth=0.6)
     for name, (words, colour) in _LINKS.items():
         if name not in part or not part[name].any():

@@ -95,7 +95,7 @@ MISTAKES = [
     ({"scheduler": {"preempt": True}}, 'preempt needs order = "priority"'),
     (
         {"jobs": [TRACED | {"trace": {"file": "no.csv"}}]},
-        "no.csv: can't be read as CSV",
+        "no.csv: can't be read: No such file or directory",
     ),
     (
         {"jobs": [TRACED | {"trace": {"file": "job.toml"}}]},
