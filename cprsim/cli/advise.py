@@ -10,6 +10,7 @@ from cprsim.cli.common import (
     echo_wrapped,
     print_json,
     print_table,
+    show,
     width,
 )
 from cprsim.cli.options import (
@@ -163,14 +164,9 @@ def _advise_cluster(
         from cprsim.clusters.spec import load_cluster
 
         advice = advise_cluster(load_cluster(path, overrides), seed, workers, progress.update)
-    if as_json:
-        print_json(advice.document())
-        return
     from cprsim.report.cluster import advice_lines, advice_table
 
-    print_table(advice_table(advice))
-    for line in advice_lines(advice):
-        echo_wrapped(line)
+    show(advice, advice_table, as_json, advice_lines)
 
 
 def _check_printed(printed: str | None, steps: bool, as_json: bool) -> None:

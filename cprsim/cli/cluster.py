@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cprsim.cli.common import ProgressBar, echo_wrapped, json_bytes, print_json, print_table
+from cprsim.cli.common import ProgressBar, json_bytes, show
 from cprsim.cli.options import (
     FORCE,
     JSON,
@@ -70,14 +70,9 @@ def cluster(
             files = _files(result, part)
     if folder is not None:
         folder.write(files, silent=as_json)
-    if as_json:
-        print_json(result.document())
-        return
     from cprsim.report.cluster import cluster_lines, cluster_table
 
-    print_table(cluster_table(result))
-    for line in cluster_lines(result):
-        echo_wrapped(line)
+    show(result, cluster_table, as_json, cluster_lines)
 
 
 def _window(text: str | None) -> tuple[float, float] | None:

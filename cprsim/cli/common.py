@@ -1,4 +1,4 @@
-"""What several commands share: how they print, and how they say how far they are."""
+"""Printing and progress of all commands."""
 
 import os
 import sys
@@ -112,14 +112,14 @@ class _Harmless:
             yield each if each.control else each._replace(text=printable(each.text))
 
 
-def show(found: Any, table: Any, as_json: bool) -> None:
-    """Print what was found, as one JSON document or as its table and notes."""
+def show(found: Any, table: Any, as_json: bool, lines: Any = None) -> None:
+    """Print a result as one JSON document, or as its table and its notes (or `lines` of it)."""
     if as_json:
         print_json(found.document())
         return
     print_table(table(found))
-    for note in found.notes:
-        echo_wrapped(note)
+    for line in found.notes if lines is None else lines(found):
+        echo_wrapped(line)
 
 
 class ProgressBar:

@@ -14,7 +14,7 @@ _SCENARIO = "A scenario file (TOML), or the name of a shipped one"
 
 
 class Given(NamedTuple):
-    """An option or an argument: its type, its default, and what typer is told of it."""
+    """An option or an argument: its type, its default, and its description for typer."""
 
     kind: Any
     default: Any

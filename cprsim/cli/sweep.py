@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cprsim.sweeps.stored import Sweep
 
 _SHOWN_FAILURES = 5
-#: What plays a sweep, where nobody gave it.
+#: Seed and engine of a sweep without these options.
 _DEFAULTS = {"seed": 0, "engine": "auto"}
 
 

@@ -1,7 +1,7 @@
-"""Which settings of all jobs together cost least, compared on the same random numbers.
+"""Settings of all jobs together, compared on the same random numbers.
 
-Candidates are chosen among on some replications; what the best gains is told from others, so that
-luck in the choice is not told as gain.
+The best is chosen on some replications, and its gain is measured on others: so luck in the choice
+is no gain.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from cprsim.clusters.job_run import ENDED
-from cprsim.clusters.jobs import jobs_of
 from cprsim.clusters.result import ClusterResult
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import ClusterSpec
@@ -152,7 +151,7 @@ def _candidates(spec: ClusterSpec, given: ClusterResult) -> Iterator[tuple[str, 
             yield f"{most} saving at once", {"store.saves_at_once": most}
     if len({entry.priority for entry in spec.jobs}) > 1 and spec.store.loads == "alike":
         yield "loads by priority", {"store.loads": "by priority"}
-    intervals = _intervals(spec)
+    intervals = _intervals(given)
     stretch = given.jobs.groupby("entry")["save_stretch"].mean()
     longer = {n: s for n, s in stretch.items() if n in intervals and s > _LONGER}
     if longer:
@@ -165,14 +164,14 @@ def _candidates(spec: ClusterSpec, given: ClusterResult) -> Iterator[tuple[str, 
             yield words, _scaled(spec, intervals, dict.fromkeys(intervals, factor))
 
 
-def _intervals(spec: ClusterSpec) -> dict[str, float]:
+def _intervals(given: ClusterResult) -> dict[str, float]:
     """Return the intervals of entries whose policies have one of their own, s."""
     found = dict[str, float]()
-    for job in jobs_of(spec):
+    for job in (run.job for run in given.played[0].jobs):
         policy = job.scenario.policies[job.policy]
         interval_s = job.scenario.plan(job.policy).interval_s
         if "interval" in type(policy).model_fields and np.isfinite(interval_s):
-            found.setdefault(spec.jobs[job.entry].name, interval_s)
+            found.setdefault(given.spec.jobs[job.entry].name, interval_s)
     return found
 
 

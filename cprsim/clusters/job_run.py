@@ -12,7 +12,7 @@ ENDED, RUNNING, WAITING, HOPELESS = "ended", "running", "waiting", "hopeless"
 
 
 class JobWatch(Observer):
-    """What a job did when, in seconds of the cluster: failures, and time that was no training."""
+    """Failures of a job, and its time without training, in seconds of the cluster."""
 
     def __init__(self) -> None:
         self.start_s = 0.0
@@ -81,7 +81,7 @@ class JobRun:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the job."""
         return self.job.name
 
     @property
@@ -96,7 +96,7 @@ class JobRun:
 
     @property
     def useful_s(self) -> float:
-        """How long it trains, s."""
+        """Useful training time, s."""
         return self.job.scenario.job.useful_time_s
 
     def clear(self) -> None:

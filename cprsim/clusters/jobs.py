@@ -93,37 +93,32 @@ def arrivals(
 
 
 def _of(spec: ClusterSpec, number: int, entry: JobEntry) -> Iterator[ClusterJob]:
-    templates = _Templates(spec, entry)
-    if entry.trace is not None:
-        rows = _trace(entry.trace).to_numpy().tolist()
-        for number_there, (at_s, lasts_s, nodes) in enumerate(rows, 1):
-            scenario = templates.sized(int(nodes), lasts_s)
-            limit_s = entry.limit_s or _LIMIT * scenario.job.useful_time_s
-            name = f"{entry.name}-{number_there}"
-            yield ClusterJob(
-                name=name,
-                scenario=scenario,
-                policy=entry.policy,
-                entry=number,
-                priority=entry.priority,
-                limit_s=limit_s,
-                arrives_s=entry.arrives_s + at_s,
-            )
-        return
-    scenario = templates.sized(entry.nodes, None)
-    limit_s = entry.limit_s or _LIMIT * scenario.job.useful_time_s
-    for i in range(entry.count):
-        name = entry.name if entry.count == 1 else f"{entry.name}-{i + 1}"
-        every = entry.every
+    for name, arrives_s, scenario in _listed(entry, _Templates(spec, entry)):
         yield ClusterJob(
             name=name,
             scenario=scenario,
             policy=entry.policy,
             entry=number,
             priority=entry.priority,
-            limit_s=limit_s,
-            arrives_s=None if isinstance(every, Distribution) else entry.arrives_s + i * every,
+            limit_s=entry.limit_s or _LIMIT * scenario.job.useful_time_s,
+            arrives_s=arrives_s,
         )
+
+
+def _listed(
+    entry: JobEntry, templates: "_Templates"
+) -> Iterator[tuple[str, float | None, Scenario]]:
+    """Yield the name, the arrival (None where it is drawn) and the scenario of each job."""
+    if entry.trace is not None:
+        rows = _trace(entry.trace).to_numpy().tolist()
+        for i, (at_s, lasts_s, nodes) in enumerate(rows, 1):
+            yield f"{entry.name}-{i}", entry.arrives_s + at_s, templates.sized(int(nodes), lasts_s)
+        return
+    every, scenario = entry.every, templates.sized(entry.nodes, None)
+    for i in range(entry.count):
+        name = entry.name if entry.count == 1 else f"{entry.name}-{i + 1}"
+        at_s = None if isinstance(every, Distribution) else entry.arrives_s + i * every
+        yield name, at_s, scenario
 
 
 class _Templates:

@@ -22,8 +22,9 @@ NAMES: Final = ("core", "write", "read")
 CORE, WRITE, READ = range(3)
 _SHARED: Final = range(3)
 _AT_STORE: Final = (LINKS.index(STORE_WRITE), LINKS.index(STORE_READ))
+_SERVER_OUT, _TRAINER_OUT = LINKS.index(SERVER_OUT), LINKS.index(TRAINER_OUT)
 _OWN: Final = [place for place in range(len(LINKS)) if place not in _AT_STORE]
-#: Seconds of a part of the time over which the use of links is told.
+#: Length of the steps in which the use of links is counted, s.
 STEP_S: Final = 600.0
 
 
@@ -72,8 +73,8 @@ class SharingJob:
         for flow in self.job.flows[: self.job.run.flows]:
             if flow.linked:
                 written, read = (flow.uses[link] for link in _AT_STORE)
-                leaves = plan.servers * flow.uses[LINKS.index(SERVER_OUT)]
-                leaves += (plan.nodes - plan.servers) * flow.uses[LINKS.index(TRAINER_OUT)]
+                leaves = plan.servers * flow.uses[_SERVER_OUT]
+                leaves += (plan.nodes - plan.servers) * flow.uses[_TRAINER_OUT]
                 yield flow, (written + read or self.crossing * leaves, written, read)
 
 

@@ -90,7 +90,7 @@ class _Playing:
         self.shocks = DomainFailures(spec, seed, replication)
         outages = spec.store.outages
         self._outages = None if outages is None else InBlocks(Away(outages, seed, replication))
-        self._shares_out = bool(spec.failures.events or spec.failures.rack or spec.failures.pod)
+        self._has_domains = bool(spec.failures.events or spec.failures.rack or spec.failures.pod)
 
     def play(self, *, alone: bool) -> PlayedCluster:
         env, spec = simpy.Environment(), self.spec
@@ -164,11 +164,11 @@ class _Playing:
         delays, starts = next(waits(job.scenario, self.seed, [number]))
         timeline = JobTimeline(own, self.shocks, job.scenario.cluster.parameter_servers)
         timeline.start_s, timeline.racks = env.now, run.racks
-        if self._shares_out:
+        if self._has_domains:
             delays = _delay(timeline, delays, job.scenario.cost_model.reschedule_mean_s)
         if run.watch is not None:
             run.watch.start_s = env.now
-        played = timeline if self._shares_out else own
+        played = timeline if self._has_domains else own
         draws = player.draw(played, self.seed, number, delays, starts, run.watch)
         if self._outages is not None:
             away, start_s = self._outages, env.now

@@ -15,6 +15,7 @@ from cprsim.clusters.links import NAMES, STEP_S, Crowd
 from cprsim.clusters.play import PlayedCluster
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.runs.result import finite
 from cprsim.runs.summaries import half_width
 from cprsim.sim.engine import COLUMNS
 
@@ -115,8 +116,7 @@ class ClusterResult:
         values = (by_run / weight.groupby(ended["replication"]).sum()).to_numpy()
         if not len(values):
             return np.nan, np.nan
-        half = float(half_width(values)) if len(values) > 1 else np.nan
-        return float(values.mean()), half
+        return float(values.mean()), float(half_width(values))
 
     @property
     def causes(self) -> dict[str, float]:
@@ -180,8 +180,8 @@ class ClusterResult:
             "overhead": _told(self.total("overhead")),
             **({"sharing": _told(self.total("sharing"))} if "sharing" in self.jobs else {}),
             "learning_lost": _told(self.total("learning_lost")),
-            "causes": {name: _finite(value) for name, value in self.causes.items()},
-            "use": {name: _finite(value) for name, value in use.items()},
+            "causes": {name: finite(value) for name, value in self.causes.items()},
+            "use": {name: finite(value) for name, value in use.items()},
             "crowded_s": {
                 str(name): float(table["to_s"].sub(table["from_s"]).sum() / count)
                 for name, table in crowds.groupby("link")
@@ -191,7 +191,7 @@ class ClusterResult:
                 for name, seconds in crowds.groupby("why")["cost_s"].sum().items()
             },
             "jobs": {
-                str(name): {key: _finite(value) for key, value in row.items()}
+                str(name): {key: finite(value) for key, value in row.items()}
                 for name, row in self.summary.to_dict("index").items()
             },
         }
@@ -216,8 +216,4 @@ def why(crowd: Crowd, shocks: Sequence[tuple[DomainFailure, list[str]]]) -> str:
 
 
 def _told(mean: tuple[float, float]) -> dict[str, float | None]:
-    return {"mean": _finite(mean[0]), "half_width": _finite(mean[1])}
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return {"mean": finite(mean[0]), "half_width": finite(mean[1])}
