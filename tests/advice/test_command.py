@@ -123,7 +123,7 @@ WRONG = {
     "--system fll": "system 'fll' is not known; did you mean 'full'?",
     "--system full --system x": (
         "system 'x' is not known; known: accepted-loss, async, autopilot, check-n-run, cpr-mfu, "
-        "cpr-scar, cpr-ssu, cpr-vanilla, ecrm, elastic, full, hot-swap, partial, partial-experts, "
+        "cpr-scar, cpr-ssu, cpr-vanilla, delta, ecrm, elastic, full, hot-swap, partial, partial-experts, "
         "peer-memory, replication, tiered, twin-groups"
     ),
     "--system hot-swap": (
