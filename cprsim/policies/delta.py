@@ -23,8 +23,8 @@ class Delta(ModifiedRows):
 
     `merge`: training from one merging to the next.
 
-    Defaults: a delta every 2.5 min, twelve times as often as Check-N-Run saves (DECK's gain), merged
-    every hour (assumed). Elements keep their 32 bits.
+    Defaults: a delta every 2.5 min, twelve times as often as Check-N-Run saves (DECK's gain),
+    merged every hour (assumed). Elements keep their 32 bits.
     """
 
     unpriced = "the machine that merges, and its traffic on the store, cost nothing"
