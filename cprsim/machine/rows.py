@@ -285,10 +285,6 @@ class PlanRow(Row):
     stop_s: float = 0.0
     hands_over: int = 0
 
-    # Windows in which servers are withdrawn: their count, and place in `real`.
-    windows: int = 0
-    windows_at: int = 0
-
     # Notices: seconds ahead, share of failures announced; the save or the drain in answer.
     notices: bool = False
     lead_s: float = 0.0
@@ -523,11 +519,6 @@ class RunRow(Row):
     drain_by_s: float = 0.0
     drained_nodes: int = 0
     alarms: int = 0
-
-    # Withdrawn servers: windows passed, whether one is due, the answer without these servers.
-    window: int = 0
-    leaving: bool = False
-    leave: int = 0
 
     # Working memory: the levels at which links are full.
     full_at: Six

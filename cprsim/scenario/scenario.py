@@ -156,8 +156,6 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         plan = self.plan(policy)
         expected(plan, self.context)
         _check_schedules(plan, self)
-        if self.job.withdrawn is not None:
-            check_hands_over(plan, "where job.withdrawn stops it")
         if self.job.allocation_s is not None:
             _check_allocation(plan, self.cost_model, self.job.allocation_s)
         return plan
