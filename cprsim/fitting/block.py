@@ -56,7 +56,11 @@ def _keys(fitted: "LogFit") -> dict[str, Any]:
 def law_keys(fitted: "LogFit") -> dict[str, Any]:
     """`[failures]` by the law of the fit, adequate or not."""
     frail = fitted.wanted_frailty
-    return _law(fitted.law) | _per(fitted) | ({} if frail is None else {"frailty": frail.key})
+    return (
+        _law(fitted.law, fitted.mean_s)
+        | _per(fitted)
+        | ({} if frail is None else {"frailty": frail.key})
+    )
 
 
 def log_keys(fitted: "LogFit") -> dict[str, Any]:
@@ -99,13 +103,13 @@ def _empirical(sample: Sample) -> dict[str, Any]:
     return {"distribution": "empirical", "durations": [_rounded(each) for each in lasted.tolist()]}
 
 
-def _law(law: Distribution) -> dict[str, Any]:
+def _law(law: Distribution, mean_s: float) -> dict[str, Any]:
     rounded = {
         key: float(f"{getattr(law, key):.{_DIGITS}g}")
         for key in ("shape", "cv")
         if getattr(law, key)
     }
-    return {"distribution": law.distribution, "mean": _rounded(law.expected_s), **rounded}
+    return {"distribution": law.distribution, "mean": _rounded(mean_s), **rounded}
 
 
 def _replay(fitted: "LogFit") -> dict[str, Any]:

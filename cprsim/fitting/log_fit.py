@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.notebook import notebook_html, percent
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Look = Literal["gaps", "job", "uptime"]
+#: Share of a mean from which on a scenario has the mean of the log, and not that of the law.
+MEAN_OFF: Final = 0.03
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,6 +140,14 @@ class LogFit:
     def law(self) -> Distribution:
         """What a scenario takes: the best law, or that which goes with a frailty."""
         return self.best.law if self.wanted_frailty is None else self.wanted_frailty.found.law
+
+    @property
+    def mean_s(self) -> float:
+        """The mean of a scenario: that of the law, or of whole durations if the law's is off."""
+        sample, mean_s = self.view.sample, self.law.expected_s
+        if sample.censored or sample.late or abs(mean_s / sample.mtbf_s - 1) <= MEAN_OFF:
+            return mean_s
+        return sample.mtbf_s
 
     @property
     def wanted_frailty(self) -> FrailtyFit | None:

@@ -56,13 +56,17 @@ class StartsWithoutASave(Observer):
             self._first_s = end_s
 
     def background(
-        self, task: BackgroundTask, start_s: float, end_s: float, completed: bool
+        self,
+        task: BackgroundTask,
+        start_s: float,  # noqa: ARG002  (the observer's)
+        end_s: float,
+        completed: bool,
     ) -> None:
         """Note when the first save in the background ends."""
         if task.kind == "save" and completed:
             self._first_s = min(self._first_s, end_s)
 
-    def failure(self, at_s: float, hit: Hit) -> None:
+    def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002  (the observer's)
         """Count the start that ends."""
         self.count += self._first_s >= at_s
         self.over()
