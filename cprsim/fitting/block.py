@@ -1,6 +1,5 @@
 """The `[failures]` block of a scenario that a fit makes: its law, or the log itself."""
 
-import json
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.window import written
+from cprsim.fitting.repairs import JOINT, inline
 from cprsim.fitting.strikes import without_hits
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
@@ -35,7 +35,11 @@ def block(fitted: "LogFit") -> str:
     values = {key: each for key, each in keys.items() if key not in tables}
     lines = [*_comments(fitted), tomli_w.dumps({"failures": values}).rstrip()]
     if causes:
-        lines += ["causes = [", *(f"    {_inline(each)}," for each in causes), "]"]
+        lines += [
+            "causes = [",
+            *(f"    {inline(each).replace(JOINT, ' ')}," for each in causes),
+            "]",
+        ]
     if tables:
         lines += ["", tomli_w.dumps({"failures": tables}).rstrip()]
     if fitted.repairs is not None:
@@ -137,13 +141,6 @@ def _taken(fitted: "LogFit") -> dict[str, Any]:
         "coalesce": coalesce,
     }
     return {key: value for key, value in keys.items() if value is not None}
-
-
-def _inline(value: object) -> str:
-    """As TOML on one line."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_inline(each)}' for key, each in value.items())} }}"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _rounded(seconds: float) -> str:

@@ -20,10 +20,8 @@ from cprsim.fitting.block import block
 from cprsim.fitting.frailty_fit import FrailtyFit
 from cprsim.fitting.job_lengths import JobLength
 from cprsim.fitting.log_notes import notes
-from cprsim.fitting.repair_causes import PlannedOutages
-from cprsim.fitting.repair_fit import RepairFit
+from cprsim.fitting.repairs import PlannedOutages, RepairFit
 from cprsim.fitting.strikes import StrikeKind, failure_keys, mean_nodes
-from cprsim.survival.calendar_rates import CalendarRates
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict
@@ -88,8 +86,6 @@ class LogFit:
         How often each cause that the log tells struck; None stands for none told.
     planned
         Outages that were planned; None where the log doesn't know of any.
-    calendar
-        Rates by hour and weekday; None where the log doesn't tell the date of its times.
     rows
         How many rows the file has, and how many of them were kept; None of a log in memory.
     columns
@@ -120,7 +116,6 @@ class LogFit:
     frailty: FrailtyFit | None = None
     causes: Mapping[str | None, int] = field(default_factory=dict)
     planned: PlannedOutages | None = None
-    calendar: CalendarRates | None = None
     rows: Rows | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     node_failures: NodeFailures | None = None
@@ -219,7 +214,6 @@ class LogFit:
             "restarts": None if self.restarts is None else self.restarts.document(),
             "planned": None if self.planned is None else self.planned.document(),
             "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
-            "calendar": None if self.calendar is None else self.calendar.document(),
             "rows": None if self.rows is None else self.rows._asdict(),
             "columns": dict(self.columns),
             "told": [*self.source.notes, *self.told],
@@ -259,7 +253,7 @@ class LogFit:
     def figure(self) -> "Figure":
         """Survival with its band, failure rate and quantiles, of the data and of each law.
 
-        Below, what else the log tells: repairs, causes, nodes, hours and weekdays.
+        Below, what else the log tells: repairs, causes, nodes.
         """
         from cprsim.fitting.log_figure import log_figure  # noqa: PLC0415  (matplotlib is slow)
 

@@ -10,7 +10,7 @@ from cprsim.failures.logs.node_failures import OF_WORST
 from cprsim.failures.logs.table import OTHERS
 from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.job_lengths import length_notes
-from cprsim.fitting.repair_causes import MOST_CAUSES, count_lines, shortened
+from cprsim.fitting.repairs import MOST_CAUSES, count_lines, shortened
 from cprsim.fitting.strikes import mean_nodes
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def notes(fitted: "LogFit") -> list[str]:
     repairs = [] if fitted.repairs is None else fitted.repairs.notes
     if fitted.restarts is not None:
         found = fitted.restarts
-        restarted = f"Outages of processes alone: {found.found.sample.n:,}"
+        restarted = f"Outages of processes alone: {found.sample.n:,}"
         repairs.append(f"{restarted}; {found.typical}.")
     if fitted.planned is not None:
         repairs.append(fitted.planned.note)
@@ -103,7 +103,7 @@ def _causes(fitted: "LogFit") -> list[str]:
 
 
 def _coming(fitted: "LogFit") -> list[str]:
-    """How failures come: on which nodes, in clusters, ever rarer, by the clock, together."""
+    """How failures come: on which nodes, in clusters, ever rarer, together."""
     nodes, frailty = fitted.node_failures, fitted.frailty
     worst = [] if nodes is None else [nodes.worst]
     return [
@@ -111,7 +111,6 @@ def _coming(fitted: "LogFit") -> list[str]:
         *(worst if frailty is None else frailty.notes),
         *_clusters(fitted),
         *_trend(fitted),
-        *([] if fitted.calendar is None else fitted.calendar.notes),
         *_together(fitted),
     ]
 

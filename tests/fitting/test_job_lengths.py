@@ -99,5 +99,5 @@ def test_a_mean_that_is_not_the_logs_is_told(seed: int, told: str) -> None:
     notes = [note for note in fitted.notes if note.startswith("The mean of the ")]
     assert len(notes) == bool(told)
     assert all(f"a job would meet {told} failures" in note for note in notes)
-    mean_s = float(gaps_s.mean()) if told else fitted.law.expected_s
+    mean_s = fitted.view.sample.mtbf_s if told else fitted.law.expected_s
     assert units.parse_duration(law_keys(fitted)["mean"]) == pytest.approx(mean_s, rel=1e-5)
