@@ -234,7 +234,7 @@ def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) 
     nodes = len(kind.loss.servers) + len(kind.loss.trainers)
     # Spares take over at once.
     ready = nodes <= plan.machines_ready(costs.cluster.spares)
-    replaced_s = takeover_s + (0.0 if ready else costs.reschedule_mean_s)
+    replaced_s = takeover_s + (0.0 if ready else context.reschedule_s)
     return away_s(kind.restart if plan.restarts_in_place(costs) else "none", costs, replaced_s)
 
 

@@ -4,6 +4,8 @@ from typing import Final
 
 #: No node, tier, save, answer or place.
 NONE: Final = -1
+#: The repair of a failure whose cause says none, s: `costs.reschedule`.
+AS_ALL_S: Final = -1.0
 
 # --- Causes of foreground seconds, in the order in which a run adds them up ---
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(9)

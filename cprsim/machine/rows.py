@@ -321,10 +321,11 @@ class DrawsRow(Row):
     per_trainers: int = 0
     hits: int = NONE
 
-    # Severity of each failure, and seconds until it is noticed.
+    # Severity of each failure, and seconds until it is noticed, and until its nodes are back.
     severities: int = NONE
     severity_count: int = 0
     detections: int = NONE
+    repairs: int = NONE
 
     # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each.
     tries: int = 0

@@ -109,7 +109,13 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             notices=self.failures.notice,
             severities=failures.severity_shares,
             causes=failures.causes,
-            detect_s=failures.detect_mean_s(self.costs.detect_s),
+            detect_s=failures.mean_time_s("detect", self.costs.detect_s),
+            reschedule_s=failures.mean_time_s(
+                "repair",
+                self.cost_model.reschedule_mean_s,
+                self.cost_model.restarts_in_place,
+                self.costs.restart_fails or 0.0,
+            ),
             failures_per_recovery=failures.per_recovery,
         )
 

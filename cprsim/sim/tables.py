@@ -171,7 +171,7 @@ class PlanRows(PatternRows):
             "notices": True,
             "lead_s": plan_costs.notices.lead_s,
             "recall": plan_costs.notices.recall,
-            "reschedule_s": plan_costs.costs.reschedule_mean_s,
+            "reschedule_s": plan_costs.scenario.context.reschedule_s,
             **self.notice_columns(self._plan.on_notice),
         }
 
