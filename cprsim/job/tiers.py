@@ -30,7 +30,7 @@ class Tier:
 
     @property
     def keeps_older(self) -> bool:
-        """Whether checkpoints before its last are kept; memory has room for one."""
+        """Return whether checkpoints before its last are kept; memory has room for one."""
         return self.medium == "store"
 
 

@@ -35,7 +35,7 @@ _LEAST_SHARE = 1e-3
 
 
 class ValueKind(NamedTuple):
-    """What a number means: its units, and how the name of a column in SI units ends."""
+    """The meaning of a number: its units, and how the name of a column in SI units ends."""
 
     name: str
     units: units.Units
@@ -172,7 +172,7 @@ class Drawn(Section):
 
     @cached_property
     def kind(self) -> ValueKind:
-        """What the values mean; plain numbers, too, where they are none of one kind."""
+        """Return the meaning of the values; plain numbers, too, where they have no one kind."""
         if self.values is None:
             return next(iter(self._limits.values())).kind
         try:
@@ -183,7 +183,7 @@ class Drawn(Section):
 
     @property
     def middle(self) -> Any:
-        """A value to stand for all: the mean, or what is nearest to it; the first listed."""
+        """Return a value to represent all: the mean, or the nearest to it; the first listed."""
         if self.values is not None:
             return self.values[0]
         if self.mean is None:
