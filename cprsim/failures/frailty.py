@@ -42,7 +42,7 @@ class Frailty:
     def factors(
         self, nodes: int, seed: int, cohort: int, generation: int, shared: SharedDraws | None
     ) -> NDArray[np.float64]:
-        """Those of the nodes of a generation, shape (COHORT, nodes)."""
+        """Return the factors of the nodes of a generation, shape (COHORT, nodes)."""
         entity = generation if self.stays == "machine" else 0
         place = seed, cohort, Cause.FRAILTY, entity
         size = COHORT, nodes + self.excluded
@@ -90,7 +90,7 @@ class Frailty:
 
 
 def _smallest(factors: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """So many of each row, the smallest in the order in which they stand."""
+    """Return so many of each row, the smallest in their order."""
     if factors.shape[1] == count:
         return factors
     kept = np.sort(np.argpartition(factors, count - 1, axis=1)[:, :count], axis=1)

@@ -13,7 +13,7 @@ from typing import Any
 class Preset:
     """Keys of a `[failures]` table, and where they come from.
 
-    `keys` are those of a scenario file; what stands in the file beside `preset` wins over them.
+    `keys` are those of a scenario file; keys in the file next to `preset` win over them.
     """
 
     keys: Mapping[str, Any]

@@ -147,7 +147,7 @@ def mean_pls(
 
 
 def least_pls(save_s: float, mtbf_s: float, servers: int, servers_hit: float = 1.0) -> float:
-    """What `mean_pls` falls to as saves follow ever more closely: a failure in one loses `save_s`.
+    """Return `mean_pls` as saves follow ever more closely: a failure in one loses `save_s`.
 
     Parameters as there.
     """

@@ -16,7 +16,7 @@ _MOST_SAVES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class ListedBatches:
-    """As `cprsim.rows.listed.Listed`, batch by batch: a list sees the rows of a batch together.
+    """Do the same as `cprsim.rows.listed.Listed`, batch by batch: a list sees its rows together.
 
     `rows` of each class and `accesses` of one row between two saves, shape (classes,), in so many
     `batches`. The first of `period` batches is looked at, whenever saves come; of these, so many go

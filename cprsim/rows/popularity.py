@@ -1,4 +1,4 @@
-"""How popular the rows of an embedding table are: classes of rows that are touched equally often.
+"""Popularity of the rows of an embedding table: classes of rows that are touched equally often.
 
 Classes make the cost of a model independent of the number of rows: a billion of them, ranked by a
 power law, are a few hundred classes.

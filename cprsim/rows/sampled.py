@@ -166,7 +166,7 @@ class _Renewal:
 
 
 class _Seen(NamedTuple):
-    """Of each row of the sample: accesses since the last save, updates not saved, and change.
+    """For each row of the sample: accesses since the last save, updates not saved, and change.
 
     `change`: how far the row is from where it was saved, as SCAR sees it.
     """
@@ -200,7 +200,7 @@ class _Largest:
         rest = self._k - float(self._weight[above].sum())
         ends = np.cumsum(self._weight[ties])
         whole = min(int(np.searchsorted(ends, rest, side="right")), ties.size - 1)
-        # The row at the edge stands for some that are saved and some that are not.
+        # The row at the edge represents some that are saved and some that are not.
         part = 1 - (ends[whole] - rest) / self._weight[ties[whole]]
         return np.concatenate([above, ties[: whole + bool(self._rng.random() < part)]])
 
@@ -230,7 +230,7 @@ class Stratified:
     rng: np.random.Generator
 
     def counts(self) -> NDArray[np.int64]:
-        """Of the accesses between two saves, class by class; shape (classes x each,)."""
+        """Return the accesses between two saves, class by class; shape (classes x each,)."""
         at = (np.arange(self.each) + self.rng.random((self.accesses.size, 1))) / self.each
         counts = np.empty(at.shape, dtype=np.int64)
         many = self.accesses > _MANY

@@ -1,4 +1,4 @@
-"""How far rows have come from where they were saved if their gradients point here and there.
+"""Distance of rows from where they were saved if their gradients point here and there.
 
 Gradients of a row are taken to be independent, normal and alike in size, in so many directions.
 Then the steps of a row are a random walk: s updates of plain SGD lead sqrt(s) first updates away,
@@ -52,7 +52,7 @@ class Walk:
 
     @property
     def distance(self) -> Array:
-        """How far each row is from where it was saved, shape (size,)."""
+        """Return how far each row is from where it was saved, shape (size,)."""
         return np.asarray(np.sqrt(np.square(self._place).sum(axis=1)))
 
     def save(self, rows: NDArray[np.intp]) -> None:
@@ -70,7 +70,7 @@ class Walk:
         return np.asarray(self._rng.standard_normal((rows.size, directions)) / directions**0.5)
 
     def _variance(self, rows: NDArray[np.intp], steps: NDArray[np.int64]) -> Array:
-        """Mean square of what so many steps of these rows come to, for each direction; a column."""
+        """Return the mean square of so many steps of these rows, for each direction; a column."""
         if not self._adagrad:
             return steps[:, np.newaxis].astype(np.float64)
         # Of 1 / k for k after n up to n + s: log((n + s + 1/2) / (n + 1/2)), but for O(1 / n^2).
