@@ -8,7 +8,7 @@ from cprsim.metrics.catalogue import Metric, Readable, Reading, needed
 
 
 class PrometheusExporter:
-    """A collector of prometheus_client, and the text that it comes to.
+    """A collector of prometheus_client, and its text.
 
     To serve it: `prometheus_client.REGISTRY.register(exporter)`, then
     `prometheus_client.start_http_server(8000)`.
