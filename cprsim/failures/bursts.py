@@ -2,7 +2,7 @@
 
 A marked Poisson process for each rack, independent of the nodes' lives: a Marshall-Olkin model of
 common shocks (Marshall and Olkin 1967, J. Am. Stat. Assoc. 62, 30-44) in which the shocks of a
-rack choose their victims anew each time.
+rack choose their victims again each time.
 """
 
 import bisect
@@ -113,7 +113,7 @@ class Bursts(Section):
 
 
 class Shocks:
-    """The bursts of one replication: when, and which nodes. Drawn as they are asked for.
+    """The bursts of one replication: when, and which nodes. Drawn when they are needed.
 
     Times and nodes have a stream each, so that what a burst takes down does not move when it comes.
     """

@@ -29,7 +29,7 @@ class Frailty:
         Of the factors; 0 makes all nodes alike.
     stays
         `"place"`: who replaces a node has its factor, as a machine that was repaired does;
-        `"machine"`: each replacement has one of its own, so that bad machines leave and the job
+        `"machine"`: each replacement has another, so that bad machines leave and the job
         fails ever less often. Those that it starts with are of the whole fleet either way.
     excluded
         Nodes left out of those that there were, the ones with the largest factors.

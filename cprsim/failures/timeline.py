@@ -1,7 +1,7 @@
 """Failure timelines: drawn once per replication, replayed by every policy.
 
-A timeline is what would happen; a cursor is one policy's way through it, since some failures
-depend on when the job runs: a renewed clock starts when the policy's recovery lets it, a node's
+A timeline has the failures that would happen; a cursor is one policy's way through it, since some
+failures depend on when the job runs: a renewed clock starts when the policy's recovery lets it, a node's
 life starts when the policy's replacement is placed. The draws are the same for all of them.
 """
 
@@ -48,7 +48,7 @@ class Cursor(Protocol):
 class Timeline:
     """The failures of one replication: data, through which `cprsim.sim.cursor` finds the way.
 
-    One of another kind has a `cursor()` of its own, which starts over at time 0.
+    One of another kind has its `cursor()`, which starts over at time 0.
     """
 
 
@@ -78,8 +78,8 @@ class RenewalTimeline(Timeline):
 class AbsoluteTimeline(Timeline):
     """Failures at wall-clock times that nothing moves: a replayed log, or exactly n of them.
 
-    `hits[i]` is what the failure at `times_s[i]` (in order) takes down. With a finite `period_s`
-    they come again and again, that much later each time, and with a severity of its own each time
+    `hits[i]`: nodes that the failure at `times_s[i]`, in order, takes down. With a finite `period_s`
+    they come again and again, that much later each time, and with another severity each time
     where `severities` are drawn.
     """
 

@@ -149,7 +149,7 @@ class RebuildConstants:
     read_bytes_per_s : float
         Rate at which the k shards are read, one after the other.
     write_bytes_per_s : float
-        Rate at which the rebuilt one is written. It is what the calibration leaves over, and not
+        Rate at which the rebuilt one is written. It is left over by the calibration, and not
         the speed of a link.
     """
 

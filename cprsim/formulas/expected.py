@@ -60,7 +60,7 @@ def expected(plan: Plan, context: Context) -> Expected:
     cycle, no failure during a save or recovery, no outage of the store, useful time / interval
     saves (not rounded), and spares for all that fail where there are any for one failure. Lost
     computation is half an interval (E1), plus the time that a background save takes to land, plus
-    what void saves that are left out make checkpoints older. Saves and loads that are tried again
+    how failed saves that are left out age checkpoints. Saves and loads that are tried again
     take as often as they have to in the mean.
     """
     try:

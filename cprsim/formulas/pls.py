@@ -176,8 +176,8 @@ def mean_pls_interval_s(
     Returns
     -------
     float
-        Work between two saves, s; 0 where no interval keeps to the target (see `least_pls`). Where
-        a job that never saves keeps to it, (E6), which is no shorter than the job.
+        Work between two saves, s; 0 where no interval meets the target (see `least_pls`). Where
+        a job that never saves meets it, (E6), which is no shorter than the job.
 
     Notes
     -----

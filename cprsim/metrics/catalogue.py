@@ -75,7 +75,7 @@ class Reading:
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `counts`: by keys of `COUNTED`; what isn't
     in it is no metric of this job. `labels`: what all its metrics carry, such as the policy; not
-    `cause`, which is that of seconds. `words`: terms that stand for causes; without one a cause
+    `cause`, that of seconds. `words`: terms in place of causes; without one a cause
     has its own name.
 
     Raises `UsageError` for such a label.

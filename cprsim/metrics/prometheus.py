@@ -16,7 +16,7 @@ class PrometheusExporter:
     Parameters
     ----------
     read
-        Gives what is known of the job; asked at each scrape, in whatever thread that is.
+        Returns the state of the job; called at each scrape, in whatever thread that is.
 
     Raises
     ------

@@ -24,7 +24,7 @@ class ListedBatches:
 
     Rows of a batch that are off the list go on it in random order. Once it is full, each takes the
     place of a random row, maybe of one of the same batch, which isn't back before the next batch
-    that is looked at. So a list that is short beside a batch misses hot rows, too.
+    that is looked at. So a list that is shorter than a batch misses hot rows, too.
     """
 
     rows: Array

@@ -85,9 +85,9 @@ class MeanField:
         """Mean lost share relative to saving everything once an interval, in the long run.
 
         Rows that are hardly ever touched take long to get there: up to 1 / (their accesses an
-        interval) intervals. `LostShare.relative` says where a job of known length stands. Under
-        Adagrad or on a random walk SCAR gets nowhere in particular, and where ids are renewed
-        nobody was asked where; raise `UsageError` then.
+        interval) intervals. `LostShare.relative` says where a job of known length is. Under
+        Adagrad or on a random walk SCAR has no cycle, and where ids are renewed
+        there is none either; raise `UsageError` then.
         """
         if self.renewed:
             raise UsageError("the long run of ids that are renewed isn't known; ask for intervals")

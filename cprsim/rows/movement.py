@@ -46,7 +46,7 @@ class Made:
     """Expected movement of all rows of a table from time 0, when none had an update.
 
     `popularity` of the rows; `updates` of all of them in one interval; times are in intervals.
-    `renewed`: rate at which ids are replaced by new ones, each `spacing`; movement goes on evenly
+    `renewed`: rate at which ids are replaced by new ones, each `spacing`; movement continues evenly
     between these times then.
     """
 

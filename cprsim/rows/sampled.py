@@ -1,7 +1,7 @@
 """The mean field by a sample of rows, where what is lost depends on a row's whole history.
 
 How far an update moves its row depends on how many came before. Of a class of equally popular rows
-a few stand for all, each with a weight, and are played save by save: which are saved is decided by
+a few represent all, each with a weight, and are played save by save: which are saved is decided by
 a threshold or by evictions that all rows share, as in `cprsim.rows.meanfield`. Their accesses are
 stratified, so that a class has as many as it should; what scatter is left is of the order of 0.5 %
 of the result, and always the same.
@@ -220,7 +220,7 @@ class _OnTheList:
 
 @dataclass(frozen=True, eq=False)
 class Stratified:
-    """Poisson numbers for `each` rows of every class, stratified within it and dealt out anew.
+    """Poisson numbers for `each` rows of every class, stratified within it and dealt out again.
 
     `accesses`: the mean of a row of each class, shape (classes,).
     """

@@ -4,7 +4,7 @@ Gradients of a row are taken to be independent, normal and alike in size, in so 
 Then the steps of a row are a random walk: s updates of plain SGD lead sqrt(s) first updates away,
 not s; and s updates of Adagrad after n others sqrt(H(n + s) - H(n)), H being the harmonic numbers,
 not 2 (sqrt(n + s) - sqrt(n)). A row's first step of Adagrad has the same length whatever its
-gradient; where it has come to after more of them is a matter of luck, the more so the fewer the
+gradient; its place after more of them is a matter of luck, the more so the fewer the
 directions are.
 """
 
@@ -84,7 +84,7 @@ def batches_met(
     """In how many of so many batches a row is accessed at all, by how often it is; any shape.
 
     What is expected of accesses that are dealt out at random, rounded at random. Without batches
-    each access is one of its own.
+    each access is a batch.
     """
     if batches is None:
         return np.asarray(accesses, dtype=np.int64)

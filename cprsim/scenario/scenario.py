@@ -176,7 +176,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
                     holding.append(name)
             except LogError as error:  # a curve of popularity
                 found[name] = PlanFault([f"model: {error}"], error)
-            except ScenarioError as error:  # it needs a cost that there isn't: tell all of them
+            except ScenarioError as error:  # it needs a cost that is missing: list all of them
                 missing = self.cost_model.missing() or list(map(str, error.args))
                 found[name] = PlanFault(missing, error)
             except ValueError as error:

@@ -29,7 +29,7 @@ class Tracker(Protocol):
         Parameters
         ----------
         rows
-            Their ids. One that stands there several times was accessed as many times. Their order
+            Their ids. One that is there several times was accessed as many times. Their order
             doesn't matter, and an empty array is no batch.
         values
             What the rows hold now, shape `rows.shape` or `rows.shape + (dim,)`, for trackers that

@@ -26,7 +26,7 @@ class SCAR:
     -----
     The change of a row is the L2 norm of its difference from its copy, to the precision of float32;
     a row that has become NaN counts as changed more than any other. Only rows that were observed
-    are compared, so updates that `observe` isn't told of go unseen. `select` returns fewer than `k`
+    are compared, so updates without a call of `observe` go unseen. `select` returns fewer than `k`
     rows where fewer have changed; ties are broken as by `MFU`.
 
     The paper counts the copy, 100 % of the table. To compare observed rows alone there is also a
