@@ -1,8 +1,8 @@
 """Failure timelines: drawn once per replication, replayed by every policy.
 
 A timeline has the failures that would happen; a cursor is one policy's way through it, since some
-failures depend on when the job runs: a renewed clock starts when the policy's recovery lets it, a node's
-life starts when the policy's replacement is placed. The draws are the same for all of them.
+failures depend on when the job runs: a renewed clock starts when the policy's recovery lets it, a
+node's life starts when the policy's replacement is placed. The draws are the same for all of them.
 """
 
 import math
@@ -78,7 +78,7 @@ class RenewalTimeline(Timeline):
 class AbsoluteTimeline(Timeline):
     """Failures at wall-clock times that nothing moves: a replayed log, or exactly n of them.
 
-    `hits[i]`: nodes that the failure at `times_s[i]`, in order, takes down. With a finite `period_s`
+    `hits[i]`: nodes that the failure at `times_s[i]`, in order, hits. With a finite `period_s`
     they come again and again, that much later each time, and with another severity each time
     where `severities` are drawn.
     """
