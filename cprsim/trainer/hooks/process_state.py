@@ -202,6 +202,11 @@ class ProcessState(Generic[_Batch]):
         self.updates.void()
         self._gap = True  # trackers take it for saved, so the next save is of all rows
 
+    def forget(self) -> None:
+        """All is other than what was saved: the next save is of all rows."""
+        self._trackers = self._new_trackers()
+        self._gap = True
+
     # --- Loading ---
 
     def load_all(self, at_most: int, ranks: Ranks) -> tuple[int, int]:
