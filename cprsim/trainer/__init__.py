@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
     from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
     from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
+    from cprsim.trainer.merge import merge_deltas
 
 # Names and the modules they come from: imported when first asked for, since they need torch.
 _HOMES = {
@@ -38,6 +39,7 @@ _HOMES = {
     "TablePart": "cprsim.trainer.hooks.adapter",
     "TrainerHooks": "cprsim.trainer.hooks.hooks",
     "TwinAdapter": "cprsim.trainer.hooks.adapter",
+    "merge_deltas": "cprsim.trainer.merge",
     "split_rows": "cprsim.trainer.hooks.adapter",
 }
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "TrainerHooks",
     "TwinAdapter",
     "check_torch",
+    "merge_deltas",
     "split_rows",
 ]
 

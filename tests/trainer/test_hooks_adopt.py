@@ -7,6 +7,7 @@ import torch
 
 from cprsim.errors import UsageError
 from cprsim.trainer import HooksWarning
+from cprsim.trainer.members.store import CheckpointStore
 from tests.trainer.loops import STEPS, Loop, batch, hooked, scenario, train
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
@@ -141,12 +142,14 @@ def test_a_full_disk_ends_no_training(tmp_path, monkeypatch):
     hooks = hooked(loop, "cpr-mfu", tmp_path)
     train(loop, hooks, hooks.restore(), 3)
     heal(loop, 17)
-    with monkeypatch.context() as patched, pytest.warns(HooksWarning, match="No space left"):
-        patched.setattr(
-            "cprsim.trainer.members.store.CheckpointStore.write",
-            lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left on device")),
-        )
-        hooks.adopt(17)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CheckpointStore, "write", full)
+        with pytest.warns(HooksWarning, match="No space left"):
+            hooks.adopt(17)
     train(loop, hooks, 17, 20)  # the next save has all rows
     again = Loop(seed=1)
     assert hooked(again, "cpr-mfu", tmp_path).restore() == 20

@@ -5,7 +5,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -168,7 +168,7 @@ class TrainerHooks(Generic[_Batch]):
             [Path(each) for each in earlier],
             self._servers,
             scenario.context.rows,
-            plan.tracking,
+            plan,
             seed,
             self._system,
         )
@@ -192,7 +192,7 @@ class TrainerHooks(Generic[_Batch]):
             self._ranks,
             self._observer,
             self._twins,
-            by_rows=plan.tracking is not None,
+            by_rows=plan.tracking is not None or plan.tells_modified,
         )
 
         if plan.note is not None:
@@ -286,7 +286,7 @@ class TrainerHooks(Generic[_Batch]):
             self._state.check()
             self._unchecked = False
             self._warn_of_optimizers()
-        self._state.observe(batch)
+        self._state.observe(job.step, batch)
         job.did()
         if self._saves.landed() or job.step >= self._until:
             self._act()
@@ -318,6 +318,15 @@ class TrainerHooks(Generic[_Batch]):
             )
         self._state.stores.stopped = self._saves.everything(self._plan.last_save)
         return self._state.stores.stopped
+
+    def updating(self) -> AbstractContextManager[None]:
+        """In this block rows may be updated, in any thread: no save copies them meanwhile.
+
+        For a loop whose threads train on the same tables. Each holds it while it writes weights and
+        optimizer state, so that a save has both of a row from one instant. `after_step` is called
+        outside it, in one thread.
+        """
+        return self._state.gate.updating()
 
     @contextmanager
     def saving_on(self, *signals: signal.Signals) -> Iterator[None]:
@@ -573,7 +582,8 @@ class TrainerHooks(Generic[_Batch]):
 
     def _lost_steps(self, before: Mapping[str, Any]) -> int:
         """Those of accounts: (E4) counts a step of each shard, and there may be others than then."""
-        return round(before["lost_steps"] * self._servers / before["shards"])
+        lost_steps: int = round(before["lost_steps"] * self._servers / before["shards"])
+        return lost_steps
 
     def _catch_up(self, latest: int, planned: bool) -> None:
         """A new controller hears of what was before it: it may go by what it has seen.
