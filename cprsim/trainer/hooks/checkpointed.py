@@ -25,18 +25,27 @@ from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 class Image(NamedTuple):
     """A copy of what a store is to have: all, or the rows `ids` of it.
 
-    `since`: the checkpoint that these are on top of, as in `Save`.
+    `since`: the checkpoint that these are on top of, as in `Save`. `keeps`: steps of older ones
+    that stay.
     """
 
     store: CheckpointStore
     arrays: Arrays
     ids: NDArray[np.int64] | None = None
     since: Since | None = None
+    keeps: frozenset[int] = frozenset()
 
     def write(self, step: int, returns_to: Collection[int]) -> int:
         """Store it, and keep what the job may still return to; gives the bytes written."""
-        merges = self.since == "save"
-        return self.store.write(step, self.arrays, self.ids, returns_to, self.since, merges)
+        return self.store.write(
+            step,
+            self.arrays,
+            self.ids,
+            returns_to,
+            self.since,
+            merges=self.since == "save",
+            keeps=self.keeps,
+        )
 
 
 class CheckpointedRows:

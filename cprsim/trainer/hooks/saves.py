@@ -47,7 +47,9 @@ def check_room(
         In all processes, where one disk has too little room: from some save on, all would fail.
     """
     *rows, dense = (sum(each.nbytes for each in image.arrays) for image in images)
-    most = sum(most_bytes(size, by_rows) for size in rows) + most_bytes(dense, deltas=False)
+    # Of the dense part as many as there are checkpoints of rows to return to.
+    most = sum(most_bytes(size, by_rows) for size in rows)
+    most += _MOST_DENSE * dense if by_rows else most_bytes(dense, deltas=False)
     need = max(sum(rows) + dense, most - freed)
     folder.mkdir(parents=True, exist_ok=True)
     free, disk = shutil.disk_usage(folder).free, f"{platform.node()} {folder.stat().st_dev}"
@@ -63,6 +65,8 @@ def check_room(
             )
 
 
+#: Dense parts at a time where rows lie in chains: four that stay, and the one being written.
+_MOST_DENSE = 5
 #: How a save ended in a process. All take the least: what fails in one counts in none.
 _STORED, _FAILED, _NEVER = 2, 1, 0
 #: What each process counts of a job.

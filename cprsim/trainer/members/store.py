@@ -127,12 +127,14 @@ class CheckpointStore:
         returns_to: Collection[int] = (),
         since: Since | None = None,
         merges: bool = False,
+        keeps: Collection[int] = (),
     ) -> int:
         """Add a checkpoint of all rows, or of the rows `ids` on top of the last one.
 
         `returns_to`: steps of checkpoints that the job may return to until all members have stored
         this one; where they are given, others later than the first of them are void. `since`: `ids`
         are on top of that one instead, or of its base; such chains are only merged if it `merges`.
+        `keeps`: steps of older checkpoints that stay.
 
         Returns the bytes written. There must be a last one.
         """
@@ -157,7 +159,7 @@ class CheckpointStore:
         if (since is None or merges) and is_merged(appended, checkpoint.files[0].size):
             with suppress(SpoiltError):  # the chain is, and whoever reads it will find out
                 self._merge(checkpoint)
-        self._drop_old(returns_to)
+        self._drop_old((*returns_to, *keeps))
         return file.size
 
     def _built_on(self, since: Since, usable: int) -> tuple[File, ...]:
@@ -218,12 +220,12 @@ class CheckpointStore:
                 self._checkpoints.remove(each)
                 self._remove(Name(each.serial, "json"))
 
-    def _drop_old(self, returns_to: Collection[int]) -> None:
+    def _drop_old(self, steps: Collection[int]) -> None:
         newest, *older = self._checkpoints
         before = [each for each in older if each.step < newest.step]
         others = [each for each in older if each.files[0] != newest.files[0]]
         kept = {newest, *before[:1], *others[:1]}
-        for step in returns_to:
+        for step in steps:
             kept.update([each for each in older if each.step <= step][:1])
         self._checkpoints = [each for each in self._checkpoints if each in kept]
         needed = {each.name for each in kept}
