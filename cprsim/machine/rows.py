@@ -266,9 +266,11 @@ class PlanRow(Row):
     rotation_servers: int = 0
     limit_s: float = 0.0
 
-    # Differences: variant; sizes of a baseline and of the tracked rows, in full checkpoints; place
-    # in `real` and number of the points of the modified share.
+    # Differences: variant; useful seconds from one merging to the next; sizes of a baseline and of
+    # the tracked rows, in full checkpoints; place in `real` and number of the points of the
+    # modified share.
     variant: int = 0
+    merge_s: float = 0.0
     whole: float = 0.0
     rows: float = 0.0
     at: int = 0

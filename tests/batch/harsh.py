@@ -241,7 +241,7 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
 #: Systems whose policies answer notices.
 ANSWERING: Final = (
     *("full", "partial", "cpr-vanilla", "async", "elastic", "twin-groups", "accepted-loss"),
-    *("tiered", "autopilot", "check-n-run"),
+    *("tiered", "autopilot", "check-n-run", "delta"),
 )
 
 
