@@ -42,14 +42,17 @@ def long(monkeypatch):
     monkeypatch.setattr(store, "_MOST_DELTAS", 100)
 
 
-def of_deltas(variant="consecutive", every="2 s"):
-    keys = {"system": "check-n-run", "interval": every, "variant": variant, "bits": 32}
-    return scenario(deltas=keys | {"snapshot": "0 s", "tracking": 0.0})
+def keys(variant=None):
+    """Those of `delta`, or of check-n-run in that variant, which hooks carry out unquantised."""
+    system = {"system": "delta"}
+    if variant is not None:
+        system = {"system": "check-n-run", "variant": variant, "bits": 32}
+    return system | {"interval": "2 s", "snapshot": "0 s", "tracking": 0.0}
 
 
-def begun(folder, loop=None, **more):
+def begun(folder, loop=None, variant=None):
     loop = Loop() if loop is None else loop
-    return loop, hooked(loop, "deltas", folder, scenario=of_deltas(**more))
+    return loop, hooked(loop, "deltas", folder, scenario=scenario(deltas=keys(variant)))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +81,7 @@ def newest(folder):
     return checkpoints_in(folder)[0]
 
 
-@pytest.mark.parametrize("variant", ["consecutive", "one-shot", "intermittent"])
+@pytest.mark.parametrize("variant", [None, "consecutive", "one-shot", "intermittent"])
 @pytest.mark.parametrize("killed", [1, 9, 24, 39])
 def test_a_killed_job_ends_as_without_failures(variant, killed, clean, tmp_path):
     loop, hooks = begun(tmp_path, variant=variant)
@@ -287,13 +290,12 @@ def test_rows_that_are_evicted_come_back_with_their_ids(tmp_path):
 
 
 def dynamic_scenario():
-    keys = {"system": "check-n-run", "interval": "2 s", "variant": "consecutive", "bits": 32}
     return cprsim.Scenario(
         job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH},
         cluster={"parameter_servers": 2},
         costs={"save": "1 s", "load": "1 s"},
         failures={"exactly": 0},
-        policies={"deltas": keys | {"modified": 0.3, "snapshot": "0 s", "tracking": 0.0}},
+        policies={"deltas": keys() | {"modified": 0.3}},
     )
 
 

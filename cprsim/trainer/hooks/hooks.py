@@ -440,6 +440,11 @@ class TrainerHooks(Generic[_Batch]):
         job.step = step
 
     @property
+    def step(self) -> int:
+        """Steps that are done."""
+        return self._job.step
+
+    @property
     def summary(self) -> Summary:
         """What came of it so far."""
         job = self._job
