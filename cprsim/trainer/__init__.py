@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 from cprsim.errors import UsageError
 
 if TYPE_CHECKING:
-    from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, TwinAdapter, split_rows
+    from cprsim.trainer.hooks.adapter import (
+        MovementAdapter,
+        ShardAdapter,
+        TablePart,
+        TwinAdapter,
+        split_rows,
+    )
     from cprsim.trainer.hooks.event_log import EventLog
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
     from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
@@ -31,6 +37,7 @@ _HOMES = {
     "EventLog": "cprsim.trainer.hooks.event_log",
     "HooksObserver": "cprsim.trainer.hooks.observer",
     "HooksWarning": "cprsim.trainer.hooks.observer",
+    "MovementAdapter": "cprsim.trainer.hooks.adapter",
     "ProcessGroup": "cprsim.trainer.hooks.ranks",
     "RebuiltGroup": "cprsim.trainer.hooks.ranks",
     "ShardAdapter": "cprsim.trainer.hooks.adapter",
@@ -46,6 +53,7 @@ __all__ = [
     "EventLog",
     "HooksObserver",
     "HooksWarning",
+    "MovementAdapter",
     "ProcessGroup",
     "RebuiltGroup",
     "ShardAdapter",

@@ -586,7 +586,7 @@ class TrainerHooks(Generic[_Batch]):
                 counts[name] += number
 
     def _lost_steps(self, before: Mapping[str, Any]) -> int:
-        """Those of accounts: (E4) counts a step of each shard, and there may be others than then."""
+        """Those of accounts: (E4) counts a step of each shard, of which there may be others now."""
         lost_steps: int = round(before["lost_steps"] * self._servers / before["shards"])
         return lost_steps
 

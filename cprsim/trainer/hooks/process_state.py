@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from torch import Tensor
@@ -13,9 +13,10 @@ from torch.optim import Optimizer
 
 from cprsim.basics.futures import Ended, Threads
 from cprsim.contract import Plan, Save
+from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
 from cprsim.rows.trackers import RowIds
-from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.adapter import MovementAdapter, ShardAdapter
 from cprsim.trainer.hooks.checkpointed import Image, together
 from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
 from cprsim.trainer.hooks.modified import ModifiedRows
@@ -23,8 +24,8 @@ from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.sharded import is_sharded
 from cprsim.trainer.hooks.stores import ProcessStores
-from cprsim.trainer.hooks.update_gate import UpdateGate
 from cprsim.trainer.hooks.update_count import UpdateCount
+from cprsim.trainer.hooks.update_gate import UpdateGate
 
 _Batch = TypeVar("_Batch")
 #: Threads that write: most of the time they wait for the disk.
@@ -330,9 +331,25 @@ class ProcessState(Generic[_Batch]):
     def _new_trackers(self) -> ProcessTrackers | None:
         if self._tracking is None:
             return None
+        movement = self._movement if hasattr(self._adapter, "movement") else None
         return ProcessTrackers(
-            self._layout, self._weights(), self._tracking, self._tables, self._seed
+            self._layout, self._weights(), self._tracking, self._tables, self._seed, movement
         )
+
+    def _movement(self) -> Mapping[tuple[int, int, int], Tensor]:
+        """What the adapter says of how far the rows of each part have moved."""
+        given = cast("MovementAdapter[_Batch]", self._adapter).movement()
+        found = {}
+        for shard, parts in self._adapter.shards().items():
+            moved = list(given.get(shard, ()))
+            if [each.shape for each in moved] != [(len(part.weights),) for part in parts]:
+                raise UsageError(
+                    f"movement(): give for shard {shard} a tensor of shape (rows,) for each part "
+                    "that shards() gives"
+                )
+            for part, each in zip(parts, moved, strict=True):
+                found[shard, part.table, part.first] = each.detach()
+        return found
 
     def _weights(self) -> Mapping[RowRange, Tensor]:
         live = self._layout.tensors(self._adapter.shards())
