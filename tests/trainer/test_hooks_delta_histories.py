@@ -245,5 +245,5 @@ def test_some_histories(tmp_path: Path):
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_a_thousand_histories(seed, tmp_path: Path):
     counts = histories(tmp_path, 250, seed)
-    assert min(counts[name] for name in ("kills", "loads", "damages", "merged")) > 50
-    assert counts["refusals"] > 1
+    assert min(counts[name] for name in ("kills", "loads", "damages")) > 100
+    assert counts["merged"] > 10
