@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 #: The folder of the installed package.
 PACKAGE = Path(__file__).parent

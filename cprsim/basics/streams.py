@@ -48,6 +48,7 @@ class Cause(IntEnum):
     JOB_ARRIVAL = 29
     DOMAIN = 30
     REPAIR = 31
+    CAUSE_REPAIR = 32
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from cprsim.batch.records import dtype
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
 from cprsim.failures.hit import Hit
+from cprsim.failures.severity import Part
 from cprsim.failures.silent import faults_s
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import CauseVictimRows, Victims
@@ -139,10 +140,13 @@ class ScenarioDraws:
             count = sizes[codes.MORE_SEVERITIES]
             severities = cohort.severities.upto(count)[rows, :count]
             gathered.choices("severities", "severity_count", severities)
-            if cohort.severities.detected:
-                detect_s = self._scenario.costs.detect_s
-                detections_s = cohort.severities.detections_s(count, detect_s)[rows]
-                gathered.numbers("detections", "severity_count", detections_s)
+            otherwise_s = self._scenario.costs.detect_s, codes.AS_ALL_S
+            for column, part, other_s in zip(
+                ("detections", "repairs"), get_args(Part), otherwise_s, strict=True
+            ):
+                if cohort.severities.has(part):
+                    times_s = cohort.severities.times_s(part, count, other_s)[rows]
+                    gathered.numbers(column, "severity_count", times_s)
         self._put_restarts(gathered, number, rows)
 
     def _put_restarts(self, gathered: "Gathered", number: int, rows: _Rows) -> None:

@@ -47,10 +47,9 @@ def mean_delay_s(context: "Context") -> float:
     """
     costs = context.costs
     if not costs.restarts_in_place:
-        return costs.reschedule_mean_s
-    replaced_s = costs.reschedule_mean_s
+        return context.reschedule_s
     return math.fsum(
-        each.share * away_s(each.restart, costs, replaced_s) for each in kinds(context)
+        each.share * away_s(each.restart, costs, context.reschedule_s) for each in kinds(context)
     )
 
 

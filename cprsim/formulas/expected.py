@@ -15,7 +15,7 @@ from cprsim.contract.failure_kinds import FailureKind, away_s, kinds
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.formulas.attempts import mean_attempts, skipped_age_s
 from cprsim.formulas.pls import expected_pls
-from cprsim.formulas.stops import of_allocations, of_windows
+from cprsim.formulas.stops import of_allocations
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import mean_start
 
@@ -102,7 +102,7 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     own = training_slowdown(plan, context)
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
     wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
-    for cause, share in (*of_allocations(plan, context, wall), *of_windows(plan, context, wall)):
+    for cause, share in of_allocations(plan, context, wall):
         causes[cause] += share
     certain = {
         "save": save,
@@ -234,7 +234,7 @@ def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) 
     nodes = len(kind.loss.servers) + len(kind.loss.trainers)
     # Spares take over at once.
     ready = nodes <= plan.machines_ready(costs.cluster.spares)
-    replaced_s = takeover_s + (0.0 if ready else costs.reschedule_mean_s)
+    replaced_s = takeover_s + (0.0 if ready else context.reschedule_s)
     return away_s(kind.restart if plan.restarts_in_place(costs) else "none", costs, replaced_s)
 
 

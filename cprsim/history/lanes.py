@@ -23,7 +23,7 @@ class Lane(NamedTuple):
 def lanes(history: History, most: int) -> list[Lane]:
     """The job, the trainers, the servers that aren't shown by themselves, and up to `most` others.
 
-    All trainers act alike, and so do all servers that are up. Those that were hit or withdrawn are
+    All trainers act alike, and so do all servers that are up. Those that were hit are
     shown by themselves, those that were hit most often first of all; they come in order of their
     numbers.
     The job's lane adds up to the ledger by cause; on the others healthy nodes that wait for lost
@@ -79,9 +79,6 @@ def _count(nodes: int, kind: str) -> str:
 
 def _most_hit(history: History, most: int) -> set[int]:
     hits = Counter(server for each in history.failures for server in each.hit.servers)
-    for each in history.background:  # who was withdrawn was away without a hit
-        if each.task.kind != "save":
-            hits.update(dict.fromkeys(each.task.servers, 0))
     return set(sorted(hits, key=lambda server: (-hits[server], server))[:most])
 
 

@@ -38,7 +38,6 @@ from cprsim.machine.node_lists import (
     SEVERITY,
     STRUCK,
     WAITING,
-    WITHDRAWN,
 )
 from cprsim.machine.phases import ARRIVING, DETECTING, HELD, LOADING, RESTARTING, TAKING_OVER, TURN
 from cprsim.machine.rows import Running
@@ -48,14 +47,12 @@ _RELOADED = 0  # row of `job.rated` for the load
 
 
 def strike(job: Running) -> None:
-    """Begin a recovery from the failure at this instant, unless it hits no node of the job."""
+    """Begin a recovery from the failure at this instant."""
     job.run.depth = rules.NONE
-    if waiting.strike(job):
-        node_lists.clear(job.lists, WAITING)  # no recovery is under way
-        job.run.deepest = NONE
-        _fail(job)
-    else:
-        _trains(job)
+    waiting.strike(job)
+    node_lists.clear(job.lists, WAITING)  # no recovery is under way
+    job.run.deepest = NONE
+    _fail(job)
 
 
 def return_to_verified(job: Running) -> None:
@@ -159,18 +156,12 @@ def _load_lost(job: Running) -> None:
 
 
 def struck_in_load(job: Running) -> None:
-    """Recover again from a failure during a restart or a load; continue if it hits no node.
+    """Recover again from a failure during a restart or a load.
 
     The new recovery loads all of `WAITING`, from the beginning.
     """
-    run = job.run
-    left, phase = run.volume - run.done, run.phase
-    if waiting.strike(job):
-        _fail(job)
-    elif phase == RESTARTING:
-        wait(job, phase, left)
-    else:
-        begin(job, phase, job.rated[_RELOADED], left, job.rated[_RELOADED].limit)
+    waiting.strike(job)
+    _fail(job)
 
 
 def load(job: Running, phase: int, servers: int) -> None:
@@ -329,6 +320,5 @@ def join_rebuilding(job: Running) -> float:
         for i in range(lists[flow.place][COUNT]):
             node_lists.append(lists, HIT, lists[flow.place][FIRST + i])
     abandon_rebuilding(job)
-    node_lists.clear(lists, WITHDRAWN)
     run.knows_degraded = False
     return longest_s

@@ -285,10 +285,6 @@ class PlanRow(Row):
     stop_s: float = 0.0
     hands_over: int = 0
 
-    # Windows in which servers are withdrawn: their count, and place in `real`.
-    windows: int = 0
-    windows_at: int = 0
-
     # Notices: seconds ahead, share of failures announced; the save or the drain in answer.
     notices: bool = False
     lead_s: float = 0.0
@@ -325,10 +321,11 @@ class DrawsRow(Row):
     per_trainers: int = 0
     hits: int = NONE
 
-    # Severity of each failure, and seconds until it is noticed.
+    # Severity of each failure, and seconds until it is noticed, and until its nodes are back.
     severities: int = NONE
     severity_count: int = 0
     detections: int = NONE
+    repairs: int = NONE
 
     # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each.
     tries: int = 0
@@ -523,11 +520,6 @@ class RunRow(Row):
     drain_by_s: float = 0.0
     drained_nodes: int = 0
     alarms: int = 0
-
-    # Withdrawn servers: windows passed, whether one is due, the answer without these servers.
-    window: int = 0
-    leaving: bool = False
-    leave: int = 0
 
     # Working memory: the levels at which links are full.
     full_at: Six

@@ -245,13 +245,3 @@ def r38_can_drain(nodes: int, ready: int, severity: int) -> bool:
     A failure of the cluster (`severity`: by place in `SEVERITIES`) takes these machines as well.
     """
     return nodes <= ready and severity != CLUSTER
-
-
-def r39_goes_on(regrows: bool, up: int, withdrawn: int) -> bool:
-    """Return whether other servers train on where so many of those that are up are withdrawn."""
-    return regrows and up > withdrawn
-
-
-def r39_left_s(until_s: float, now_s: float) -> float:
-    """Return the rest of the time for which servers are withdrawn, s."""
-    return max(until_s - now_s, 0.0)

@@ -7,10 +7,10 @@ from pydantic import Field
 
 from cprsim.contract import Choice, Context, Setting
 from cprsim.contract.patterns import VARIANTS, Variant
-from cprsim.policies.modified_rows import ModifiedRows
+from cprsim.policies.differential import DifferentialSaving
 
 
-class CheckNRun(ModifiedRows):
+class CheckNRun(DifferentialSaving):
     """Write only modified rows, quantised, in the background; a failure takes the whole job back.
 
     Source: Check-N-Run (NSDI 2022).

@@ -7,10 +7,10 @@ from pydantic import Field
 from cprsim.basics.schema import PositiveSeconds
 from cprsim.contract import Interval
 from cprsim.contract.patterns import Variant
-from cprsim.policies.modified_rows import ModifiedRows
+from cprsim.policies.differential import DifferentialSaving
 
 
-class Delta(ModifiedRows):
+class Delta(DifferentialSaving):
     """Write modified rows often, in the background; another machine merges them into a new base.
 
     Source: DECK (PVLDB 18(12), 2025); TorchRec's delta tracker.

@@ -24,7 +24,8 @@ KeyPath = tuple[str, ...]
 #: Keys that take a law, which then stands for no single value.
 _LAWS = (
     *(("costs", "reschedule"), ("costs", "restart"), ("costs", "shutdown")),
-    *(("storage", "outages", "lasts"), ("failures", "causes", "detect")),
+    *(("failures", "causes", "detect"), ("failures", "causes", "repair")),
+    ("storage", "outages", "lasts"),
     *(("costs", "start", key) for key in ("schedule", "initialise", "compile", "compile_warm")),
 )
 #: Laws that take no `min` and `max` to cut them.
@@ -229,7 +230,7 @@ def tables(mapping: Any, path: KeyPath = ()) -> list[tuple[KeyPath, dict[str, An
     """Tables of a scenario's mapping that stand for a value, with the keys that lead to them.
 
     `[failures]` and `[failures.silent]` are laws themselves, and a delay in `costs.reschedule` is
-    drawn at each failure, as one in `costs.restart` or until a cause is detected, one in
+    drawn at each failure, as are `costs.restart`, detections and repairs of causes, one in
     `storage.outages.lasts` at each outage, those of `costs.start` and `costs.shutdown` at each
     start and end, unless it says `per = "job"`.
     """

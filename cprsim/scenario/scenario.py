@@ -109,7 +109,13 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             notices=self.failures.notice,
             severities=failures.severity_shares,
             causes=failures.causes,
-            detect_s=failures.detect_mean_s(self.costs.detect_s),
+            detect_s=failures.mean_time_s("detect", self.costs.detect_s),
+            reschedule_s=failures.mean_time_s(
+                "repair",
+                self.cost_model.reschedule_mean_s,
+                self.cost_model.restarts_in_place,
+                self.costs.restart_fails or 0.0,
+            ),
             failures_per_recovery=failures.per_recovery,
         )
 
@@ -156,8 +162,6 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         plan = self.plan(policy)
         expected(plan, self.context)
         _check_schedules(plan, self)
-        if self.job.withdrawn is not None:
-            check_hands_over(plan, "where job.withdrawn stops it")
         if self.job.allocation_s is not None:
             _check_allocation(plan, self.cost_model, self.job.allocation_s)
         return plan

@@ -11,7 +11,6 @@ from cprsim.contract import Answers, Case, Recover, Save, Schedule, rules
 from cprsim.contract.answers import Together
 from cprsim.contract.notice import emergency_of
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
-from cprsim.contract.withdrawal import windows
 from cprsim.errors import ScenarioError
 from cprsim.job.platform import STORE_READ
 from cprsim.job.severity import SEVERITIES
@@ -172,7 +171,7 @@ class PlanRows(PatternRows):
             "notices": True,
             "lead_s": plan_costs.notices.lead_s,
             "recall": plan_costs.notices.recall,
-            "reschedule_s": plan_costs.costs.reschedule_mean_s,
+            "reschedule_s": plan_costs.scenario.context.reschedule_s,
             **self.notice_columns(self._plan.on_notice),
         }
 
@@ -188,17 +187,14 @@ class PlanRows(PatternRows):
         }
 
     def _starts(self) -> dict[str, Any]:
-        """Return the plan row's columns on starts, allocations and windows."""
+        """Return the plan row's columns on starts and allocations."""
         costs = self._plan_costs.costs.costs
-        return (
-            {
-                "starts": has_starts(costs),
-                "cache_on_node": costs.start is not None and costs.start.on_node,
-                "start_costs": tuple(mean_start(costs)),  # mean durations, where none is drawn
-            }
-            | self._allocations()
-            | self._windows()
-        )
+        return {
+            "starts": has_starts(costs),
+            "cache_on_node": costs.start is not None and costs.start.on_node,
+            "start_costs": tuple(mean_start(costs)),  # mean durations, where none is drawn
+            **self._allocations(),
+        }
 
     def _allocations(self) -> dict[str, Any]:
         """Return the columns on allocations, where the job has several."""
@@ -209,25 +205,8 @@ class PlanRows(PatternRows):
             "allocated": True,
             "allocation_s": allocation_s,
             "stop_s": self._plan.stop_s(self._plan_costs.costs),
-            **self._hands_over(),
+            "hands_over": self.number_of_answer(Recover("all", source=self._plan.last_save.tier)),
         }
-
-    def _windows(self) -> dict[str, Any]:
-        """Return the columns on windows in which servers are withdrawn."""
-        found = windows(self._plan, self._plan_costs.costs)
-        if not found:
-            return {}
-        numbers = [number for each in found for number in each[:3]]
-        return {
-            "windows": len(found),
-            "windows_at": self._real(numbers),
-            **self._hands_over(),
-        }
-
-    def _hands_over(self) -> dict[str, int]:
-        """Return the answer by which the job loads after a planned stop."""
-        answer = Recover("all", source=self._plan.last_save.tier)
-        return {"hands_over": self.number_of_answer(answer)}
 
     def _in_turn(self) -> bool:
         """Return whether training and equal blocking saves alternate, for the fast path."""

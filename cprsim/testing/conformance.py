@@ -106,11 +106,6 @@ _MODEL: dict[str, Any] = {  # 800 GB, half of it optimizer state
     "tables": [{"rows": 781_250_000, "dim": 128, "optimizer_slots": 1, "skew": {"zipf": 1.0}}],
     "dense": "100 MB",
 }
-_WINDOWS = [
-    {"at": "6 h", "for": "4 h", "parameter_servers": 2},
-    {"at": "20 h", "for": "2 h", "parameter_servers": 1},
-    {"at": "25 h", "for": "1 h", "parameter_servers": 6},
-]
 _LOADS = {"load_full": "4 min", "load_partial": "90 s"}
 _MEASURED: dict[str, Any] = {
     "job": _JOB,
@@ -197,9 +192,6 @@ class PolicyConformance:
         "allocations": _MEASURED
         | {"job": _JOB | {"allocation": "9 h"}}
         | _costs("5 min", "4 min")
-        | _law("exponential", mean="10 h"),
-        "withdrawn servers": _MEASURED
-        | {"job": _JOB | {"withdrawn": _WINDOWS}}
         | _law("exponential", mean="10 h"),
         "announced failures": _MEASURED
         | {"cluster": _MEASURED["cluster"] | {"spares": 1}}

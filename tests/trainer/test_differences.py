@@ -8,8 +8,8 @@ import pytest
 from cprsim.contract import Differences
 from cprsim.contract.actions import ALL_BITS
 from cprsim.machine.differences import rebaseline_pays
+from cprsim.policies.differential import mean_save_of_differences
 from cprsim.policies.full import full_plan
-from cprsim.policies.modified_rows import mean_save_of_differences
 from cprsim.trainer.coordinator.history import JobSetBack
 from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.placement import Placement

@@ -28,7 +28,7 @@ _MOST_SAVES = 10_000  # that a mean is taken over: chains repeat long before
 _PUBLISHED = OwnCost("snapshot", 7.0, "s", "assumed", "Check-N-Run's bound, on its machines")
 
 
-class ModifiedRows(Policy):
+class DifferentialSaving(Policy):
     """Write only modified rows, in the background; a failure takes the whole job back.
 
     Every `interval` training stalls for an atomic `snapshot` in memory, and what has changed is
