@@ -18,7 +18,7 @@ _SAMPLED = 1000
 Sample: TypeAlias = Sequence[Arrays]
 
 
-class ModifiedRows:
+class UpdatedRows:
     """Of each row of a process, the last step that looked it up.
 
     Steps in place of a bitmap for each checkpoint: a failed save leaves nothing to put right, and

@@ -19,7 +19,7 @@ from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import MovementAdapter, ShardAdapter
 from cprsim.trainer.hooks.checkpointed import Image, together
 from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
-from cprsim.trainer.hooks.modified import ModifiedRows
+from cprsim.trainer.hooks.modified import UpdatedRows
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.sharded import is_sharded
@@ -122,7 +122,7 @@ class ProcessState(Generic[_Batch]):
         check_live(given, adapter.shards())
         self._tables = rows.tracked_tables if rows is not None else ()
         self._trackers = self._new_trackers()
-        self._modified = ModifiedRows(self._layout, self._tables) if plan.tells_modified else None
+        self._modified = UpdatedRows(self._layout, self._tables) if plan.tells_modified else None
         self.gate = UpdateGate()
         self.stores = ProcessStores(adapter, self._layout, folder, earlier, policy)
         self._gap = False
@@ -215,7 +215,7 @@ class ProcessState(Generic[_Batch]):
         whole_bytes += sum(each.nbytes for each in dense.arrays)
         return Snapshot((*images, dense), chosen, since is not None, whole_bytes)
 
-    def _check_unused(self, modified: ModifiedRows, step: int, live: Live) -> None:
+    def _check_unused(self, modified: UpdatedRows, step: int, live: Live) -> None:
         if not self.gate.used:  # else rows of batches that are not reported yet may have changed
             sample = [each.image(live, modified.sampled).arrays for each in self.stores.rows]
             modified.check(step, sample, [block.numbers for block in self._layout.blocks])
