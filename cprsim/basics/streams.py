@@ -49,6 +49,7 @@ class Cause(IntEnum):
     DOMAIN = 30
     REPAIR = 31
     CAUSE_REPAIR = 32
+    REGROUP = 33
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

@@ -20,7 +20,7 @@ from cprsim.failures.silent import faults_s
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import CauseVictimRows, Victims
 from cprsim.job.platform import Outages
-from cprsim.job.restarts import restart_times, restart_tries
+from cprsim.job.restarts import regroup_times, restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import StartDraws, starts_vary
 from cprsim.machine import codes
@@ -158,6 +158,9 @@ class ScenarioDraws:
         if isinstance(costs.restart, Distribution):
             drawn = restart_times(costs.restart, self._seed, number)
             gathered.numbers("restarts", "restart_count", _columns(drawn, rows, count))
+        if isinstance(costs.regroup, Distribution):
+            drawn = regroup_times(costs.regroup, self._seed, number)
+            gathered.numbers("regroups", "restart_count", _columns(drawn, rows, count))
 
     def _uniform(self, replications: list[int], cause: Cause, count: int) -> NDArray[np.float64]:
         return np.array([stream(self._seed, n, cause).random(count) for n in replications])

@@ -29,7 +29,9 @@ _LOSSES = [
 #: Each need in words, for refusals.
 Needs = dict[Need, str]
 #: Needs that a trainer meets with this project's hooks in its loop.
-WITH_HOOKS: Final[tuple[Need, ...]] = ("controller", "schedules", "background", "twins")
+WITH_HOOKS: Final[tuple[Need, ...]] = (
+    *("controller", "schedules", "background", "twins", "differences"),
+)
 #: Needs of a whole plan, from the least to the most.
 TrainerNeed = Literal["any", "background", "partial", "own"]
 #: Each of them in words.

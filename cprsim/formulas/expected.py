@@ -210,6 +210,8 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
     load_s = costs.seconds(costs.load(tier, answer.loads, servers, share_read(plan, answer)))
     load_s *= mean_attempts(costs.load_fails(tier))
     delay_s = _away_s(plan, context, kind, answer.takeover_s)
+    if rules.r42_regroups(rules.DEPTH[answer.rollback], answer.keep_training):
+        delay_s += costs.regroup_mean_s
     if not rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]):
         yield "reschedule", delay_s / mtbf_s
         yield "load", load_s / mtbf_s

@@ -53,6 +53,9 @@ class Costs(Section):
     `restart`: in its place, where only processes have failed (`failures.severity`), until they are
     up again on the same nodes, a duration or a distribution of it; without it they wait for other
     nodes. `restart_fails`: probability that this fails, and the nodes are replaced after all.
+    `regroup`: where not all nodes return, until those that are up and the replacements have formed
+    their group of processes again, a duration or a distribution of it; nothing if not given, as
+    with parameter servers.
     `verify`: to look whether what was trained is sound (`verify_every` of policies). `checksum`:
     what checking a save to the store adds to it (`checksum` of policies). `drain`: to move a node
     that is to fail to a spare machine (`on_notice` of policies); else what a server's rows take
@@ -74,6 +77,7 @@ class Costs(Section):
     detect_s: Seconds = Field(0.0, alias="detect")
     restart: Annotated[Delay | None, Field(examples=["2 min"])] = None
     restart_fails: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] | None = None
+    regroup: Annotated[Delay | None, Field(examples=["90 s"])] = None
     verify_s: Seconds = Field(0.0, alias="verify")
     checksum_s: Seconds = Field(0.0, alias="checksum")
     drain_s: Seconds | None = Field(None, alias="drain")
@@ -276,6 +280,11 @@ class CostModel:
     def restart_mean_s(self) -> float:
         """Mean duration of a restart in place, s."""
         return mean_s(self.costs.restart or 0.0)
+
+    @property
+    def regroup_mean_s(self) -> float:
+        """Mean time to form the group of processes again, s."""
+        return mean_s(self.costs.regroup or 0.0)
 
     @property
     def restarts_in_place(self) -> tuple[Severity, ...]:

@@ -81,6 +81,8 @@ def _fail(job: Running) -> None:
     set_back(job, number)
     delay_s = restarts.wait_s(job, lists[LOST][COUNT], answer.takeover_s)
     detect_s = restarts.detection_s(job)
+    if rules.r42_regroups(answer.depth, answer.keep):
+        delay_s += restarts.regroup_s(job)
     if answer.depth == rules.ALL and rebuilding(job):
         delay_s = max(delay_s, join_rebuilding(job) - detect_s)
     if rules.r12_goes_as_deep(answer.depth, run.depth):

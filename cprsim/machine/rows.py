@@ -209,6 +209,9 @@ class PlanRow(Row):
     restart_s: float = 0.0
     restart_fails: float = 0.0
 
+    # Seconds to form the group of processes again where not all nodes return.
+    regroup_s: float = 0.0
+
     # Share of all updates that a shard makes in a useful second. Places in `real` of the shares of
     # each shard: of all updates, and of the updates that saves leave.
     per_shard: float = 0.0
@@ -327,9 +330,11 @@ class DrawsRow(Row):
     detections: int = NONE
     repairs: int = NONE
 
-    # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each.
+    # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each. Seconds to
+    # form the group of processes again.
     tries: int = 0
     restarts: int = NONE
+    regroups: int = NONE
     restart_count: int = 0
 
     # Lives of nodes, s, by generation of the node.

@@ -245,3 +245,8 @@ def r38_can_drain(nodes: int, ready: int, severity: int) -> bool:
     A failure of the cluster (`severity`: by place in `SEVERITIES`) takes these machines as well.
     """
     return nodes <= ready and severity != CLUSTER
+
+
+def r42_regroups(depth: int, trains_on: bool) -> bool:
+    """Return whether processes that are up form their group again with the replacements."""
+    return depth != ALL and not trains_on

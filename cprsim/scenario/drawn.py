@@ -24,6 +24,7 @@ KeyPath = tuple[str, ...]
 #: Keys that take a law, which is no single value then.
 _LAWS = (
     *(("costs", "reschedule"), ("costs", "restart"), ("costs", "shutdown")),
+    ("costs", "regroup"),
     *(("failures", "causes", "detect"), ("failures", "causes", "repair")),
     ("storage", "outages", "lasts"),
     *(("costs", "start", key) for key in ("schedule", "initialise", "compile", "compile_warm")),

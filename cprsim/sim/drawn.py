@@ -16,7 +16,7 @@ from cprsim.failures.notice import Notices
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.job.platform import Outages
-from cprsim.job.restarts import restart_times, restart_tries
+from cprsim.job.restarts import regroup_times, restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import Starts, has_starts
 from cprsim.machine.codes import ABSOLUTE, AS_ALL_S, LIVES, NONE, OTHER, RENEWAL, SHARED
@@ -193,6 +193,9 @@ class RunDraws(FailureDraws):
         if isinstance(costs.restart, Distribution):
             drawn = restart_times(costs.restart, seed, number)
             row.restarts = self.numbers.add(Draws(drawn, place).__getitem__)
+        if isinstance(costs.regroup, Distribution):
+            drawn = regroup_times(costs.regroup, seed, number)
+            row.regroups = self.numbers.add(Draws(drawn, place).__getitem__)
 
     def _of_silent_faults(self) -> None:
         law = self._plan_costs.scenario.failures.silent

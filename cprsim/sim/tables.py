@@ -124,6 +124,7 @@ class PlanRows(PatternRows):
             "per_shard": 1.0 / rules.r23_all(useful_s, plan_costs.servers),
             "delay_s": _constant(plan_costs.costs.costs.reschedule),
             **self._restarts(),
+            "regroup_s": _constant(plan_costs.costs.costs.regroup or 0.0),
             "step_s": 0.0 if mirror is None else mirror.step_s,
             "behind": 0.0 if mirror is None else mirror.behind,
             "last_mirrored": mirror is not None and plan.last_save.tier == mirror.tier,
