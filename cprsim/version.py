@@ -1,7 +1,7 @@
-"""Which version of the package this is, and where it lies."""
+"""The version of the package, and its folder."""
 
 from pathlib import Path
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 #: The folder of the installed package.
 PACKAGE = Path(__file__).parent

@@ -157,11 +157,11 @@ ADDED = {
         "machine/phases.py": [
             ("    DETECT,\n", "    DETECT,\n    INSPECT,\n"),
             (
-                "TURN: Final = 18",
-                "TURN: Final = 19\n#: A look at what was loaded.\nINSPECTING: Final = 18",
+                "TURN: Final = 16",
+                "TURN: Final = 17\n#: A look at what was loaded.\nINSPECTING: Final = 16",
             ),
-            ("HELD: Final = 19", "HELD: Final = 20"),
-            ("OVER: Final = 20", "OVER: Final = 21"),
+            ("HELD: Final = 17", "HELD: Final = 18"),
+            ("OVER: Final = 18", "OVER: Final = 19"),
             ("  # ENDING\n", "  # ENDING\n    INSPECT,  # INSPECTING\n"),
         ],
         "machine/step.py": [
@@ -222,9 +222,9 @@ ADDED = {
     },
     "A kind of flow": {
         "machine/codes.py": [
-            ("NOTICING, NEARING = range(2, 5)", "NOTICING, NEARING, BEATING = range(2, 6)"),
-            ("REPLACING, RETURNING = range(5, 7)", "REPLACING, RETURNING = range(6, 8)"),
-            ("FILLING: Final = 7", "FILLING: Final = 8"),
+            ("STOPPING, NOTICING = range(2, 4)", "STOPPING, NOTICING, BEATING = range(2, 5)"),
+            ("REPLACING: Final = 4", "REPLACING: Final = 5"),
+            ("FILLING: Final = 5", "FILLING: Final = 6"),
         ],
         "machine/rows.py": [
             (

@@ -25,7 +25,6 @@ from tests.bad_scenarios import (
     TRACE,
     case,
 )
-from tests.bad_windows import WINDOWS
 
 LOGS = [
     case(
@@ -406,7 +405,7 @@ COMMANDS = [
     ),
 ]
 
-ALL = [*QUANTITIES, *KEYS, *WINDOWS, *POLICIES, *FAILURES, *LOGS, *MODEL_AND_COSTS, *COMMANDS]
+ALL = [*QUANTITIES, *KEYS, *POLICIES, *FAILURES, *LOGS, *MODEL_AND_COSTS, *COMMANDS]
 
 
 @pytest.fixture

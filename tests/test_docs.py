@@ -18,7 +18,7 @@ with (ROOT / "docs/semantics-tests.csv").open(encoding="utf-8", newline="") as _
 TESTS = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
 EXAMPLES = sorted({path.stem for path in (ROOT / "docs/systems").glob("*.md")} - {"README"})
 #: Whose job a page's example is of, where that isn't the scenario of the system's own name.
-JOBS = {"autopilot": "elastic", "twin-groups": "elastic"}
+JOBS = {"autopilot": "elastic", "twin-groups": "elastic", "delta": "check-n-run"}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

@@ -9,6 +9,7 @@ import tomllib
 import venv
 import zipfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,17 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 Command = Callable[..., str]
 #: What comes with extras alone, by the name to import it by.
 EXTRAS = ("distributed", "opentelemetry", "prometheus_client", "pyarrow", "torch", "xarray")
+
+
+@pytest.mark.parametrize("old", ["closed_form", "analytic"])
+def test_an_old_name_works_and_warns(old: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in (f"cprsim.{old}", f"cprsim.{old}.intervals"):
+            patch.delitem(sys.modules, name, raising=False)
+        with pytest.warns(DeprecationWarning, match=f"cprsim.{old} is now cprsim.formulas"):
+            intervals = import_module(f"cprsim.{old}.intervals")
+
+    assert intervals.young_interval_s(2.0, 400.0) == 40.0
 
 
 def test_the_citation_is_of_this_version() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.pages import systems_compared, withdrawn
+from tools.pages import systems_compared
 from tools.pages.outputs import COMMAND, PAGES, changes, fractions, presets, printed, renewals
 from tools.paths import ROOT
 
@@ -32,11 +32,6 @@ def test_the_table_of_presets_is_that_of_the_code() -> None:
 
 def test_the_table_of_fractions_is_what_the_mean_field_gives() -> None:
     assert fractions() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
-
-
-def test_the_table_of_windows_is_what_runs_take() -> None:
-    page = (ROOT / "docs/systems/elastic.md").read_text(encoding="utf-8")
-    assert withdrawn.table() in page, "run `make pages`"
 
 
 @pytest.mark.slow

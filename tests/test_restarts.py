@@ -41,6 +41,29 @@ def test_restarts_are_poisson_where_failures_cost_nothing() -> None:
     assert found.low < found.within < found.high
 
 
+def test_starts_that_never_get_to_a_save_worked_by_hand() -> None:
+    """Failures each 50 min; a save of 6 min is due at 60 min of training, which a start keeps.
+
+    The first start saves nothing, the next three do, and the fifth ends before its save is due.
+    """
+    tables = PLAIN | {
+        "job": {"useful_time": "4 h"},
+        "costs": {"save": "6 min", "load": "0 s"},
+        "failures": {"distribution": "deterministic", "mean": "50 min", "ages": "new"},
+        "policies": {"it": {"system": "partial", "interval": "60 min"}},
+    }
+    result = cprsim.run(cprsim.Scenario(**tables), replications=3)
+    (found,) = restarts(result, 1).values()
+
+    # Saves end at 66, 132, 198 min; failures are at 50, 100, 150, 200 and 250 min.
+    assert (found.p50, found.no_save) == (5.0, 2.0)
+    slow = tables | {"job": {"useful_time": "100 min"}}
+    slow["policies"] = {"it": {"system": "partial", "interval": "95 min"}}
+    (found,) = restarts(cprsim.run(cprsim.Scenario(**slow), replications=3), 1).values()
+    # The save from 95 to 101 min is cut at 100 min, and ends after that.
+    assert found.no_save == 2.0
+
+
 def test_a_digest_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = cprsim.run(plain(), replications=3000, engine="batch")
     monkeypatch.setattr(runner, "MOST_ROWS", 1)

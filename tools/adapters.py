@@ -14,7 +14,7 @@ from tools.torchrec import installs, missing
 
 PAGE: Final = DOCS / "plug-into-other-trainers.md"
 #: Those with a library that is not in `.venv`.
-ADAPTERS: Final = ("orbax", "huggingface", "lightning", "ray")
+ADAPTERS: Final = ("orbax", "huggingface", "lightning", "ray", "torchft")
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from cprsim.basics.units import (
 )
 from cprsim.contract import Policy
 from cprsim.errors import CprsimError
+from cprsim.failures.severity import Part
 from cprsim.runs.mean import Mean
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import Bound
@@ -289,10 +290,11 @@ def _save_bandwidth(scenario: Scenario, factor: float) -> tuple[Scenario, str] |
 
 
 def _rescheduling(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
-    if not scenario.cost_model.reschedule_mean_s:
+    if not scenario.context.reschedule_s:
         return None
     found = _with(scenario, "costs", reschedule=_times(scenario.costs.reschedule, factor))
-    return found, format_duration(found.cost_model.reschedule_mean_s)
+    found = _of_causes(found, "repair", factor)
+    return found, format_duration(found.context.reschedule_s)
 
 
 def _times(delay: Any, factor: float) -> Any:
@@ -306,11 +308,17 @@ def _detection(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None
     if not scenario.context.detect_s:
         return None
     found = _with(scenario, "costs", detect_s=scenario.costs.detect_s * factor)
-    causes = scenario.failures.causes
-    if causes is not None:
-        slower = (e.model_copy(update={"detect": _times(e.detect, factor)}) for e in causes)
-        found = _with(found, "failures", causes=tuple(slower))
+    found = _of_causes(found, "detect", factor)
     return found, format_duration(found.context.detect_s)
+
+
+def _of_causes(scenario: Scenario, part: Part, factor: float) -> Scenario:
+    """The scenario with that part of the failures of each cause so many times as long."""
+    causes = scenario.failures.causes
+    if causes is None:
+        return scenario
+    scaled = (e.model_copy(update={part: _times(getattr(e, part), factor)}) for e in causes)
+    return _with(scenario, "failures", causes=tuple(scaled))
 
 
 def _servers(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cprsim.advice.advice import Found
 from cprsim.basics.units import format_duration, format_percent
+from cprsim.contract import Loss
 from cprsim.job.derived import Basis
 from cprsim.runs.cautions import of_costs, of_log
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.contract import Context
 
+_ONE_SERVER = Loss(frozenset({0}), frozenset())
 #: Relative difference of a formula to the simulation from which on a note gives both numbers.
 _OFF = 0.1
 #: Share of an overhead from which on a policy's own stalls and slowdown are most of it.
@@ -32,6 +34,7 @@ def warnings(advice: "Advice") -> Iterator[str]:
         yield from _machines(best)
     if not advice.of_fleet:  # whose jobs differ
         yield from of_costs(advice.scenario)
+        yield from _regroup(advice)
     yield from _defaults(advice)
     for each in (best, advice.lossless if advice.lossless is not best else None):
         if each is not None:
@@ -76,6 +79,21 @@ def _defaults(advice: "Advice") -> Iterator[str]:
         told = "; ".join(f"{system} {text}" for system, text in costs.items() if text)
         if told:
             yield f"{heading}: {told}; {way_out}."
+
+
+def _regroup(advice: "Advice") -> Iterator[str]:
+    """Yield that forming the group of processes again is charged as nothing, if it may matter."""
+    best, scenario = advice.best, advice.scenario
+    # Trainers of their own mean parameter servers, which form no group.
+    if best is None or scenario.costs.regroup is not None or scenario.cluster.trainers:
+        return
+    answer = best.plan.recover(_ONE_SERVER)
+    if answer.rollback != "all" and not answer.keep_training:
+        yield (
+            f"Assumed: costs.regroup = 0 s. Under {best.name} healthy shards stay. If "
+            "tables lie in the GPUs that train synchronously, all processes form a group again "
+            'first; set costs.regroup, e.g. regroup = "90 s", or "0 s" for parameter servers.'
+        )
 
 
 def _machines(best: Found) -> Iterator[str]:

@@ -112,6 +112,8 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
         labels["failures.mean"] = "MTBF of a node"
     if causes is not None and all(each.detect is not None for each in causes):
         del labels["costs.detect"]  # no failure is left for it
+    if causes is not None and all(each.repair is not None for each in causes):
+        del labels["costs.reschedule"], labels["costs.reschedule.mean"]
     of_job = [
         each
         for key, label in labels.items()

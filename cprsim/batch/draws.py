@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,12 @@ from cprsim.batch.records import dtype
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
 from cprsim.failures.hit import Hit
+from cprsim.failures.severity import Part
 from cprsim.failures.silent import faults_s
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import CauseVictimRows, Victims
 from cprsim.job.platform import Outages
-from cprsim.job.restarts import restart_times, restart_tries
+from cprsim.job.restarts import regroup_times, restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import StartDraws, starts_vary
 from cprsim.machine import codes
@@ -139,10 +140,13 @@ class ScenarioDraws:
             count = sizes[codes.MORE_SEVERITIES]
             severities = cohort.severities.upto(count)[rows, :count]
             gathered.choices("severities", "severity_count", severities)
-            if cohort.severities.detected:
-                detect_s = self._scenario.costs.detect_s
-                detections_s = cohort.severities.detections_s(count, detect_s)[rows]
-                gathered.numbers("detections", "severity_count", detections_s)
+            otherwise_s = self._scenario.costs.detect_s, codes.AS_ALL_S
+            for column, part, other_s in zip(
+                ("detections", "repairs"), get_args(Part), otherwise_s, strict=True
+            ):
+                if cohort.severities.has(part):
+                    times_s = cohort.severities.times_s(part, count, other_s)[rows]
+                    gathered.numbers(column, "severity_count", times_s)
         self._put_restarts(gathered, number, rows)
 
     def _put_restarts(self, gathered: "Gathered", number: int, rows: _Rows) -> None:
@@ -154,6 +158,9 @@ class ScenarioDraws:
         if isinstance(costs.restart, Distribution):
             drawn = restart_times(costs.restart, self._seed, number)
             gathered.numbers("restarts", "restart_count", _columns(drawn, rows, count))
+        if isinstance(costs.regroup, Distribution):
+            drawn = regroup_times(costs.regroup, self._seed, number)
+            gathered.numbers("regroups", "restart_count", _columns(drawn, rows, count))
 
     def _uniform(self, replications: list[int], cause: Cause, count: int) -> NDArray[np.float64]:
         return np.array([stream(self._seed, n, cause).random(count) for n in replications])

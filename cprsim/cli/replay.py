@@ -97,7 +97,7 @@ def replay(
         elif folder is not None:
             raise UsageError("--out: is for event logs; leave it out")
         else:
-            scenario = _of_failures(log, reader or "csv", given)
+            scenario = _of_failures(log, reader, given)
         from cprsim.runs import runner
 
         progress.begin("simulating")
@@ -141,14 +141,20 @@ def _step_s(text: str | None) -> float | None:
     return step_s
 
 
-def _of_failures(log: Path, reader: str, given: dict[str, Any]) -> "Scenario":
-    """Return the job of `--for`, in which the failures of a log strike."""
+def _of_failures(log: Path, reader: str | None, given: dict[str, Any]) -> "Scenario":
+    """Return the job of `--for`, in which the failures of a log strike.
+
+    Severities of the log win over those of the job.
+    """
+    from cprsim.failures.logs.source import LogSource
     from cprsim.fitting.at_hand import not_told
     from cprsim.scenario import Scenario
 
-    failures = given.get("failures")
+    failures, source = given.get("failures"), LogSource.from_options(log, reader)
     kept = not_told(failures) if isinstance(failures, dict) else {}
-    return Scenario(**given | {"failures": {"trace": str(log), "reader": reader, **kept}})
+    if "severity" in kept and source.failures().severities is not None:
+        del kept["severity"]
+    return Scenario(**given | {"failures": {"trace": str(log), "reader": source.reader, **kept}})
 
 
 def _of_events(

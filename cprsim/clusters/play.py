@@ -20,8 +20,9 @@ from cprsim.clusters.scheduler import Queue
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
 from cprsim.machine import allocations
+from cprsim.machine.codes import AS_ALL_S, NONE
 from cprsim.sim.beside import PlayerBeside
-from cprsim.sim.drawn import Away, InBlocks
+from cprsim.sim.drawn import Away, InBlocks, RunDraws
 from cprsim.sim.engine import waits
 from cprsim.sim.plan_costs import PlanCosts
 
@@ -170,6 +171,8 @@ class _Playing:
             run.watch.start_s = env.now
         played = timeline if self._has_domains else own
         draws = player.draw(played, self.seed, number, delays, starts, run.watch)
+        if self._has_domains and draws.row.repairs != NONE:
+            draws.row.repairs = _repairs(timeline, draws)
         if self._outages is not None:
             away, start_s = self._outages, env.now
             draws.row.outages = draws.numbers.add(lambda place: away(place) - start_s)
@@ -285,6 +288,14 @@ def _delay(
         return mean_s if own is None else own(failure)
 
     return delay_s
+
+
+def _repairs(timeline: JobTimeline, draws: RunDraws) -> int:
+    """Add repairs of the job's own failures; shocks are over as `_delay` says."""
+    own = draws.row.repairs
+    return draws.numbers.add(
+        lambda failure: AS_ALL_S if timeline.last is not None else draws.numbers[own + failure]
+    )
 
 
 def _crossing(racks: Sequence[int]) -> float:

@@ -21,7 +21,7 @@ class FailureKind(NamedTuple):
     """A kind of failure: its share of all failures, and what it takes down.
 
     `servers_hit`: mean servers that it takes down, over all failures. `restart`: whether its nodes
-    are replaced, restart in place, or do so in vain and are replaced after all.
+    are replaced, restart in place, or try to in vain and are replaced after all.
     """
 
     share: float
@@ -47,10 +47,9 @@ def mean_delay_s(context: "Context") -> float:
     """
     costs = context.costs
     if not costs.restarts_in_place:
-        return costs.reschedule_mean_s
-    replaced_s = costs.reschedule_mean_s
+        return context.reschedule_s
     return math.fsum(
-        each.share * away_s(each.restart, costs, replaced_s) for each in kinds(context)
+        each.share * away_s(each.restart, costs, context.reschedule_s) for each in kinds(context)
     )
 
 
@@ -89,7 +88,7 @@ def _of_severities(context: "Context") -> tuple[FailureKind, ...]:
     more = context.trainers_hit, share, severities
     if context.severities.get("cluster", 0.0):
         return tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
-    # Of a server that fails alone, how many there are besides makes no difference.
+    # For a server that fails alone, the number of others makes no difference.
     return _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
 
 

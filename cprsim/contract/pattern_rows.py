@@ -160,7 +160,8 @@ class PatternRows:
             sizes = {"whole": sequence.whole, "rows": sequence.rows}
             points = {"at": at, "points": len(sequence.at)}
             variant = VARIANTS.index(sequence.variant)
-            return {"sequence": DIFFERENCES, "variant": variant, **points, **sizes}
+            chain = {"variant": variant, "merge_s": sequence.merge_s}
+            return {"sequence": DIFFERENCES, **chain, **points, **sizes}
         return {"sequence": SCHEDULED}
 
     def _accepted(self, accepted: Accepted | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ They are data. `cprsim.machine.schedules` carries them out.
 """
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple, get_args
 
 from cprsim.contract.actions import ALL_BITS, Recover, Save, Since
@@ -126,6 +127,8 @@ class Differences:
     `whole`: size of a baseline, and `rows` that of its tracked rows, in full checkpoints. `shares`:
     share of these rows that is modified in `at` intervals, which ascend from 0; it is interpolated
     in between, and the last share holds for all more. `bits`: of a stored element of a row.
+    `merge_s`: consecutive differences are merged into a new baseline in every so many useful
+    seconds, by another machine; infinite for never.
     """
 
     variant: Variant
@@ -135,6 +138,7 @@ class Differences:
     at: tuple[float, ...]
     shares: tuple[float, ...]
     bits: int = ALL_BITS
+    merge_s: float = inf
 
     @property
     def since(self) -> Since:

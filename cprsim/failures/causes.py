@@ -22,15 +22,18 @@ class FailureCause(Section):
     `name`: what tables call it. `share`: of all failures; shares add up to 1. `mean`: in place of
     the shares and of a law, the mean time between failures of this cause, of the job or with
     `per = "node"` of each node; they come at random (exponential). `detect`: from a failure until
-    it is noticed, a duration or a distribution of it; `costs.detect` if not given. `severity`: what
-    survives of the memory of the nodes hit. `hits`: whom it takes down; as `failures.hits` if not
-    given.
+    it is noticed, a duration or a distribution of it; `costs.detect` if not given. `repair`: from
+    then until the nodes hit are back, likewise; `costs.reschedule` if not given. A job waits for
+    that where it has no spare; else a spare takes over, and the repaired node joins the spares.
+    `severity`: what survives of the memory of the nodes hit. `hits`: whom it takes down; as
+    `failures.hits` if not given.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=40, examples=["hang"])]
     share: Annotated[float, Field(gt=0, le=1, examples=[0.2])] | None = None
     mean_s: PositiveSeconds | None = Field(None, alias="mean", examples=["40 h"])
     detect: Annotated[Delay | None, Field(examples=["30 min"])] = None
+    repair: Annotated[Delay | None, Field(examples=["8 h"])] = None
     severity: Severity = "node"
     hits: Annotated[Hits | None, Field(examples=[{"trainers": 1}])] = None
 

@@ -1,7 +1,7 @@
 """The failures of one scenario: its timelines, and the few means that policies plan with."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +10,10 @@ from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.causes import total_share
 from cprsim.failures.hit import MeanHit
 from cprsim.failures.hits import Hits
 from cprsim.failures.processes import FixedCount, JobRenewals, NodeLives, Process
+from cprsim.failures.severity import Part
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Timeline
 from cprsim.job.delays import mean_s
@@ -243,15 +243,21 @@ class FailureModel:
         """Share, severity and mean hit of each cause; empty without causes."""
         return self.process.causes if isinstance(self.process, JobRenewals) else ()
 
-    def detect_mean_s(self, otherwise_s: float) -> float:
-        """Return the mean time until a failure is noticed, s; `otherwise_s`: `costs.detect`."""
-        if self.spec.causes is None:
-            return otherwise_s
-        detections = (
-            (each.share or 0.0) * mean_s(otherwise_s if each.detect is None else each.detect)
-            for each in self.spec.causes
-        )
-        return math.fsum(detections) / total_share(self.spec.causes)
+    def mean_time_s(
+        self, part: Part, otherwise_s: float, in_place: Collection[Severity] = (), fails: float = 0
+    ) -> float:
+        """Return the mean time that a part of a failure takes, s.
+
+        `otherwise_s`: of causes that do not say it. `in_place`: severities that have the part only
+        if a restart fails, which happens with the probability `fails`.
+        """
+        weight_s = weights = 0.0
+        for each in self.spec.causes or ():
+            own = getattr(each, part)
+            weight = (each.share or 0.0) * (fails if each.severity in in_place else 1.0)
+            weights += weight
+            weight_s += weight * mean_s(otherwise_s if own is None else own)
+        return weight_s / weights if weights else otherwise_s
 
     @cached_property
     def severity_shares(self) -> dict[Severity, float]:

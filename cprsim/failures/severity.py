@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, NamedTuple, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,10 @@ from cprsim.job.platform import Cluster
 from cprsim.job.severity import SEVERITIES, Severity
 
 Weight = Annotated[float, Field(ge=0)]
-#: Detections that are drawn at once.
+#: Times of a kind of failure: until it is noticed, and from then until its nodes are back.
+Part = Literal["detect", "repair"]
+_STREAMS: Final[dict[Part, Cause]] = {"detect": Cause.DETECT, "repair": Cause.CAUSE_REPAIR}
+#: Times that are drawn at once.
 _BLOCK: Final = 16
 
 
@@ -72,14 +75,16 @@ _NODE_ALONE = SeverityWeights(node=1.0).shares()
 class Kind(NamedTuple):
     """A kind of failure that is drawn: a severity, or a cause.
 
-    `detect`: until it is noticed, s, or a law of it; None for `costs.detect`. `hits`: whom it takes
-    down; None for `failures.hits`.
+    `detect`, `repair`: until it is noticed, and from then until its nodes are back, s, or a law;
+    None for `costs.detect` and `costs.reschedule`. `hits`: whom it takes down; None for
+    `failures.hits`.
     """
 
     share: float
     severity: Severity
     name: str = ""
     detect: Delay | None = None
+    repair: Delay | None = None
     hits: Hits | None = None
 
 
@@ -102,7 +107,7 @@ class SeverityRows:
         if shared is not None:
             draws = shared.kept(("severities", seed, cohort), lambda: draws, COHORT * 8)
         self._uniform = draws
-        self._detections: dict[int, CohortDraws] = {}
+        self._times: dict[tuple[Part, int], CohortDraws] = {}
 
     def causes(self, failures: int) -> NDArray[np.intp]:
         """Places in `kinds` of at least so many failures, shape (COHORT, >= failures)."""
@@ -114,29 +119,27 @@ class SeverityRows:
         """Places in `SEVERITIES` of at least so many failures, shape (COHORT, >= failures)."""
         return np.asarray(self._severities[self.causes(failures)])
 
-    @property
-    def detected(self) -> bool:
-        """Whether some of the kinds have a detection of their own."""
-        return any(each.detect is not None for each in self.kinds)
+    def has(self, part: Part) -> bool:
+        """Return whether some of the kinds say how long that part takes."""
+        return any(getattr(each, part) is not None for each in self.kinds)
 
-    def detections_s(self, failures: int, otherwise_s: float) -> NDArray[np.float64]:
-        """Return seconds until failures are noticed, shape (COHORT, failures).
+    def times_s(self, part: Part, failures: int, otherwise_s: float) -> NDArray[np.float64]:
+        """Return how long a part of failures takes, s, shape (COHORT, failures).
 
-        `otherwise_s`: of kinds that have no detection of their own.
+        `otherwise_s`: of kinds that do not say it.
         """
         causes = self.causes(failures)[:, :failures]
         found = np.full(causes.shape, otherwise_s)
         for place, kind in enumerate(self.kinds):
-            if isinstance(kind.detect, Distribution):
-                drawn = self._detections.get(place)
-                if drawn is None:
-                    law = kind.detect.sample
-                    drawn = CohortDraws(law, *self._key, Cause.DETECT, entity=place)
-                    self._detections[place] = drawn
-                own = causes == place
-                found[own] = drawn.upto(failures)[:, :failures][own]
-            elif kind.detect is not None:
-                found[causes == place] = kind.detect
+            time, own = getattr(kind, part), causes == place
+            if isinstance(time, Distribution):
+                if (part, place) not in self._times:
+                    self._times[part, place] = CohortDraws(
+                        time.sample, *self._key, _STREAMS[part], entity=place
+                    )
+                found[own] = self._times[part, place].upto(failures)[:, :failures][own]
+            elif time is not None:
+                found[own] = time
         return found
 
 
@@ -151,7 +154,7 @@ class SeverityDraws:
         self.cluster = rows.cluster
         self.rows, self._row = rows, row
         self._drawn: list[int] = []
-        self._detections_s: list[float] = []
+        self._times_s: dict[Part, list[float]] = {"detect": [], "repair": []}
 
     def cause(self, index: int) -> int:
         """Return the place of its kind."""
@@ -162,12 +165,12 @@ class SeverityDraws:
     def __getitem__(self, index: int) -> Severity:
         return self.rows.kinds[self.cause(index)].severity
 
-    def detection_s(self, index: int, otherwise_s: float) -> float:
-        """Return seconds until it is noticed; see `SeverityRows.detections_s`."""
-        if index >= len(self._detections_s):
+    def time_s(self, part: Part, index: int, otherwise_s: float) -> float:
+        """Return how long a part of it takes, s; see `SeverityRows.times_s`."""
+        if index >= len(self._times_s[part]):
             count = max(_BLOCK, 2 * index)
-            self._detections_s = self.rows.detections_s(count, otherwise_s)[self._row].tolist()
-        return self._detections_s[index]
+            self._times_s[part] = self.rows.times_s(part, count, otherwise_s)[self._row].tolist()
+        return self._times_s[part][index]
 
     def grade(self, hit: Hit, index: int) -> Hit:
         """The hit of the `index`-th failure, with its severity."""
@@ -192,7 +195,14 @@ class Severities:
         if causes is not None:
             total = total_share(causes)
             kinds = [
-                Kind((each.share or 0.0) / total, each.severity, each.name, each.detect, each.hits)
+                Kind(
+                    (each.share or 0.0) / total,
+                    each.severity,
+                    each.name,
+                    each.detect,
+                    each.repair,
+                    each.hits,
+                )
                 for each in causes
             ]
         else:

@@ -1,7 +1,7 @@
-"""A page of a failure log: its durations and laws, repairs, causes, nodes and the clock."""
+"""A page of a failure log: its durations and laws, repairs, causes and nodes."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -11,16 +11,13 @@ from matplotlib.figure import Figure
 
 from cprsim.failures.logs.node_failures import Concentration
 from cprsim.figures.parts import bars, curves, style, texts, ticks
-from cprsim.figures.parts.texts import duration, unit_of
-from cprsim.figures.survival import Panel, described, draw_steps, failures_per, line_style, survival
-from cprsim.survival.calendar_rates import CalendarRates, Cycle
+from cprsim.figures.parts.texts import duration
+from cprsim.figures.survival import Panel, described, draw_steps, line_style, survival
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.fitted_laws import survival as survival_of
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
 
-_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_HOURS: Final = {float(hour): f"{hour}:00" for hour in range(0, 25, 6)}
 _WORST: Final = 0.1  # share of the nodes of which the title speaks
 _FEW: Final = 0.02  # shorter outages are left of the axis
 _LETTERS: Final = (22, 12)  # of a cause, and in a narrow figure
@@ -42,10 +39,8 @@ def log_page(
     repairs: tuple[Sample, Sequence[Fit], bool] | None = None,
     causes: Sequence[CauseCount] = (),
     nodes: Concentration | None = None,
-    calendar: CalendarRates | None = None,
-    zone: str = "UTC",
 ) -> Figure:
-    """Draw the durations of a log and their laws, then repairs, causes, nodes and the clock.
+    """Draw the durations of a log and their laws, then repairs, causes and nodes.
 
     Parameters
     ----------
@@ -58,28 +53,20 @@ def log_page(
         Of the failures, the commonest first; one alone is no panel.
     nodes
         Failures of each node; no panel where there is but one node.
-    calendar, zone
-        Failures by hour and weekday, and whose hours these are.
 
     Returns
     -------
     matplotlib.figure.Figure
         After the three axes of `survival` come those of repairs (a share over
-        seconds), causes (failures), failures a second over hours and weekdays, and nodes (a share
-        of the failures over one of the nodes).
+        seconds), causes (failures) and nodes (a share of the failures over one of the nodes).
     """
     found = list[Panel]()
     if repairs is not None:
         found.append(partial(_repairs, *repairs))
     if len(causes) > 1:
         found.append(partial(_causes, causes))
-    spread, clock = list[Panel](), list[Panel]()
     if nodes is not None and len(nodes.counts) > 1:
-        spread = [partial(_nodes, nodes)]
-    if calendar is not None:
-        clock = [partial(_hours, calendar.hours, zone), partial(_weekdays, calendar.weekdays, zone)]
-    # Two are side by side, after the three of `survival`: hours and weekdays are in one row.
-    found += [*clock, *spread] if len(found) % 2 else [*spread, *clock]
+        found.append(partial(_nodes, nodes))
     return survival(sample, fits, title, found)
 
 
@@ -152,47 +139,3 @@ def _nodes(nodes: Concentration, axes: Axes) -> str:
 
 def _whole(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def _hours(hours: Cycle, zone: str, axes: Axes) -> str:
-    """Draw the rate in each hour, with the mean of all."""
-    _rates(axes, hours, f"by hour ({zone})", _HOURS)
-    if not hours.is_sure:
-        return _unsure(hours, "hours")
-    first, last, ratio = hours.busiest
-    return f"{first}:00 to {last + 1}:00 has {ratio:.2g} times the rate of the other hours"
-
-
-def _weekdays(days: Cycle, zone: str, axes: Axes) -> str:
-    """Draw the rate on each day of the week, with the mean of all."""
-    _rates(axes, days, f"by weekday ({zone})", {i + 0.5: day for i, day in enumerate(_DAYS)})
-    if not days.is_sure:
-        return _unsure(days, "days")
-    first, last, ratio = days.busiest
-    which = f"{_DAYS[first]} has" if first == last else f"{_DAYS[first]} to {_DAYS[last]} have"
-    return f"{which} {ratio:.2g} times the rate of the other days"
-
-
-def _unsure(cycle: Cycle, parts: str) -> str:
-    if cycle.p is None:
-        return "Too few failures to see a pattern"
-    return f"No {parts} have more failures than chance explains"
-
-
-def _rates(axes: Axes, cycle: Cycle, which: str, at: Mapping[float, str]) -> None:
-    """Draw failures a second in each part of a cycle; the busiest parts on a grey ground."""
-    unit, seconds = unit_of(1 / cycle.mean_rate)
-    size, rate, (low, high) = len(cycle.counts), cycle.rate, cycle.band
-    axes.grid(axis="y")
-    axes.set(xlim=(0, size), ylim=(0, 1.08 * float(np.nanmax(high))))
-    ticks.named(axes.xaxis, dict(at))
-    ticks.numbers(axes.yaxis, 1 / seconds)
-    axes.set(xlabel=f"{which}, 95 % intervals, mean", ylabel=failures_per(unit))
-    if cycle.is_sure:
-        first, last, _ = cycle.busiest
-        for span in [(first, last + 1)] if first <= last else [(first, size), (0, last + 1)]:
-            axes.axvspan(*span, facecolor=style.RULE, alpha=0.5, linewidth=0)
-    axes.axhline(cycle.mean_rate, color=style.FAINT_INK, linewidth=0.9)
-    look: dict[str, Any] = {"fmt": "o", "markersize": 3.0, "elinewidth": 0.9, "capsize": 0}
-    look["color"] = style.LAW_COLOURS["gamma"]
-    axes.errorbar(np.arange(size) + 0.5, rate, yerr=(rate - low, high - rate), **look)

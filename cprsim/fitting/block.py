@@ -1,6 +1,5 @@
 """The `[failures]` block of a scenario that a fit makes: its law, or the log itself."""
 
-import json
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.window import written
+from cprsim.fitting.repairs import JOINT, inline
 from cprsim.fitting.strikes import without_hits
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
@@ -35,7 +35,11 @@ def block(fitted: "LogFit") -> str:
     values = {key: each for key, each in keys.items() if key not in tables}
     lines = [*_comments(fitted), tomli_w.dumps({"failures": values}).rstrip()]
     if causes:
-        lines += ["causes = [", *(f"    {_inline(each)}," for each in causes), "]"]
+        lines += [
+            "causes = [",
+            *(f"    {inline(each).replace(JOINT, ' ')}," for each in causes),
+            "]",
+        ]
     if tables:
         lines += ["", tomli_w.dumps({"failures": tables}).rstrip()]
     if fitted.repairs is not None:
@@ -56,7 +60,11 @@ def _keys(fitted: "LogFit") -> dict[str, Any]:
 def law_keys(fitted: "LogFit") -> dict[str, Any]:
     """`[failures]` by the law of the fit, adequate or not."""
     frail = fitted.wanted_frailty
-    return _law(fitted.law) | _per(fitted) | ({} if frail is None else {"frailty": frail.key})
+    return (
+        _law(fitted.law, fitted.mean_s)
+        | _per(fitted)
+        | ({} if frail is None else {"frailty": frail.key})
+    )
 
 
 def log_keys(fitted: "LogFit") -> dict[str, Any]:
@@ -99,13 +107,13 @@ def _empirical(sample: Sample) -> dict[str, Any]:
     return {"distribution": "empirical", "durations": [_rounded(each) for each in lasted.tolist()]}
 
 
-def _law(law: Distribution) -> dict[str, Any]:
+def _law(law: Distribution, mean_s: float) -> dict[str, Any]:
     rounded = {
         key: float(f"{getattr(law, key):.{_DIGITS}g}")
         for key in ("shape", "cv")
         if getattr(law, key)
     }
-    return {"distribution": law.distribution, "mean": _rounded(law.expected_s), **rounded}
+    return {"distribution": law.distribution, "mean": _rounded(mean_s), **rounded}
 
 
 def _replay(fitted: "LogFit") -> dict[str, Any]:
@@ -133,13 +141,6 @@ def _taken(fitted: "LogFit") -> dict[str, Any]:
         "coalesce": coalesce,
     }
     return {key: value for key, value in keys.items() if value is not None}
-
-
-def _inline(value: object) -> str:
-    """As TOML on one line."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_inline(each)}' for key, each in value.items())} }}"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _rounded(seconds: float) -> str:

@@ -20,10 +20,8 @@ from cprsim.fitting.frailty_fit import frailty_fit
 from cprsim.fitting.job_lengths import job_lengths
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.log_notes import COALESCED, too_little
-from cprsim.fitting.repair_causes import planned_outages
-from cprsim.fitting.repair_fit import repairs_and_restarts
+from cprsim.fitting.repairs import planned_outages, repairs_and_restarts
 from cprsim.fitting.strikes import of_some_nodes, strikes
-from cprsim.survival.calendar_rates import CalendarRates, calendar_rates
 from cprsim.survival.dependence import dependence
 from cprsim.survival.fitted_laws import Fit, check_failures, check_spread
 from cprsim.survival.fitted_laws import fit as fit_law
@@ -171,7 +169,6 @@ def fit_source(
         restarts=restarts,
         causes=Counter(failures.causes or ()),
         planned=planned_outages(failures),
-        calendar=_calendar(failures),
         rows=failures.rows,
         columns=failures.columns,
         node_failures=node_failures(failures, within_s or WITHIN_S),
@@ -189,15 +186,6 @@ def _trend(log: FailureLog, *, of_nodes: bool) -> Trend | None:
     if not of_nodes or log.came_s is None or log.left_s is None:
         return trend(times_s, log.span_s)
     return trend(times_s, log.span_s, log.came_s - log.start_s, log.left_s - log.start_s)
-
-
-def _calendar(log: FailureLog) -> CalendarRates | None:
-    """Rates by the clock; None where the log doesn't tell the date of its times."""
-    if log.epoch is None:
-        return None
-    zero_s, zoned = log.epoch
-    start_s = zero_s + log.start_s
-    return calendar_rates(zero_s + log.times_s, start_s, start_s + log.span_s, zoned=zoned)
 
 
 def _of_nodes(source: LogSource, view: Look) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cprsim.figures.log_page import CauseCount, log_page
 from cprsim.fitting.log_fit import LogFit
-from cprsim.fitting.repair_causes import MOST_CAUSES, NO_CAUSE, OTHERS
+from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,18 +14,14 @@ if TYPE_CHECKING:
 
 def log_figure(fitted: LogFit) -> "Figure":
     """All that the log shows."""
-    repairs, calendar = fitted.repairs, fitted.calendar
+    repairs = fitted.repairs
     return log_page(
         fitted.view.sample,
         fitted.fits,
         str(fitted.source),
-        repairs=None
-        if repairs is None
-        else (repairs.found.sample, repairs.fits, repairs.is_adequate),
+        repairs=None if repairs is None else (repairs.sample, repairs.fits, repairs.is_adequate),
         causes=_causes(fitted),
         nodes=None if fitted.node_failures is None else fitted.node_failures.spread,
-        calendar=calendar,
-        zone="UTC" if calendar is None else calendar.zone,
     )
 
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.notebook import notebook_html, percent
@@ -20,10 +20,8 @@ from cprsim.fitting.block import block
 from cprsim.fitting.frailty_fit import FrailtyFit
 from cprsim.fitting.job_lengths import JobLength
 from cprsim.fitting.log_notes import notes
-from cprsim.fitting.repair_causes import PlannedOutages
-from cprsim.fitting.repair_fit import RepairFit
+from cprsim.fitting.repairs import PlannedOutages, RepairFit
 from cprsim.fitting.strikes import StrikeKind, failure_keys, mean_nodes
-from cprsim.survival.calendar_rates import CalendarRates
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Look = Literal["gaps", "job", "uptime"]
+#: Share of a mean from which on a scenario has the mean of the log, and not that of the law.
+MEAN_OFF: Final = 0.03
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,8 +86,6 @@ class LogFit:
         How often each cause that the log tells struck; None stands for none told.
     planned
         Outages that were planned; None where the log doesn't know of any.
-    calendar
-        Rates by hour and weekday; None where the log doesn't tell the date of its times.
     rows
         How many rows the file has, and how many of them were kept; None of a log in memory.
     columns
@@ -118,7 +116,6 @@ class LogFit:
     frailty: FrailtyFit | None = None
     causes: Mapping[str | None, int] = field(default_factory=dict)
     planned: PlannedOutages | None = None
-    calendar: CalendarRates | None = None
     rows: Rows | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     node_failures: NodeFailures | None = None
@@ -138,6 +135,14 @@ class LogFit:
     def law(self) -> Distribution:
         """What a scenario takes: the best law, or that which goes with a frailty."""
         return self.best.law if self.wanted_frailty is None else self.wanted_frailty.found.law
+
+    @property
+    def mean_s(self) -> float:
+        """The mean of a scenario: that of the law, or of whole durations if the law's is off."""
+        sample, mean_s = self.view.sample, self.law.expected_s
+        if sample.censored or sample.late or abs(mean_s / sample.mtbf_s - 1) <= MEAN_OFF:
+            return mean_s
+        return sample.mtbf_s
 
     @property
     def wanted_frailty(self) -> FrailtyFit | None:
@@ -209,7 +214,6 @@ class LogFit:
             "restarts": None if self.restarts is None else self.restarts.document(),
             "planned": None if self.planned is None else self.planned.document(),
             "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
-            "calendar": None if self.calendar is None else self.calendar.document(),
             "rows": None if self.rows is None else self.rows._asdict(),
             "columns": dict(self.columns),
             "told": [*self.source.notes, *self.told],
@@ -249,7 +253,7 @@ class LogFit:
     def figure(self) -> "Figure":
         """Survival with its band, failure rate and quantiles, of the data and of each law.
 
-        Below, what else the log tells: repairs, causes, nodes, hours and weekdays.
+        Below, what else the log tells: repairs, causes, nodes.
         """
         from cprsim.fitting.log_figure import log_figure  # noqa: PLC0415  (matplotlib is slow)
 

@@ -10,7 +10,7 @@ from cprsim.failures.logs.node_failures import OF_WORST
 from cprsim.failures.logs.table import OTHERS
 from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.job_lengths import length_notes
-from cprsim.fitting.repair_causes import MOST_CAUSES, count_lines, shortened
+from cprsim.fitting.repairs import MOST_CAUSES, count_lines, shortened
 from cprsim.fitting.strikes import mean_nodes
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _OPTIONS: Final = {
     COALESCED: "--coalesce",
     ZERO: "--ties keep",
 }
-_MEAN_OFF = 0.03  # share of a mean from which on it is said that a law has another than its log
 _GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 
@@ -76,7 +75,7 @@ def notes(fitted: "LogFit") -> list[str]:
     repairs = [] if fitted.repairs is None else fitted.repairs.notes
     if fitted.restarts is not None:
         found = fitted.restarts
-        restarted = f"Outages of processes alone: {found.found.sample.n:,}"
+        restarted = f"Outages of processes alone: {found.sample.n:,}"
         repairs.append(f"{restarted}; {found.typical}.")
     if fitted.planned is not None:
         repairs.append(fitted.planned.note)
@@ -104,7 +103,7 @@ def _causes(fitted: "LogFit") -> list[str]:
 
 
 def _coming(fitted: "LogFit") -> list[str]:
-    """How failures come: on which nodes, in clusters, ever rarer, by the clock, together."""
+    """How failures come: on which nodes, in clusters, ever rarer, together."""
     nodes, frailty = fitted.node_failures, fitted.frailty
     worst = [] if nodes is None else [nodes.worst]
     return [
@@ -112,7 +111,6 @@ def _coming(fitted: "LogFit") -> list[str]:
         *(worst if frailty is None else frailty.notes),
         *_clusters(fitted),
         *_trend(fitted),
-        *([] if fitted.calendar is None else fitted.calendar.notes),
         *_together(fitted),
     ]
 
@@ -163,15 +161,14 @@ def _mean(fitted: "LogFit") -> list[str]:
     """What the mean of the best law rests on, and how far it is from that of the gaps."""
     said, law, time = [], fitted.law, fitted.view.node_time
     sample = fitted.view.sample
-    off = law.expected_s / sample.mtbf_s - 1
-    if not (sample.censored or sample.late) and abs(off) > _MEAN_OFF:
+    off = law.expected_s / fitted.mean_s - 1
+    if off:
         said.append(
             f"The mean of the {law.distribution} law is {rough_percent(abs(off))} "
             f"{'above' if off > 0 else 'below'} that of the log, "
             f"{format_duration(sample.mtbf_s)}, since it follows the longest durations less than "
-            f"they count: a job meets {rough_percent(abs(1 / (1 + off) - 1))} too "
-            f"{'few' if off > 0 else 'many'} failures. Put the log's mean into the block if that "
-            "matters."
+            f"they count: a job would meet {rough_percent(abs(1 / (1 + off) - 1))} too "
+            f"{'few' if off > 0 else 'many'} failures. [failures] has the mean of the log."
         )
     if time is not None:
         after, of_all = map(format_duration, (time.after_first_s, time.of_all_s))

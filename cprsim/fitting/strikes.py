@@ -9,7 +9,7 @@ import numpy as np
 
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.severity import worst
-from cprsim.fitting.repair_causes import MOST_CAUSES, NO_CAUSE, OTHERS
+from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS
 from cprsim.job.severity import Severity
 
 _DIGITS: Final = 6  # of a share, far below what any log tells

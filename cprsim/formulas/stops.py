@@ -1,11 +1,10 @@
-"""What planned stops cost, to first order: ends of allocations, and withdrawn servers."""
+"""Costs of the ends of allocations, to first order."""
 
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from cprsim.contract import Context, Plan, rules
-from cprsim.contract.withdrawal import Window, windows
 from cprsim.formulas.attempts import mean_attempts
 from cprsim.job.start import mean_start
 
@@ -26,7 +25,7 @@ class _Stop(NamedTuple):
 
 
 def of_allocations(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:
-    """What the ends of allocations cost where the job takes `wall` without them, over useful time.
+    """Yield the costs of the ends of allocations where the job takes `wall` without them.
 
     As many as without failures, and a save each, of which about half one would have come anyway.
     """
@@ -36,55 +35,13 @@ def of_allocations(plan: Plan, context: Context, wall: float) -> Iterator[tuple[
     stop = _stop(plan, context)
     rest_s = allocation_s - stop.start_s - stop.load_s - stop.takes_s
     if rest_s <= 0:
-        return  # which is told to whoever wants to play it
+        return  # an error says so when it is played
     stops = math.ceil(wall * context.useful_time_s / rest_s * (1 - rules.ROUNDING)) - 1
     each = stops / context.useful_time_s
     yield "save", each * stop.save_s * (1 - _comes_anyway(plan, rest_s / wall))
     yield "shutdown", each * stop.shutdown_s
     yield "start", each * (stop.schedule_s + stop.start_s)
     yield "load", each * stop.load_s
-
-
-def of_windows(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:
-    """By cause, over useful time, where the job takes `wall` without them.
-
-    Of those that begin before its end, as without failures in them.
-    """
-    wall_s = wall * context.useful_time_s
-    for window in windows(plan, context.costs):
-        if window.due_s >= wall_s:
-            return
-        found = (
-            _stops(plan, context, window)
-            if window.answer is None
-            else _goes_on(plan, context, window)
-        )
-        for cause, seconds in found:
-            wall_s += seconds
-            yield cause, seconds / context.useful_time_s
-
-
-def _goes_on(plan: Plan, context: Context, window: Window) -> Iterator[tuple[str, float]]:
-    """Rows are moved, and a useful second takes longer until the servers are filled again."""
-    costs, answer = context.costs, window.answer
-    assert answer is not None
-    tier = plan.tier(answer.fills.source)
-    filled_s = costs.seconds(costs.load(tier, answer.fills.loads, window.servers))
-    yield "load", filled_s
-    yield "reschedule", answer.pause_s
-    slow_s = max(window.until_s - window.due_s - filled_s - answer.pause_s, 0.0) + filled_s
-    yield "slowdown", answer.degraded / (1 + answer.degraded) * slow_s
-
-
-def _stops(plan: Plan, context: Context, window: Window) -> Iterator[tuple[str, float]]:
-    """A last save, of which about half one would have come anyway; the end, and a new start."""
-    stop = _stop(plan, context)
-    if window.due_s > 0:  # else nothing was trained that could be saved
-        yield "save", stop.save_s * (1 - _comes_anyway(plan, window.due_s))
-    yield "shutdown", stop.shutdown_s
-    yield "reschedule", window.until_s - window.due_s - stop.takes_s
-    yield "start", stop.schedule_s + stop.start_s
-    yield "load", stop.load_s
 
 
 def _stop(plan: Plan, context: Context) -> _Stop:

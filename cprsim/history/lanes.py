@@ -13,7 +13,7 @@ _NOBODY: Final[frozenset[int]] = frozenset()
 
 
 class Lane(NamedTuple):
-    """What some nodes do, or the job as a whole; `failures_s`: when any of them was hit."""
+    """The activities of some nodes, or of the job; `failures_s`: when any of them was hit."""
 
     name: str
     phases: list[Phase]
@@ -23,7 +23,7 @@ class Lane(NamedTuple):
 def lanes(history: History, most: int) -> list[Lane]:
     """The job, the trainers, the servers that aren't shown by themselves, and up to `most` others.
 
-    All trainers act alike, and so do all servers that are up. Those that were hit or withdrawn are
+    All trainers act alike, and so do all servers that are up. Those that were hit are
     shown by themselves, those that were hit most often first of all; they come in order of their
     numbers.
     The job's lane adds up to the ledger by cause; on the others healthy nodes that wait for lost
@@ -79,9 +79,6 @@ def _count(nodes: int, kind: str) -> str:
 
 def _most_hit(history: History, most: int) -> set[int]:
     hits = Counter(server for each in history.failures for server in each.hit.servers)
-    for each in history.background:  # who was withdrawn was away without a hit
-        if each.task.kind != "save":
-            hits.update(dict.fromkeys(each.task.servers, 0))
     return set(sorted(hits, key=lambda server: (-hits[server], server))[:most])
 
 
@@ -120,7 +117,7 @@ def _given_up(history: History) -> Iterator[Background]:
 
 
 def _loads_all(history: History, failure: Failure) -> bool:
-    """Whether servers that are up load as well: from the store alone, and not what they hold."""
+    """Return whether servers that are up load as well: from the store alone."""
     answer = failure.answer
     return answer.loads == "all" and history.plan.tier(answer.source).medium == "store"
 
@@ -143,7 +140,7 @@ def _servers_up(phases: Iterable[Phase], recoveries: Iterable[_Recovery]) -> lis
 
 
 def _down(server: int, recoveries: Iterable[_Recovery], tasks: Iterable[Background]) -> list[Phase]:
-    """What is done about a server while it is down."""
+    """The stages of a server while it is down."""
     waited_for = [each.phase for each in recoveries if server in each.down]
     rebuilt = [
         Phase(each.task.kind, each.start_s, each.end_s)

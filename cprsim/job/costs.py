@@ -1,4 +1,4 @@
-"""What one save, one load, one rescheduling and one detection cost.
+"""Costs of one save, one load, one rescheduling and one detection.
 
 A measured cost (in `[costs]`) wins; what is not measured is derived from `[model]`, `[cluster]`
 and `[storage]`. Either way a cost is a `Transfer`: measured ones draw on no link and take their
@@ -53,6 +53,9 @@ class Costs(Section):
     `restart`: in its place, where only processes have failed (`failures.severity`), until they are
     up again on the same nodes, a duration or a distribution of it; without it they wait for other
     nodes. `restart_fails`: probability that this fails, and the nodes are replaced after all.
+    `regroup`: where not all nodes return, until those that are up and the replacements have formed
+    their group of processes again, a duration or a distribution of it; nothing if not given, as
+    with parameter servers.
     `verify`: to look whether what was trained is sound (`verify_every` of policies). `checksum`:
     what checking a save to the store adds to it (`checksum` of policies). `drain`: to move a node
     that is to fail to a spare machine (`on_notice` of policies); else what a server's rows take
@@ -74,6 +77,7 @@ class Costs(Section):
     detect_s: Seconds = Field(0.0, alias="detect")
     restart: Annotated[Delay | None, Field(examples=["2 min"])] = None
     restart_fails: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] | None = None
+    regroup: Annotated[Delay | None, Field(examples=["90 s"])] = None
     verify_s: Seconds = Field(0.0, alias="verify")
     checksum_s: Seconds = Field(0.0, alias="checksum")
     drain_s: Seconds | None = Field(None, alias="drain")
@@ -102,7 +106,7 @@ class CostModel:
     storage: Storage | None
 
     def save_fails(self, tier: Tier) -> float:
-        """Probability that a save to that tier turns out void: only those to the store do."""
+        """Return the probability that a save to that tier fails: 0 but for the store."""
         return 0.0 if self.storage is None or tier.medium != "store" else self.storage.save_fails
 
     def load_fails(self, tier: Tier) -> float:
@@ -116,7 +120,7 @@ class CostModel:
 
     @cached_property
     def _known(self) -> dict[tuple[object, ...], Transfer]:
-        """Transfers by what was asked for: policies and expectations ask for the same again."""
+        """Transfers by request: policies and expectations need the same ones again."""
         return {}
 
     def save(
@@ -171,10 +175,10 @@ class CostModel:
         return self._move(bytes_each, tier.write, uses)
 
     def load(self, tier: Tier, rollback: Rollback, servers: int, reads: float = 1.0) -> Transfer:
-        """What is loaded before training goes on, `servers` servers having lost their state.
+        """Return the load before training continues, `servers` servers having lost their state.
 
         From the store, everything on a rollback of all, else the shards of the lost servers. From
-        the memory of peers the lost shards alone: who is up has what it returns to. `reads`: bytes
+        the memory of peers the lost shards alone: other nodes keep theirs. `reads`: bytes
         that are read, as a share of those that are filled. A trainer's replacement copies its dense
         part from another trainer: not charged.
         """
@@ -250,7 +254,7 @@ class CostModel:
         """Share of time that training takes longer where one server serves that much more.
 
         Longer than with `slowdown` alone, were there room for it on the cards. 0 where
-        `job.network` doesn't tell what they carry.
+        `job.network` doesn't say what they carry.
         """
         loaded = self.training(slowdown, peer_bytes_per_s, busiest)
         return self.seconds(loaded) / (1 + slowdown) - 1
@@ -261,7 +265,7 @@ class CostModel:
 
     @property
     def drain_s(self) -> float:
-        """What it takes to move a node to a spare machine, with the links to itself, s."""
+        """Return the time to move a node to a spare machine, with all links free, s."""
         if self.costs.drain_s is not None:
             return self.costs.drain_s
         shard = self._model("drain", Tier("spare", "peers")).shard_bytes
@@ -276,6 +280,11 @@ class CostModel:
     def restart_mean_s(self) -> float:
         """Mean duration of a restart in place, s."""
         return mean_s(self.costs.restart or 0.0)
+
+    @property
+    def regroup_mean_s(self) -> float:
+        """Mean time to form the group of processes again, s."""
+        return mean_s(self.costs.regroup or 0.0)
 
     @property
     def restarts_in_place(self) -> tuple[Severity, ...]:

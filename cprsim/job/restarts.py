@@ -1,4 +1,7 @@
-"""Restarts in place, as they are drawn: how long each takes, and which fail (rule 40)."""
+"""Restarts in place, as they are drawn: how long each takes, and which fail (rule 40).
+
+And how long the group of processes takes to form again (rule 42).
+"""
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws
@@ -12,3 +15,8 @@ def restart_tries(seed: int, cohort: int) -> CohortDraws:
 def restart_times(law: Distribution, seed: int, cohort: int) -> CohortDraws:
     """Return how long the restarts in place of a cohort take, s."""
     return CohortDraws(law.sample, seed, cohort, Cause.RESTART)
+
+
+def regroup_times(law: Distribution, seed: int, cohort: int) -> CohortDraws:
+    """Return how long the group of processes takes to form again, s, by failure of a cohort."""
+    return CohortDraws(law.sample, seed, cohort, Cause.REGROUP)

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import (
-    AfterValidator,
     Field,
     PlainSerializer,
     SerializationInfo,
@@ -29,22 +28,20 @@ from cprsim.basics.schema import (
 )
 from cprsim.job.platform import ByServer, shares_of
 from cprsim.job.presets import DENSE_PARAMETERS, PRESETS, PresetName
-from cprsim.job.withdrawn import Withdrawn, in_order
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.movement import OptimizerRule
 from cprsim.rows.skew import Skew
 
 
 class Job(Section):
-    """What is to be trained.
+    """The work to be trained.
 
     `useful_time`: training time without failures or checkpoints. `samples`: how many samples it
     trains on. `final_save`: whether the job ends with one more save, charged to overhead.
     `network`: bytes per second that trainers pull from the parameter servers while training at full
     speed, all servers together; as many are pushed back. Without it training is not slowed by other
     traffic. `allocation`: how long it may hold its nodes at a stretch; it stops in time for a last
-    save and its shutdown, and goes on in another allocation. Without it it is done in one.
-    `withdrawn`: windows in which its owner takes some of the servers, as `[[job.withdrawn]]`.
+    save and its shutdown, and continues in another allocation. By default it has one allocation.
     """
 
     useful_time_s: PositiveSeconds = Field(alias="useful_time")
@@ -52,21 +49,6 @@ class Job(Section):
     final_save: bool = False
     network: Rate | None = None
     allocation_s: PositiveSeconds | None = Field(None, alias="allocation", examples=["24 h"])
-    withdrawn: (
-        Annotated[
-            tuple[Withdrawn, ...],
-            a_list("give each window as [[job.withdrawn]] with at, for and parameter_servers"),
-            AfterValidator(in_order),
-            Field(examples=[[{"at": "20 h", "for": "6 h", "parameter_servers": 4}]]),
-        ]
-        | None
-    ) = None
-
-    @model_validator(mode="after")
-    def _stops_for_one_reason(self) -> Self:
-        if self.allocation_s is not None and self.withdrawn is not None:
-            raise ValueError("'withdrawn' can't be played beside allocation; leave one of them out")
-        return self
 
 
 #: Bytes of one element, by dtype.

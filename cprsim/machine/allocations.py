@@ -13,7 +13,6 @@ from cprsim.machine import (
     rules,
     schedules,
     starts,
-    withdrawals,
 )
 from cprsim.machine.codes import HELD_SHORTLY, STOPPING
 from cprsim.machine.fabric import open_flow
@@ -41,7 +40,7 @@ def first(job: Running) -> None:
 
 def _get_nodes(job: Running) -> None:
     """Wait until the job gets nodes."""
-    wait(job, GETTING_NODES, rules.r39_left_s(job.run.until_s, job.run.now))
+    wait(job, GETTING_NODES, max(job.run.until_s - job.run.now, 0.0))
 
 
 def allocated(job: Running) -> None:
@@ -77,7 +76,6 @@ def _go_on(job: Running) -> None:
         return
     if plan.starts:
         cursors.unpause(job)
-    withdrawals.await_next(job)
     run.phase = TURN
 
 
@@ -116,7 +114,6 @@ def handed_over(job: Running) -> None:
     schedules.handed_over(job, job.answers[job.plan.hands_over].source)
     run.handing_over = False
     run.allocation_began_s = run.progress_s
-    withdrawals.await_next(job)
     run.phase = TURN
 
 

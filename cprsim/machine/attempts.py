@@ -7,12 +7,14 @@ from typing import Any
 
 from cprsim.machine import rules
 from cprsim.machine.codes import (
+    AS_ALL_S,
     GIVEN_UP,
     IN_VAIN,
     MORE_DELAYS,
     MORE_LOADS,
     MORE_OUTAGES,
     MORE_VOIDS,
+    NONE,
     ONLY_SAVES,
     TOO_MANY,
     TOO_OFTEN_SAVED,
@@ -140,12 +142,16 @@ def _check(job: Running, why: int) -> None:
 def replacement_s(job: Running, nodes: int) -> float:
     """Return how long the nodes hit by the last failure wait for replacements, s."""
     run, draws = job.run, job.draws
-    delay_s = job.plan.delay_s
-    if draws.delay_count:
-        if run.failures > draws.delay_count:
-            run.status = MORE_DELAYS
-            return 0.0
-        delay_s = job.numbers[draws.delays + run.failures - 1]
+    delay_s = AS_ALL_S
+    if draws.repairs != NONE:
+        delay_s = job.numbers[draws.repairs + run.last_struck]
+    if delay_s == AS_ALL_S:
+        delay_s = job.plan.delay_s
+        if draws.delay_count:
+            if run.failures > draws.delay_count:
+                run.status = MORE_DELAYS
+                return 0.0
+            delay_s = job.numbers[draws.delays + run.failures - 1]
     return take_spares(job, nodes, delay_s) if job.plan.spares else delay_s
 
 

@@ -4,6 +4,8 @@ from typing import Final
 
 #: No node, tier, save, answer or place.
 NONE: Final = -1
+#: The repair of a failure whose cause says none, s: `costs.reschedule`.
+AS_ALL_S: Final = -1.0
 
 # --- Causes of foreground seconds, in the order in which a run adds them up ---
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(9)
@@ -14,12 +16,12 @@ CAUSES: Final = 9
 FOREGROUND: Final = 0
 #: A save in the background.
 SAVING: Final = 1
-#: Timers: until an allocation ends, a notice comes, or servers are withdrawn.
-STOPPING, NOTICING, NEARING = range(2, 5)
-#: The wait for replacement machines, or for the return of withdrawn servers.
-REPLACING, RETURNING = range(5, 7)
+#: Timers: until an allocation ends, or a notice comes.
+STOPPING, NOTICING = range(2, 4)
+#: The wait for replacement machines.
+REPLACING: Final = 4
 #: Loading lost shards while the other nodes train.
-FILLING: Final = 7
+FILLING: Final = 5
 
 #: How the next save is chosen: by schedules, or by a sequence of `cprsim.contract`.
 SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = range(6)

@@ -33,7 +33,7 @@ def ask_link(job: Running) -> None:
         _baseline(job)
         return
     # The dense part and untracked tables are read from the last save alone.
-    before = job.links[STORED].reads if chained else plan.whole
+    before = job.links[STORED].reads if chained and not _merged(job) else plan.whole
     writes = plan.whole - plan.rows * (1 - share)
     size = writes / job.links[STORED].whole
     _ask(job, job.links[STORED].base_s, writes, before + plan.rows * share)
@@ -103,6 +103,20 @@ def rebaseline_pays(count: int, total: float, last: float) -> bool:
     unless they are as large as a baseline.
     """
     return 1 + total <= (count + 1) * last
+
+
+def _merged(job: Running) -> bool:
+    """Return whether the stored differences have been merged into a new baseline.
+
+    Another machine does so each time that training has come `merge_s` further.
+    """
+    plan, taken_s = job.plan, job.links[STORED].taken_s
+    return _periods(job.run.progress_s, plan.merge_s) > _periods(taken_s, plan.merge_s)
+
+
+def _periods(progress_s: float, period_s: float) -> int:
+    """Return the number of whole periods, where a missing part within the rounding counts."""
+    return math.floor(progress_s / period_s + 0.5 / _PARTS)
 
 
 def _modified(job: Running, since_s: float) -> float:

@@ -9,16 +9,14 @@ from cprsim.machine.codes import (
     FOREGROUND,
     IN_VAIN,
     MORE_ROOM,
-    NEARING,
     NONE,
     NOTICING,
     REPLACING,
-    RETURNING,
     SAVING,
     STOPPING,
 )
 from cprsim.machine.fabric import advance, close_flow, open_flow
-from cprsim.machine.node_lists import COUNT, FIRST, SPARE, WITHDRAWN
+from cprsim.machine.node_lists import COUNT, FIRST, SPARE
 from cprsim.machine.rows import Running
 from cprsim.machine.state import Held
 
@@ -59,13 +57,9 @@ def _end(job: Running, flow: Any) -> None:
         _land(job, flow)
     elif flow.kind == STOPPING:
         job.run.stops = True
-    elif flow.kind == NEARING:
-        job.run.leaving = True
     elif flow.kind == NOTICING:
         return
-    elif flow.kind == REPLACING or flow.kind == RETURNING:
-        if flow.kind == RETURNING:
-            node_lists.clear(job.lists, WITHDRAWN)
+    elif flow.kind == REPLACING:
         _replaced(job, flow)
     else:
         _filled(job, flow)
@@ -113,7 +107,7 @@ def abandon_saves(job: Running) -> None:
 
 def abandon_timers(job: Running) -> None:
     """Abandon all timers; what needs them sets them again."""
-    _abandon(job, STOPPING, NEARING)
+    _abandon(job, STOPPING, NOTICING)
 
 
 def abandon_all(job: Running) -> None:

@@ -40,8 +40,6 @@ def start(job: Running) -> None:
     run.starts = run.ends = 0
     run.warm = run.stops = False
     run.allocation_began_s = run.until_s = run.stored_s = 0.0
-    run.window, run.leaving = 0, False
-    node_lists.clear(job.lists, node_lists.WITHDRAWN)
     run.told_s = run.notice_s = -math.inf
     run.alarms = 0
     run.next_end_s = math.inf

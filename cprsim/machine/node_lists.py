@@ -8,8 +8,8 @@ from typing import Any, Final
 
 COUNT, SEVERITY, TAKEN, FIRST = range(4)
 #: Rows reserved for recoveries, which `take` never returns. `EMPTY` stays empty.
-(EMPTY, STRUCK, HIT, LOST, NEW, WAITING, PLACED, DOWN, AWAY, SPARE, WITHDRAWN) = range(11)
-FIXED: Final = 11
+(EMPTY, STRUCK, HIT, LOST, NEW, WAITING, PLACED, DOWN, AWAY, SPARE) = range(10)
+FIXED: Final = 10
 
 
 def clear(lists: Any, to: int) -> None:

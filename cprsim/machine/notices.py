@@ -6,10 +6,10 @@ Rule 38 of docs/semantics.md.
 import math
 
 from cprsim.job.severity import SEVERITIES
-from cprsim.machine import attempts, cursors, node_lists, rules, save, schedules
+from cprsim.machine import attempts, cursors, rules, save, schedules
 from cprsim.machine.codes import DRAINED_IN_VAIN, MORE_ALARMS, MORE_NOTICES, NONE, NOTICING
 from cprsim.machine.fabric import close_flow, open_flow
-from cprsim.machine.node_lists import COUNT, SEVERITY, STRUCK, WITHDRAWN
+from cprsim.machine.node_lists import COUNT, SEVERITY, STRUCK
 from cprsim.machine.phases import DRAINING, TURN
 from cprsim.machine.rows import Running
 from cprsim.machine.work import wait
@@ -43,14 +43,9 @@ def announce(job: Running) -> None:
         coming_s = run.next_s - plan.lead_s
     if coming_s <= run.now:
         run.told_s, coming_s = run.next_s, math.inf
-        away = job.lists[WITHDRAWN][COUNT]
-        if plan.drains or plan.own or away:
+        if plan.drains or plan.own:
             cursors.look_ahead(job)
-        if away:  # failures of withdrawn servers are not the job's (rule 39)
-            node_lists.without(job.lists, STRUCK, STRUCK, WITHDRAWN)
-        nodes = job.lists[STRUCK][COUNT]
-        if nodes or not away:
-            _tell(job, run.next_s, nodes, job.lists[STRUCK][SEVERITY], NONE)
+        _tell(job, run.next_s, job.lists[STRUCK][COUNT], job.lists[STRUCK][SEVERITY], NONE)
     alarm_s = _alarm_s(job)
     while alarm_s <= run.now:
         run.alarms += 1
@@ -117,7 +112,6 @@ def drained(job: Running) -> None:
     if run.next_s != deadline_s:  # a false alarm
         return
     cursors.look_ahead(job)
-    node_lists.without(job.lists, STRUCK, STRUCK, WITHDRAWN)
     others = job.lists[STRUCK][COUNT] > run.drained_nodes
     if not others and job.lists[STRUCK][SEVERITY] != _CLUSTER:
         run.passed += 1

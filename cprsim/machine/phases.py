@@ -39,26 +39,22 @@ LOADING: Final = 8
 AWAITING: Final = 9
 #: Moving nodes whose failure is announced to spare machines.
 DRAINING: Final = 10
-#: Moving the rows of servers that leave to the remaining servers.
-MOVING_ROWS: Final = 11
-#: The remaining servers take over those rows.
-LEAVING: Final = 12
 #: Waiting for the nodes of an allocation.
-GETTING_NODES: Final = 13
+GETTING_NODES: Final = 11
 #: Starting processes on these nodes.
-STARTING: Final = 14
+STARTING: Final = 12
 #: Loading the last save of the previous allocation.
-LOADING_ANEW: Final = 15
+LOADING_ANEW: Final = 13
 #: Shutting down at the end of an allocation.
-GIVING_BACK: Final = 16
+GIVING_BACK: Final = 14
 #: Shutting down at the end of the job.
-ENDING: Final = 17
+ENDING: Final = 15
 #: The next action has to be decided. This phase and all later ones take no time.
-TURN: Final = 18
+TURN: Final = 16
 #: An interrupted save or verification resumes, if it still counts.
-HELD: Final = 19
+HELD: Final = 17
 #: The run is over.
-OVER: Final = 20
+OVER: Final = 18
 
 #: The cause that each phase with a duration is charged to, by number of the phase.
 CAUSE_OF: Final = (
@@ -73,8 +69,6 @@ CAUSE_OF: Final = (
     LOAD,  # LOADING
     SAVE,  # AWAITING
     RESCHEDULE,  # DRAINING
-    LOAD,  # MOVING_ROWS
-    RESCHEDULE,  # LEAVING
     RESCHEDULE,  # GETTING_NODES
     START,  # STARTING
     LOAD,  # LOADING_ANEW

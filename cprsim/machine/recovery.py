@@ -38,7 +38,6 @@ from cprsim.machine.node_lists import (
     SEVERITY,
     STRUCK,
     WAITING,
-    WITHDRAWN,
 )
 from cprsim.machine.phases import ARRIVING, DETECTING, HELD, LOADING, RESTARTING, TAKING_OVER, TURN
 from cprsim.machine.rows import Running
@@ -48,14 +47,12 @@ _RELOADED = 0  # row of `job.rated` for the load
 
 
 def strike(job: Running) -> None:
-    """Begin a recovery from the failure at this instant, unless it hits no node of the job."""
+    """Begin a recovery from the failure at this instant."""
     job.run.depth = rules.NONE
-    if waiting.strike(job):
-        node_lists.clear(job.lists, WAITING)  # no recovery is under way
-        job.run.deepest = NONE
-        _fail(job)
-    else:
-        _trains(job)
+    waiting.strike(job)
+    node_lists.clear(job.lists, WAITING)  # no recovery is under way
+    job.run.deepest = NONE
+    _fail(job)
 
 
 def return_to_verified(job: Running) -> None:
@@ -84,6 +81,8 @@ def _fail(job: Running) -> None:
     set_back(job, number)
     delay_s = restarts.wait_s(job, lists[LOST][COUNT], answer.takeover_s)
     detect_s = restarts.detection_s(job)
+    if rules.r42_regroups(answer.depth, answer.keep):
+        delay_s += restarts.regroup_s(job)
     if answer.depth == rules.ALL and rebuilding(job):
         delay_s = max(delay_s, join_rebuilding(job) - detect_s)
     if rules.r12_goes_as_deep(answer.depth, run.depth):
@@ -159,18 +158,12 @@ def _load_lost(job: Running) -> None:
 
 
 def struck_in_load(job: Running) -> None:
-    """Recover again from a failure during a restart or a load; continue if it hits no node.
+    """Recover again from a failure during a restart or a load.
 
     The new recovery loads all of `WAITING`, from the beginning.
     """
-    run = job.run
-    left, phase = run.volume - run.done, run.phase
-    if waiting.strike(job):
-        _fail(job)
-    elif phase == RESTARTING:
-        wait(job, phase, left)
-    else:
-        begin(job, phase, job.rated[_RELOADED], left, job.rated[_RELOADED].limit)
+    waiting.strike(job)
+    _fail(job)
 
 
 def load(job: Running, phase: int, servers: int) -> None:
@@ -329,6 +322,5 @@ def join_rebuilding(job: Running) -> float:
         for i in range(lists[flow.place][COUNT]):
             node_lists.append(lists, HIT, lists[flow.place][FIRST + i])
     abandon_rebuilding(job)
-    node_lists.clear(lists, WITHDRAWN)
     run.knows_degraded = False
     return longest_s

@@ -1,6 +1,6 @@
 """Detection and cure of failures: by a restart on the same nodes, or by other machines.
 
-Rules 7 and 40 of docs/semantics.md.
+Rules 7, 40 and 42 of docs/semantics.md.
 """
 
 from cprsim.job.severity import SEVERITIES
@@ -52,13 +52,23 @@ def wait_s(job: Running, nodes: int, takeover_s: float) -> float:
 
 def _restart_s(job: Running) -> float:
     """Return the duration of a restart in place, s."""
+    return _of_last_failure(job, job.draws.restarts, job.plan.restart_s)
+
+
+def regroup_s(job: Running) -> float:
+    """Return how long the processes take to form their group again after the last failure, s."""
+    return _of_last_failure(job, job.draws.regroups, job.plan.regroup_s)
+
+
+def _of_last_failure(job: Running, drawn: int, constant_s: float) -> float:
+    """Return the duration drawn for the last failure, or the constant one, s."""
     run, draws = job.run, job.draws
-    if draws.restarts == NONE:
-        return job.plan.restart_s
+    if drawn == NONE:
+        return constant_s
     if run.failures > draws.restart_count:
         run.status = MORE_RESTARTS
         return 0.0
-    return job.numbers[draws.restarts + run.failures - 1]
+    return job.numbers[drawn + run.failures - 1]
 
 
 def detection_s(job: Running) -> float:

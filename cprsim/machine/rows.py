@@ -209,6 +209,9 @@ class PlanRow(Row):
     restart_s: float = 0.0
     restart_fails: float = 0.0
 
+    # Seconds to form the group of processes again where not all nodes return.
+    regroup_s: float = 0.0
+
     # Share of all updates that a shard makes in a useful second. Places in `real` of the shares of
     # each shard: of all updates, and of the updates that saves leave.
     per_shard: float = 0.0
@@ -266,9 +269,11 @@ class PlanRow(Row):
     rotation_servers: int = 0
     limit_s: float = 0.0
 
-    # Differences: variant; sizes of a baseline and of the tracked rows, in full checkpoints; place
-    # in `real` and number of the points of the modified share.
+    # Differences: variant; useful seconds from one merging to the next; sizes of a baseline and of
+    # the tracked rows, in full checkpoints; place in `real` and number of the points of the
+    # modified share.
     variant: int = 0
+    merge_s: float = 0.0
     whole: float = 0.0
     rows: float = 0.0
     at: int = 0
@@ -282,10 +287,6 @@ class PlanRow(Row):
     allocation_s: float = 0.0
     stop_s: float = 0.0
     hands_over: int = 0
-
-    # Windows in which servers are withdrawn: their count, and place in `real`.
-    windows: int = 0
-    windows_at: int = 0
 
     # Notices: seconds ahead, share of failures announced; the save or the drain in answer.
     notices: bool = False
@@ -323,14 +324,17 @@ class DrawsRow(Row):
     per_trainers: int = 0
     hits: int = NONE
 
-    # Severity of each failure, and seconds until it is noticed.
+    # Severity of each failure, and seconds until it is noticed, and until its nodes are back.
     severities: int = NONE
     severity_count: int = 0
     detections: int = NONE
+    repairs: int = NONE
 
-    # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each.
+    # Restarts in place: numbers, 0 to 1, that decide whether they fail; seconds of each. Seconds to
+    # form the group of processes again.
     tries: int = 0
     restarts: int = NONE
+    regroups: int = NONE
     restart_count: int = 0
 
     # Lives of nodes, s, by generation of the node.
@@ -521,11 +525,6 @@ class RunRow(Row):
     drain_by_s: float = 0.0
     drained_nodes: int = 0
     alarms: int = 0
-
-    # Withdrawn servers: windows passed, whether one is due, the answer without these servers.
-    window: int = 0
-    leaving: bool = False
-    leave: int = 0
 
     # Working memory: the levels at which links are full.
     full_at: Six

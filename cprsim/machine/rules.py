@@ -247,11 +247,6 @@ def r38_can_drain(nodes: int, ready: int, severity: int) -> bool:
     return nodes <= ready and severity != CLUSTER
 
 
-def r39_goes_on(regrows: bool, up: int, withdrawn: int) -> bool:
-    """Return whether other servers train on where so many of those that are up are withdrawn."""
-    return regrows and up > withdrawn
-
-
-def r39_left_s(until_s: float, now_s: float) -> float:
-    """Return the rest of the time for which servers are withdrawn, s."""
-    return max(until_s - now_s, 0.0)
+def r42_regroups(depth: int, trains_on: bool) -> bool:
+    """Return whether processes that are up form their group again with the replacements."""
+    return depth != ALL and not trains_on

@@ -19,11 +19,6 @@ def failed(job: Running) -> None:
         job.run.warm = rules.r36_keeps_cache(job.plan.cache_on_node, job.lists[STRUCK][SEVERITY])
 
 
-def stop(job: Running, until_s: float) -> None:
-    """Make the job stop; it gets no nodes before `until_s`."""
-    job.run.stops, job.run.until_s = True, max(job.run.until_s, until_s)
-
-
 def scheduled_s(job: Running) -> float:
     """Return how long the next start waits for nodes, s."""
     return _cost(job, job.run.starts, _SCHEDULE)

@@ -11,7 +11,6 @@ from cprsim.machine import (
     recovery,
     save,
     turn,
-    withdrawals,
     work,
 )
 from cprsim.machine.phases import (
@@ -23,10 +22,8 @@ from cprsim.machine.phases import (
     GETTING_NODES,
     GIVING_BACK,
     HELD,
-    LEAVING,
     LOADING,
     LOADING_ANEW,
-    MOVING_ROWS,
     OVER,
     RESTARTING,
     SNAPSHOT,
@@ -119,10 +116,6 @@ def _ended(job: Running) -> None:
         allocations.given_back(job)
     elif phase == LOADING_ANEW:
         allocations.handed_over(job)
-    elif phase == MOVING_ROWS:
-        withdrawals.moved(job)
-    elif phase == LEAVING:
-        withdrawals.left(job)
     elif phase == DRAINING:
         notices.drained(job)
     else:

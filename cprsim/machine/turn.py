@@ -11,7 +11,6 @@ from cprsim.machine import (
     save,
     schedules,
     state,
-    withdrawals,
 )
 from cprsim.machine.answers import by_rule
 from cprsim.machine.beside import beside
@@ -34,8 +33,6 @@ def take_turn(job: Running) -> None:
         _near_the_end(job)
     elif run.next_s <= run.now:
         recovery.strike(job)
-    elif run.leaving:
-        withdrawals.take(job)
     else:
         _decide(job)
 

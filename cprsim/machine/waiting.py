@@ -2,31 +2,16 @@
 
 from cprsim.machine import cursors, node_lists, restarts
 from cprsim.machine.codes import MORE_ROOM, NONE
-from cprsim.machine.node_lists import AWAY, COUNT, NEW, SPARE, STRUCK, WITHDRAWN
+from cprsim.machine.node_lists import AWAY, COUNT, NEW, STRUCK
 from cprsim.machine.phases import DETECTING
 from cprsim.machine.rows import Running, close_up
 from cprsim.machine.work import wait
 
 
-def strike(job: Running) -> bool:
-    """Take the failure at this instant; return whether it hits a node that the job has.
-
-    Failures of withdrawn servers are not the job's: they are masked (rule 39).
-    """
+def strike(job: Running) -> None:
+    """Take the failure at this instant."""
     cursors.strike(job)
     restarts.decide(job)
-    lists = job.lists
-    if not lists[WITHDRAWN][COUNT]:
-        return True
-    node_lists.without(lists, SPARE, STRUCK, WITHDRAWN)
-    node_lists.without(lists, STRUCK, STRUCK, SPARE)
-    cursors.replace(job, STRUCK)  # the owner replaces withdrawn servers at once
-    node_lists.copy(lists, STRUCK, SPARE)
-    if lists[STRUCK][COUNT]:
-        return True
-    job.run.passed += 1
-    cursors.resume(job)
-    return False
 
 
 def set_out(job: Running, hit: int, lost: int, left_s: float) -> None:
@@ -101,8 +86,7 @@ def waited(job: Running) -> bool:
 
 def _hits_anybody(job: Running) -> bool:
     """Return whether a failure hits a node that is up; otherwise it is masked (rule 11)."""
-    if not strike(job):
-        return False
+    strike(job)
     list_away(job)
     node_lists.without(job.lists, NEW, STRUCK, AWAY)
     if job.lists[NEW][COUNT]:

@@ -21,6 +21,7 @@ SHIPPED: Final = {
     "ecrm": "ecrm:Ecrm",
     "accepted-loss": "accepted_loss:AcceptedLoss",
     "check-n-run": "check_n_run:CheckNRun",
+    "delta": "delta:Delta",
     "tiered": "tiered:Tiered",
     "partial-experts": "partial_experts:PartialExperts",
     "autopilot": "autopilot:Autopilot",

@@ -228,6 +228,7 @@ def restarts_table(result: "Result", most: int) -> Table:
         ("99 %\nof runs", (f"{one.p99:.0f}" for one in each)),
         (f"{most} are\nenough, %", (percent(one.within) for one in each)),
         ("95 %", (f"{percent(one.low)} to {percent(one.high)}" for one in each)),
+        ("starts without\na save, mean", (f"{one.no_save:.3g}" for one in each)),
     ]
     return plain_table("Restarts of the job, one a failure", columns)
 

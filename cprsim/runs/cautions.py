@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract.memory import memory_fault
 from cprsim.failures.replay import TraceReplay
+from cprsim.failures.severity import Part
 from cprsim.scenario import Scenario
 from cprsim.selection.intervals import LEAST_MET
 
@@ -67,8 +68,8 @@ def not_given(scenario: Scenario) -> list[str]:
     fails = math.isfinite(scenario.failure_model.mtbf_s)
     derived = scenario.model is not None and costs.save_s is None
     missing = {
-        "costs.reschedule": fails and "reschedule" not in costs.model_fields_set,
-        "costs.detect": fails and not _is_detected(scenario),
+        "costs.reschedule": fails and not _is_told(scenario, "repair", "reschedule"),
+        "costs.detect": fails and not _is_told(scenario, "detect", "detect_s"),
         "costs.restart": costs.restart is None and _processes(scenario) > 0,
         "cluster.nic": cluster.nic is None and (derived or job.network is not None),
     }
@@ -96,11 +97,11 @@ _MEANS = {
 }
 
 
-def _is_detected(scenario: Scenario) -> bool:
-    """Return whether the scenario says how soon failures are noticed."""
+def _is_told(scenario: Scenario, part: Part, cost: str) -> bool:
+    """Return whether each cause says how long that part of a failure takes, or a cost does."""
     causes = scenario.failures.causes
-    of_causes = causes is not None and all(each.detect is not None for each in causes)
-    return of_causes or "detect_s" in scenario.costs.model_fields_set
+    of_causes = causes is not None and all(getattr(each, part) is not None for each in causes)
+    return of_causes or cost in scenario.costs.model_fields_set
 
 
 def _processes(scenario: Scenario) -> float:

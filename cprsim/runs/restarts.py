@@ -4,7 +4,11 @@ import math
 from typing import Any, Final, NamedTuple
 
 from cprsim.errors import UsageError
+from cprsim.failures.hit import Hit
+from cprsim.runs.by_cause import watched
 from cprsim.runs.result import Result
+from cprsim.sim.engine import play
+from cprsim.sim.observer import BackgroundTask, Observer
 
 _SHARES: Final = (0.5, 0.95, 0.99)
 
@@ -13,7 +17,9 @@ class Restarts(NamedTuple):
     """Restarts of a job under one policy: each failure that strikes it takes one.
 
     `p50`, `p95`, `p99`: percentiles over runs. `within`: the share of runs that need no more than
-    `most` restarts; `low`, `high`: its 95 % interval by Clopper and Pearson.
+    `most` restarts; `low`, `high`: its 95 % interval by Clopper and Pearson. `no_save`: starts of a
+    job that end with a failure before their first save has ended, mean of the runs that are played
+    again, watched.
     """
 
     p50: float
@@ -23,6 +29,7 @@ class Restarts(NamedTuple):
     within: float
     low: float
     high: float
+    no_save: float
 
     def document(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -30,7 +37,43 @@ class Restarts(NamedTuple):
             **{name: getattr(self, name) for name in ("p50", "p95", "p99")},
             "max_restarts": self.most,
             "within": {"mean": self.within, "ci95": [self.low, self.high]},
+            "starts_without_a_save": self.no_save,
         }
+
+
+class StartsWithoutASave(Observer):
+    """Counts starts of a job that end with a failure before their first save has ended.
+
+    `count`: of all runs. A save that a failure cuts ends at the same instant, and is none.
+    """
+
+    def __init__(self) -> None:
+        self.count, self._first_s = 0, math.inf
+
+    def span(self, cause: str, start_s: float, end_s: float) -> None:
+        """Note when the first save ends, of which spans may follow one another."""
+        if cause == "save" and start_s <= self._first_s:
+            self._first_s = end_s
+
+    def background(
+        self,
+        task: BackgroundTask,
+        start_s: float,  # noqa: ARG002  (the observer's)
+        end_s: float,
+        completed: bool,
+    ) -> None:
+        """Note when the first save in the background ends."""
+        if task.kind == "save" and completed:
+            self._first_s = min(self._first_s, end_s)
+
+    def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002  (the observer's)
+        """Count the start that ends."""
+        self.count += self._first_s >= at_s
+        self.over()
+
+    def over(self) -> None:
+        """Begin with another start."""
+        self._first_s = math.inf
 
 
 def check_most(most: int) -> None:
@@ -58,5 +101,11 @@ def restarts(result: Result, most: int) -> dict[str, Restarts]:
         within = result.kept.count_upto(name, "failures", most)
         ends = binomtest(within, result.count).proportion_ci()
         share = within / result.count
-        found[name] = Restarts(p50, p95, p99, most, share, float(ends.low), float(ends.high))
+        starts, count = StartsWithoutASave(), watched(result)
+        for replication in range(count):
+            play(result.scenario, name, result.seed, replication, starts)
+            starts.over()
+        found[name] = Restarts(
+            p50, p95, p99, most, share, float(ends.low), float(ends.high), starts.count / count
+        )
     return found

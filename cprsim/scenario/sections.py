@@ -64,9 +64,8 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
         + _spare_faults(parts["cluster"])
     )
     found += _outage_faults(parts["job"], parts["storage"])
-    found += _withdrawal_faults(parts["job"], parts["cluster"])
     found += _table_faults(parts["model"], parts["cluster"])
-    if mapping.get("model") is None:  # else its faults are told
+    if mapping.get("model") is None:  # else its faults are listed already
         found += _price_faults(parts["prices"]) + _memory_faults(parts["cluster"])
     parts["failure_model"], new = _failure_model(parts)
     found += new + _restart_faults(parts["costs"], parts["cluster"], parts["failure_model"])
@@ -122,9 +121,9 @@ def _section(
 def _but_for_unknown_keys(
     section: type[Section], table: dict[str, Any], error: ValidationError
 ) -> Section | None:
-    """What a table says beside keys that nobody knows; None where anything else is wrong.
+    """Return a table without keys that nobody knows; None where anything else is wrong.
 
-    So what doesn't fit together is told with them: a misspelt key hides no other fault.
+    So combinations that don't fit are reported with them: a misspelt key hides no other fault.
     """
     known = deepcopy(table)
     try:
@@ -224,20 +223,6 @@ def _spare_faults(cluster: Cluster | None) -> list[str]:
     return [
         f"cluster.spares: {cluster.spares} is more than the {nodes} nodes of the job; one for each "
         "is the most that can be of use"
-    ]
-
-
-def _withdrawal_faults(job: Job | None, cluster: Cluster | None) -> list[str]:
-    if job is None or cluster is None:
-        return []
-    servers = cluster.parameter_servers
-    return [
-        f"job.withdrawn: {each.parameter_servers} of {servers} parameter servers leave none to go "
-        f"on with; withdraw at most {servers - 1}"
-        if servers > 1
-        else "job.withdrawn: there is no more than one parameter server; leave it out"
-        for each in job.withdrawn or ()
-        if each.parameter_servers >= servers
     ]
 
 

@@ -16,10 +16,10 @@ from cprsim.failures.notice import Notices
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.job.platform import Outages
-from cprsim.job.restarts import restart_times, restart_tries
+from cprsim.job.restarts import regroup_times, restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import Starts, has_starts
-from cprsim.machine.codes import ABSOLUTE, LIVES, NONE, OTHER, RENEWAL, SHARED
+from cprsim.machine.codes import ABSOLUTE, AS_ALL_S, LIVES, NONE, OTHER, RENEWAL, SHARED
 from cprsim.machine.rows import DrawsRow
 from cprsim.sim.plan_costs import PlanCosts
 
@@ -178,11 +178,14 @@ class RunDraws(FailureDraws):
             row.outage_count = MANY
 
     def _of_cures(self) -> None:
-        """Add detections of causes, and restarts in place."""
+        """Add detections and repairs of causes, and restarts in place."""
         row, costs, severities = self.row, self._plan_costs.costs.costs, self.severities
-        if severities is not None and severities.rows.detected:
-            detection_s = lambda i: severities.detection_s(i, costs.detect_s)  # noqa: E731
+        if severities is not None and severities.rows.has("detect"):
+            detection_s = lambda i: severities.time_s("detect", i, costs.detect_s)  # noqa: E731
             row.detections = self.numbers.add(detection_s)
+        if severities is not None and severities.rows.has("repair"):
+            repair_s = lambda i: severities.time_s("repair", i, AS_ALL_S)  # noqa: E731
+            row.repairs = self.numbers.add(repair_s)
         seed, (number, place) = self._key[0], divmod(self._key[1], COHORT)
         row.restart_count = MANY
         if costs.restart_fails:
@@ -190,6 +193,9 @@ class RunDraws(FailureDraws):
         if isinstance(costs.restart, Distribution):
             drawn = restart_times(costs.restart, seed, number)
             row.restarts = self.numbers.add(Draws(drawn, place).__getitem__)
+        if isinstance(costs.regroup, Distribution):
+            drawn = regroup_times(costs.regroup, seed, number)
+            row.regroups = self.numbers.add(Draws(drawn, place).__getitem__)
 
     def _of_silent_faults(self) -> None:
         law = self._plan_costs.scenario.failures.silent

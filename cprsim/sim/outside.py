@@ -38,7 +38,6 @@ assert set(NAMES) < set(CAUSES)
 _KINDS = {
     codes.SAVING: "save",
     codes.REPLACING: "reschedule",
-    codes.RETURNING: "reschedule",
     codes.FILLING: "load",
 }
 _WAYS_OUT = {

@@ -11,7 +11,6 @@ from cprsim.contract import Answers, Case, Recover, Save, Schedule, rules
 from cprsim.contract.answers import Together
 from cprsim.contract.notice import emergency_of
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
-from cprsim.contract.withdrawal import windows
 from cprsim.errors import ScenarioError
 from cprsim.job.platform import STORE_READ
 from cprsim.job.severity import SEVERITIES
@@ -125,6 +124,7 @@ class PlanRows(PatternRows):
             "per_shard": 1.0 / rules.r23_all(useful_s, plan_costs.servers),
             "delay_s": _constant(plan_costs.costs.costs.reschedule),
             **self._restarts(),
+            "regroup_s": _constant(plan_costs.costs.costs.regroup or 0.0),
             "step_s": 0.0 if mirror is None else mirror.step_s,
             "behind": 0.0 if mirror is None else mirror.behind,
             "last_mirrored": mirror is not None and plan.last_save.tier == mirror.tier,
@@ -172,7 +172,7 @@ class PlanRows(PatternRows):
             "notices": True,
             "lead_s": plan_costs.notices.lead_s,
             "recall": plan_costs.notices.recall,
-            "reschedule_s": plan_costs.costs.reschedule_mean_s,
+            "reschedule_s": plan_costs.scenario.context.reschedule_s,
             **self.notice_columns(self._plan.on_notice),
         }
 
@@ -188,17 +188,14 @@ class PlanRows(PatternRows):
         }
 
     def _starts(self) -> dict[str, Any]:
-        """Return the plan row's columns on starts, allocations and windows."""
+        """Return the plan row's columns on starts and allocations."""
         costs = self._plan_costs.costs.costs
-        return (
-            {
-                "starts": has_starts(costs),
-                "cache_on_node": costs.start is not None and costs.start.on_node,
-                "start_costs": tuple(mean_start(costs)),  # mean durations, where none is drawn
-            }
-            | self._allocations()
-            | self._windows()
-        )
+        return {
+            "starts": has_starts(costs),
+            "cache_on_node": costs.start is not None and costs.start.on_node,
+            "start_costs": tuple(mean_start(costs)),  # mean durations, where none is drawn
+            **self._allocations(),
+        }
 
     def _allocations(self) -> dict[str, Any]:
         """Return the columns on allocations, where the job has several."""
@@ -209,25 +206,8 @@ class PlanRows(PatternRows):
             "allocated": True,
             "allocation_s": allocation_s,
             "stop_s": self._plan.stop_s(self._plan_costs.costs),
-            **self._hands_over(),
+            "hands_over": self.number_of_answer(Recover("all", source=self._plan.last_save.tier)),
         }
-
-    def _windows(self) -> dict[str, Any]:
-        """Return the columns on windows in which servers are withdrawn."""
-        found = windows(self._plan, self._plan_costs.costs)
-        if not found:
-            return {}
-        numbers = [number for each in found for number in each[:3]]
-        return {
-            "windows": len(found),
-            "windows_at": self._real(numbers),
-            **self._hands_over(),
-        }
-
-    def _hands_over(self) -> dict[str, int]:
-        """Return the answer by which the job loads after a planned stop."""
-        answer = Recover("all", source=self._plan.last_save.tier)
-        return {"hands_over": self.number_of_answer(answer)}
 
     def _in_turn(self) -> bool:
         """Return whether training and equal blocking saves alternate, for the fast path."""

@@ -19,17 +19,25 @@ from typing import TYPE_CHECKING, Any
 from cprsim.errors import UsageError
 
 if TYPE_CHECKING:
-    from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, TwinAdapter, split_rows
+    from cprsim.trainer.hooks.adapter import (
+        MovementAdapter,
+        ShardAdapter,
+        TablePart,
+        TwinAdapter,
+        split_rows,
+    )
     from cprsim.trainer.hooks.event_log import EventLog
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
     from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
     from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
+    from cprsim.trainer.merge import merge_deltas
 
 # Names and the modules they come from: imported when first asked for, since they need torch.
 _HOMES = {
     "EventLog": "cprsim.trainer.hooks.event_log",
     "HooksObserver": "cprsim.trainer.hooks.observer",
     "HooksWarning": "cprsim.trainer.hooks.observer",
+    "MovementAdapter": "cprsim.trainer.hooks.adapter",
     "ProcessGroup": "cprsim.trainer.hooks.ranks",
     "RebuiltGroup": "cprsim.trainer.hooks.ranks",
     "ShardAdapter": "cprsim.trainer.hooks.adapter",
@@ -38,12 +46,14 @@ _HOMES = {
     "TablePart": "cprsim.trainer.hooks.adapter",
     "TrainerHooks": "cprsim.trainer.hooks.hooks",
     "TwinAdapter": "cprsim.trainer.hooks.adapter",
+    "merge_deltas": "cprsim.trainer.merge",
     "split_rows": "cprsim.trainer.hooks.adapter",
 }
 __all__ = [
     "EventLog",
     "HooksObserver",
     "HooksWarning",
+    "MovementAdapter",
     "ProcessGroup",
     "RebuiltGroup",
     "ShardAdapter",
@@ -53,6 +63,7 @@ __all__ = [
     "TrainerHooks",
     "TwinAdapter",
     "check_torch",
+    "merge_deltas",
     "split_rows",
 ]
 

@@ -77,8 +77,6 @@ def _store(scenario: Scenario) -> Iterator[str]:
         yield "failures.silent: can be simulated but not trained yet; leave it out"
     if scenario.job.allocation_s is not None:
         yield "job.allocation: can be simulated but not trained yet; leave it out"
-    if scenario.job.withdrawn is not None:
-        yield "job.withdrawn: can be simulated but not trained yet; leave it out"
 
 
 def _members(scenario: Scenario, at_once: int) -> Iterator[str]:

@@ -123,8 +123,8 @@ WRONG = {
     "--system fll": "system 'fll' is not known; did you mean 'full'?",
     "--system full --system x": (
         "system 'x' is not known; known: accepted-loss, async, autopilot, check-n-run, cpr-mfu, "
-        "cpr-scar, cpr-ssu, cpr-vanilla, ecrm, elastic, full, hot-swap, partial, partial-experts, "
-        "peer-memory, replication, tiered, twin-groups"
+        "cpr-scar, cpr-ssu, cpr-vanilla, delta, ecrm, elastic, full, hot-swap, partial, "
+        "partial-experts, peer-memory, replication, tiered, twin-groups"
     ),
     "--system hot-swap": (
         "no policy can be compared: hot-swap needs iteration: give it in a [policies.NAME]"

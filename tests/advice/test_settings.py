@@ -58,7 +58,7 @@ def test_every_system_says_what_may_be_chosen_and_all_values_make_a_plan():
             assert len({repr(plan) for plan in plans}) == len(plans), (policy.system, setting.key)
     assert len(seen) == 13
     # Autopilot plans for itself: a belief is no choice.
-    others = {"cpr-scar", "cpr-ssu", "autopilot", "elastic", "twin-groups"}
+    others = {"cpr-scar", "cpr-ssu", "delta", "autopilot", "elastic", "twin-groups"}
     assert seen | others == set(systems())
 
 

@@ -198,7 +198,6 @@ class Watcher(Recording):
         plan, job = self._plan, self._scenario.job
         seen[type(plan.sequence).__name__] += 1
         seen["runs under a mirror"] += plan.mirror is not None
-        seen["runs with withdrawn servers"] += job.withdrawn is not None
         seen[type(plan.on_notice).__name__] += plan.on_notice is not None
         if isinstance(plan.on_notice, Draining):
             seen["drains"] += sum(

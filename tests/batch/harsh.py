@@ -228,11 +228,8 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     }
     if draw(YES) and draw(YES):
         _corrupt(draw, tables)
-    planned = draw(SHARES)
-    if planned < 0.2:
+    if draw(SHARES) < 0.2:
         _allocate(draw, tables)
-    elif planned > 0.8:
-        _withdraw(draw, tables)
     if draw(SHARES) < 0.1:  # which nobody answers
         tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 2 min"}
     return tables
@@ -241,7 +238,7 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
 #: Systems whose policies answer notices.
 ANSWERING: Final = (
     *("full", "partial", "cpr-vanilla", "async", "elastic", "twin-groups", "accepted-loss"),
-    *("tiered", "autopilot", "check-n-run"),
+    *("tiered", "autopilot", "check-n-run", "delta"),
 )
 
 
@@ -267,25 +264,6 @@ def _allocate(draw: st.DrawFn, tables: Keys) -> None:
     with suppress(PlanError):
         Scenario(**tables | {"job": allocated, "failures": {"exactly": 0}})
         tables["job"] = allocated
-
-
-def _withdraw(draw: st.DrawFn, tables: Keys) -> None:
-    """Servers that are taken for a while, where the policy has saved what they would take along."""
-    most = servers_of(tables["cluster"]) - 1
-    if not most:
-        return
-    windows: list[Keys] = []
-    at_s = 0.0
-    for _ in range(draw(st.integers(1, 3))):
-        at_s += between(draw, 1.0, 150.0)
-        for_s = between(draw, 1.0, 120.0)
-        servers = draw(st.integers(1, most))
-        windows.append({"at": seconds(at_s), "for": seconds(for_s), "parameter_servers": servers})
-        at_s += for_s
-    withdrawn = tables["job"] | {"withdrawn": windows}
-    with suppress(PlanError):
-        Scenario(**tables | {"job": withdrawn, "failures": {"exactly": 0}})
-        tables["job"] = withdrawn
 
 
 def _corrupt(draw: st.DrawFn, tables: Keys) -> None:

@@ -124,6 +124,11 @@ def _check_n_run(draw: st.DrawFn, tables: Keys) -> Keys:
     return keys
 
 
+def _delta(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys = {key: value for key, value in _check_n_run(draw, tables).items() if key != "variant"}
+    return keys | {"merge": seconds(between(draw, 5.0, 200.0))}
+
+
 def _in_memory(draw: st.DrawFn, tables: Keys) -> Keys:
     keys: Keys = {"iteration": seconds(between(draw, 5.0, 20.0)), "behind": draw(_COUNTS)}
     if draw(YES):
@@ -225,6 +230,7 @@ _KEYS: Final[Mapping[str, Callable[[st.DrawFn, Keys], Keys]]] = {
     "replication": _replication,
     "ecrm": _ecrm,
     "check-n-run": _check_n_run,
+    "delta": _delta,
     "peer-memory": _peer_memory,
     "hot-swap": _hot_swap,
     "tiered": _tiered,

@@ -134,7 +134,6 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     },
     "elastic": {
         "returns_of_lost_to_remote": 300,
-        "runs_with_withdrawn_servers": 20,  # 24 to 117, on average 62, with eight seeds
         "reschedules_in_the_background": 80,
         "loads_in_the_background": 60,
         "training_goes_on_degraded": 100,

@@ -19,6 +19,7 @@ BESIDE: dict[str, Sequence[str]] = {
     "async": ["snapshot"],
     "accepted-loss": ["snapshot"],
     "check-n-run": ["snapshot"],
+    "delta": ["snapshot", "merge"],
     "replication": ["takeover"],
     "ecrm": ["resume"],
     "peer-memory": ["iteration", "stall"],
@@ -55,7 +56,7 @@ def tables(
         "policies": {
             system: {"system": system, "interval": time(2, 20)}
             | {key: time(1, 4) for key in BESIDE.get(system, [])}
-            | ({"modified": 0.5} if system == "check-n-run" else {})
+            | ({"modified": 0.5} if system in {"check-n-run", "delta"} else {})
             for system in systems
         },
     }

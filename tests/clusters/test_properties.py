@@ -36,9 +36,6 @@ def _job(rng: random.Random) -> dict[str, Any]:
         values |= {"costs.start": {"initialise": "3 min"}, "costs.shutdown": "1 min"}
     if rng.random() < 0.3:
         values["job.allocation"] = f"{rng.randint(3, 9)} h"
-    elif rng.random() < 0.4 and nodes - trainers > 1:
-        window = {"at": f"{rng.randint(1, 10)} h", "for": "2 h", "parameter_servers": 1}
-        values["job.withdrawn"] = [window]
     if rng.random() < 0.3:
         values["failures"] = law | {"notice": {"lead": "15 min", "recall": 0.9}}
         values["policies.full.on_notice"] = "save"

@@ -32,6 +32,7 @@ COPIES = [
     ({"system": "async", "in_flight": 3, "iteration": "1 s", "staging": "pinned"}, 50.0),
     ({"system": "accepted-loss"}, 20.0),
     ({"system": "check-n-run", "modified": 0.2}, 20.0),
+    ({"system": "delta", "modified": 0.2}, 20.0),
     ({"system": "replication", "copies": 3}, 30.0),
     ({"system": "ecrm", "parity": 4}, 12.5),  # and a parity of four entries
     ({"system": "peer-memory", "iteration": "1 s", "copies": 2}, 50.0),  # two buffers of each copy

@@ -77,7 +77,7 @@ _ON_NOTICE: Final[_Tables] = st.sampled_from(
 #: Systems that have answers to notices, whatever their keys.
 ANSWERING: Final = frozenset(
     {"full", "partial", "cpr-vanilla", "async", "check-n-run", "accepted-loss", "autopilot"}
-    | {"elastic", "twin-groups"}
+    | {"delta", "elastic", "twin-groups"}
 )
 _BEHIND: Final[_Tables] = st.fixed_dictionaries({}, optional={"behind": st.integers(0, 2)})
 _EXPERTS: Final[_Tables] = st.fixed_dictionaries(
@@ -183,6 +183,11 @@ def _check_n_run(draw: st.DrawFn, job: JobSize) -> Keys:
     return keys | {"snapshot": _seconds(draw, job)} | _rule(draw, job, "given")
 
 
+def _delta(draw: st.DrawFn, job: JobSize) -> Keys:
+    keys = {key: value for key, value in _check_n_run(draw, job).items() if key != "variant"}
+    return keys | {"merge": f"{job.mtbf_s * draw(st.floats(0.05, 2.0))!r} s"}
+
+
 def _in_memory(draw: st.DrawFn, job: JobSize) -> Keys:
     keys = draw(_BEHIND)
     # Copies of each step may fill the cards, so that training takes longer; not for ever.
@@ -273,6 +278,7 @@ _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
     "replication": _replication,
     "ecrm": _ecrm,
     "check-n-run": _check_n_run,
+    "delta": _delta,
     "peer-memory": _peer_memory,
     "hot-swap": _hot_swap,
     "tiered": _tiered,

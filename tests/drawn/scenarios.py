@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -100,11 +99,8 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
         _announce(draw, tables, mtbf_s)
     if draw(SHARES) < 0.2:
         _cure(draw, tables, mtbf_s)
-    planned = draw(SHARES)
-    if planned < 0.1:
+    if draw(SHARES) < 0.1:
         _allocate(tables, mtbf_s * (0.5 + 2.0 * draw(SHARES)))
-    elif planned > 0.9:
-        _withdraw(draw, tables, useful_s)
     return tables | draw(_TITLES)
 
 
@@ -141,27 +137,6 @@ def _allocate(tables: dict[str, Any], allocation_s: float) -> None:
     with suppress(PlanError):
         Scenario(**tables | {"job": allocated})
         tables["job"] = allocated
-
-
-def _withdraw(draw: st.DrawFn, tables: dict[str, Any], useful_s: float) -> None:
-    """Windows in which servers are away, where all policies save what those would take along."""
-    most = tables["cluster"]["parameter_servers"] - 1
-    if not most:
-        return
-    at_s = sorted(useful_s * draw(SHARES) for _ in range(draw(_WINDOWS)))
-    windows = [
-        {
-            "at": _time(begins_s),
-            "for": _time((until_s - begins_s) * (0.1 + 0.8 * draw(SHARES))),
-            "parameter_servers": draw(st.integers(1, most)),
-        }
-        for begins_s, until_s in pairwise([*at_s, useful_s])
-        if until_s > begins_s
-    ]
-    withdrawn = tables["job"] | {"withdrawn": windows}
-    with suppress(ScenarioError):
-        Scenario(**tables | {"job": withdrawn})
-        tables["job"] = withdrawn
 
 
 def _corrupt(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:

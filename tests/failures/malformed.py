@@ -9,16 +9,12 @@ FOLDER = object()  # stands for a log that is a folder
 FTA = "# event_id component_id node_id platform_id node_name event_type event_start_time"
 FTA += " event_stop_time event_end_reason\n"
 LANL = "System,nodes,nodenumz,Prob Started,Prob Fixed\n"
-NO_SPOT = " is not the JSON of a spot trace:"
-NO_DATA = " has no data, the list of numbers of nodes available at each tick"
-GAP = "it needs a positive number of seconds"
 UNTERMINATED = "Unterminated string starting at"
 PLACE = "it is an index from 0, or a name"
 TIME = (
     "not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 such as "
     "2026-05-03T14:00:00Z"
 )
-COUNT = "it needs a number of nodes, 0 to 999999"
 ENDS = "known flags: 1, true, yes, 0, false, no"
 DATE = "not a time like 9/26/2003 16:40 (m/d/Y H:M)"
 
@@ -350,44 +346,42 @@ CASES = [
     # spot
     _spot("spot-empty", "", _not_json(1, "Expecting value", 1)),
     _spot("spot-archive", "", " is an archive; unpack it and name one of its files", "spot.tar.xz"),
-    _spot(
-        "spot-without-gap",
-        '{"metadata": {"gap": 300}, "data": [1, 0]}',
-        " has no metadata.gap_seconds, the seconds from one tick to the next",
+    *(
+        _spot(f"spot-{name}", content, f" is not a spot trace: {fault}")
+        for name, content, fault in (
+            ("list", "[1, 0]", "it is '[1, 0]'; it should be a valid dictionary"),
+            ("no-metadata", '{"data": [1, 0]}', "metadata is missing"),
+            ("no-gap", '{"metadata": {}, "data": [1]}', "metadata.gap_seconds is missing"),
+        )
     ),
-    _spot(
-        "spot-without-metadata",
-        '{"metadata": 300, "data": [1, 0]}',
-        " has no metadata.gap_seconds, the seconds from one tick to the next",
-    ),
-    _spot("spot-without-data", '{"metadata": {"gap_seconds": 300}}', NO_DATA),
     *(
         _spot(
-            f"spot-gap-{name}",
+            f"spot-gap-{gap[:3]}",
             f'{{"metadata":\n {{"gap_seconds": {gap}}}, "data": [1, 0]}}',
-            f" metadata.gap_seconds is '{found}'; {GAP}",
+            f" is not a spot trace: metadata.gap_seconds is '{found}'; it should be {should}",
         )
-        for name, gap, found in (
-            ("zero", "0", "0"),
-            ("text", '"5 min"', '"5 min"'),
-            ("bool", "true", "true"),
-            ("nan", "NaN", "NaN"),
-            ("inf", "1e999", "Infinity"),
-            ("far-too-long", f"1{'0' * 400}", f"1{'0' * 36}...{'0' * 38}"),
+        for gap, found, should in (
+            ("0", "0", "greater than 0"),
+            ('"5 min"', '"5 min"', "a valid number"),
+            ("true", "true", "a valid number"),
+            ("NaN", "NaN", "a finite number"),
+            ("1e999", "Infinity", "a finite number"),
+            (f"1{'0' * 400}", f"1{'0' * 36}...{'0' * 38}", "a valid number"),
         )
     ),
-    _spot_data("spot-negative", "[\n4,\n4,\n-1,\n3]", f" tick 2 of data is '-1'; {COUNT}"),
-    _spot_data("spot-fraction", "[4, 0.5]", f" tick 1 of data is '0.5'; {COUNT}"),
-    _spot_data("spot-bool", "[4, true]", f" tick 1 of data is 'true'; {COUNT}"),
+    *(
+        _spot_data(f"spot-{data}", data, f" is not a spot trace: data{fault}")
+        for data, fault in (
+            ("[\n4,\n4,\n-1,\n3]", ".2 is '-1'; it should be greater than or equal to 0"),
+            ("[4, 0.5]", ".1 is '0.5'; it should be a valid integer"),
+            ("[4, true]", ".1 is 'true'; it should be a valid integer"),
+            ("[4, 1000000]", ".1 is '1000000'; it should be less than or equal to 999999"),
+            ("[ ]", " is '[]'; it should have at least 1 item"),
+            ("5", " is '5'; it should be a valid list"),
+        )
+    ),
     _spot_data("spot-missing-tick", "[4, , 3]", _not_json(2, "Expecting value", 13)),
-    _spot_data("spot-far-too-many", "[4, 1000000]", f" tick 1 of data is '1000000'; {COUNT}"),
-    _spot_data("spot-no-ticks", "[ ]", NO_DATA),
-    _spot_data(
-        "spot-data-twice", '[1],\n"data": [1]', f"{NO_SPOT} has 'data' twice; leave one out"
-    ),
-    _spot_data("spot-no-list", "5", NO_DATA),
     _spot("spot-not-json", "time_s,node\n1,0\n", _not_json(1, "Expecting value", 1)),
-    _spot("spot-list", "[1, 0]", f"{NO_SPOT} it needs metadata and data"),
     _spot(
         "spot-bare-key",
         "{data: [1, 0]}",

@@ -10,11 +10,9 @@ _DOWN = "c|n1|2024-01-31T12:00:00|2024-01-31T13:00:00|DOWN*|Not responding|slurm
 _NO_TIME = "not a time like 2024-01-31T12:00:00, or Unknown"
 _FAULT = {"Level": "Hardware Failure", "Class": "GPU", "Desc": "GPU lost"}
 _EVENT = {"node_id": "a", "event_time": 1, "event_type": "fault_start", "fault_type": _FAULT}
-_NO_STEPFUN = " is not the JSON of StepFun faults:"
 _XID = "kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n"
 _SHORT_ISO = "write the log with journalctl -k -o short-iso"
 _SERIES = {"metric": {"instance": "a:9100"}, "values": [[0, "1"], [30, "0"]]}
-_NO_PROMETHEUS = " is not the JSON of a range query of Prometheus:"
 
 
 def _file(reader: str, name: str, content: object, error: str, file: str) -> Case:
@@ -25,12 +23,6 @@ def _stepfun(name: str, content: object, error: str, file: str = "faults.json") 
     return _file("stepfun", name, content, error, file)
 
 
-def _event(name: str, error: str, **changed: object) -> Case:
-    """The second event is a wrong one; a value of None takes its key away."""
-    event = {key: value for key, value in (_EVENT | changed).items() if value is not None}
-    return _stepfun(name, json.dumps([_EVENT, event]), f" event 1{error}")
-
-
 def _slurm(name: str, content: object, error: str, file: str = "events.txt") -> Case:
     return _file("slurm", name, content, error, file)
 
@@ -39,9 +31,17 @@ def _prometheus(name: str, content: object, error: str, file: str = "up.json") -
     return _file("prometheus", name, content, error, file)
 
 
-def _result(name: str, error: str, *series: object, kind: str = "matrix") -> Case:
-    answer = {"status": "success", "data": {"resultType": kind, "result": series}}
-    return _prometheus(name, json.dumps(answer), f" {error}")
+def _query(*series: object, kind: str = "matrix") -> str:
+    return json.dumps({"status": "success", "data": {"resultType": kind, "result": series}})
+
+
+def _result(name: str, error: str, *series: object) -> Case:
+    return _prometheus(name, _query(*series), f" {error}")
+
+
+def _series_of(key: str, value: object, fault: str) -> Case:
+    content = _query(_SERIES, _SERIES | {key: value})
+    return _prometheus(f"not-{fault}", content, f" is not a range query of Prometheus: {fault}")
 
 
 def _series(name: str, error: str, **changed: object) -> Case:
@@ -60,11 +60,29 @@ CLUSTER_CASES = [
     # stepfun
     Case("folder-stepfun", "stepfun", "log", FOLDER, "log: is a directory, not a log"),
     _stepfun("empty", "", "1: is not JSON: Expecting value at column 1; copy it again"),
-    _stepfun("object", "{}", f"{_NO_STEPFUN} it needs a list of events"),
     _stepfun(
-        "twice",
-        '[{"node_id": 1, "node_id": 2}]',
-        f"{_NO_STEPFUN} has 'node_id' twice; leave one out",
+        "object",
+        "{}",
+        " is not a list of StepFun faults: it is '{}'; it should be a valid list",
+    ),
+    *(
+        _stepfun(
+            f"{name}-{value!r}",
+            json.dumps([_EVENT, _EVENT | {name: value}]),
+            f" is not a list of StepFun faults: 1.{name}{fault}",
+        )
+        for name, value, fault in (
+            ("node_id", 7, " is '7'; it should be a valid string"),
+            ("event_time", -1, " is '-1'; it should be greater than or equal to 0"),
+            ("event_time", 10**9, " is '1000000000'; it should be less than or equal to 100000"),
+            ("event_time", float("nan"), " is 'NaN'; it should be a finite number"),
+            ("event_time", "today", " is '\"today\"'; it should be a valid number"),
+            ("event_time", True, " is 'true'; it should be a valid number"),
+            ("event_type", "x", " is '\"x\"'; it should be 'fault_start' or 'fault_end'"),
+            ("fault_type", "GPU", " is '\"GPU\"'; it should be a valid dictionary"),
+            ("fault_type", {"Level": "x"}, ".Class is missing"),
+            ("fault_type", {"Class": ""}, ".Class is '\"\"'; it should have at least 1 character"),
+        )
     ),
     _stepfun("no-event", "[]", " holds no failure: no event is a fault_start"),
     _stepfun("not-utf-8", b'["\n\xe9"]', "2: is not UTF-8: byte 0xe9"),
@@ -74,25 +92,6 @@ CLUSTER_CASES = [
         " is cut short; copy it again",
         "faults.json.gz",
     ),
-    _stepfun("text", '["down"]', " event 0 is '\"down\"'; it needs node_id, event_time, ..."),
-    _event("no-node", ": has no node_id", node_id=None),
-    _event("node-number", ": node_id is '7'; it needs a text", node_id=7),
-    _event("no-time", ": has no event_time", event_time=None),
-    _event("negative", ": event_time is '-1'; it needs days, 0 to 100000", event_time=-1),
-    _event(
-        "seconds", ": event_time is '1711756800'; it needs days, 0 to 100000", event_time=1711756800
-    ),
-    _event("nan", ": event_time is 'NaN'; it needs days, 0 to 100000", event_time=float("nan")),
-    _event("date", ": event_time is '\"today\"'; it needs days, 0 to 100000", event_time="today"),
-    _event("true", ": event_time is 'true'; it needs days, 0 to 100000", event_time=True),
-    _event(
-        "type",
-        ": event_type is 'fault'; known types: fault_start, fault_end",
-        event_type="fault",
-    ),
-    _event("fault-text", ": fault_type is '\"GPU\"'; it needs a Class", fault_type="GPU"),
-    _event("no-class", ": has no Class", fault_type={"Level": "Hardware Failure"}),
-    _event("empty-class", ": Class is '\"\"'; it needs a text", fault_type={"Class": ""}),
     _stepfun(
         "only-ends",
         json.dumps([_EVENT | {"event_type": "fault_end"}]),
@@ -166,7 +165,6 @@ CLUSTER_CASES = [
     ),
     # prometheus
     _prometheus("empty", "", "1: is not JSON: Expecting value at column 1; copy it again"),
-    _prometheus("list", "[]", f"{_NO_PROMETHEUS} it needs data.result"),
     _prometheus("not-utf-8", b'{"\xe9"}', "1: is not UTF-8: byte 0xe9"),
     _prometheus("no-data", '{"status": "success"}', " has no data.result, the list of series"),
     _prometheus(
@@ -174,25 +172,35 @@ CLUSTER_CASES = [
         '{"status": "error", "errorType": "bad_data", "error": "exceeded maximum resolution"}',
         " is an error of Prometheus: 'exceeded maximum resolution'",
     ),
-    _result(
-        "vector",
-        "data.resultType is '\"vector\"'; it needs a matrix, of query_range",
-        kind="vector",
+    *(
+        _prometheus(f"not-{fault}", content, f" is not a range query of Prometheus: {fault}")
+        for content, fault in (
+            ("[]", "it is '[]'; it should be a valid dictionary"),
+            (_query("up"), "data.result.0 is '\"up\"'; it should be a valid dictionary"),
+            (
+                _query(kind="vector"),
+                "data.resultType is '\"vector\"'; it should be 'matrix'",
+            ),
+        )
+    ),
+    *(
+        _series_of(key, value, f"data.result.1.{key}{fault}")
+        for key, value, fault in (
+            ("metric", "up", " is '\"up\"'; it should be a valid dictionary"),
+            ("values", [], " is '[]'; it should have at least 1 item"),
+            ("values", [1], ".0 is '1'; it should be a valid tuple"),
+            ("values", [["now", "1"]], ".0.0 is '\"now\"'; it should be a valid number"),
+            (
+                "values",
+                [[1e12, "1"]],
+                ".0.0 is '1000000000000.0'; it should be less than 100000000000",
+            ),
+            ("values", [[0, "0.5"]], ".0.1 is '\"0.5\"'; it should be '0' or '1'"),
+            ("values", [[0, 1]], ".0.1 is '1'; it should be '0' or '1'"),
+        )
     ),
     _result("no-series", "holds no failure: data.result is empty"),
-    _result("text", "series 0 is '\"up\"'; it needs metric and values", "up"),
     _series("no-name", "has no label node or instance in its metric", metric={"job": "node"}),
-    _series("no-metric", "has no label node or instance in its metric", metric="up"),
-    _series("no-values", "has no values, the list of its samples", values=[]),
-    _series("bare-sample", "sample 0 is '1'; it needs a time and a value", values=[1]),
-    _series("date", "sample 0 is at '\"now\"'; it needs UNIX seconds", values=[["now", "1"]]),
-    _series(
-        "milliseconds",
-        "sample 0 is at '1700000000000'; it needs UNIX seconds",
-        values=[[1_700_000_000_000, "1"]],
-    ),
-    _series("share", 'sample 0 has the value \'"0.5"\'; it needs "0" or "1"', values=[[0, "0.5"]]),
-    _series("number", 'sample 0 has the value \'1\'; it needs "0" or "1"', values=[[0, 1]]),
     _series(
         "out-of-order", "sample 1 is no later than the one before", values=[[30, "1"], [30, "0"]]
     ),

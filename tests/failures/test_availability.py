@@ -291,7 +291,7 @@ def test_a_spot_trace_is_read_whatever_wraps_it(name, text):
 def test_what_json_gives_up_on_is_told_on_one_line(text):
     Path("spot.json").write_text(text)
 
-    with pytest.raises(LogError, match=r"^spot\.json: is not the JSON of a spot trace: .+$"):
+    with pytest.raises(LogError, match=r"^spot\.json: is not a spot trace: .+$"):
         read_log("spot.json", "spot")
 
 

@@ -48,10 +48,10 @@ LOGS = {
     "unknown population": {"repairs": False, "causes": False, "dates": False, "population": None},
 }
 PANELS = {
-    "all": ["outage", "causes", "nodes", "hours", "days"],
+    "all": ["outage", "causes", "nodes"],
     "no dates": ["outage", "causes", "nodes"],
-    "no causes": ["outage", "hours", "days", "nodes"],
-    "no repairs": ["causes", "hours", "days", "nodes"],
+    "no causes": ["outage", "nodes"],
+    "no repairs": ["causes", "nodes"],
     "nodes alone": ["nodes"],
     "unknown population": ["nodes"],
 }
@@ -72,11 +72,10 @@ def panel(case: str, name: str) -> Axes:
 
 
 def kind_of(axes: Axes) -> str:
-    ticks = {text.get_text() for text in axes.get_xticklabels()}
     for start, kind in {"length of an outage": "outage", "share of the nodes": "nodes"}.items():
         if axes.get_xlabel().startswith(start):
             return kind
-    return "hours" if "12:00" in ticks else "days" if "Mon" in ticks else "causes"
+    return "causes"
 
 
 @pytest.mark.parametrize("case", LOGS)
@@ -89,15 +88,9 @@ def test_in_one_column_of_a_paper_every_text_can_be_read() -> None:
         boxes_apart(rendered(cprsim.fit(log_of(**LOGS["all"])).figure()))
 
 
-def test_hours_stand_beside_weekdays() -> None:
-    for case in ("all", "no causes", "no repairs"):
-        hours, days = panel(case, "hours"), panel(case, "days")
-        assert hours.get_position().y0 == days.get_position().y0
-
-
 def test_repairs_are_the_kaplan_meier_curve() -> None:
     axes, fitted = panel("all", "outage"), cprsim.fit(log_of(**LOGS["all"]))
-    curve = KaplanMeier.from_sample(fitted.repairs.found.sample)
+    curve = KaplanMeier.from_sample(fitted.repairs.sample)
     line = axes.lines[0]
     times, shares = line.get_xdata()[1:], line.get_ydata()[1:]
     assert shares.tolist() == curve.at(times).tolist()
@@ -115,20 +108,6 @@ def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert "no cause told" in names
     assert any(name.endswith("…") for name in names)
-
-
-def test_rates_have_their_intervals_and_the_mean() -> None:
-    axes, fitted = panel("all", "hours"), cprsim.fit(log_of(**LOGS["all"]))
-    hours = fitted.calendar.hours
-    points, *_ = axes.containers[0].lines
-    np.testing.assert_array_equal(points.get_ydata(), hours.rate)
-    (bars,) = axes.containers[0].lines[2]
-    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
-    np.testing.assert_allclose(ends, np.transpose(hours.band))
-    assert axes.lines[0].get_ydata() == [hours.mean_rate] * 2
-    first, last, ratio = hours.busiest
-    says = f"{first}:00 to {last + 1}:00 has {ratio:.2g} times the rate of the other hours"
-    assert says in words(drawn("all"))
 
 
 # How unevenly nodes fail

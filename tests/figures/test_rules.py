@@ -382,7 +382,7 @@ def apart(one: str, other: str, eyes: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("eyes", "least"), [("all colours", 0.1), ("no red", 0.05), ("no green", 0.05)]
+    ("eyes", "least"), [("all colours", 0.09), ("no red", 0.045), ("no green", 0.045)]
 )
 def test_no_cause_has_the_colour_of_a_system_and_no_two_systems_have_one(
     eyes: str, least: float

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import cprsim
+from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.log import FailureLog
+from cprsim.fitting.block import law_keys
 from cprsim.fitting.job_lengths import GAPS, job_lengths, length_notes
 
 HOUR = 3600.0
@@ -93,6 +95,9 @@ def test_a_mean_that_is_not_the_logs_is_told(seed: int, told: str) -> None:
     log = FailureLog(
         np.cumsum(gaps_s), np.zeros(300, np.int64), 0.0, float(gaps_s.sum()), of_nodes=False
     )
-    notes = [note for note in cprsim.fit(log).notes if note.startswith("The mean of the ")]
+    fitted = cprsim.fit(log)
+    notes = [note for note in fitted.notes if note.startswith("The mean of the ")]
     assert len(notes) == bool(told)
-    assert all(f"a job meets {told} failures" in note for note in notes)
+    assert all(f"a job would meet {told} failures" in note for note in notes)
+    mean_s = fitted.view.sample.mtbf_s if told else fitted.law.expected_s
+    assert units.parse_duration(law_keys(fitted)["mean"]) == pytest.approx(mean_s, rel=1e-5)

@@ -12,7 +12,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_time import histories
 from cprsim.failures.logs.repairs import RepairTimes, repair_times
-from cprsim.fitting.repair_fit import repair_fit
+from cprsim.fitting.repairs import repair_fit
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.survival.cases import LANL, needs_lanl
 
@@ -104,7 +104,7 @@ def test_the_law_of_the_repairs_comes_back():
     assert abs(sigma - wanted) < 5 / math.sqrt(2000)
     assert abs(median - middle) < 5 * wanted / math.sqrt(2000)
     assert found.typical.median_s == pytest.approx(math.exp(middle), rel=0.1)
-    assert 0.01 < found.found.sample.censored / 2000 < 0.2
+    assert 0.01 < found.sample.censored / 2000 < 0.2
 
 
 def test_the_block_is_comments_that_make_a_scenario():
@@ -145,7 +145,7 @@ def test_repairs_of_lanl_20_keep_the_mean_of_their_tail():
     fitted = cprsim.fit(LANL, "lanl", 20, view="uptime")
     repairs = fitted.repairs
     assert repairs is not None
-    sample = repairs.found.sample
+    sample = repairs.sample
     assert repairs.typical.median_s == KaplanMeier.from_sample(sample).median_s
     assert not sample.censored
     assert repairs.typical.mean_s == pytest.approx(sample.durations_s.mean())

@@ -226,6 +226,9 @@ def test_what_a_log_does_not_tell_comes_from_the_job(
     assert code == 2
     assert "has [[failures.causes]], which a log of failures does not tell" in err
     assert said(*asked, "tiered", capsys=capsys)[0] == 0
+    # Severities of the log win over the weights of the job.
+    failures.write_text("time_s,node,severity\n3600,0,process\n90000,3,node\n")
+    assert said(*asked, "tiered", capsys=capsys)[0] == 0
     code, _, err = said(log, "--for", "production-fleet", "--step-time", "2s", capsys=capsys)
     assert code == 2
     assert "drawn for each job of a fleet" in err

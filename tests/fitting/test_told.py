@@ -1,4 +1,4 @@
-"""What `fit` tells beside the law: the clock, causes, planned outages, what was left out."""
+"""What `fit` tells beside the law: causes, planned outages, what was left out."""
 
 import json
 import math
@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.failures.logs.log import Epoch, FailureLog, Rows
+from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.repairs import repair_times
 from cprsim.fitting.log_notes import left_out_lines
-from cprsim.fitting.repair_causes import planned_outages, repairs_by_cause
+from cprsim.fitting.repairs import planned_outages, repairs_by_cause
 from tests.failures.generated_logs import WRITERS, drawn
-from tests.survival.cases import LANL, needs_lanl
+from tests.survival.cases import LANL
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
 MONDAY = datetime(2024, 4, 1, tzinfo=UTC).timestamp()
@@ -22,55 +22,6 @@ STEPFUN = LANL.parents[1] / "stepfun_faults/fault_trace_dev.json.gz"
 needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-def by_day(epoch: Epoch | None) -> FailureLog:
-    """A failure four hours in the mean, of which those at night are left out half of the time."""
-    rng = np.random.default_rng(3)
-    times = np.cumsum(rng.exponential(4 * HOUR_S, 2000))
-    hour = times % DAY_S / HOUR_S
-    times = times[rng.random(len(times)) < np.where((hour >= 9) & (hour < 17), 1.0, 0.5)]
-    nodes = rng.integers(8, size=len(times))
-    return FailureLog(times - times[0], nodes, 0.0, float(np.ptp(times)), epoch=epoch)
-
-
-def test_a_pattern_of_the_day_is_told_with_its_clock():
-    rng = np.random.default_rng(3)
-    first_s = MONDAY + rng.exponential(4 * HOUR_S)  # by_day draws the same
-    for zoned, clock in ((True, "UTC"), (False, "the log's own clock")):
-        fitted = cprsim.fit(by_day(Epoch(first_s, zoned)))
-        (note,) = (each for each in fitted.notes if each.startswith("Failures follow"))
-        ratio = fitted.calendar.hours.busiest[2]
-        assert note.startswith("Failures follow the clock: ")
-        assert note.endswith(f" has {ratio:.2g} times the rate of the other hours ({clock}).")
-        found = fitted.document()["calendar"]
-        assert found["zone"] == ("UTC" if zoned else None)
-        assert (found["hours"]["follows"], found["weekdays"]["follows"]) == (True, False)
-        assert found["hours"]["busiest"]["ratio"] == ratio
-        assert found["weekdays"]["busiest"] is None
-        assert sum(found["hours"]["failures"]) == sum(found["weekdays"]["failures"])
-        assert sum(found["hours"]["watched_s"]) == pytest.approx(by_day(None).span_s)
-
-
-def test_a_log_without_dates_has_no_calendar_and_nothing_is_said_of_it():
-    fitted = cprsim.fit(by_day(None))
-    assert fitted.calendar is None
-    assert fitted.document()["calendar"] is None
-    assert not any("clock" in each for each in fitted.notes)
-
-
-@needs_lanl
-def test_lanl_20_fails_more_by_day_and_from_monday_to_friday():
-    """As B. Schroeder and G. A. Gibson (DSN 2006, figure 5) have it of all LANL systems."""
-    notes = cprsim.fit(LANL, "lanl", 20).notes
-    assert (
-        "Failures follow the clock: 08:00-18:00 has 1.4 times the rate of the other hours (the "
-        "log's own clock)." in notes
-    )
-    assert (
-        "Failures follow the week: Monday to Friday have 1.4 times the rate of other days (the "
-        "log's own clock)." in notes
-    )
 
 
 # Repairs by cause

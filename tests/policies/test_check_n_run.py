@@ -27,7 +27,7 @@ from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
-from cprsim.policies.check_n_run import mean_save_of_differences
+from cprsim.policies.differential import mean_save_of_differences
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 

@@ -138,6 +138,45 @@ def test_other_failures_wait_for_other_nodes() -> None:
         assert waited_s == pytest.approx(found[cause]["failures"] * wait_s)
 
 
+def test_nodes_are_repaired_as_their_cause_says() -> None:
+    """Without a spare the job waits for the repair, of a cause without one for `reschedule`."""
+    law = {"distribution": "gamma", "mean": "3 h", "shape": 4}
+    causes = [{**CRASH, "repair": "5 min"}, {**LOST, "repair": law}, {**HANG, "severity": "node"}]
+    found, _ = accounts(job(causes), 512)
+
+    waits_s = {
+        cause: each["reschedule"] * 200 * 3600 / each["failures"] for cause, each in found.items()
+    }
+    assert waits_s["crash"] == pytest.approx(300.0)
+    assert waits_s["hang"] == pytest.approx(1200.0)
+    spread_s = 10800.0 / 2 / math.sqrt(512 * found["lost node"]["failures"])
+    assert abs(waits_s["lost node"] - 10800.0) < 4 * spread_s
+
+
+def test_a_repaired_node_joins_the_spares() -> None:
+    """A failure waits for its own repair only if the one before is still in repair."""
+    slow = {**LOST, "share": 1.0, "repair": "4 h"}
+    failures = {"distribution": "deterministic", "ages": "new"}
+    often, rarely = (
+        played(job([slow], failures=failures | {"mean": mean}, cluster={"spares": 1}), 1)
+        for mean in ("3 h", "10 h")
+    )
+    assert rarely["reschedule"].sum() == 0.0 < often["reschedule"].sum()
+
+
+@pytest.mark.parametrize("restart", [{}, {"restart": "2 min", "restart_fails": 0.2}])
+def test_the_formula_knows_repairs(restart: Tables) -> None:
+    causes = [{**HANG, "repair": "1 h"}, {**CRASH, "repair": "10 min"}, {**LOST, "repair": "5 h"}]
+    scenario = job(causes, **restart)
+    found, formula = played(scenario, 1024), expected(scenario.plan("it"), scenario.context)
+
+    useful_s = 200 * 3600.0
+    waited = found["reschedule"] / useful_s
+    running = (found["wall"] - found["detect"] - found["reschedule"] - found["load"]).mean()
+    half = 4 * waited.std() / math.sqrt(1024)
+    assert abs(waited.mean() - formula.reschedule * running / useful_s) < half
+
+
 def test_a_restart_that_fails_is_a_failure_of_the_node() -> None:
     """It costs the restart and the replacement; its share is the one asked for."""
     scenario = job([{**CRASH, "share": 1.0}], restart="2 min", restart_fails=0.3)
@@ -328,9 +367,8 @@ def cured(draw: st.DrawFn) -> Tables:
     for number, weight in enumerate(weights):
         cause: Tables = {"name": f"c{number}", "share": weight / math.fsum(weights)}
         cause["severity"] = "process" if number == 0 else draw(severities)
-        detect = draw(delays)
-        if detect is not None:
-            cause["detect"] = detect
+        times = {"detect": draw(delays), "repair": draw(delays)}
+        cause |= {part: time for part, time in times.items() if time is not None}
         takes_all = failures.get("per") == "node" or cause["severity"] == "cluster"
         if not takes_all and draw(st.booleans()):
             cause["hits"] = {"parameter_servers": 1}

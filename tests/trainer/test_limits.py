@@ -56,9 +56,6 @@ MUCH = {
         "storage.load_fails: can be simulated but not trained yet; leave it out"
     ),
     "storage={torn=0.1}": "storage.torn: can be simulated but not trained yet; leave it out",
-    'job.withdrawn=[{at="1 s",for="1 s",parameter_servers=1}]': (
-        "job.withdrawn: can be simulated but not trained yet; leave it out"
-    ),
     'job.allocation="9 d"': "job.allocation: can be simulated but not trained yet; leave it out",
     'failures.silent={mean="9 d"}': (
         "failures.silent: can be simulated but not trained yet; leave it out"

@@ -118,3 +118,27 @@ def test_a_rank_that_is_killed_has_its_rows_of_its_twin_in_groups_made_anew(tmp_
     assert len({*rows}) == 3
     assert len({*top}) == 1
     assert [float(each) for each in pls] == [1 / (20 * 4)] * 4  # (E4), of the whole job
+
+
+def test_rows_of_torchrecs_tracker_are_saved_as_deltas_and_come_back_bit_for_bit(tmp_path):
+    job = "torchrec_tracked_job"
+    _, clean = ranks(job, tmp_path / "clean", "delta", 0)
+    killed, _ = ranks(job, tmp_path / "hit", "delta", 14)
+    ended, said = ranks(job, tmp_path / "hit", "delta", 0)
+
+    assert killed == [-signal.SIGKILL] * 2
+    assert ended == [0, 0]
+    for (line,), (unhurt,) in zip(said, clean, strict=True):
+        begun, right, some, end = line.split()
+        assert (right, some) == ("True", "True")
+        assert 8 <= int(begun) <= 13
+        assert end == unhurt.split()[-1]
+
+
+@pytest.mark.parametrize("policy", ["mfu", "scar"])
+def test_rows_of_torchrecs_tracker_are_chosen_from(policy, tmp_path):
+    ended, said = ranks("torchrec_tracked_job", tmp_path, policy, 0)
+
+    assert ended == [0, 0]
+    for (line,) in said:
+        assert line.split()[:3] == ["0", "True", "True"]

@@ -18,7 +18,7 @@ from cprsim.rows.meanfield import MeanField
 from cprsim.rows.popularity import Popularity, zipf
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers.contract import TrackerName
-from tools.pages import systems_compared, withdrawn
+from tools.pages import systems_compared
 from tools.paths import DOCS, ROOT
 
 PAGES = (
@@ -42,9 +42,6 @@ _TRACKERS: tuple[TrackerName, ...] = ("mfu", "ssu")
 _IDS = 1_000_000
 _BY_CHANGE: tuple[TrackerName, ...] = (*_TRACKERS, "scar")
 COMPARED_TABLE = re.compile(r"(?<=\| with any learning lost \|\n\|---\|---\|---\|\n)(\|.*\n)*")
-WITHDRAWN_TABLE = re.compile(
-    r"(?<=waiting takes less, up to \|\n\|---\|---\|---\|---\|---\|---\|---\|\n)(\|.*\n)*"
-)
 PRESET_TABLE = re.compile(r"(?<=\| preset \| keys \| from \|\n\|---\|---\|---\|\n)(\|.*\n)*")
 
 
@@ -127,8 +124,6 @@ def refreshed(text: str) -> str:
         text = RENEWAL_TABLE.sub(lambda _: renewals(), text)
     if COMPARED_TABLE.search(text):
         text = COMPARED_TABLE.sub(lambda _: systems_compared.table(), text)
-    if WITHDRAWN_TABLE.search(text):
-        text = WITHDRAWN_TABLE.sub(lambda _: withdrawn.table(), text)
     return PRESET_TABLE.sub(lambda _: presets(), text)
 
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.basics.units import rough_percent
 from cprsim.errors import LogError
-from cprsim.failures.logs.json_log import parsed, told
+from cprsim.failures.logs.json_log import parsed
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows, unix
 from cprsim.failures.logs.outages import UNSEEN, outages_log
 from cprsim.failures.logs.polarity import is_good
@@ -143,29 +144,38 @@ def _notes(series: list["_Series"], gone: int) -> Iterator[str]:
         )
 
 
+class _Labelled(BaseModel):
+    metric: dict[str, str] = {}
+    values: Annotated[
+        list[tuple[Annotated[float, Field(ge=0, lt=_LATEST_S, strict=True)], Literal["0", "1"]]],
+        Field(min_length=1),
+    ]
+
+
+class _Data(BaseModel):
+    resultType: Literal["matrix"]  # noqa: N815  (a key of the answer; others are no range query)
+    result: list[_Labelled]
+
+
+class _Answer(BaseModel):
+    data: _Data | None = None
+    error: str = ""
+
+
 class _Series:
     """The samples of a node."""
 
-    def __init__(self, path: LogPath, number: int, series: Any, down: str | None) -> None:
-        self._place = f"{path}: series {number}"
-        if not isinstance(series, dict):
-            raise self.fault(f"is {told(series)}; it needs metric and values")
-        metric = series.get("metric")
-        labels = metric if isinstance(metric, dict) else {}
-        named = [label for label in LABELS if labels.get(label)]
+    def __init__(self, path: LogPath, number: int, series: _Labelled, down: str | None) -> None:
+        self._place, self.labels = f"{path}: series {number}", series.metric
+        named = [label for label in LABELS if self.labels.get(label)]
         if not named:
             raise self.fault(f"has no label {LABELS[0]} or {LABELS[-1]} in its metric")
-        self.label, self.node = named[0], str(labels[named[0]])
-        self.labels = {str(key): str(value) for key, value in labels.items()}
+        self.label, self.node = named[0], self.labels[named[0]]
         self.is_good, self.said = is_good(self.labels)
         if down is not None:
             self.is_good, self.said = down == "0", ""
-        values = series.get("values")
-        if not isinstance(values, list) or not values:
-            raise self.fault("has no values, the list of its samples")
-        samples = [self._sample(row, each) for row, each in enumerate(values)]
-        self.times_s = np.array([time_s for time_s, _ in samples])
-        self.up = np.array([value for _, value in samples]) == self.is_good
+        self.times_s = np.array([time_s for time_s, _ in series.values])
+        self.up = np.array([value == "1" for _, value in series.values]) == self.is_good
         back = np.flatnonzero(np.diff(self.times_s) <= 0)
         if len(back):
             raise self.fault(f"sample {back[0] + 1} is no later than the one before")
@@ -173,17 +183,6 @@ class _Series:
     def fault(self, text: str) -> LogError:
         """What is wrong with the series, for the caller to raise."""
         return LogError(f"{self._place} {text}")
-
-    def _sample(self, number: int, sample: Any) -> tuple[float, bool]:
-        if not isinstance(sample, list) or len(sample) != 2:
-            raise self.fault(f"sample {number} is {told(sample)}; it needs a time and a value")
-        time_s, value = sample
-        known = isinstance(time_s, int | float) and not isinstance(time_s, bool)
-        if not (known and 0 <= time_s < _LATEST_S):
-            raise self.fault(f"sample {number} is at {told(time_s)}; it needs UNIX seconds")
-        if value not in ("0", "1"):
-            raise self.fault(f'sample {number} has the value {told(value)}; it needs "0" or "1"')
-        return float(time_s), value == "1"
 
 
 def _way_out(series: _Series, keys: list[str]) -> str:
@@ -232,21 +231,16 @@ def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
     return series, said
 
 
-def _result(path: LogPath) -> list[Any]:
+def _result(path: LogPath) -> list[_Labelled]:
     """The list of series."""
-    answer = parsed(path, dict, "a range query of Prometheus", "data.result")
-    if answer.get("status") == "error":
-        raise LogError(f"{path}: is an error of Prometheus: {shown(str(answer.get('error')))}")
-    data = answer.get("data")
-    if not isinstance(data, dict) or not isinstance(data.get("result"), list):
+    answer = parsed(path, _Answer, "a range query of Prometheus")
+    if answer.error:
+        raise LogError(f"{path}: is an error of Prometheus: {shown(answer.error)}")
+    if answer.data is None:
         raise LogError(f"{path}: has no data.result, the list of series")
-    if data.get("resultType") != "matrix":
-        found = told(data.get("resultType"))
-        raise LogError(f"{path}: data.resultType is {found}; it needs a matrix, of query_range")
-    result: list[Any] = data["result"]
-    if not result:
+    if not answer.data.result:
         raise LogError(f"{path}: holds no failure: data.result is empty")
-    return result
+    return answer.data.result
 
 
 class _Watch:

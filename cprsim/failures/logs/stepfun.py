@@ -2,19 +2,37 @@
 
 import json
 from collections import defaultdict, deque
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field
 
-from cprsim.basics.tabular import LogPath, shown
-from cprsim.errors import LogError
-from cprsim.failures.logs.json_log import parsed, told
+from cprsim.basics.tabular import LogPath
+from cprsim.failures.logs.json_log import parsed
 from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.outages import Outage, outages_log
 
 _DAY_S = 86_400.0
 _MOST_DAYS = 100_000  # centuries: a time in seconds is none in days
-_STARTS = {"fault_start": True, "fault_end": False}
+_Text = Annotated[str, Field(min_length=1, strict=True)]
+
+
+class _Fault(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    cause: _Text = Field(alias="Class")
+
+
+class _Event(BaseModel):
+    node_id: _Text
+    event_time: Annotated[float, Field(ge=0, le=_MOST_DAYS, allow_inf_nan=False, strict=True)]
+    event_type: Literal["fault_start", "fault_end"]
+    fault_type: _Fault
+
+    @property
+    def fault(self) -> tuple[str, str]:
+        """The node, and everything that is told of the fault."""
+        return self.node_id, json.dumps(self.fault_type.model_dump(), sort_keys=True)
 
 
 def read_stepfun(path: LogPath) -> FailureLog:
@@ -48,69 +66,25 @@ def read_stepfun(path: LogPath) -> FailureLog:
     optical circuit switching transceivers", SIGCOMM 2025;
     https://github.com/stepfun-ai/InfiniteHBD-Trace.
     """
-    found = parsed(path, list, "StepFun faults", "a list of events")
-    events = [_event(f"{path}: event {number}", each) for number, each in enumerate(found)]
-    events.sort(key=lambda event: event.time_s)  # stable: those at one instant stay in order
-    outages, opened, early = list[Outage](), defaultdict[tuple[str, str], deque[int]](deque), 0
+    events = parsed(path, list[_Event], "a list of StepFun faults")
+    events.sort(key=lambda event: event.event_time)  # those at one instant stay in order
+    outages, opened, early = list[Outage](), defaultdict[Any, deque[int]](deque), 0
     for event in events:
-        faults = opened[event.node, event.fault]
-        if event.starts:
+        faults, at_s = opened[event.fault], event.event_time * _DAY_S
+        if event.event_type == "fault_start":
             faults.append(len(outages))
-            outages.append(Outage(event.node, event.time_s, cause=event.cause))
+            outages.append(Outage(event.node_id, at_s, cause=event.fault_type.cause))
         elif faults:
             outage = faults.popleft()
-            outages[outage] = outages[outage]._replace(end_s=event.time_s)
+            outages[outage] = outages[outage]._replace(end_s=at_s)
         else:
             early += 1
     return outages_log(
         path,
         pd.DataFrame(outages, columns=Outage._fields),
         "no event is a fault_start",
-        events[-1].time_s if events else 0.0,
+        events[-1].event_time * _DAY_S if events else 0.0,
         zero_s=0.0,
         rows=Rows("events", len(events), len(events) - early),
         dropped={"ends of faults that are not open": early} if early else None,
     )
-
-
-class _Event(NamedTuple):
-    """What is kept of an event."""
-
-    node: str
-    time_s: float
-    starts: bool
-    cause: str
-    fault: str
-
-
-def _event(place: str, event: Any) -> _Event:
-    """An event as it stands in the file, checked; raise `LogError` if it is none."""
-    if not isinstance(event, dict):
-        raise LogError(f"{place} is {told(event)}; it needs node_id, event_time, ...")
-    node, days = _text(place, event, "node_id"), _member(place, event, "event_time")
-    number = isinstance(days, int | float) and not isinstance(days, bool)
-    if not (number and 0 <= days <= _MOST_DAYS):
-        needed = f"it needs days, 0 to {_MOST_DAYS}"
-        raise LogError(f"{place}: event_time is {told(days)}; {needed}")
-    kind = _text(place, event, "event_type")
-    if kind not in _STARTS:
-        known = ", ".join(_STARTS)
-        raise LogError(f"{place}: event_type is {shown(kind)}; known types: {known}")
-    fault = _member(place, event, "fault_type")
-    if not isinstance(fault, dict):
-        raise LogError(f"{place}: fault_type is {told(fault)}; it needs a Class")
-    cause, whole = _text(place, fault, "Class"), json.dumps(fault, sort_keys=True)
-    return _Event(node, float(days) * _DAY_S, _STARTS[kind], cause, whole)
-
-
-def _member(place: str, members: dict[str, Any], key: str) -> Any:
-    if key not in members:
-        raise LogError(f"{place}: has no {key}")
-    return members[key]
-
-
-def _text(place: str, members: dict[str, Any], key: str) -> str:
-    text = _member(place, members, key)
-    if not isinstance(text, str) or not text:
-        raise LogError(f"{place}: {key} is {told(text)}; it needs a text")
-    return text

@@ -69,6 +69,7 @@ _SYSTEMS: Final = {
     "ecrm": ("#C018A8", "h"),  # magenta
     "async": ("#7830CC", "<"),  # violet
     "check-n-run": ("#3C6C48", ">"),  # forest
+    "delta": ("#FC724E", "$d$"),  # salmon
     "tiered": ("#605484", "p"),  # slate
     "partial-experts": ("#9C6084", "d"),  # mauve
     "accepted-loss": ("#B43C48", "X"),  # crimson

@@ -77,6 +77,17 @@ class TwinAdapter(ShardAdapter[_Batch_contra], Protocol):
         """
 
 
+class MovementAdapter(ShardAdapter[_Batch_contra], Protocol):
+    """Of a loop whose optimizer keeps how far each row has moved, such as Adagrad's sums.
+
+    `cpr-scar` then takes the rows with the largest growth since their last save, and needs neither
+    a copy of the rows nor rows in CPU memory.
+    """
+
+    def movement(self) -> Mapping[int, Sequence[Tensor]]:
+        """Return, for each part of `shards()`, a number of each row that grows as the row moves."""
+
+
 def split_rows(part: TablePart, shards: int) -> list[TablePart]:
     """A table in so many parts, whose sizes differ by one row at most; they share its memory."""
     weights = torch.tensor_split(part.weights.detach(), shards)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch.nn import Module
 from torch.optim import Optimizer
 
+from cprsim.contract.actions import Since
 from cprsim.errors import RunError, UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
@@ -22,19 +23,40 @@ from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 
 
 class Image(NamedTuple):
-    """A copy of what a store is to have: all, or the rows `ids` of it."""
+    """A copy of what a store is to have: all, or the rows `ids` of it.
+
+    `since`: the checkpoint that these are on top of, as in `Save`. `keeps`: steps of older ones
+    that stay.
+    """
 
     store: CheckpointStore
     arrays: Arrays
     ids: NDArray[np.int64] | None = None
+    since: Since | None = None
+    keeps: frozenset[int] = frozenset()
 
     def write(self, step: int, returns_to: Collection[int]) -> int:
         """Store it, and keep what the job may still return to; gives the bytes written."""
-        return self.store.write(step, self.arrays, self.ids, returns_to)
+        return self.store.write(
+            step,
+            self.arrays,
+            self.ids,
+            returns_to,
+            self.since,
+            merges=self.since == "save",
+            keeps=self.keeps,
+        )
 
 
 class CheckpointedRows:
-    """The rows of one block, wherever the adapter says that they are now."""
+    """The rows of one block, wherever the adapter says that they are now.
+
+    Attributes
+    ----------
+    changed
+        Numbers in the process of the rows that the checkpoint that was loaded last has other than
+        its base.
+    """
 
     def __init__(
         self, block: RowBlock, layout: Layout, adapter: ShardAdapter[Any], folder: Path
@@ -42,8 +64,9 @@ class CheckpointedRows:
         self._folder = folder
         self.store = CheckpointStore(folder)
         self._block, self._layout, self._adapter = block, layout, adapter
+        self.changed = np.empty(0, np.int64)
 
-    def image(self, live: Live, numbers: RowIds | None) -> Image:
+    def image(self, live: Live, numbers: RowIds | None, since: Since | None = None) -> Image:
         """A copy of its rows, or of those of these numbers in the process."""
         if numbers is None:
             return Image(self.store, self._block.bytes_of(live))
@@ -52,7 +75,7 @@ class CheckpointedRows:
             ids = _within(numbers, part.numbers) - part.start
             chosen.append(tuple(each[ids] for each in live[part]))
         mine = _within(numbers, self._block.numbers) - self._block.numbers.start
-        return Image(self.store, joined(chosen), mine)
+        return Image(self.store, joined(chosen), mine, since)
 
     def load(self, at_most: int, shard: int | None = None) -> tuple[int, int]:
         """Return to the last sound checkpoint up to a step; gives its step, and the bytes read.
@@ -60,6 +83,7 @@ class CheckpointedRows:
         All rows return, or those of one shard.
         """
         found = _restored(self.store, self._folder, at_most)
+        self.changed = found.changed + self._block.numbers.start
         live = self._layout.tensors(self._adapter.shards())
         for part in self._block.parts:
             if shard is not None and part.shard != shard:

@@ -4,13 +4,13 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from types import FrameType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Loss, Resumed, Saved, Train
@@ -168,7 +168,7 @@ class TrainerHooks(Generic[_Batch]):
             [Path(each) for each in earlier],
             self._servers,
             scenario.context.rows,
-            plan.tracking,
+            plan,
             seed,
             self._system,
         )
@@ -178,7 +178,7 @@ class TrainerHooks(Generic[_Batch]):
         with suppress(CprsimError):  # not every policy needs to know
             self._planned_save_s = scenario.context.save_s
         self._job = RunningJob(HOOKS.start(plan), steps, scenario.job.useful_time_s / steps)
-        self._started = self._unchecked = False
+        self._started = self._unchecked = self._just_restored = False
         self._notice, self._listening = StopSignals(), False
         self.notice = self.noticed = False
         self._thread = threading.get_ident()  # the loop's
@@ -192,7 +192,7 @@ class TrainerHooks(Generic[_Batch]):
             self._ranks,
             self._observer,
             self._twins,
-            by_rows=plan.tracking is not None,
+            by_rows=plan.tracking is not None or plan.tells_modified,
         )
 
         if plan.note is not None:
@@ -220,6 +220,7 @@ class TrainerHooks(Generic[_Batch]):
         self._job.watch.reattribute("load")
         stores = self._state.stores
         begun = stores.begin(self._ranks)
+        self._just_restored = True
         self._check_steps(self._ranks.least(stores.newest))
         self._warn_of_gaps()
         if begun:
@@ -279,13 +280,13 @@ class TrainerHooks(Generic[_Batch]):
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         self._thread = threading.get_ident()
-        self._state.stores.stopped = False
+        self._state.stores.stopped = self._just_restored = False
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
             self._state.check()
             self._unchecked = False
             self._warn_of_optimizers()
-        self._state.observe(batch)
+        self._state.observe(job.step, batch)
         job.did()
         if self._saves.landed() or job.step >= self._until:
             self._act()
@@ -317,6 +318,15 @@ class TrainerHooks(Generic[_Batch]):
             )
         self._state.stores.stopped = self._saves.everything(self._plan.last_save)
         return self._state.stores.stopped
+
+    def updating(self) -> AbstractContextManager[None]:
+        """In this block rows may be updated, in any thread: no save copies them meanwhile.
+
+        For a loop whose threads train on the same tables. Each holds it while it writes weights and
+        optimizer state, so that a save has both of a row from one instant. `after_step` is called
+        outside it, in one thread.
+        """
+        return self._state.gate.updating()
 
     def settle(self) -> bool:
         """Wait until no save is written beside training; whether the last one is stored.
@@ -392,6 +402,69 @@ class TrainerHooks(Generic[_Batch]):
             self._job.watch.start()
             self._job.watch.reattribute("load")
         return self._recover(lost, dense, everything=False)
+
+    def adopt(self, step: int) -> None:
+        """Continue from `step`, to which something else has brought the state; nothing is loaded.
+
+        For a peer's state (torchft) or a library's own restore, which may be of an earlier step or
+        of a later one. Call `restore` once before, which brings the accounts of the job. All rows
+        and the dense part are saved at once, and the policy's next save is due a period later. It
+        counts as a failure unless it follows `restore`, which counted the start; no update counts
+        as lost. Where there are several processes, all call it, with the same step.
+
+        Raises `UsageError` for a step that the job does not have, and `RunError` where no earlier
+        checkpoint is left and this one can't be stored.
+        """
+        job = self._job
+        if not self._started:
+            raise UsageError("adopt() before restore(): call that once, which brings the accounts")
+        if not isinstance(step, Integral) or not 0 <= step <= job.steps:
+            raise UsageError(f"adopt({step!r}): give a step of the job, 0 to {job.steps}")
+        self._thread = threading.get_ident()
+        job.watch.reattribute("load")
+        self._saves.settle()
+        loss = Loss(frozenset(range(self._servers)), frozenset({0}))
+        if self._just_restored:
+            before = self._state.accounts
+            if before:  # what restore() took for lost
+                job.lost_steps = self._lost_steps(before)
+                self._state.updates.take_back(before["updates"]["lost"])
+        else:
+            self._saves.counts["failures"] += 1
+            self._observer.lost(loss.servers, dense=True)
+            job.controller.answer(job.clock, loss)
+        self._move_to(step)
+        job.controller.tell(Resumed(job.clock, ()))
+        self._state.forget()
+        self._state.stores.stopped = False
+        if job.usable.last.step <= step:
+            self._saves.do(self._plan.last_save._replace(blocking=True))
+        else:  # all are of steps that the job is not at yet
+            job.usable = UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)])
+            self._saves.first(step)
+            job.controller.tell(Saved(job.clock, self._plan.last_save, stored=True))
+        job.watch.switch("train")
+        self._observer.loaded(step, 0)
+        self._until = step
+        self._act()
+
+    def _move_to(self, step: int) -> None:
+        """Go to a step; checkpoints of later ones are void, and so is the training since."""
+        job = self._job
+        now, usable = job.step, [each for each in job.usable if each.step <= step]
+        if step < now:
+            # What it took from the last checkpoint on, as if all steps since took as long.
+            last = usable[-1] if usable else UsableCheckpoint(0, 0, 0.0)
+            since = (step - last.step) / (now - last.step)
+            job.watch.undo(last.trained_s + since * (job.trained_s - last.trained_s))
+        if usable:
+            job.usable = UsableCheckpoints(usable)
+        job.step = step
+
+    @property
+    def step(self) -> int:
+        """Steps that are done."""
+        return self._job.step
 
     @property
     def summary(self) -> Summary:
@@ -531,12 +604,16 @@ class TrainerHooks(Generic[_Batch]):
             before = self._state.accounts
             usable = [UsableCheckpoint(*each) for each in before["usable"]]
             job.usable = UsableCheckpoints(usable, before.get("portions", 0.0))
-            # (E4) counts a step of each shard, and there may be other shards than before.
-            job.lost_steps = round(before["lost_steps"] * self._servers / before["shards"])
+            job.lost_steps = self._lost_steps(before)
             job.watch.go_on(before["seconds"])
             job.executed += before.get("executed", before["usable"][-1][0])  # an older one has none
             for name, number in before["counts"].items():
                 counts[name] += number
+
+    def _lost_steps(self, before: Mapping[str, Any]) -> int:
+        """Those of accounts: (E4) counts a step of each shard, of which there may be others now."""
+        lost_steps: int = round(before["lost_steps"] * self._servers / before["shards"])
+        return lost_steps
 
     def _catch_up(self, latest: int, planned: bool) -> None:
         """A new controller hears of what was before it: it may go by what it has seen.

@@ -5,24 +5,27 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from torch import Tensor
 from torch.optim import Optimizer
 
 from cprsim.basics.futures import Ended, Threads
-from cprsim.contract import Tracking
+from cprsim.contract import Plan, Save
+from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
 from cprsim.rows.trackers import RowIds
-from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.adapter import MovementAdapter, ShardAdapter
 from cprsim.trainer.hooks.checkpointed import Image, together
-from cprsim.trainer.hooks.layout import Layout, RowRange, check_live
+from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
+from cprsim.trainer.hooks.modified import UpdatedRows
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.sharded import is_sharded
 from cprsim.trainer.hooks.stores import ProcessStores
 from cprsim.trainer.hooks.update_count import UpdateCount
+from cprsim.trainer.hooks.update_gate import UpdateGate
 
 _Batch = TypeVar("_Batch")
 #: Threads that write: most of the time they wait for the disk.
@@ -30,14 +33,25 @@ _WRITERS = 8
 
 
 class Snapshot(NamedTuple):
-    """Copies of all that a save stores; `chosen`: the rows in it, or None for all."""
+    """Copies of all that a save stores.
+
+    `chosen`: the rows that a tracker chose, or None. `modified`: whether it has the rows alone that
+    were modified. `whole_bytes`: of a save of everything.
+    """
 
     images: tuple[Image, ...]
-    chosen: RowIds | None
+    chosen: RowIds | None = None
+    modified: bool = False
+    whole_bytes: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are in it."""
+        return self.chosen is None and not self.modified
 
 
 #: What there is of a save that failed before it had any.
-NOTHING = Snapshot((), None)
+NOTHING = Snapshot(())
 
 
 class Writing:
@@ -74,8 +88,8 @@ class ProcessState(Generic[_Batch]):
         How many shards the job has in all processes.
     rows
         The tables that the scenario tells of.
-    tracking
-        Who chooses the rows of a save, if they are chosen.
+    plan
+        What chooses the rows of saves, if they are chosen.
     seed
         Of what trackers draw.
     policy
@@ -85,6 +99,8 @@ class ProcessState(Generic[_Batch]):
     ----------
     stores
         Its checkpoints.
+    gate
+        Closed while rows are copied or loaded.
     """
 
     def __init__(
@@ -94,11 +110,11 @@ class ProcessState(Generic[_Batch]):
         earlier: Sequence[Path],
         servers: int,
         rows: RowModel | None,
-        tracking: Tracking | None,
+        plan: Plan,
         seed: int,
         policy: str,
     ) -> None:
-        self._adapter, self._tracking, self._seed = adapter, tracking, seed
+        self._adapter, self._tracking, self._seed = adapter, plan.tracking, seed
         self._servers = servers
         self._table_rows = [] if rows is None else [table.rows for table in rows.tables]
         given = adapter.shards()
@@ -106,12 +122,15 @@ class ProcessState(Generic[_Batch]):
         check_live(given, adapter.shards())
         self._tables = rows.tracked_tables if rows is not None else ()
         self._trackers = self._new_trackers()
+        self._modified = UpdatedRows(self._layout, self._tables) if plan.tells_modified else None
+        self.gate = UpdateGate()
         self.stores = ProcessStores(adapter, self._layout, folder, earlier, policy)
         self._gap = False
         # Made here, and given its work by whoever trains: at the end of the interpreter what was
         # begun is ended, but no thread may be given more.
         self._writers = Threads(_WRITERS, "cprsim-save")
-        places = range(len(self._layout.shards) if tracking is None else self._layout.rows)
+        by_shard = plan.tracking is None
+        places = range(len(self._layout.shards) if by_shard else self._layout.rows)
         self.updates = UpdateCount(len(places))
 
     @property
@@ -160,24 +179,46 @@ class ProcessState(Generic[_Batch]):
             )
         }
 
-    def observe(self, batch: _Batch) -> None:
-        """Tell the trackers which rows a batch has looked up."""
+    def observe(self, step: int, batch: _Batch) -> None:
+        """Tell the trackers which rows the batch of a step has looked up."""
         numbers = None
         if self._trackers is not None:
             numbers = self._layout.numbers(self._adapter.lookups(batch))
             self._trackers.observe(numbers)
+        elif self._modified is not None:
+            looked_up = self._layout.numbers(self._adapter.lookups(batch))
+            self._modified.note(step, looked_up.numpy())
         self.updates.did(numbers)
 
     # --- Saving ---
 
-    def snapshot(self, portion: float, accounts: dict[str, Any]) -> Snapshot:
-        """Copies of the rows that deserve a save, or of all, and of the dense part."""
-        whole = self._trackers is None or portion == 1 or self._gap
-        chosen = None if whole or self._trackers is None else self._trackers.select()
-        live = self._layout.tensors(self._adapter.shards())
-        accounts["updates"] = self.updates.document(chosen)
-        images = [each.image(live, chosen) for each in self.stores.rows]
-        return Snapshot((*images, self.stores.dense.image(accounts)), chosen)
+    def snapshot(self, step: int, save: Save, usable: int, accounts: dict[str, Any]) -> Snapshot:
+        """Copy the rows that deserve a save, or all, and the dense part.
+
+        `usable`: the step of the last checkpoint that all processes have.
+        """
+        with self.gate.closed():
+            live = self._layout.tensors(self._adapter.shards())
+            chosen = rows = None
+            if self._modified is not None:
+                rows = self._modified.select(step, None if self._gap else save.since, usable)
+                self._check_unused(self._modified, step, live)
+            elif self._trackers is not None and save.portion != 1 and not self._gap:
+                rows = chosen = self._trackers.select()
+            accounts["updates"] = self.updates.document(chosen)
+            since = save.since if self._modified is not None and rows is not None else None
+            images = [each.image(live, rows, since) for each in self.stores.rows]
+            # Should a file of a chain be spoilt, the rows return to an older step: so can the rest.
+            steps = frozenset(step for each in self.stores.rows for step in each.store.steps)
+            dense = self.stores.dense.image(accounts)._replace(keeps=steps)
+        whole_bytes = sum(each.nbytes for tensors in live.values() for each in tensors)
+        whole_bytes += sum(each.nbytes for each in dense.arrays)
+        return Snapshot((*images, dense), chosen, since is not None, whole_bytes)
+
+    def _check_unused(self, modified: UpdatedRows, step: int, live: Live) -> None:
+        if not self.gate.used:  # else rows of batches that are not reported yet may have changed
+            sample = [each.image(live, modified.sampled).arrays for each in self.stores.rows]
+            modified.check(step, sample, [block.numbers for block in self._layout.blocks])
 
     def write(self, step: int, snapshot: Snapshot, returns_to: Collection[int]) -> Writing:
         """Begin to store it, all files at once; one is done before the next is begun.
@@ -197,26 +238,39 @@ class ProcessState(Generic[_Batch]):
         if snapshot.chosen is None:
             self._gap = False
 
-    def void(self) -> None:
+    def void(self, snapshot: Snapshot) -> None:
         """What was to be stored wasn't."""
         self.updates.void()
-        self._gap = True  # trackers take it for saved, so the next save is of all rows
+        if not snapshot.modified:  # trackers take it for saved, so the next save is of all rows
+            self._gap = True
+
+    def forget(self) -> None:
+        """All is other than what was saved: the next save is of all rows."""
+        self._trackers = self._new_trackers()
+        if self._modified is not None:
+            self._modified.return_to(0, np.empty(0, np.int64))
+        self._gap = True
 
     # --- Loading ---
 
     def load_all(self, at_most: int, ranks: Ranks) -> tuple[int, int]:
         """Return everything to one checkpoint; gives its step, and the bytes read."""
-        loaded = together(self.stores.loads, at_most, ranks.least)
+        with self.gate.closed():
+            step, size = together(self.stores.loads, at_most, ranks.least)
         self._trackers = self._new_trackers()
+        if self._modified is not None:
+            changed = [each.changed for each in self.stores.rows]
+            self._modified.return_to(step, np.concatenate([np.empty(0, np.int64), *changed]))
         self._gap = False
-        return loaded
+        return step, size
 
     def load_shard(self, shard: int, at_most: int) -> tuple[int, int]:
         """Return one shard to its last checkpoint; gives its step, and the bytes read."""
         before = max((step for step in self.stores.steps if step <= at_most), default=0)
         held = [each for each in self.stores.rows if each.has(shard)]
         loads = [partial(each.load, shard=shard) for each in held]
-        step, size = together(loads, at_most, OneProcess().least)
+        with self.gate.closed():
+            step, size = together(loads, at_most, OneProcess().least)
         if self._trackers is not None:
             self._trackers.forget(shard, self._weights())
         if step < before:  # what others saved since is in files that are spoilt
@@ -249,8 +303,11 @@ class ProcessState(Generic[_Batch]):
 
     def take(self, shard: int, content: Mapping[str, Any]) -> None:
         """Take over what another with the same rows holds; what was done here since is lost."""
-        for mine, theirs in zip(self.content(shard)["tensors"], content["tensors"], strict=True):
-            mine.copy_(theirs)
+        with self.gate.closed():
+            mine = self.content(shard)["tensors"]
+            for each, theirs in zip(mine, content["tensors"], strict=True):
+                each.copy_(theirs)
+        self._gap = self._gap or self._modified is not None
         if self._trackers is not None:
             self._trackers.forget(shard, self._weights())
         self.updates.lose(self._places(shard))
@@ -274,9 +331,25 @@ class ProcessState(Generic[_Batch]):
     def _new_trackers(self) -> ProcessTrackers | None:
         if self._tracking is None:
             return None
+        movement = self._movement if hasattr(self._adapter, "movement") else None
         return ProcessTrackers(
-            self._layout, self._weights(), self._tracking, self._tables, self._seed
+            self._layout, self._weights(), self._tracking, self._tables, self._seed, movement
         )
+
+    def _movement(self) -> Mapping[tuple[int, int, int], Tensor]:
+        """What the adapter says of how far the rows of each part have moved."""
+        given = cast("MovementAdapter[_Batch]", self._adapter).movement()
+        found = {}
+        for shard, parts in self._adapter.shards().items():
+            moved = list(given.get(shard, ()))
+            if [each.shape for each in moved] != [(len(part.weights),) for part in parts]:
+                raise UsageError(
+                    f"movement(): give for shard {shard} a tensor of shape (rows,) for each part "
+                    "that shards() gives"
+                )
+            for part, each in zip(parts, moved, strict=True):
+                found[shard, part.table, part.first] = each.detach()
+        return found
 
     def _weights(self) -> Mapping[RowRange, Tensor]:
         live = self._layout.tensors(self._adapter.shards())

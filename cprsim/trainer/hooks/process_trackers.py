@@ -1,6 +1,7 @@
 """Which of the rows that a process holds deserve the next save."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -11,6 +12,45 @@ from cprsim.errors import UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.members.trackers import ShardTracker
+
+#: Of each part, by its shard, table and first row, a number of each row that grows as it moves.
+Movement: TypeAlias = Callable[[], Mapping[tuple[int, int, int], Tensor]]
+
+
+class MovedRows:
+    """The rows of a part that have moved furthest since they were saved, by a number of each.
+
+    Parameters
+    ----------
+    part
+        The rows.
+    movement
+        Gives the numbers, as they are now.
+    fraction
+        Share of the rows that a save takes.
+    """
+
+    def __init__(self, part: RowRange, movement: Movement, fraction: float) -> None:
+        self._part, self._movement = part, movement
+        self._share = round(fraction * part.rows) or part.rows
+        self._saved = self._now().clone()
+
+    def observe(self, rows: Tensor) -> None:
+        """Nothing: how far a row has moved is looked at when it is chosen."""
+
+    def select(self) -> RowIds:
+        """Return the rows of the next save, ascending."""
+        moved = self._now() - self._saved
+        chosen = moved.topk(self._share).indices.sort().values
+        return chosen.cpu().numpy()
+
+    def saved(self, rows: RowIds) -> None:
+        """Note that these rows have been saved."""
+        ids = torch.as_tensor(rows, device=self._saved.device)
+        self._saved[ids] = self._now()[ids]
+
+    def _now(self) -> Tensor:
+        return self._movement()[self._part.shard, self._part.table, self._part.first]
 
 
 class ProcessTrackers:
@@ -31,6 +71,8 @@ class ProcessTrackers:
         The tables that are tracked; rows of others are saved whole each time.
     seed
         Of SSU's evictions.
+    movement
+        How far rows have moved, where the adapter says so; SCAR compares them otherwise.
     """
 
     def __init__(
@@ -40,11 +82,12 @@ class ProcessTrackers:
         tracking: Tracking,
         tables: Collection[int],
         seed: int,
+        movement: Movement | None = None,
     ) -> None:
-        self._tracking, self._seed = tracking, seed
+        self._tracking, self._seed, self._movement = tracking, seed, movement
         self._rows = layout.rows
         self._tracked = [part for part in layout.parts if part.table in tables]
-        self._trackers: dict[range, ShardTracker] = {}
+        self._trackers: dict[range, ShardTracker | MovedRows] = {}
         if tracking.tracker == "scar":
             for part in self._tracked:
                 self._trackers[part.numbers] = self._of_values(part, weights[part])
@@ -87,11 +130,14 @@ class ProcessTrackers:
             else:
                 self.saved(np.arange(part.start, part.numbers.stop))
 
-    def _of_values(self, part: RowRange, weights: Tensor) -> ShardTracker:
+    def _of_values(self, part: RowRange, weights: Tensor) -> ShardTracker | MovedRows:
+        if self._movement is not None:
+            return MovedRows(part, self._movement, self._tracking.fraction)
         if weights.device.type != "cpu":
             raise UsageError(
                 f"shards(): table {part.table} is on {weights.device}, and scar compares rows in "
-                "CPU memory; keep them there, or take a policy whose tracker is mfu or ssu"
+                "CPU memory; keep them there, give the adapter movement(), or take a policy whose "
+                "tracker is mfu or ssu"
             )
         return self._tracker(weights, [range(part.rows)])
 

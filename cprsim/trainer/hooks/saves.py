@@ -47,7 +47,9 @@ def check_room(
         In all processes, where one disk has too little room: from some save on, all would fail.
     """
     *rows, dense = (sum(each.nbytes for each in image.arrays) for image in images)
-    most = sum(most_bytes(size, by_rows) for size in rows) + most_bytes(dense, deltas=False)
+    # Of the dense part as many as there are checkpoints of rows to return to.
+    most = sum(most_bytes(size, by_rows) for size in rows)
+    most += _MOST_DENSE * dense if by_rows else most_bytes(dense, deltas=False)
     need = max(sum(rows) + dense, most - freed)
     folder.mkdir(parents=True, exist_ok=True)
     free, disk = shutil.disk_usage(folder).free, f"{platform.node()} {folder.stat().st_dev}"
@@ -63,6 +65,8 @@ def check_room(
             )
 
 
+#: Dense parts at a time where rows lie in chains: four that stay, and the one being written.
+_MOST_DENSE = 5
 #: How a save ended in a process. All take the least: what fails in one counts in none.
 _STORED, _FAILED, _NEVER = 2, 1, 0
 #: What each process counts of a job.
@@ -139,7 +143,7 @@ class Saves:
 
         Raises `RunError` in all processes where one can't, or has no room for those that follow.
         """
-        snapshot = self._state.snapshot(1.0, self._accounts(self._job.usable))
+        snapshot = self._state.snapshot(step, Save(), step, self._accounts(self._job.usable))
         folder = self._state.stores.path
         check_room(folder, snapshot.images, self._by_rows, self._state.stores.freed, self._ranks)
         error = None
@@ -214,6 +218,10 @@ class Saves:
         agreed = self._ranks.least(outcome)
         self._under_way = None
         if agreed == _STORED:
+            if under_way.save.expects:  # what was modified is known by now
+                total = self._ranks.total
+                writes = total(size) / total(under_way.snapshot.whole_bytes)
+                under_way.save = under_way.save._replace(writes=writes)
             self._stored(under_way, size)
             return True
         self._job.controller.tell(Void(self._job.clock, under_way.save))
@@ -245,11 +253,11 @@ class Saves:
         accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
         del job.watch.spans[:-1]  # nobody asks for those of a loop, and it may be a long one
         try:
-            snapshot = state.snapshot(save.portion, accounts)
-            if not save.blocking:  # what is used from now on is in the next
-                state.saved(snapshot, sure=False)
             # Until all processes have it, the job may have to return to the last that they have.
             returns_to = {self._everywhere, job.usable.last.step}
+            snapshot = state.snapshot(job.step, save, min(returns_to), accounts)
+            if not save.blocking:  # what is used from now on is in the next
+                state.saved(snapshot, sure=False)
             written = state.write(job.step, snapshot, returns_to)
         except Exception as error:  # known once all processes have come so far
             failed: Future[int] = Future()
@@ -273,7 +281,8 @@ class Saves:
         took_s = time.monotonic() - under_way.start_s
         chosen = under_way.snapshot.chosen
         rows = None if chosen is None else len(chosen)
-        self._observer.saved(StoredSave(under_way.step, size, chosen is None, took_s, rows))
+        whole = under_way.snapshot.whole
+        self._observer.saved(StoredSave(under_way.step, size, whole, took_s, rows))
 
     def _void(self, under_way: _UnderWay, error: Exception | None) -> None:
         """Say so, and go on: the checkpoints before are as they were. None: it failed elsewhere."""
@@ -282,7 +291,7 @@ class Saves:
             error = RunError("another process has not stored its part")
         self.counts["saves_failed"] += 1
         if not under_way.save.blocking:
-            self._state.void()
+            self._state.void(under_way.snapshot)
         self._observer.save_failed(under_way.step, error)
         warnings.warn(
             f"the save of step {under_way.step} failed: {type(error).__name__}: {error}; training "

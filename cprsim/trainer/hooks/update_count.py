@@ -71,6 +71,10 @@ class UpdateCount:
         self._since.zero_()
         self._cleared = None
 
+    def take_back(self, lost: int) -> None:
+        """Only so many updates were lost: something else has brought the others."""
+        self._lost = lost
+
     def document(self, chosen: RowIds | None) -> dict[str, int]:
         """What a checkpoint of these places, or of all, has to say of updates."""
         unsaved = 0

@@ -3,12 +3,13 @@
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from cprsim.trainer.members.atomic import PARTIAL
 
 #: Names that a store gives: a number, and what it is. All other names are somebody else's.
-_NAME = re.compile(rf"([0-9]{{8,}})\.(json|npys)({re.escape(PARTIAL)})?")
+_NAME = re.compile(rf"([0-9]{{8,}})(m?)\.(json|npys)({re.escape(PARTIAL)})?")
 _SHA256 = re.compile("[0-9a-f]{64}")
 #: No step and no file has such a number.
 _TOO_LARGE = 2**63
@@ -19,14 +20,19 @@ class SpoiltError(Exception):
 
 
 class Name(NamedTuple):
-    """The name of a file of a store; `kind` is `json` or `npys`."""
+    """The name of a file of a store; `kind` is `json` or `npys`.
+
+    `merged`: another process has merged a chain into it, up to the delta of that serial number.
+    """
 
     serial: int
     kind: str
     partial: bool = False
+    merged: bool = False
 
     def __str__(self) -> str:
-        return f"{self.serial:08d}.{self.kind}{PARTIAL if self.partial else ''}"
+        merged, partial = "m" * self.merged, PARTIAL * self.partial
+        return f"{self.serial:08d}{merged}.{self.kind}{partial}"
 
     @classmethod
     def of(cls, name: str) -> "Name | None":
@@ -34,7 +40,7 @@ class Name(NamedTuple):
         match = _NAME.fullmatch(name)
         if match is None:
             return None
-        found = cls(int(match[1]), match[2], match[3] is not None)
+        found = cls(int(match[1]), match[3], match[4] is not None, bool(match[2]))
         return found if str(found) == name else None
 
 
@@ -64,9 +70,9 @@ class Manifest(NamedTuple):
         return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
-def parsed(serial: int, content: bytes) -> Manifest:
+def parsed(serial: int, content: bytes, merged: bool = False) -> Manifest:
     """The manifest of that serial number; raise `SpoiltError` if it is anything else."""
-    name = Name(serial, "json")
+    name = Name(serial, "json", merged=merged)
     digest, _, body = content.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise SpoiltError(f"{name}: is not what was written")
@@ -88,7 +94,14 @@ def _is_manifest(said: Any) -> bool:
         and isinstance(said[2], list)
         and bool(said[2])
         and all(map(_is_file, said[2]))
+        and _is_in_order([Name.of(each[0]) for each in said[2]])
     )
+
+
+def _is_in_order(names: Sequence[Name | None]) -> bool:
+    """Return whether no file is there twice, and none before an older one."""
+    serials = [name.serial for name in names if name is not None]
+    return serials == sorted(serials) and len({*names}) == len(names)
 
 
 def _is_file(said: Any) -> bool:

@@ -25,6 +25,8 @@ from cprsim.trainer.members.parameters import Arrays
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
 _MOST_DELTAS = 2.0
+#: Files that the manifest of a merger names.
+_MERGED_FILES = 2
 
 
 class ReadCheckpoint(NamedTuple):
@@ -60,6 +62,14 @@ def checkpoints_in(folder: Path) -> list[Manifest]:
     return _sound(folder, _names_in(folder))[0]
 
 
+def merged_in(folder: Path, name: Name) -> Manifest:
+    """The manifest of a merger: its base, and the delta up to which that has all of a chain."""
+    found = parsed(name.serial, read_small(folder / str(name)), merged=True)
+    if len(found.files) != _MERGED_FILES:
+        raise SpoiltError(f"{folder / str(name)}: is of no merger")
+    return found
+
+
 def _names_in(folder: Path) -> set[Name]:
     found = (Name.of(path.name) for path in folder.iterdir())
     return {name for name in found if name is not None}
@@ -77,13 +87,14 @@ def _sound(folder: Path, names: Collection[Name]) -> tuple[list[Manifest], list[
 
 
 def _is_manifest(name: Name) -> bool:
-    return name.kind == "json" and not name.partial
+    return name.kind == "json" and not (name.partial or name.merged)
 
 
 class CheckpointStore:
-    """The checkpoints of one shard in a folder, which nobody else writes to.
+    """The checkpoints of one shard in a folder, which nobody else writes to but a merger.
 
-    So it is looked through when it is opened or returned to, and by no write.
+    So it is looked through when it is opened or returned to, and by no write, except for what a
+    merger (`cprsim.trainer.merge`) has added.
     Of its checkpoints the last is kept, the one of the step before, those that the job may still
     return to, and one with another base, should that be spoilt. Files whose names are not of the
     store's own are left alone.
@@ -115,12 +126,15 @@ class CheckpointStore:
         ids: NDArray[np.int64] | None = None,
         returns_to: Collection[int] = (),
         since: Since | None = None,
+        merges: bool = False,
+        keeps: Collection[int] = (),
     ) -> int:
         """Add a checkpoint of all rows, or of the rows `ids` on top of the last one.
 
         `returns_to`: steps of checkpoints that the job may return to until all members have stored
         this one; where they are given, others later than the first of them are void. `since`: `ids`
-        are on top of that one instead, or of its base, and such chains are never merged.
+        are on top of that one instead, or of its base; such chains are only merged if it `merges`.
+        `keeps`: steps of older checkpoints that stay.
 
         Returns the bytes written. There must be a last one.
         """
@@ -129,6 +143,8 @@ class CheckpointStore:
         chain: tuple[File, ...] = ()
         if since is not None and ids is not None:
             chain = self._built_on(since, min(returns_to))
+            if merges:
+                chain = self._shortened(chain)
         elif ids is not None:
             chain = self._checkpoints[0].files
         serial = self._next_serial()
@@ -140,15 +156,29 @@ class CheckpointStore:
         # synced before.
         self._write_manifest(checkpoint)
         appended = sum(each.size for each in checkpoint.files[1:])
-        if since is None and is_merged(appended, checkpoint.files[0].size):
+        if (since is None or merges) and is_merged(appended, checkpoint.files[0].size):
             with suppress(SpoiltError):  # the chain is, and whoever reads it will find out
                 self._merge(checkpoint)
-        self._drop_old(returns_to)
+        self._drop_old((*returns_to, *keeps))
         return file.size
 
     def _built_on(self, since: Since, usable: int) -> tuple[File, ...]:
         files = next(each.files for each in self._checkpoints if each.step <= usable)
         return files[:1] if since == "baseline" else files
+
+    def _shortened(self, chain: tuple[File, ...]) -> tuple[File, ...]:
+        """The chain on the last base that a merger has made of its first files, if there is one."""
+        merged = [name for name in _names_in(self._folder) if name.merged and not name.partial]
+        for name in sorted(merged, reverse=True):
+            if name.kind != "json":
+                continue
+            # Both go with the older checkpoints, unless the base is used from now on.
+            self._names |= {name, name._replace(kind="npys")}
+            with suppress(SpoiltError, OSError):
+                base, last = merged_in(self._folder, name).files
+                if last in chain and (self._folder / base.name).stat().st_size == base.size:
+                    return (base, *chain[chain.index(last) + 1 :])
+        return chain
 
     def clean(self) -> None:
         """Remove what a writer that was killed has left."""
@@ -190,12 +220,12 @@ class CheckpointStore:
                 self._checkpoints.remove(each)
                 self._remove(Name(each.serial, "json"))
 
-    def _drop_old(self, returns_to: Collection[int]) -> None:
+    def _drop_old(self, steps: Collection[int]) -> None:
         newest, *older = self._checkpoints
         before = [each for each in older if each.step < newest.step]
         others = [each for each in older if each.files[0] != newest.files[0]]
         kept = {newest, *before[:1], *others[:1]}
-        for step in returns_to:
+        for step in steps:
             kept.update([each for each in older if each.step <= step][:1])
         self._checkpoints = [each for each in self._checkpoints if each in kept]
         needed = {each.name for each in kept}

@@ -1,4 +1,4 @@
-"""Jobs that hold their nodes for so long at a stretch, and servers withdrawn for a while."""
+"""Jobs that hold their nodes for so long at a stretch."""
 
 import math
 
@@ -92,39 +92,3 @@ def allocated_goodput(
             takes_s[i] = survives * (segment_s + more_s) + np.trapezoid(again, struck_s)
     length_s = schedule_s + before_s + takes_s[-1] + shutdown_s
     return float(handed_s[-1] / length_s)
-
-
-def fewer_extra_s(
-    window_s: float, degraded: float, move_s: float, reshard_s: float, fill_s: float
-) -> float:
-    """Wall time that a job takes longer which goes on with the servers that are left.
-
-    Of n servers k are withdrawn for `window_s`. `degraded`: share by which a useful second takes
-    longer meanwhile, `bound k / (n - k)`. Training stops while rows move and are placed; the
-    servers that are back have their rows again after `fill_s`. Exact for a job without failures.
-    """
-    stop_s = move_s + reshard_s
-    slow_s = max(window_s - stop_s, 0.0) + fill_s
-    return stop_s + degraded / (1 + degraded) * slow_s
-
-
-def waiting_extra_s(
-    window_s: float, save_s: float, shutdown_s: float, start_s: float, load_s: float
-) -> float:
-    """Wall time that a job takes longer which saves, ends, waits, starts and loads; exact."""
-    return window_s + save_s + shutdown_s + start_s + load_s
-
-
-def break_even_s(
-    degraded: float, move_s: float, reshard_s: float, fill_s: float, stop_s: float
-) -> float:
-    """The window from which on `fewer_extra_s` is less than waiting, which takes `stop_s` more.
-
-    Both are lines in the window's length from `move_s + reshard_s` on, where going on has slope
-    `d / (1 + d)` and waiting 1; below that going on is constant.
-    """
-    pause_s = move_s + reshard_s
-    least_s = pause_s + degraded / (1 + degraded) * fill_s - stop_s
-    if least_s <= pause_s:
-        return max(least_s, 0.0)
-    return pause_s + degraded * fill_s - (1 + degraded) * stop_s

@@ -1,0 +1,326 @@
+"""What a log says of repairs: how long nodes are down, by cause, and laws of that."""
+
+import json
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+
+from cprsim.basics.units import counted, format_duration
+from cprsim.errors import LogError
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.repairs import RepairTimes, repair_times
+from cprsim.survival.fitted_laws import Fit
+from cprsim.survival.judge import Verdict, fit_and_judge
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.log_rank import LogRank, log_rank
+from cprsim.survival.sample import Sample
+
+MOST_CAUSES: Final = 6  # that are told one by one
+NO_CAUSE, OTHERS = "no cause told", "other causes"
+_FEWEST: Final = 5  # outages that ended, for a cause to be compared with the others
+_LONGEST: Final = 60  # letters of a cause
+#: Durations that anybody would paste where no law is adequate, of all and of a cause; means of so
+#: many each.
+_TYPICAL, _OF_CAUSE, _IN_ONE = 100, 10, 200
+_DIGITS: Final = 4
+#: When the durations of a block are waited for.
+_WHERE: Final = {
+    "reschedule": "Where machines come back only when they are repaired, as with a fixed pool of "
+    "cluster.spares:",
+    "restart": "Where only processes fail, they start again on their nodes:",
+}
+#: A blank at which no line is broken.
+JOINT: Final = "\N{NO-BREAK SPACE}"
+
+
+class Typical(NamedTuple):
+    """How long outages take, seconds, by their Kaplan-Meier curve.
+
+    `median_s`: half of them are over by then; nan where more than half went on. `mean_s`: up to the
+    longest one watched.
+    """
+
+    median_s: float
+    mean_s: float
+
+    @classmethod
+    def of(cls, sample: Sample) -> Self:
+        """Return that of a sample."""
+        curve = KaplanMeier.from_sample(sample)
+        return cls(curve.median_s, curve.restricted_mean_s)
+
+    def __str__(self) -> str:
+        median = "unknown" if math.isnan(self.median_s) else format_duration(self.median_s)
+        return f"median {median}, mean {format_duration(self.mean_s)}"
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        median_s = None if math.isnan(self.median_s) else self.median_s
+        return {"median_s": median_s, "mean_s": self.mean_s}
+
+
+@dataclass(frozen=True, eq=False)
+class Outages:
+    """How long outages lasted, and laws fitted to that, the best first.
+
+    `cause`: of outages of one cause, or of several that are rare; empty for all.
+    """
+
+    sample: Sample
+    cause: str = ""
+
+    @cached_property
+    def typical(self) -> Typical:
+        """How long they take."""
+        return Typical.of(self.sample)
+
+    @cached_property
+    def _judged(self) -> tuple[list[Fit], dict[str, Verdict]]:
+        try:
+            return fit_and_judge(self.sample)
+        except LogError:  # too few, or all alike
+            return [], {}
+
+    @property
+    def fits(self) -> list[Fit]:
+        """Laws, as `LogFit` has those of failures; none where outages are too few."""
+        return self._judged[0]
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """Whether laws are good enough to plan with, as in `LogFit`."""
+        return self._judged[1]
+
+    @property
+    def is_adequate(self) -> bool:
+        """Whether a law is good enough to plan with."""
+        return any(each.adequate for each in self.verdicts.values())
+
+    def keys(self, durations: int = _TYPICAL) -> dict[str, Any]:
+        """Return the keys of a law; of so many durations to draw from where none is adequate."""
+        if self.is_adequate:
+            law = self.fits[0].law
+            spread = {k: _rounded(v) for k in ("shape", "cv") if (v := getattr(law, k))}
+            mean = f"{_rounded(law.expected_s / 3600)} h"
+            return {"distribution": law.distribution, "mean": mean, **spread}
+        # Means of equal parts: the tail is short of nothing, as middles would be.
+        curve = KaplanMeier.from_sample(self.sample)
+        lasted = curve.typical(durations * _IN_ONE).reshape(durations, _IN_ONE).mean(axis=1)
+        hours = [f"{_rounded(each / 3600)} h" for each in lasted.tolist()]
+        return {"distribution": "empirical", "durations": hours}
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        counts = {"n": self.sample.n, "censored": self.sample.censored}
+        return counts | self.typical.document()
+
+
+@dataclass(frozen=True, eq=False)
+class RepairsByCause:
+    """Outages by their causes, the commonest first, and whether these differ in how long.
+
+    `test` is None where fewer than two causes have five outages that ended.
+    """
+
+    causes: Sequence[Outages]
+    test: LogRank | None
+
+    @property
+    def notes(self) -> list[str]:
+        """What they are, a line each."""
+        told = "Outages by cause"
+        if self.test is not None:
+            chance = "beyond chance" if self.test.is_sure else "no more than by chance"
+            p = f"p {self.test.p:.2g}" if self.test.p >= 1e-4 else "p < 0.0001"
+            told += f"; repair times differ {chance} (log-rank test, {p})"
+        lines = count_lines(
+            (each.sample.n, f"{shortened(each.cause)}: {each.typical}") for each in self.causes
+        )
+        return [f"{told}:", *lines]
+
+    @property
+    def block(self) -> list[str]:
+        """The `repair` of each cause, a line each, where they differ beyond chance."""
+        if self.test is None or not self.test.is_sure:
+            return []
+        laws = (
+            f"{shortened(each.cause)}: repair = {inline(each.keys(_OF_CAUSE))}"
+            for each in self.causes
+            if each.sample.failures
+        )
+        return ["Repairs differ by cause, as repair of each in failures.causes says:", *laws]
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        test = self.test
+        told = test and {
+            "chi2": test.chi2,
+            "freedom": test.freedom,
+            "p": test.p,
+            "differ": test.is_sure,
+        }
+        causes = [{"cause": each.cause, **each.document()} for each in self.causes]
+        return {"causes": causes, "log_rank": told}
+
+
+def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
+    """Those of a log; None where it tells no causes, or but one.
+
+    Outages of a cause that began and ended together are one for the test: several nodes that were
+    down by one fault are repaired at once.
+    """
+    if found.causes is None or len(set(found.causes)) < 2:
+        return None
+    sample, causes = found.sample, pd.Series([cause or NO_CAUSE for cause in found.causes])
+    frequent = [cause for cause, _ in Counter(causes).most_common(MOST_CAUSES)]
+    groups = causes.where(causes.isin(frequent), OTHERS)
+    once = ~pd.DataFrame([groups, found.began_s, sample.durations_s]).T.duplicated()
+    shown, compared = list[Outages](), list[Sample]()
+    for cause in [*frequent, *([OTHERS] if OTHERS in groups.array else [])]:
+        mine = groups == cause
+        shown.append(Outages(_some(sample, mine), cause))
+        singly = _some(sample, mine & once)
+        if singly.failures >= _FEWEST:
+            compared.append(singly)
+    return RepairsByCause(shown, log_rank(compared))
+
+
+@dataclass(frozen=True, eq=False)
+class RepairFit(Outages):
+    """Outages of a log.
+
+    `found`: as the log has them. `by_cause` is None where it tells no causes. `of_nodes`: whether
+    they are of nodes.
+    """
+
+    found: RepairTimes | None = None
+    by_cause: RepairsByCause | None = None
+    of_nodes: bool = True
+
+    @property
+    def notes(self) -> list[str]:
+        """What the log says of repairs, a sentence each."""
+        sample = self.sample
+        open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
+        of = " of nodes" if self.of_nodes else ""
+        said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {self.typical}."]
+        if self.fits:
+            reason = self.verdicts[self.fits[0].law.distribution].reason
+            said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
+        return said if self.by_cause is None else said + self.by_cause.notes
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Outages that are none of the sample, by reason."""
+        assert self.found is not None
+        counts = {
+            "outages of 0 s": self.found.at_once,
+            "outages without an end": self.found.unknown,
+        }
+        return {why: count for why, count in counts.items() if count}
+
+    def block(self, key: Literal["reschedule", "restart"] = "reschedule") -> str:
+        """`[costs.reschedule]` or `[costs.restart]` as comments, after the repairs of causes.
+
+        Whoever gets another machine doesn't wait for a repair.
+        """
+        texts = [
+            *([] if self.by_cause is None else self.by_cause.block),
+            _WHERE[key],
+            f"[costs.{key}]",
+            *(f"{key} = {inline(value)}" for key, value in self.keys().items()),
+        ]
+        lines = [line for text in texts for line in textwrap.wrap(text, 96)]
+        return "\n".join(f"# {line}" for line in lines).replace(JOINT, " ")
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        return {
+            **super().document(),
+            "adequate": self.is_adequate,
+            "reschedule": self.keys(),
+            "by_cause": None if self.by_cause is None else self.by_cause.document(),
+        }
+
+
+def repair_fit(log: FailureLog) -> RepairFit | None:
+    """Return the outages of a log; None where it tells of no repairs."""
+    found = repair_times(log)
+    if found is None:
+        return None
+    by_cause = repairs_by_cause(found)
+    return RepairFit(found.sample, found=found, by_cause=by_cause, of_nodes=log.of_nodes)
+
+
+def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit | None]:
+    """Return `repair_fit` of failures of nodes, and of those of processes alone."""
+    if log.severities is None:
+        return repair_fit(log), None
+    mild = np.array([each == "process" for each in log.severities])
+    parts = (log.only(np.flatnonzero(~mild)), log.only(np.flatnonzero(mild)))
+    nodes, processes = (repair_fit(each) if len(each) else None for each in parts)
+    return nodes, processes
+
+
+@dataclass(frozen=True)
+class PlannedOutages:
+    """Outages of nodes that were planned, and how long they took; None where none has ended."""
+
+    count: int
+    typical: Typical | None
+
+    @property
+    def note(self) -> str:
+        """What they are, in a sentence."""
+        told = "" if self.typical is None else f", {self.typical}"
+        return f"Planned: {counted(self.count, 'outage')} of nodes{told}; left out of the failures."
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        unknown = {"median_s": None, "mean_s": None}
+        return {"n": self.count} | (self.typical.document() if self.typical else unknown)
+
+
+def planned_outages(log: FailureLog) -> PlannedOutages | None:
+    """Those of a log; None where it knows of none."""
+    if log.planned is None:
+        return None
+    found = repair_times(log.planned)
+    return PlannedOutages(len(log.planned), None if found is None else Typical.of(found.sample))
+
+
+def shortened(text: str) -> str:
+    """A text of a log, cut short if it is long."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3].rstrip()}..."
+
+
+def count_lines(rows: Iterable[tuple[int, str]]) -> list[str]:
+    """Lines of counts, one under the other, and of what."""
+    every = [(f"{count:,}", what) for count, what in rows]
+    width = max((len(count) for count, _ in every), default=0)
+    return [f"  {count:>{width}} {what}" for count, what in every]
+
+
+def _some(sample: Sample, which: "pd.Series[bool]") -> Sample:
+    rows = which.to_numpy()
+    return Sample(sample.durations_s[rows], sample.observed[rows])
+
+
+def inline(value: object) -> str:
+    """Return a value as TOML on one line, its texts without blanks at which to break that."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {inline(each)}' for key, each in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace(" ", JOINT)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -1,0 +1,47 @@
+"""torchft commits steps and heals from peers: `TrainerHooks` follow it."""
+
+from typing import Any, Protocol
+
+
+class Manager(Protocol):
+    """The method of torchft's `Manager` that is used here."""
+
+    def current_step(self) -> int:
+        """Return the steps that are committed, of the peer's state after healing from it."""
+
+
+class Hooks(Protocol):
+    """`cprsim.trainer.TrainerHooks`."""
+
+    @property
+    def step(self) -> int:
+        """Steps that are done."""
+
+    def after_step(self, batch: Any) -> None:
+        """Count a step."""
+
+    def adopt(self, step: int) -> None:
+        """Continue from a step that something else has brought the state to."""
+
+
+def after_commit(hooks: Hooks, manager: Manager, batch: Any) -> None:
+    """Count the step that torchft has committed, or continue from a peer's state.
+
+    Call it after `optimizer.step()` of torchft's `Optimizer`, or after `should_commit()` and the
+    optimizer's step, whether these have committed or not. A step that was not committed changes
+    nothing. A state of other steps than the next one came from a peer, and is adopted.
+
+    Parameters
+    ----------
+    hooks
+        Those of this replica group; `restore` was called before the first step.
+    manager
+        torchft's, which `dense()` of the adapter gives as well.
+    batch
+        As for `after_step`.
+    """
+    step = manager.current_step()
+    if step == hooks.step + 1:
+        hooks.after_step(batch)
+    elif step != hooks.step:
+        hooks.adopt(step)

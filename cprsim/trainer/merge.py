@@ -1,0 +1,120 @@
+"""Merge the deltas of checkpoints into new bases, in a process other than the one that trains.
+
+    python -m cprsim.trainer.merge checkpoints --every "10 min"
+
+It may be killed at any instant. A new base is there whole or not at all, and nothing is removed
+that a load may need: the trainer builds its next save on the new base, and removes what that makes
+superfluous. A chain that lacks a file is never merged.
+"""
+
+import argparse
+import fcntl
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from cprsim.basics.files import sync_folder
+from cprsim.basics.units import parse_duration
+from cprsim.errors import UsageError
+from cprsim.trainer.hooks.observer import HooksWarning
+from cprsim.trainer.members.array_files import read_chain
+from cprsim.trainer.members.atomic import PARTIAL, written
+from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError
+from cprsim.trainer.members.store import checkpoints_in
+
+#: Held by the merger that is at work in a folder; the system lets go of it when that is killed.
+_LOCK = "merge.lock"
+
+
+def merge_deltas(folder: str | Path) -> int:
+    """Merge the newest chain of deltas of each block of rows in a folder of checkpoints.
+
+    Parameters
+    ----------
+    folder
+        That of `TrainerHooks`, or one that has those of several processes.
+
+    Returns
+    -------
+    int
+        New bases.
+
+    Raises
+    ------
+    UsageError
+        If there are no checkpoints of rows in it.
+    """
+    stores = sorted(each for each in Path(folder).rglob("rows-*-*") if each.is_dir())
+    if not stores:
+        raise UsageError(f"folder {folder}: has no checkpoints of rows; give that of TrainerHooks")
+    return sum(_merge(each) for each in stores)
+
+
+def _merge(folder: Path) -> bool:
+    """Merge the newest chain of a store, unless that was done; returns whether it was now."""
+    with _alone(folder) as alone:
+        newest = next(iter(checkpoints_in(folder)), None) if alone else None
+        if newest is None or len(newest.files) == 1:
+            return False
+        last = newest.files[-1]
+        named = Name.of(last.name)
+        assert named is not None
+        manifest = Name(named.serial, "json", merged=True)
+        if (folder / str(manifest)).exists():
+            return False
+        try:
+            arrays = read_chain(folder, newest.files).arrays
+        except SpoiltError as error:
+            if (folder / newest.name).exists():  # else the trainer no longer needs it
+                warnings.warn(f"{error}; the chain is not merged", HooksWarning, stacklevel=2)
+            return False
+        for left in folder.glob(f"*m.*{PARTIAL}"):  # by a merger that was killed
+            left.unlink(missing_ok=True)
+        try:
+            with written(folder / str(manifest._replace(kind="npys"))) as file:
+                for array in arrays:
+                    np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
+            base = File(file.path.name, file.size, file.sha256.hexdigest())
+            # The manifest comes last: without one, the trainer takes no notice of a base.
+            with written(folder / str(manifest)) as file:
+                file.write(Manifest(named.serial, newest.step, (base, last)).content())
+        except FileNotFoundError:  # a trainer that starts has removed what was half written
+            return False
+        sync_folder(folder)
+        return True
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[bool]:
+    """Hold the lock of a folder; False if another merger has it."""
+    with (folder / _LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+def main() -> None:
+    """Merge once, or again and again."""
+    parser = argparse.ArgumentParser(prog="python -m cprsim.trainer.merge")
+    parser.add_argument("folder", type=Path, help="of the checkpoints of TrainerHooks")
+    parser.add_argument("--every", help='merge again after so long, e.g. "10 min"')
+    given = parser.parse_args()
+    every_s = None if given.every is None else parse_duration(given.every)
+    while True:
+        sys.stdout.write(f"{merge_deltas(given.folder)} new bases\n")
+        sys.stdout.flush()
+        if every_s is None:
+            return
+        time.sleep(every_s)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""State that something else than the hooks has brought: they continue from it without loading."""
+
+from functools import cache
+
+import pytest
+import torch
+
+from cprsim.errors import UsageError
+from cprsim.trainer import HooksWarning
+from cprsim.trainer.members.store import CheckpointStore
+from tests.trainer.loops import STEPS, Loop, batch, hooked, scenario, train
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """More would spin for cores, and add numbers up in another order now and then."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def peer(step):
+    """A loop that has trained so far."""
+    loop = Loop()
+    for each in range(step):
+        loop.step(batch(each))
+    return loop
+
+
+def heal(loop, step):
+    """Take over the state of a peer, as torchft does."""
+    other = peer(step)
+    for mine, its in zip(loop.tables, other.tables, strict=True):
+        mine.weight.data.copy_(its.weight.data)
+        state, given = (of.of_rows.state[at.weight] for of, at in ((loop, mine), (other, its)))
+        state["sum"].copy_(given["sum"])
+        state["step"].copy_(given["step"])
+    loop.mlp.load_state_dict(other.mlp.state_dict())
+    loop.of_mlp.load_state_dict(other.of_mlp.state_dict())
+
+
+@cache
+def clean():
+    return peer(STEPS).digest()
+
+
+@pytest.mark.parametrize("policy", ["full", "async", "cpr-vanilla", "cpr-scar"])
+@pytest.mark.parametrize(("done", "adopted"), [(13, 27), (27, 13), (20, 20), (27, 0)])
+def test_a_job_continues_from_what_a_peer_has(policy, done, adopted, tmp_path):
+    loop = Loop()
+    of = scenario(**{"async": {"system": "async", "interval": "10 s"}})
+    hooks = hooked(loop, policy, tmp_path, scenario=of)
+    train(loop, hooks, hooks.restore(), done)
+    heal(loop, adopted)
+    hooks.adopt(adopted)
+
+    summary = hooks.summary
+    assert (summary.step, summary.checkpoint) == (adopted, adopted)
+    assert (summary.failures, summary.pls, summary.updates_lost) == (1, 0, 0)
+    assert (summary.seconds["lost"] > 0) == (adopted < done)
+    assert summary.seconds["load"] > 0
+
+    # A kill right after it loses nothing of what was adopted.
+    other = Loop(seed=1)
+    again = hooked(other, policy, tmp_path, scenario=of)
+    assert again.restore() == adopted
+    assert other.digest() == loop.digest()
+
+    train(loop, hooks, adopted)
+    assert loop.digest() == clean()
+
+
+def test_the_next_save_is_due_a_period_later(tmp_path):
+    loop = Loop()
+    hooks = hooked(loop, "full", tmp_path)
+    train(loop, hooks, hooks.restore(), 13)
+    heal(loop, 16)
+    hooks.adopt(16)
+    saved = {}
+    for step in range(16, STEPS):
+        train(loop, hooks, step, step + 1)
+        saved[hooks.summary.checkpoint] = True
+    assert [*saved] == [16, 26, 36]
+
+
+@pytest.mark.parametrize("policy", ["full", "cpr-mfu"])
+def test_a_new_process_that_a_peer_heals_counts_its_start_and_loses_nothing(policy, tmp_path):
+    loop = Loop()
+    hooks = hooked(loop, policy, tmp_path)
+    train(loop, hooks, hooks.restore(), 13)
+    new = Loop(seed=1)
+    again = hooked(new, policy, tmp_path)
+    assert again.restore() <= 13
+    heal(new, 27)
+    again.adopt(27)
+    summary = again.summary
+    assert (summary.failures, summary.pls, summary.updates_lost) == (1, 0, 0)
+    train(new, again, 27)
+    assert new.digest() == clean()
+
+
+def test_a_loss_after_it_counts_from_what_was_adopted(tmp_path):
+    loop = Loop()
+    hooks = hooked(loop, "cpr-vanilla", tmp_path)
+    train(loop, hooks, hooks.restore(), 3)
+    heal(loop, 27)
+    hooks.adopt(27)
+    train(loop, hooks, 27, 30)
+    assert hooks.on_failure({0}) == 30
+    # (E4): 3 of 40 steps, of one shard of two.
+    assert hooks.summary.pls == 3 / 40 / 2
+
+
+def test_full_recovery_returns_to_what_was_adopted(tmp_path):
+    loop = Loop()
+    hooks = hooked(loop, "full", tmp_path)
+    train(loop, hooks, hooks.restore(), 23)
+    heal(loop, 12)  # of a library's own checkpoint; those of step 20 are void
+    hooks.adopt(12)
+    train(loop, hooks, 12, 15)
+    step = hooks.on_failure({0, 1}, dense=True)
+    assert step == 12
+    train(loop, hooks, step)
+    assert loop.digest() == clean()
+
+
+def test_calls_that_make_no_sense(tmp_path):
+    hooks = hooked(Loop(), "full", tmp_path)
+    with pytest.raises(UsageError, match=r"adopt\(\) before restore\(\)"):
+        hooks.adopt(3)
+    hooks.restore()
+    for step in (-1, STEPS + 1, "3"):
+        with pytest.raises(UsageError, match="give a step of the job, 0 to 40"):
+            hooks.adopt(step)
+
+
+def test_a_full_disk_ends_no_training(tmp_path, monkeypatch):
+    loop = Loop()
+    hooks = hooked(loop, "cpr-mfu", tmp_path)
+    train(loop, hooks, hooks.restore(), 3)
+    heal(loop, 17)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CheckpointStore, "write", full)
+        with pytest.warns(HooksWarning, match="No space left"):
+            hooks.adopt(17)
+    train(loop, hooks, 17, 20)  # the next save has all rows
+    again = Loop(seed=1)
+    assert hooked(again, "cpr-mfu", tmp_path).restore() == 20
+    assert again.digest() == loop.digest()

@@ -1,0 +1,378 @@
+"""Saves of modified rows by the hooks, and the merger: what is loaded is what was saved."""
+
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import warnings
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+import cprsim
+from cprsim.errors import UsageError
+from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, merge_deltas
+from cprsim.trainer import merge as merger
+from cprsim.trainer.hooks.checkpointed import Image
+from cprsim.trainer.members import store
+from cprsim.trainer.members.array_files import read_chain
+from cprsim.trainer.members.store import checkpoints_in
+from tests.trainer.loops import BATCH, DIM, ROWS, STEPS, Loop, batch, hooked, scenario
+from tools.pages.walkthroughs import code
+from tools.paths import DOCS
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """More would spin for cores, and add numbers up in another order now and then."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def long(monkeypatch):
+    """The trainer leaves all merging to others; these tables are so small that it soon would."""
+    monkeypatch.setattr(store, "_MOST_DELTAS", 100)
+
+
+def keys(variant=None):
+    """Those of `delta`, or of check-n-run in that variant, which hooks carry out unquantised."""
+    system = {"system": "delta"}
+    if variant is not None:
+        system = {"system": "check-n-run", "variant": variant, "bits": 32}
+    return system | {"interval": "2 s", "snapshot": "0 s", "tracking": 0.0}
+
+
+def begun(folder, loop=None, variant=None):
+    loop = Loop() if loop is None else loop
+    return loop, hooked(loop, "deltas", folder, scenario=scenario(deltas=keys(variant)))
+
+
+@pytest.fixture(scope="module")
+def clean(one_thread):
+    loop = Loop()
+    for step in range(STEPS):
+        loop.step(batch(step))
+    return loop.digest()
+
+
+def train(loop, hooks, first, end=STEPS):
+    """Steps that are so long that each save is stored before the next one is due."""
+    for step in range(first, end):
+        loop.step(batch(step))
+        hooks.after_step(batch(step))
+        hooks._saves.settle()
+
+
+def deltas(folder):
+    """The files of the newest chain of the rows of width `DIM`."""
+    (rows,) = folder.glob("rows-0-*")
+    return [each.name for each in newest(rows).files]
+
+
+def newest(folder):
+    return checkpoints_in(folder)[0]
+
+
+@pytest.mark.parametrize("variant", [None, "consecutive", "one-shot", "intermittent"])
+@pytest.mark.parametrize("killed", [1, 9, 24, 39])
+def test_a_killed_job_ends_as_without_failures(variant, killed, clean, tmp_path):
+    loop, hooks = begun(tmp_path, variant=variant)
+    train(loop, hooks, hooks.restore(), killed)
+    other, again = begun(tmp_path, Loop(seed=1), variant=variant)
+    step = again.restore()
+    assert killed - 2 < step <= killed
+    train(other, again, step)
+    assert other.digest() == clean
+    assert again.summary.updates_lost == 0
+
+
+def test_deltas_are_smaller_than_whole_saves(tmp_path):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 30)
+    hooks.save_now()
+    (folder,) = tmp_path.glob("rows-0-*")
+    sizes = [each.size for each in newest(folder).files]
+    assert hooks.summary.saves > 10
+    whole = 4 * sum(ROWS) * (2 * DIM)
+    assert all(each < whole for each in sizes[1:])
+
+
+@pytest.mark.usefixtures("long")
+def test_the_trainer_builds_on_what_a_merger_has_made(clean, tmp_path):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 11)
+    before = deltas(tmp_path)
+    assert len(before) > 2
+    assert merge_deltas(tmp_path) == 1
+    assert merge_deltas(tmp_path) == 0  # it is merged
+    assert deltas(tmp_path) == before  # until the next save
+    train(loop, hooks, 11, 21)
+    after = deltas(tmp_path)
+    assert after[0].endswith("m.npys")
+    assert len(after) < 7
+    (folder,) = tmp_path.glob("rows-0-*")
+    left = {each.name for each in folder.glob("*.npys")}
+    assert {*before} & left == {*before}  # of another base, should this one be spoilt
+    assert merge_deltas(tmp_path) == 1
+    train(loop, hooks, 21, 31)
+    left = {each.name for each in folder.glob("*.npys")}
+    assert not {*before} & left
+
+    other, again = begun(tmp_path, Loop(seed=1))
+    train(other, again, again.restore())
+    assert other.digest() == clean
+
+
+@pytest.mark.usefixtures("long")
+def test_a_spoilt_base_of_a_merger_takes_the_job_back_to_the_chain_before(clean, tmp_path):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 11)
+    merge_deltas(tmp_path)
+    train(loop, hooks, 11, 21)
+    (folder,) = tmp_path.glob("rows-0-*")
+    base = folder / deltas(tmp_path)[0]
+    base.write_bytes(base.read_bytes()[:-1])
+    other, again = begun(tmp_path, Loop(seed=1))
+    with pytest.warns(HooksWarning, match="is not what was written"):
+        step = again.restore()
+    assert 6 <= step <= 11
+    train(other, again, step)
+    assert other.digest() == clean
+
+
+def missing(folder, rng, files):
+    (folder / rng.choice(files)).unlink()
+
+
+def doubled(folder, rng, files):
+    """One delta in the place of another."""
+    one, other = rng.sample(files, 2)
+    shutil.copyfile(folder / one, folder / other)
+
+
+def doubled_manifest(folder, _rng, _files):
+    """The last checkpoint once more, under the next number."""
+    last = newest(folder)
+    shutil.copyfile(folder / last.name, folder / f"{last.serial + 1:08d}.json")
+
+
+@pytest.mark.usefixtures("long")
+@pytest.mark.parametrize("damage", [missing, doubled, doubled_manifest])
+def test_a_missing_or_doubled_delta_is_found(damage, clean, tmp_path):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 21)
+    merge_deltas(tmp_path)
+    train(loop, hooks, 21, 31)
+    (folder,) = tmp_path.glob("rows-0-*")
+    damage(folder, random.Random(0), deltas(tmp_path)[1:])
+    other, again = begun(tmp_path, Loop(seed=1))
+    with pytest.warns(HooksWarning):
+        step = again.restore()
+    train(other, again, step)
+    assert step < 31
+    assert other.digest() == clean
+
+
+def test_a_merger_leaves_a_spoilt_chain_alone(tmp_path):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 11)
+    (folder,) = tmp_path.glob("rows-0-*")
+    missing(folder, random.Random(0), deltas(tmp_path)[1:])
+    with pytest.warns(HooksWarning, match="the chain is not merged"):
+        assert merge_deltas(tmp_path) == 0
+    assert not [*folder.glob("*m.*")]
+
+
+def test_a_merger_needs_checkpoints(tmp_path):
+    with pytest.raises(UsageError, match="has no checkpoints of rows"):
+        merge_deltas(tmp_path)
+
+
+def test_the_trainer_merges_itself_where_nothing_else_does(tmp_path):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore())
+    (folder,) = tmp_path.glob("rows-0-*")
+    base, *more = (each.size for each in newest(folder).files)
+    assert hooks.summary.saves > 15
+    assert sum(more) <= 2 * base
+
+
+def test_two_mergers_at_once(tmp_path):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 11)
+    (folder,) = tmp_path.glob("rows-0-*")
+    with merger._alone(folder) as alone:
+        assert alone
+        assert merge_deltas(tmp_path) == 0
+    assert merge_deltas(tmp_path) == 1
+
+
+@pytest.mark.slow
+def test_a_merger_in_a_process_of_its_own(tmp_path):
+    loop, hooks = begun(tmp_path / "checkpoints")
+    train(loop, hooks, hooks.restore(), 11)
+    command = [sys.executable, "-m", "cprsim.trainer.merge", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "1 new bases\n"
+
+
+def test_an_optimizer_that_moves_unused_rows_is_found(tmp_path):
+    """Momentum of an optimizer that is not sparse: no batch looks up the rows that it moves."""
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 1)
+    train(loop, hooks, 1, 5)
+    loop.tables[1].weight.data *= 0.999
+    with pytest.raises(UsageError, match="sampled rows changed that no batch looked up"):
+        train(loop, hooks, 5, 9)
+
+
+def test_rows_that_are_evicted_come_back_with_their_ids(tmp_path):
+    """The dictionary of ids and the rows are of one step, whatever was evicted since."""
+    page = (DOCS / "plug-into-your-trainer.md").read_text(encoding="utf-8")
+    module = ModuleType("dynamic")
+    exec(code(page, "dynamic.py"), module.__dict__)
+
+    class Job:
+        def __init__(self, seed):
+            drawn = torch.Generator().manual_seed(seed)
+            self.rows, self.ids = torch.rand(50, 4, generator=drawn), module.DynamicRows(50)
+            self.sums = torch.zeros(50)
+
+        def shards(self):
+            return {0: [TablePart(0, self.rows, (self.sums,))], 1: []}
+
+        def dense(self):
+            return {"ids": self.ids}
+
+        def lookups(self, rows):
+            return {0: rows}
+
+        def step(self, step):
+            rng = np.random.default_rng(step)
+            ids = torch.from_numpy(rng.zipf(1.3, 8).clip(max=10**6))
+            for row in self.ids.take(ids.tolist()):
+                self.rows[row], self.sums[row] = 0.5, 0.0
+            rows = self.ids.numbers(ids)
+            for each in rows.unique().tolist():
+                self.rows[each] += (step + 1) / 7
+                self.sums[each] += step + 1
+            return rows
+
+        def state(self):
+            return [
+                (key, self.rows[row].tolist(), float(self.sums[row]))
+                for key, row in self.ids.of.items()
+            ]
+
+    def run(folder, job, end=STEPS):
+        hooks = TrainerHooks(dynamic_scenario(), "deltas", job, folder, STEPS)
+        step = hooks.restore()
+        for each in range(step, end):
+            hooks.after_step(job.step(each))
+            hooks._saves.settle()
+        return step
+
+    plain = Job(0)
+    run(tmp_path / "plain", plain)
+    run(tmp_path / "hit", Job(0), end=33)
+    merge_deltas(tmp_path / "hit")
+    back = Job(1)
+    assert run(tmp_path / "hit", back) >= 28
+    assert back.state() == plain.state()
+
+
+def dynamic_scenario():
+    return cprsim.Scenario(
+        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH},
+        cluster={"parameter_servers": 2},
+        costs={"save": "1 s", "load": "1 s"},
+        failures={"exactly": 0},
+        policies={"deltas": keys() | {"modified": 0.3}},
+    )
+
+
+def test_weights_and_moments_of_a_row_are_of_one_instant_whatever_threads_do(tmp_path):
+    """DeepRec#1023: threads train while rows are copied."""
+    rows = 2000
+    weights, moments = torch.zeros(rows, 8), torch.zeros(rows)
+
+    class Threads:
+        def shards(self):
+            return {0: [TablePart(0, weights, (moments,))], 1: []}
+
+        def dense(self):
+            return {}
+
+        def lookups(self, numbers):
+            return {0: numbers}
+
+    hooks = TrainerHooks(dynamic_scenario(), "deltas", Threads(), tmp_path, STEPS)
+    hooks.restore()
+    over, updates = threading.Event(), []
+
+    def work(seed):
+        rng, done = np.random.default_rng(seed), 0
+        while not over.is_set():
+            mine = torch.from_numpy(rng.choice(rows // 4, 64, replace=False) * 4 + seed)
+            with hooks.updating():
+                weights[mine] += 1
+                moments[mine] += 1  # after the weights: a copy in between would be torn
+            done += 1
+        updates.append(done)
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for each in workers:
+        each.start()
+    (folder,), instants = tmp_path.glob("rows-0-*"), set()
+    try:
+        for step in range(STEPS):
+            hooks.after_step(torch.arange(rows))
+            hooks._saves.settle()
+            if step % 10 == 5:
+                merge_deltas(tmp_path)
+            arrays = read_chain(folder, newest(folder).files).arrays
+            stored, its = (each.view(np.float32) for each in arrays)
+            assert (stored == its).all()
+            instants.add(float(its.sum()))
+    finally:
+        over.set()
+        for each in workers:
+            each.join()
+    assert min(updates) > 10
+    assert len(instants) > 10
+
+
+def test_a_save_inside_an_update_is_refused(tmp_path):
+    _, hooks = begun(tmp_path)
+    hooks.restore()
+    with hooks.updating(), pytest.raises(UsageError, match="end that block"):
+        hooks.save_now()
+
+
+def test_a_failed_save_leaves_its_rows_to_the_next(clean, tmp_path, monkeypatch):
+    loop, hooks = begun(tmp_path)
+    write = Image.write
+
+    def fails(self, step, returns_to):
+        if 5 < step < 12:
+            raise OSError(28, "No space left on device")
+        return write(self, step, returns_to)
+
+    monkeypatch.setattr(Image, "write", fails)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        train(loop, hooks, hooks.restore(), 17)
+        hooks._saves.settle()
+    assert any("No space left" in str(each.message) for each in said)
+    assert len(deltas(tmp_path)) > 2  # deltas on top of those before
+    other, again = begun(tmp_path, Loop(seed=1))
+    train(other, again, again.restore())
+    assert other.digest() == clean
