@@ -209,6 +209,7 @@ def lived(folder, rng, counts):
         each.join()
         assert each.exitcode in {0, -signal.SIGKILL}
         counts["kills"] += each.exitcode != 0
+    counts["merged"] += any(folder.rglob("*m.npys"))
     if loaded is None:
         assert expected is None
         counts["refusals"] += 1
@@ -231,7 +232,6 @@ def histories(tmp_path, trials, seed):
         for _ in range(LIVES):
             if not lived(folder, rng, counts):
                 break
-        counts["merged"] += any(folder.rglob("*m.npys"))
         shutil.rmtree(folder, ignore_errors=True)
     return counts
 
