@@ -7,8 +7,6 @@ PYTHON ?= python3
 ARGS =
 HITS = 200
 DATA = study
-SCHEDULES = 100000
-SEED = 0
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
@@ -23,7 +21,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo quick test test-all test-slow nightly torchrec adapters check soak interleavings study frozen bench validation calibrated predicted pages figures \
+.PHONY: demo quick test test-all test-slow nightly torchrec adapters check soak study frozen bench validation calibrated predicted pages figures \
 	notebooks docs package lowest clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
@@ -63,11 +61,8 @@ check: $(INSTALLED) ## check style, format, types, who imports whom, names and w
 	@$(call or_report,$(VENV)/bin/python -m tools.check_words)
 	@echo "Style, format, types, imports, names and words are in order"
 
-soak: $(INSTALLED) ## kill and stop members of the real trainer HITS=200 times, at random instants
+soak: $(INSTALLED) ## kill and stop processes of the real trainer HITS=200 times, at random instants
 	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main($(HITS))"
-
-interleavings: $(INSTALLED) ## try SCHEDULES=100000 orders of what happens to members in memory, from SEED=0 on
-	@$(VENV)/bin/python -m tests.trainer.interleavings --schedules $(SCHEDULES) --seed $(SEED)
 
 # What lies at FROM, or else where its scenario says; of Criteo's form there is no page.
 study: $(INSTALLED) ## measure what failures do to accuracy (under an hour; goes on where it was stopped)

@@ -145,15 +145,14 @@ def _scipy_fits(gaps: NDArray[np.float64]) -> None:
 
 
 def trainer() -> None:
-    """What trackers of tensors cost, and how fast the trainer is, where torch is installed."""
+    """What trackers of tensors cost, where torch is installed."""
     if importlib.util.find_spec("torch") is None:
         print("\nThe trainer: torch is not installed")
         return
-    from benchmarks import torch_trackers, trainer_speed  # noqa: PLC0415
+    from benchmarks import torch_trackers  # noqa: PLC0415
 
     derived.main()
     torch_trackers.main()
-    trainer_speed.main()
 
 
 def help_page() -> str:

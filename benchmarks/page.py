@@ -57,7 +57,7 @@ _HEAD = """# Performance
 
 Measured by `python -m benchmarks.page` on {machine}. Times are processor time of the measured \
 process; ratios are medians of three rounds, with the least and the greatest. `make bench` \
-measures more: ratios, fleets, the what-if page, start-up, the trainer's loop."""
+measures more: ratios, fleets, the what-if page, start-up."""
 
 _FASTER = """## The batch engine
 
@@ -129,14 +129,6 @@ other batches, and bare loops.
 
 {trackers}"""
 
-_LOOP = """## The trainer's loop
-
-One trainer and two servers, batches of 512, compared with a bare loop of plain sends and receives \
-that has no checkpoints, deadlines, locks or controller. {rounds} rounds of {steps} steps, in \
-turns; waits are how often a step gives up its processor to wait for servers.
-
-{speeds}"""
-
 
 def _trackers() -> str:
     if importlib.util.find_spec("torch") is None:
@@ -153,31 +145,6 @@ def _trackers() -> str:
     _write(TRACKERS, _TRACKER_HEADS, trackers)
     shown = _table(_TRACKER_HEADS, shown_trackers(trackers))
     return _TRACKERS.format(machine=_machine(), trackers=shown)
-
-
-def _loop() -> str:
-    if importlib.util.find_spec("torch") is None:
-        return "## The trainer's loop\n\nNot measured: torch is not installed."
-    from benchmarks import trainer_speed  # noqa: PLC0415
-
-    loops = [
-        (
-            each.model,
-            each.way,
-            f"{each.samples_per_s:,.0f}",
-            str(each.beside[trainer_speed.BARE]),
-            f"{each.cpu_ms:.2f}",
-            f"{each.waits:.2f}",
-        )
-        for each in trainer_speed.speeds()
-    ]
-    return _LOOP.format(
-        rounds=trainer_speed.ROUNDS,
-        steps=trainer_speed.STEPS,
-        speeds=_table(
-            ("model", "loop", "samples/s", "/ bare loop", "CPU ms a step", "waits a step"), loops
-        ),
-    )
 
 
 def shown_trackers(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -354,7 +321,6 @@ _SECTIONS: Mapping[str, Callable[[], str]] = {
     "The what-if page": lambda: _app(app.moves()),
     "The package": lambda: _package(package.starts(), package.sizes_mb()),
     "Trackers": _trackers,
-    "The trainer's loop": _loop,
 }
 #: Sections of the page; `make bench` prints all.
 _ON_PAGE = ("The batch engine", "Memory", "Sweeps", "Advice", "Trackers")

@@ -13,13 +13,12 @@ from torch import Tensor
 
 from cprsim.job.presets import PRESETS
 from cprsim.trainer.data import Planted
-from cprsim.trainer.members.placement import Placement, Uses
-from cprsim.trainer.members.shard import Shard
+from cprsim.trainer.lab.placement import Placement, Uses
+from cprsim.trainer.lab.shard import Shard
 from cprsim.trainer.members.trackers import ShardTracker
 
 _DIM, _RATE, _FRACTION = 16, 0.05, 1 / 8
-#: Batches that an MFU of a server counts in one go. An SSU does the work of half as many so: it
-#: looks at one of two, and puts four of these on its lists together.
+#: Batches that are averaged: an SSU looks at one of two.
 _ROUND = 16
 #: Batches that are seen first, and batches that are measured: all of them new.
 _WARM, _MEASURED = 2 * _ROUND, 8 * _ROUND
@@ -102,7 +101,7 @@ def _costs(rows: int) -> Iterator[Cost]:
 
 
 def _typical(us: Sequence[float]) -> float:
-    """The median of means over as many batches as trackers take turns in, which are not alike."""
+    """The median of means over some batches, which are not alike."""
     return statistics.median(
         statistics.mean(us[first : first + _ROUND]) for first in range(0, len(us), _ROUND)
     )
@@ -132,8 +131,8 @@ class _Measured:
         rows, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
         self._timed("server", lambda: self._servers(rows, summed))
         self._timed(COUNTED_AT_ONCE, lambda: self._of_rows.index_add_(0, rows, times))
-        self._timed("MFU", lambda: self._mfu.note(rows, times))
-        self._timed("SSU", lambda: self._ssu.note(rows, times))
+        self._timed("MFU", lambda: self._mfu.observe(ids))
+        self._timed("SSU", lambda: self._ssu.observe(ids))
 
     def _timed(self, name: str, do: Callable[[], object]) -> float:
         start = time.thread_time_ns()

@@ -1,4 +1,4 @@
-"""What failures cost a recommendation-model training job, and what each policy saves.
+"""Costs of failures for a recommendation-model training job, and savings of each policy.
 
 scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
 result = cprsim.run(scenario, replications=1000)
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cprsim.sweeps.sweep import sweep
 
 
-# Names and the modules they come from: imported when first asked for, since pandas and SciPy take
+# Names and the modules they come from, imported at first use, since pandas and SciPy take
 # a second that `cprsim --help` should not.
 _HOMES = {
     "Advice": "cprsim.advice.advice",

@@ -14,7 +14,7 @@ _ACTED_UPON = re.compile(
 )
 #: Of a line of an error: what is longer repeats a value that nobody wants to read.
 _MOST_LETTERS, _KEPT_LETTERS = 900, 700
-#: Faults of a list that are all told; of more the first few, as they are of few kinds.
+#: Faults of a list that are all shown; if there are more, the first few, as they are of few kinds.
 _MOST_FAULTS, _FIRST_FAULTS = 40, 10
 
 
@@ -83,7 +83,7 @@ class RunError(CprsimError):
 
 
 class NowhereError(RunError):
-    """A job that gets nowhere under a policy; its arguments are the text and the policy's name."""
+    """A job that makes no progress under a policy; arguments: the text and the policy's name."""
 
     def __str__(self) -> str:
         return str(RunError(self.args[0]))

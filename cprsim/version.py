@@ -1,4 +1,4 @@
-"""Which version of the package this is, and where it lies."""
+"""The version of the package, and its folder."""
 
 from pathlib import Path
 

@@ -125,7 +125,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "simulate", compute)
     for module in (train, validate):
         monkeypatch.setattr(module, "ready_to_train", lambda: None)
-    monkeypatch.setattr("cprsim.trainer.members.forking.context", compute)
+    monkeypatch.setattr("cprsim.trainer.lab.forking.context", compute)
     monkeypatch.setattr("cprsim.studies.play.play", compute)
     monkeypatch.setattr("cprsim.clusters.run.play", compute)
 

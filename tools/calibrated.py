@@ -14,7 +14,7 @@ from cprsim.basics.machine import cores
 from cprsim.basics.units import parse_duration
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.trainer.members import forking
+from cprsim.trainer.lab import forking
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.calibration import ONE_SERVER, Rehearsal
 from cprsim.trainer.validation.predicted import calibrated
@@ -66,12 +66,10 @@ def main() -> None:
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
     plans, data = scenario.plans_of(_POLICIES), section.data(scenario, 0)
     before = os.getloadavg()[0]
-    step_s, servers = scenario.job.useful_time_s / data.steps, scenario.cluster.parameter_servers
-    asked = {name: Rehearsal(plan, step_s, servers, [ONE_SERVER]) for name, plan in plans.items()}
-    rounds = [
-        {name: each.carry_out(scenario, section) for name, each in asked.items()}
-        for _ in range(_REHEARSED)
-    ]
+    asked = {
+        name: Rehearsal(scenario, section, name, plan, [ONE_SERVER]) for name, plan in plans.items()
+    }
+    rounds = [{name: each.carry_out() for name, each in asked.items()} for _ in range(_REHEARSED)]
     found = {name: each.measured([ran[name] for ran in rounds]) for name, each in asked.items()}
     load = max(before, os.getloadavg()[0])
     how = (

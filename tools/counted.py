@@ -12,11 +12,11 @@ import numpy as np
 from cprsim.contract import Plan
 from cprsim.contract.plan import Tracking
 from cprsim.scenario import Scenario
-from cprsim.trainer.members.shard import Shard
+from cprsim.trainer.lab.members import Updates, member_seed
+from cprsim.trainer.lab.shard import Shard
 from cprsim.trainer.members.trackers import ShardTracker
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.training import member_seed
-from cprsim.trainer.validation.in_process import InProcess, Update
+from cprsim.trainer.validation.in_process import InProcess
 from cprsim.trainer.validation.predicted import Prediction
 
 
@@ -51,12 +51,12 @@ def counted(
     ]
     lost = updates = 0
     for step in range(data.steps):
-        for kill in prediction.kills:
-            if kill.executed == step:
-                lost += sum(saved[server].set_back() for server in kill.hit.servers)
         if step and prediction.period and step % prediction.period == 0:
             for each in saved:
                 each.save()
+        for kill in prediction.kills:
+            if kill.executed == step:
+                lost += sum(saved[server].set_back() for server in kill.hit.servers)
         for each, update in zip(saved, run.step(step), strict=True):
             each.note(update)
             updates += int(update.times.sum())
@@ -74,8 +74,8 @@ class _Saved:
         self._since = np.zeros(len(shard), dtype=np.int64)
         self._tracker = self._new_tracker()
 
-    def note(self, update: Update) -> None:
-        self._tracker.note(update.ids, update.times)
+    def note(self, update: Updates) -> None:
+        self._tracker.observe(update.ids.repeat_interleave(update.times))
         self._since[update.ids.numpy()] += update.times.numpy()
 
     def save(self) -> None:

@@ -52,7 +52,7 @@ class Ended(Generic[T]):
         self._bell.put(None)
 
     def __contains__(self, future: object) -> bool:
-        """Whether it has ended."""
+        """Return whether it has ended."""
         return future in self._ended
 
     def wait(self, future: "Future[T]") -> None:
@@ -61,7 +61,7 @@ class Ended(Generic[T]):
             self._bell.get()
 
     def result(self, future: "Future[T]") -> T:
-        """What came of that one, once it has ended; it is watched no more."""
+        """Return its outcome once it has ended; it is watched no more."""
         self.wait(future)
         del self._ended[future]
         return future.result()

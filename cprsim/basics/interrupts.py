@@ -1,4 +1,4 @@
-"""What ends a command from outside, and how to hold it back for a moment."""
+"""Interrupts from outside, and how to delay one for a moment."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""Tables as labelled arrays of xarray, which is an extra and imported when it is asked for."""
+"""Tables as labelled arrays of xarray, an extra that is imported when it is needed."""
 
 from collections.abc import Mapping
 from importlib import util

@@ -1,4 +1,4 @@
-"""What this machine has, or what a container may use of it."""
+"""Cores and memory of this machine, or of the container."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""How a result looks in a notebook: what it is, a table, and sentences below it."""
+"""The look of a result in a notebook: its kind, a table, and sentences below it."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ def notebook_html(
     rows: Iterable[Sequence[str]],
     notes: Iterable[str] = (),
 ) -> str:
-    """A piece of HTML without scripts or styles of its own; the first cell of a row names it."""
+    """A piece of HTML without scripts or styles; the first cell of a row names it."""
     top = "".join(f"<th>{escape(text)}</th>" for text in headings)
     body = "".join(_row(row) for row in rows)
     below = "".join(f"<li>{escape(note)}</li>" for note in notes)

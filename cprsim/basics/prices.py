@@ -22,7 +22,7 @@ class Price(NamedTuple):
 
 
 class PricedUnits(NamedTuple):
-    """What a price can be for: each unit's share of the price of one base unit, the usual first."""
+    """Units of a price: each one's share of the price of one base unit, the usual first."""
 
     kind: str
     example: str

@@ -1,4 +1,4 @@
-"""Which files a command may replace: those that cprsim wrote and that the command has not read.
+"""Files that a command may replace: those that cprsim wrote and that the command has not read.
 
 In a folder these are the files that the manifest there names, unchanged since. A single file shows
 by its content that it is an earlier output of the same format.
@@ -116,7 +116,7 @@ def _never_replaced(path: Path, read: set[tuple[int, int]]) -> str | None:
 
 
 def _unlike(path: Path, digest: str | None, foreign: str) -> str | None:
-    """How a file differs from the one that a manifest names."""
+    """Return how a file differs from the one that a manifest names."""
     if digest is None:
         return _UNSOUND if path.name == MANIFEST else foreign
     with path.open("rb") as file:

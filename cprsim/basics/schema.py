@@ -1,4 +1,4 @@
-"""What all sections of a scenario share: frozen models and fields with units.
+"""The common part of all sections of a scenario: frozen models and fields with units.
 
 A field holds SI units and says so in its name (`useful_time_s`); its alias is the scenario's key
 (`useful_time`), whose value is a string with a unit.
@@ -40,7 +40,7 @@ from cprsim.basics.prices import (
     parse_price,
 )
 
-#: What a JSON schema says of a value besides: what it is in, and between which ends.
+#: Words for a value in a JSON schema: its units, and between which ends.
 UNIT, RANGE = "x-unit", "x-range"
 _NUMBER = r"[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
@@ -85,7 +85,7 @@ def _quantity(
 
 
 def text_of(table: units.Units, value: float, info: SerializationInfo) -> str:
-    """Of a quantity: as it was written where that is asked for, else as short as it can be."""
+    """Return a quantity as it was written where that is wanted, else as short as it can be."""
     if info.context == _AS_WRITTEN and isinstance(value, units.AsWritten):
         return value.text
     return units.format_exact(value, table)
@@ -129,7 +129,7 @@ Share = Annotated[
 
 
 class _Part:
-    """What makes a number, with its bounds, a part of something: or a percentage."""
+    """Make a number, with its bounds, a part of something: or a percentage."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -222,11 +222,11 @@ class Section(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def as_written(self) -> dict[str, Any]:
-        """As `mapping`, every quantity in the units that it was given in."""
+        """Do the same as `mapping`, with every quantity in the units that it was given in."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, context=_AS_WRITTEN)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """As of any pydantic model; what was worked out of the fields is worked out anew."""
+        """Copy as any pydantic model does; values computed from the fields are computed again."""
         copied = super().model_copy(update=update, deep=deep)
         for name in vars(copied).keys() - type(self).model_fields.keys():
             del vars(copied)[name]
@@ -296,7 +296,7 @@ def _fault(details: Any, model: type[BaseModel], prefix: str) -> str:
 
 
 def _problem(details: Any) -> str:
-    """What is wrong with a value, in words of our own."""
+    """Return the fault of a value, in words of ours."""
     kind, value, context = details["type"], details["input"], details.get("ctx", {})
     if kind == "missing":
         return "is missing"

@@ -22,7 +22,7 @@ _COLUMNS = 8
 
 
 class SharedDraws:
-    """What was drawn, by all that it depends on; that which was asked for last is kept.
+    """Earlier draws, by all that they depend on; the latest are kept.
 
     `most`: how many numbers may be kept, about; blocks that grow are counted as they were at first.
     """
@@ -32,33 +32,33 @@ class SharedDraws:
         self._known: dict[Hashable, tuple[int, Any]] = {}
 
     def kept(self, key: Hashable, make: Callable[[], _Any], numbers: int) -> _Any:
-        """What `make` gives, made once for a key; `numbers`: how many are drawn by it at first."""
+        """Return the result of `make`, once a key; `numbers`: how many it draws at first."""
         found = self._known.pop(key, None)
         if found is None:
             found = numbers, make()
             self._count += numbers
             while self._count > self._most and self._known:
                 self._count -= self._known.pop(next(iter(self._known)))[0]
-        self._known[key] = found  # those that were asked for last stand last
+        self._known[key] = found  # the latest are last
         return cast(_Any, found[1])
 
     def durations(
         self, law: Distribution, seed: int, cohort: int, cause: Cause, *, aged: bool = False
     ) -> CohortDraws:
-        """As `CohortDraws(law.sample, seed, cohort, cause)`; with `sample_left` first if `aged`."""
+        """Draw as `CohortDraws(law.sample, seed, cohort, cause)`; `sample_left` first if `aged`."""
         each, at = law.law, (seed, cohort, cause)
         block = self.kept(
             (at, each.key), lambda: CohortDraws(each.standard, *at), COHORT * _COLUMNS
         )
         if not aged:
             return ScaledDraws(block, each.scale)
-        place, size = (*at, 1), (COHORT, 1)  # from a stream of its own, as in `CohortDraws`
+        place, size = (*at, 1), (COHORT, 1)  # from a separate stream, as in `CohortDraws`
         return ScaledDraws(block, each.scale, lambda: self.lives(law, place, size, left=True))
 
     def lives(
         self, law: Distribution, place: Place, size: tuple[int, int], *, left: bool = False
     ) -> Floats:
-        """As `law.sample(stream(*place), size)`, or `sample_left`; not to be changed."""
+        """Draw as `law.sample(stream(*place), size)`, or `sample_left`; not to be changed."""
         each, numbers = law.law, size[0] * size[1]
         if left:
 

@@ -63,7 +63,7 @@ def named(name: str) -> Path:
 
 
 def located(path: str | Path) -> Path:
-    """Return the file of that name: as it stands, with `.toml`, or else the shipped scenario."""
+    """Return the file of that name: unchanged, with `.toml`, or else the shipped scenario."""
     path = Path(path)
     if not _bare(path) or path.is_file():
         return path
@@ -74,7 +74,7 @@ def located(path: str | Path) -> Path:
 
 
 def missing(path: Path) -> str:
-    """What is to be said of a scenario that isn't there."""
+    """Return a message for a scenario that isn't there."""
     if not _bare(path) or path.is_symlink():
         return f"{path}: {absent(path)}"
     return f"{path}: no such file, and no scenario of that name; {nearest(path.name, names())}"
@@ -89,7 +89,7 @@ def shipped(name: str) -> Path:
 
 
 def _bare(path: Path) -> bool:
-    """Whether it may be a name: no folder, no ending."""
+    """Return whether it may be a name: no folder, no ending."""
     return path.name == os.fspath(path) and not path.suffix
 
 

@@ -17,7 +17,7 @@ COHORT = 256
 
 
 class Cause(IntEnum):
-    """What a stream decides; the numbers are part of every result's identity: never reuse one."""
+    """Purposes of streams; the numbers are part of every result's identity: never reuse one."""
 
     FAILURE_TIME = 0
     VICTIM = 1
@@ -64,7 +64,7 @@ Sampler: TypeAlias = Callable[[np.random.Generator, tuple[int, int]], NDArray[np
 class CohortDraws:
     """Numbers of one cause for the replications of a cohort, a row each.
 
-    `sample(rng, size)` draws an array of shape `size`. Columns are drawn as they are asked for, for
+    `sample(rng, size)` draws an array of shape `size`. Columns are drawn when they are needed, for
     all rows at once: what a row holds depends neither on the others nor on who asks for what.
     `first`, where it is given, draws the first column in place of `sample`.
     """
@@ -92,7 +92,7 @@ class CohortDraws:
             # Doubling keeps the number of calls small.
             more = self._sample(self._rng, (COHORT, max(self._LEAST, self._drawn.shape[1])))
             if self._first is not None and not self._drawn.size:
-                # From a stream of its own: with it or without, all other columns are the same.
+                # From a separate stream: with it or without, all other columns are the same.
                 more[:, :1] = self._first(stream(*self._key, entity=1), (COHORT, 1))
             self._drawn = np.concatenate([self._drawn, more], axis=1)
         return self._drawn

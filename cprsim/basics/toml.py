@@ -1,6 +1,6 @@
 """TOML of users, parsed: what would fill the memory or the stack, and what no scenario can hold.
 
-Values that are only wrong are told where they are read.
+Values that are only wrong are reported where they are read.
 """
 
 import re
@@ -32,7 +32,7 @@ _MOST = 10**300
 
 
 def text_of(path: str | PathLike[str]) -> str:
-    """What stands in a scenario file; `ScenarioError` if that can't be read."""
+    """Return the tables of a scenario file; raise `ScenarioError` if that can't be read."""
     try:
         with open_patiently(path) as file:
             content = file.read(MOST_BYTES + 1)

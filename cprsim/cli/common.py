@@ -25,7 +25,7 @@ def ready_to_train() -> None:
     from cprsim.trainer import check_torch
 
     check_torch()
-    from cprsim.trainer.members import forking
+    from cprsim.trainer.lab import forking
 
     forking.context()
 

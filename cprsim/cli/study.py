@@ -42,7 +42,7 @@ def study(
     from cprsim.studies.play import play
     from cprsim.studies.store import RunStore
     from cprsim.trainer.config import ready
-    from cprsim.trainer.members.forking import check_sockets
+    from cprsim.trainer.lab.forking import check_sockets
 
     mapping = load_mapping(config, overrides or ())
     block = study_section(mapping.get("study"))

@@ -19,7 +19,7 @@ from cprsim.contract.ledger import overhead_retrained
 from cprsim.errors import ScenarioError
 from cprsim.runs.summaries import half_width
 
-#: Replications to choose on, and to tell the gain from.
+#: Replications to choose on, and to measure the gain on.
 CHOOSING: Final = 6
 TELLING: Final = 12
 #: Jobs that may save at once, and factors on all intervals.
@@ -66,7 +66,7 @@ class ClusterAdvice:
 
     @property
     def sure(self) -> bool:
-        """Whether the best is better than what was given, with 95 % confidence."""
+        """Return whether the best is better than the given one, with 95 % confidence."""
         return self.gain[0] > self.gain[1]
 
     def document(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class JobWatch(Observer):
         end_s: float,
         completed: bool,  # noqa: ARG002
     ) -> None:
-        """Keep saves and loads beside training."""
+        """Keep saves and loads that run during training."""
         if task.kind != "reschedule" and end_s > start_s:
             self.beside.append((self.start_s + start_s, self.start_s + end_s))
 

@@ -57,12 +57,12 @@ class SharingJob:
         self.links.changed(self)
 
     def must_wait(self, save: Any) -> bool:
-        """Return whether a save has to wait until fewer jobs save; the job is told then."""
+        """Return whether a save has to wait until fewer jobs save; the job is notified then."""
         return self.links.must_wait(self, save)
 
     @property
     def saves(self) -> bool:
-        """Whether it saves now."""
+        """Return whether it saves now."""
         flows = self.job.flows[: self.job.run.flows]
         holds = self.job.run.phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING)
         return holds or any(flow.kind == SAVING for flow in flows)
@@ -149,7 +149,7 @@ class SharedLinks:
     # --- Turns of saves ---------------------------------------------------------------------------
 
     def must_wait(self, member: SharingJob, save: Any) -> bool:
-        """Return whether a save has to wait until fewer jobs save; the job is told then."""
+        """Return whether a save has to wait until fewer jobs save; the job is notified then."""
         if self._most_saves is None or not save.stored:
             return False
         if member in self._saving or len(self._saving) < self._most_saves:
@@ -174,7 +174,7 @@ class SharedLinks:
     # --- Rates ------------------------------------------------------------------------------------
 
     def settle(self, now_s: float) -> None:
-        """Share the links out anew, if flows have changed."""
+        """Share the links again, if flows have changed."""
         self._pass_turns(now_s)
         if not self._changed:
             return
@@ -228,7 +228,7 @@ class SharedLinks:
         for (_, flow, _), row in zip(flows, rows, strict=True):
             flow.taken_rate = flow.limit if math.isnan(row.taken_rate) else row.taken_rate
 
-    # --- What is told of it -----------------------------------------------------------------------
+    # --- Reports --------------------------------------------------------------------------------
 
     def _account(self, now_s: float) -> None:
         """Add what flows have moved since the last change."""

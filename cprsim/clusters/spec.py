@@ -92,7 +92,7 @@ class Domain(Section):
 
 
 class ToldFailure(Section):
-    """A failure that is told: of a rack or a pod, by number from 0, racks through all pods.
+    """A failure that is given: of a rack or a pod, by number from 0, racks through all pods.
 
     `at`: when, from the beginning. `lasts`: until its nodes are back.
     """
@@ -110,7 +110,7 @@ class ToldFailure(Section):
 
 
 class SharedFailures(Section):
-    """Failures beside those that a job's own scenario has.
+    """Failures in addition to those of a job's own scenario.
 
     `node`: keys of `[failures]` for the lives of all nodes, in place of the jobs' own. `rack`,
     `pod`: failures of racks and of pods. `events`: failures that are told.
@@ -130,7 +130,7 @@ class SharedFailures(Section):
 
 
 class Scheduler(Section):
-    """Who gets nodes, and which.
+    """How the queue and the nodes are given to jobs.
 
     `order`: `first come`, or `priority`, highest first. `backfill`: whether a later job may start
     that delays the first of the queue by nothing, as far as the jobs' `limit` tells (EASY).

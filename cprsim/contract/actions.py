@@ -1,4 +1,4 @@
-"""What a controller asks for, and what it is told."""
+"""Actions of a controller, and the events that it learns of."""
 
 from typing import Literal, NamedTuple, Protocol
 
@@ -25,14 +25,14 @@ class Save(NamedTuple):
     """Save to a tier.
 
     `blocking`: training waits until the last byte is stored. Otherwise it waits for the tier's
-    snapshot, and the save goes on in the background. `portion`: the share of the rows that is
+    snapshot, and the save continues in the background. `portion`: the share of the rows that is
     saved, those that a tracker selects. `unsaved_s`: of saves that don't hold everything, the
     updates that a shard would lose just after its 1st, 2nd, ... save since it was last whole, in
     useful seconds of training; the last holds on.
 
     `writes`: bytes that are written, as a share of a whole save of that portion (modified rows
     alone, quantised). `reads`: bytes that are read to return to this checkpoint, as a share of
-    those of a whole one (a chain of differences reads more). `extra_s`: what it takes besides, s
+    those of a whole one (a chain of differences reads more). `extra_s`: further time, s
     (what was appended is merged).
 
     `since`: only rows are saved that were modified since the last usable save of all rows
@@ -53,12 +53,12 @@ class Save(NamedTuple):
 
     @property
     def expects(self) -> bool:
-        """Whether its sizes are expected ones, of rows that nobody has counted yet."""
+        """Return whether its sizes are expected ones, of rows that nobody has counted yet."""
         return self.since is not None or self.bits < ALL_BITS
 
     @property
     def leaves(self) -> bool:
-        """Whether it leaves rows to other saves, which count on it."""
+        """Return whether it leaves rows to other saves, which count on it."""
         return self.portion != 1.0 or self.unsaved_s != (0.0,)
 
 
@@ -66,13 +66,13 @@ class Recover(NamedTuple):
     """Bring a job that lost nodes back to training.
 
     `rollback`: who returns to a checkpoint: `"all"` nodes, the `"lost"` shards alone, or `"none"`
-    (lost shards, if any, are made anew out of copies or parities on other servers). `source`: the
+    (lost shards, if any, are rebuilt from copies or parities on other servers). `source`: the
     tier that is loaded from. `healthy`: the tier that nodes which are still up return to, where it
     holds fresher rows than `source` does. `reads`: shards that are read to fill a lost one.
 
     `keep_training`: the rest trains on while the lost nodes are replaced and filled, `degraded` by
     so large a share of time; otherwise it waits for them. `pause_s`: what training stops for before
-    it goes on so, until others serve for the lost ones. `takeover_s`: what it takes besides to put
+    it continues so, until others serve for the lost ones. `takeover_s`: further time to put
     replacements into their places. `restarts`: whether all processes are started again where all
     return; otherwise those that are up go on.
 
@@ -94,29 +94,29 @@ class Recover(NamedTuple):
 
     @property
     def fills(self) -> "Recover":
-        """How replacements are filled while the rest trains on."""
+        """Return the answer by which replacements are filled while the rest trains on."""
         if self.regrow is None:
             return self
         return Recover("none", True, self.regrow, degraded=self.degraded)
 
     @property
     def made_anew(self) -> bool:
-        """Whether lost shards come out of copies or parities, not out of a checkpoint."""
+        """Return whether lost shards come from copies or parities, not from a checkpoint."""
         return self.rollback == "none"
 
     @property
     def starts_again(self) -> bool:
-        """Whether it is a new attempt: all processes are started again."""
+        """Return whether it is a new attempt: all processes are started again."""
         return self.rollback == "all" and self.restarts
 
     @property
     def loads(self) -> Rollback:
-        """Who is loaded from `source`: nodes that return to what they hold load nothing."""
+        """Return which nodes load from `source`; nodes that return to their own state do not."""
         return self.rollback if self.healthy is None else "lost"
 
 
 class Loss(NamedTuple):
-    """What is down after a failure, by index, and the worst that has happened to it.
+    """Nodes that are down after a failure, by index, and the worst that has happened to them.
 
     `severity`: `"process"`: what the nodes hold in host memory survives; `"node"`: it doesn't;
     `"cluster"`: no node's memory survives.
@@ -128,11 +128,11 @@ class Loss(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """How many are down."""
+        """Return how many nodes are down."""
         return len(self.servers) + len(self.trainers)
 
     def drains_to(self, ready: int) -> bool:
-        """Whether so many machines that stand ready can take their places before they fail."""
+        """Return whether so many ready machines can take their places before they fail."""
         return rules.r38_can_drain(self.nodes, ready, SEVERITIES.index(self.severity))
 
 
@@ -176,9 +176,9 @@ class Stored(NamedTuple):
 
 
 class Void(NamedTuple):
-    """A save has turned out void at its end, and is not tried again (semantics 31).
+    """A save turned out to have failed at its end, and is not tried again (semantics 31).
 
-    Of a background one `Saved` has told before, without `stored`; of a blocking one this is all.
+    A background save has been reported by `Saved` before, without `stored`; a blocking one has not.
     """
 
     now: Clock
@@ -186,7 +186,7 @@ class Void(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Nodes failed; the next `ask` must answer with `Recover`. Background saves may be void."""
+    """Nodes failed; the next `ask` must answer with `Recover`. Background saves may be lost."""
 
     now: Clock
     loss: Loss
@@ -204,7 +204,7 @@ class Resumed(NamedTuple):
 
 
 class Unusable(NamedTuple):
-    """What `tier` holds last is torn, or by `corrupt` a silent fault is in what was trained.
+    """The last checkpoint of `tier` is torn, or with `corrupt` training holds a silent fault.
 
     The job returns to an older checkpoint of that tier (semantics 34 and 35), and `Resumed`
     follows. Nothing is to be answered.
@@ -218,8 +218,8 @@ class Unusable(NamedTuple):
 class Notice(NamedTuple):
     """A failure is announced for `deadline_s` on the wall clock, or none comes for all that.
 
-    Told while training goes on, and only where the plan has an answer (`Plan.on_notice`). `nodes`:
-    whom it is to take down. `ready`: spare machines that stand ready.
+    Reported during training, and only where the plan has an answer (`Plan.on_notice`). `nodes`:
+    the nodes that are to fail. `ready`: spare machines that are ready.
     """
 
     now: Clock
@@ -232,10 +232,10 @@ Event = Saved | Stored | Void | Failed | Unusable | Notice | Resumed
 
 
 class Controller(Protocol):
-    """The state of one run of a policy. It has no clock of its own: its caller tells the time."""
+    """The state of one run of a policy. It has no clock: the caller passes the time."""
 
     def tell(self, event: Event) -> None:
         """Something has happened."""
 
     def ask(self, now: Clock) -> Action:
-        """What to do next; after `Failed` a `Recover`, otherwise `Train` or `Save`."""
+        """Return the next action: after `Failed` a `Recover`, otherwise `Train` or `Save`."""

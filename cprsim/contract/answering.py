@@ -1,4 +1,4 @@
-"""What `on_notice` of a policy comes to: the answer to notices of a plan."""
+"""The answer of a plan to notices, from the key `on_notice` of its policy."""
 
 import math
 from dataclasses import replace
@@ -14,7 +14,7 @@ from cprsim.job.costs import CostModel
 if TYPE_CHECKING:
     from cprsim.contract.policy import Context
 
-#: Everything is saved, or who is to fail is replaced before it does.
+#: Save everything, or replace the nodes before they fail.
 Answering = Literal["save", "drain"]
 
 
@@ -49,7 +49,7 @@ def _answered(plan: Plan, answer: EmergencySave | Draining | None, lacks: str) -
 
 
 def _saves_for_notices_alone(plan: Plan, context: "Context") -> str:
-    """What a plan that makes no other save trusts in, or empty."""
+    """Return a warning where a plan makes no other save, or nothing."""
     if math.isinf(context.mtbf_s) or any(math.isfinite(each.period_s) for each in plan.schedules):
         return ""
     return "failures.notice announces all that it saves for, so it makes no other save"

@@ -11,7 +11,7 @@ _ANY = (0, math.inf)
 
 
 class Together(Protocol):
-    """Which servers must not all be down at once.
+    """Sets of servers of which not all must be down at once.
 
     A frozen dataclass, so that plans compare and travel. `InARow`, `Within` and `Groups` are some.
     """
@@ -65,7 +65,7 @@ class Groups:
 
 
 def is_gone(together: Together, down: frozenset[int]) -> bool:
-    """Whether some set of them is down as a whole."""
+    """Return whether all servers of some set are down."""
     return any(down.issuperset(each) for server in down for each in together.sets(server))
 
 
@@ -84,7 +84,7 @@ class Case(NamedTuple):
     gone: Together | None = None
 
     def fits(self, loss: Loss) -> bool:
-        """Whether it is for that loss."""
+        """Return whether it is for that loss."""
         return (
             loss.severity in self.severities
             and self.servers[0] <= len(loss.servers) <= self.servers[1]
@@ -94,7 +94,7 @@ class Case(NamedTuple):
 
     @property
     def fits_all(self) -> bool:
-        """Whether it is for every loss."""
+        """Return whether it is for every loss."""
         counts = self.servers, self.trainers
         return (
             self.gone is None

@@ -1,4 +1,4 @@
-"""Whether what a policy returned, or its controller asks for, is anything at all.
+"""Checks of plans that policies return, and of actions that their controllers choose.
 
 What it costs is checked with the job.
 """
@@ -24,7 +24,7 @@ _OF_ANSWER = ("reads", "degraded", "takeover_s", "pause_s")
 
 
 def flaw_of(plan: Any, loss: Loss) -> str:
-    """What is wrong with it as a plan, to follow "returned"; empty for a sound one.
+    """Return the flaw of a plan, to follow "returned"; empty for a sound one.
 
     `loss`: one that its job can have.
     """
@@ -35,12 +35,12 @@ def flaw_of(plan: Any, loss: Loss) -> str:
 
 
 def save_flaw(save: Any, plan: Plan) -> str:
-    """What is wrong with a save by that plan, to follow "a save"; empty for a sound one."""
+    """Return the flaw of a save by that plan, to follow "a save"; empty for a sound one."""
     return next(_save_flaws(save, plan), "")
 
 
 def answer_flaw(answer: Any, loss: Loss, plan: Plan) -> str:
-    """What is wrong with the answer to that loss, to follow what was lost; empty for a sound one.
+    """Return the flaw of an answer to a loss, to follow that loss; empty for a sound one.
 
     `plan`: that of who answers.
     """
@@ -51,7 +51,7 @@ def answer_flaw(answer: Any, loss: Loss, plan: Plan) -> str:
 
 
 def _flaws(plan: Plan, loss: Loss) -> Iterator[str]:
-    """What is wrong with it; what comes later counts on what comes before."""
+    """Yield the flaws of a plan; later checks count on earlier ones."""
     if plan.recovery not in _RECOVERIES:
         yield f"whose recovery is {_shown(plan.recovery)}, none of {', '.join(_RECOVERIES)}"
     if not _all_of(plan.tiers, Tier) or not plan.tiers:

@@ -21,7 +21,7 @@ class FailureKind(NamedTuple):
     """A kind of failure: its share of all failures, and what it takes down.
 
     `servers_hit`: mean servers that it takes down, over all failures. `restart`: whether its nodes
-    are replaced, restart in place, or do so in vain and are replaced after all.
+    are replaced, restart in place, or try to in vain and are replaced after all.
     """
 
     share: float
@@ -88,7 +88,7 @@ def _of_severities(context: "Context") -> tuple[FailureKind, ...]:
     more = context.trainers_hit, share, severities
     if context.severities.get("cluster", 0.0):
         return tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
-    # Of a server that fails alone, how many there are besides makes no difference.
+    # For a server that fails alone, the number of others makes no difference.
     return _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
 
 

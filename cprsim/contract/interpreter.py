@@ -1,4 +1,4 @@
-"""Who carries plans out on real processes: what they need is checked before and as it is asked for.
+"""Interpreters carry plans out on real processes; the needs of a plan are checked before.
 
 The simulator carries all out, and checks what controllers say where it does.
 """
@@ -24,7 +24,7 @@ class Interpreter(NamedTuple):
     done: str = ""
 
     def lacks(self, needs: Needs) -> list[str]:
-        """What is needed and not met, in words."""
+        """Return the needs that are not met, in words."""
         return unmet(needs, self.meets)
 
     def check_plan(self, policy: str, plan: Plan, plans: _Plans) -> None:
@@ -46,7 +46,7 @@ class Interpreter(NamedTuple):
 
 
 def stuck(now: Clock) -> str:
-    """What is wrong with a controller that asks for `STUCK` saves in a row."""
+    """Return the fault of a controller that chooses `STUCK` saves in a row."""
     return (
         f"the controller asks for save after save at progress {now.progress_s} s and never trains; "
         "after Saved it must answer Train"
@@ -54,7 +54,7 @@ def stuck(now: Clock) -> str:
 
 
 class CheckedController:
-    """What the controller of a plan says, if it is sound and can be carried out.
+    """A controller whose actions are checked: they must be sound, and possible here.
 
     `ask` and `answer` raise `RunError` where it isn't.
     """
@@ -68,7 +68,7 @@ class CheckedController:
         self._controller.tell(event)
 
     def ask(self, now: Clock) -> Train | Save:
-        """What to do next, where nothing has failed."""
+        """Return the next action where nothing has failed."""
         action = self._controller.ask(now)
         here = isinstance(action, Save) and now.progress_s == self._asked_s
         self._saves, self._asked_s = self._saves + 1 if here else 0, now.progress_s
@@ -84,7 +84,7 @@ class CheckedController:
         return action
 
     def answer(self, now: Clock, loss: Loss) -> Recover:
-        """What to do about what is down now."""
+        """Return the answer to the present loss."""
         self._controller.tell(Failed(now, loss))
         answer = self._controller.ask(now)
         flaw = answer_flaw(answer, loss, self._plan)

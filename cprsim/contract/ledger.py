@@ -1,4 +1,4 @@
-"""Where the time of one run went, by cause, and what it lost beside time."""
+"""The ledger of one run: seconds by cause, and losses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ CAUSES: Final = (
 OVERHEAD_CAUSES: Final = CAUSES[1:]
 #: Those that a failure costs, in the order in which they come.
 FAILURE_COSTS: Final = ("detect", "reschedule", "start", "load", "lost")
-#: Of all causes the ones that only some scenarios have: tables tell them where they aren't all 0.
+#: Causes that only some scenarios have: tables show them where they aren't all 0.
 RARE_CAUSES: Final = ("verify", "start", "shutdown")
 #: The field's word for each cause of overhead, in the order in which bars stack them.
 CAUSE_LABELS: Final = {
@@ -37,7 +37,7 @@ def told_causes(is_told: Callable[[str], Any]) -> tuple[str, ...]:
 
 
 def overhead(wall_s: Any, useful_s: Any) -> Any:
-    """What a job takes beyond its useful time, as a share of that; numbers or arrays."""
+    """Return the time beyond the useful time, as a share of that; numbers or arrays."""
     return wall_s / useful_s - 1.0
 
 

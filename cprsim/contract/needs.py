@@ -1,4 +1,4 @@
-"""What plans, saves and answers need of who carries them out, beyond blocking saves of everything.
+"""Needs of plans, saves and answers, beyond blocking saves of everything.
 
 An `Interpreter` says which needs it meets. What it doesn't know, it refuses.
 """
@@ -46,7 +46,7 @@ TRAINER_NEEDS: Final[dict[TrainerNeed, str]] = {
 def trainer_need(plan: Plan) -> TrainerNeed:
     """Return the kind of trainer that a plan needs.
 
-    `"any"`: a loop that saves, stops and loads everything. `"background"`: one that goes on while a
+    `"any"`: a loop that saves, stops and loads everything. `"background"`: one that trains while a
     save is written (PyTorch's DCP, `async_save`). `"partial"`: one that loads lost shards alone and
     keeps the healthy ones; TorchRec's and others do with this project's hooks. `"own"`: whatever
     hooks do not carry out, such as training on without a shard, or copies, parities or checkpoints
@@ -76,7 +76,7 @@ def unmet(needs: Needs, meets: Sequence[Need]) -> list[str]:
 
 
 def needs_of(plan: Plan) -> Needs:
-    """Of a plan, and of what it answers to the loss of a server, of a trainer, of both."""
+    """Return the needs of a plan, and of its answers to the loss of a server, a trainer, both."""
     twins, tracking = plan.live_tiers, plan.tracking
     places = [tier.name for tier in plan.tiers if tier.name not in _known(plan)]
     saves = [schedule.save for schedule in plan.schedules]
@@ -106,7 +106,7 @@ def needs_of(plan: Plan) -> Needs:
 
 
 def needs_of_save(save: Save, plan: Plan) -> Needs:
-    """Of a save that it says is next."""
+    """Return the needs of a save by that plan."""
     # How many rows were modified, or a tracker finds to choose, whoever carries it out sees.
     chosen = plan.tracking is not None
     resized = not save.expects and not chosen and (save.writes != 1 or save.reads != 1)
@@ -147,7 +147,7 @@ def _of_redundancy(redundancy: Redundancy) -> Needs:
 
 
 def needs_of_answer(answer: Recover, servers: object, plan: Plan) -> Needs:
-    """Of the answer of that plan to a failure that took `servers`, if any."""
+    """Return the needs of an answer of that plan to a failure that took `servers`, if any."""
     named = {answer.source, answer.healthy or REMOTE.name, answer.regrow or REMOTE.name}
     places = named.difference(_known(plan))
     anew = answer.made_anew and servers

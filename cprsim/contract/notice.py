@@ -6,7 +6,7 @@ from cprsim.contract.actions import Save
 
 
 class EmergencySave(NamedTuple):
-    """What answers a notice: this save, at once, where it gets done before the deadline.
+    """An answer to a notice: this save, at once, where it ends before the deadline.
 
     `takes_s`: what it takes, with a verification before it if there is one, s. Of several notices
     the last deadline counts.
@@ -17,9 +17,9 @@ class EmergencySave(NamedTuple):
 
 
 class Draining(NamedTuple):
-    """What answers a notice: the nodes that it names move to spare machines, in `takes_s` seconds.
+    """An answer to a notice: its nodes move to spare machines, in `takes_s` seconds.
 
-    Where fewer stand ready, or it doesn't get done before the deadline, `otherwise` does. Of
+    Where fewer are ready, or it would not end before the deadline, `otherwise` is the answer. If
     several notices it answers that with the first deadline for which nodes can be drained.
     """
 

@@ -19,7 +19,7 @@ from cprsim.job.transfer import Transfer
 from cprsim.machine import rules
 from cprsim.rows.trackers.contract import TrackerName
 
-#: What follows a save that turned out void: it is tried again, or left out until the next is due.
+#: After a failed save: try it again, or leave it out until the next is due.
 AfterVoid = Literal["retry", "skip"]
 
 
@@ -37,7 +37,7 @@ class Mirror(NamedTuple):
 
 
 class Tracking(NamedTuple):
-    """Who chooses the rows that saves of a portion take: a tracker of each table on each server.
+    """How rows are chosen for saves of a portion: by a tracker of each table on each server.
 
     `fraction`: share of the rows that one save takes, for which SSU's list has room.
     `subsample`: of so many batches it looks at one. `left`: share of what saves leave unsaved that
@@ -51,7 +51,7 @@ class Tracking(NamedTuple):
 
 
 class Redundancy(NamedTuple):
-    """Other servers hold what lost shards are made anew from, which every update goes to.
+    """Data on other servers from which lost shards are rebuilt; every update is sent there.
 
     `tier`: what answers call it. `data` entries, each of another of so many consecutive servers,
     share `parity` blocks on the servers after them around the ring. With `data` = 1 these are
@@ -66,7 +66,7 @@ class Redundancy(NamedTuple):
 class Verification(NamedTuple):
     """Before each save of that number it is verified that no silent fault is in what was trained.
 
-    `takes_s`: what that holds training up for, s. The end of the job is verified, too.
+    `takes_s`: time for which training stops, s. The end of the job is verified, too.
     """
 
     every: int
@@ -79,7 +79,7 @@ KEEP = 10
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a policy comes to in one scenario.
+    """A policy resolved for one scenario.
 
     `schedules`: nearest tier first; a blocking save to a tier serves the nearer ones as well.
     `recover`: the answer to each loss; as data (`Answers`), or any callable. `tiers`: all that
@@ -91,13 +91,13 @@ class Plan:
     send to each other in a useful second, all together, to keep copies and parities; it draws on
     their cards. `memory_overhead`: memory that the policy takes, as a share of that of the rows
     that it copies or tracks. `spares`: machines that it holds ready; None for the cluster's own.
-    `after_void`: what follows a save that turned out void (see `tries_again`). `verifies`: when it
+    `after_void`: what follows a save that failed (see `tries_again`). `verifies`: when it
     is verified that no silent fault is in what was trained. `keep`: how many checkpoints each tier
     of the store keeps. `checksum`: whether saves to the store are checked, so that torn ones are
-    void.
-    `on_notice`: what answers the notice of a failure; without it nobody is told of any.
+    discarded.
+    `on_notice`: the answer to the notice of a failure; without it no notice arrives.
     `own_costs`: what the system itself costs, and where each value comes from.
-    `note`: why it isn't what its system is for, to be told to whoever reads its numbers.
+    `note`: why it is not the usual plan of its system, for readers of its numbers.
     """
 
     recovery: Literal["full", "partial", "replica", "parity"]
@@ -149,7 +149,7 @@ class Plan:
 
     @property
     def tells_modified(self) -> bool:
-        """Whether rows have to be told from one another by when they were modified."""
+        """Return whether rows must be distinguished by when they were modified."""
         return any(schedule.save.since is not None for schedule in self.schedules)
 
     @property
@@ -162,7 +162,7 @@ class Plan:
         return {cost.key: cost.document() for cost in self.own_costs}
 
     def makes_anew(self, tier: str) -> bool:
-        """Whether lost shards can be made out of what it holds: copies, parities, other groups."""
+        """Return whether lost shards come from its tiers: copies, parities, other groups."""
         held = (each.tier for each in (self.redundancy, self.mirror) if each is not None)
         return tier in (*held, *self.live_tiers)
 
@@ -171,17 +171,17 @@ class Plan:
         return next(tier for tier in self.tiers if tier.name == name)
 
     def transfer(self, save: Save, costs: CostModel) -> Transfer:
-        """What a save to one of its tiers moves."""
+        """Return the transfer of a save to one of its tiers."""
         tier = self.tier(save.tier)
         extra_s = save.extra_s + self.checked_s(tier, costs)
         return costs.save(tier, save.portion, save.writes, extra_s)
 
     def checked_s(self, tier: Tier, costs: CostModel) -> float:
-        """What checking a save to that tier adds to it, s."""
+        """Return the time that a check adds to a save to that tier, s."""
         return costs.costs.checksum_s if self.checksum and tier.medium == "store" else 0.0
 
     def stop_s(self, costs: CostModel) -> float:
-        """What a planned stop takes on average: the last save, with what goes with it, and the end.
+        """Return the mean time of a planned stop: the last save with all it needs, and the end.
 
         With the links to itself, s.
         """
@@ -192,18 +192,18 @@ class Plan:
         return verify_s + save_s + mean_start(costs.costs).shutdown_s
 
     def machines_ready(self, of_cluster: int) -> int:
-        """Spares that stand ready: its own, or those of the cluster."""
+        """Return the number of ready spares: its own, or those of the cluster."""
         return of_cluster if self.spares is None else self.spares
 
     def restarts_in_place(self, costs: CostModel) -> tuple[Severity, ...]:
         """Severities of failures that are cured by a restart on the same nodes.
 
-        None where machines of the plan's own stand ready, which take over.
+        None where the plan has ready machines, which take over.
         """
         return () if self.spares else costs.restarts_in_place
 
     def tries_again(self, save: Save) -> bool:
-        """Whether a save that turned out void is tried again at once."""
+        """Return whether a save that failed is tried again at once."""
         return rules.r31_tries_again(self.after_void, save.blocking, save.leaves)
 
     def start(self) -> Controller:

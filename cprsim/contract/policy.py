@@ -43,12 +43,12 @@ def _one(_waiting_s: float, _loading_s: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a policy may know when it plans: the job and the cluster, never the timeline.
+    """The knowledge that a policy plans with: the job and the cluster, never the timeline.
 
     `mtbf_s`: mean time between failures of the job, s (infinite for none). `servers_hit`: mean
     number of parameter servers that one failure takes down, `trainers_hit` of trainers.
     `server_failure_share`: share of the failures that take down at least one parameter server.
-    `samples`: of the whole job, `rows`: those of its model; None where the scenario doesn't tell.
+    `samples`: of the whole job, `rows`: those of its model; None where the scenario lacks them.
     `silent_mtbf_s`: mean training between silent faults, s. `notices`: how failures are announced.
     `severities`: shares of the failures by how much memory survives them (see `Loss`). `causes`:
     share, severity and mean hit of each cause, where the scenario has any. `detect_s`: mean time
@@ -85,12 +85,12 @@ class Context:
 
     @property
     def a_loss(self) -> Loss:
-        """Of one node, a server if there are any."""
+        """Return the loss of one node, a server if there are any."""
         first = frozenset([0])
         return Loss(first, frozenset()) if self.servers else Loss(frozenset(), first)
 
     def overlooks_faults(self, plan: Plan) -> bool:
-        """Whether silent faults strike that this plan never looks for."""
+        """Return whether silent faults strike that this plan never looks for."""
         return plan.verifies is None and math.isfinite(self.silent_mtbf_s)
 
     @property
@@ -100,7 +100,7 @@ class Context:
 
 
 class Policy(Section):
-    """What is done about failures; one `[policies.NAME]` table of a scenario.
+    """A policy; one `[policies.NAME]` table of a scenario.
 
     A subclass names its `system` (a `Literal`), its own keys, and `plan`. Its docstring names the
     paper, the equations and the assumptions. `plan` must be pure: the same context, the same plan.
@@ -110,7 +110,7 @@ class Policy(Section):
     `interval`: training from one save to the next: a duration, `"optimal"` (Young's formula),
     `"exact"` (the exact minimiser under exponential failures) or `"never"`.
 
-    `after_void`: what follows a save to the store that turned out void (`storage.save_fails`): it
+    `after_void`: what follows a save to the store that failed (`storage.save_fails`): it
     is tried again at once ("retry"), or left out until the next is due ("skip"). Without it the
     blocking ones are tried again, those in the background left out (semantics 31).
 
@@ -118,11 +118,11 @@ class Policy(Section):
     fault is in what was trained, which takes `costs.verify`; without it nobody looks. `keep`: how
     many checkpoints the store keeps, for those that are torn or corrupt; 10 if not given.
     `checksum`: whether saves to the store are checked, which takes `costs.checksum`: torn ones are
-    void at once (semantics 34 and 35).
+    discarded at once (semantics 34 and 35).
 
     `on_notice`: what answers a failure that is announced (`failures.notice`, semantics 38), nothing
     if not given. `"save"`: everything is saved at once, where that gets done in time. `"drain"`:
-    who is to fail moves to a spare machine, where one stands ready and that gets done in time, and
+    the nodes move to spare machines, where these are ready and that ends in time, and
     the failure takes nothing from the job; else it is saved. Systems whose saves are of portions,
     or that lose nothing that a save would hold, have no answer.
     """
@@ -155,7 +155,7 @@ class Policy(Section):
 
     @classmethod
     def known_as(cls) -> str:
-        """What to call it where its code is at fault."""
+        """Return its name in messages about faults of its code."""
         return cls.came_by or f"policy class {cls.__module__}.{cls.__qualname__}"
 
     @classmethod
@@ -177,13 +177,13 @@ class Policy(Section):
     def first_tried(cls, _context: Context) -> dict[str, Any]:
         """The keys it is tried with where a scenario names none; the others have their defaults.
 
-        What an own cluster has to tell, and no default can, is to be left out: whoever asks is told
-        that it is missing.
+        Keys that depend on the cluster and have no default are left out: an error then says
+        that they are missing.
         """
         return {}
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
-        """What may be chosen for it in that job: by default its `interval`, if it has one."""
+        """Return the settings that may be chosen in a job: by default its `interval`, if any."""
         names = {field.alias or name for name, field in type(self).model_fields.items()}
         if "interval" not in names:
             return ()
@@ -240,7 +240,7 @@ class Policy(Section):
         return context.mtbf_s / (1 - answered) if answered < 1 else math.inf
 
     def _said(self, context: Context) -> dict[str, Any]:
-        """Of the plan what the keys say that all policies have."""
+        """Return the parts of the plan that come from the keys of all policies."""
         verifies = None
         if self.verify_every is not None:
             verifies = Verification(self.verify_every, context.costs.costs.verify_s)

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 
 class DurationSpan(NamedTuple):
-    """A duration, from one to another; neighbours are told apart by their ratio.
+    """A duration within a range; neighbours differ by a ratio.
 
     `key`: as scenario files have it, `"interval"` or `"remote.interval"`. `least_s`, `most_s`: in
     seconds; an interval of `most_s`, the whole job, makes no save at all. `start_s`: where a search
-    may begin, what a rule comes to.
+    may begin, the value of a rule.
     """
 
     key: str

@@ -12,14 +12,14 @@ from cprsim.errors import UsageError
 class Vocabulary:
     """Somebody's terms for where the wall clock goes.
 
-    `about`: whose they are. `terms`: the causes that each stands for; every cause has one.
+    `about`: its origin. `terms`: the causes that each term covers; every cause has one.
     """
 
     about: str
     terms: Mapping[str, tuple[str, ...]]
 
     def shares(self, overheads: Mapping[str, float]) -> dict[str, float]:
-        """Of the wall clock, a term each; they add up to 1.
+        """Return the share of the wall clock of each term; they add up to 1.
 
         `overheads`: seconds by cause over useful seconds, as in a row of `Result.summary`.
         """
@@ -40,7 +40,7 @@ class Vocabulary:
         return {cause: term for term, causes in self.terms.items() for cause in causes}
 
 
-#: By name, as `--vocabulary` takes them; the first term of each is what counts.
+#: By name, as `--vocabulary` takes them; the first term of each is productive time.
 VOCABULARIES: Final[dict[str, Vocabulary]] = {
     "cprsim": Vocabulary("cprsim's own words", {cause: (cause,) for cause in CAUSES}),
     # https://github.com/AI-Hypercomputer/ml-goodput-measurement, 0.2.3: goodput and BadputType.
@@ -61,7 +61,7 @@ VOCABULARIES: Final[dict[str, Vocabulary]] = {
     ),
     # "Optimizing effective training time for Meta's internal recommendation/ranking workloads",
     # PyTorch blog, 2026: ETT % = 100 - idleness - failure. Training that is slowed down isn't
-    # spoken of there; it stands by itself.
+    # mentioned there; it has a term for itself.
     "ett": Vocabulary(
         "the words of Meta's effective training time",
         {

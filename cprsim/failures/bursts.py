@@ -1,8 +1,8 @@
 """The scenario's `[failures.bursts]` table: shocks that take down several nodes of a rack at once.
 
-A marked Poisson process for each rack, beside the nodes' own lives: a Marshall-Olkin model of
+A marked Poisson process for each rack, independent of the nodes' lives: a Marshall-Olkin model of
 common shocks (Marshall and Olkin 1967, J. Am. Stat. Assoc. 62, 30-44) in which the shocks of a
-rack choose their victims anew each time.
+rack choose their victims again each time.
 """
 
 import bisect
@@ -51,7 +51,7 @@ Sizes = Annotated[
 
 
 class Bursts(Section):
-    """Several nodes of one rack that fail together, beside those that fail by themselves.
+    """Several nodes of one rack that fail together, in addition to single failures.
 
     `mean`: time between two bursts of a rack on average; they are a Poisson process in wall-clock
     time. `rack`: nodes of a rack; the servers, then the trainers, fill racks in their
@@ -75,7 +75,7 @@ class Bursts(Section):
         return self
 
     def racks(self, nodes: int) -> int:
-        """How many racks that many nodes fill."""
+        """Return how many racks that many nodes fill."""
         return -(-nodes // self.rack)
 
     def gap_s(self, nodes: int) -> float:
@@ -90,7 +90,7 @@ class Bursts(Section):
         return {size: weight / total for size, weight in weights.items()}
 
     def mean_hit(self, cluster: Cluster) -> MeanHit:
-        """What a burst takes down on average if all nodes are up; exact.
+        """Return the mean nodes that a burst takes down if all nodes are up; exact.
 
         Of `size` nodes that are chosen among the m of a rack, s of them servers, the number of
         servers is hypergeometric.
@@ -113,7 +113,7 @@ class Bursts(Section):
 
 
 class Shocks:
-    """The bursts of one replication: when, and which nodes. Drawn as they are asked for.
+    """The bursts of one replication: when, and which nodes. Drawn when they are needed.
 
     Times and nodes have a stream each, so that what a burst takes down does not move when it comes.
     """

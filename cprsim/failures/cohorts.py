@@ -24,7 +24,7 @@ class RenewalCohort:
     severities: SeverityRows | None
 
     def timeline(self, row: int) -> RenewalTimeline:
-        """Those of one replication."""
+        """Return the timeline of one replication."""
         return RenewalTimeline(
             Draws(self.gaps, row), Victims(self.victims, row), drawn(self.severities, row)
         )
@@ -32,14 +32,14 @@ class RenewalCohort:
 
 @dataclass(frozen=True)
 class InstantCohort:
-    """As many failures each, at `times_s`, shape (COHORT, failures), in order."""
+    """As many failures in each replication, at `times_s`, shape (COHORT, failures), in order."""
 
     times_s: NDArray[np.float64]
     victims: VictimRows | CauseVictimRows
     severities: SeverityRows | None
 
     def timeline(self, row: int) -> AbsoluteTimeline:
-        """Those of one replication."""
+        """Return the timeline of one replication."""
         return AbsoluteTimeline(
             self.times_s[row].tolist(),
             Victims(self.victims, row),
@@ -57,7 +57,7 @@ class NodeCohort:
     severities: SeverityRows | None
 
     def timeline(self, row: int) -> NodeTimeline:
-        """Those of one replication."""
+        """Return the timeline of one replication."""
         shocks = None
         if self.bursts is not None:
             seed, cohort = self.lives.key
@@ -81,5 +81,5 @@ class ReplayCohort:
     severities: SeverityRows | None
 
     def timeline(self, row: int) -> AbsoluteTimeline:
-        """What one replication sees of it."""
+        """Return the log as one replication sees it."""
         return self.play(self.seed, self.number * COHORT + row, drawn(self.severities, row))

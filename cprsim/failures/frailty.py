@@ -29,7 +29,7 @@ class Frailty:
         Of the factors; 0 makes all nodes alike.
     stays
         `"place"`: who replaces a node has its factor, as a machine that was repaired does;
-        `"machine"`: each replacement has one of its own, so that bad machines leave and the job
+        `"machine"`: each replacement has another, so that bad machines leave and the job
         fails ever less often. Those that it starts with are of the whole fleet either way.
     excluded
         Nodes left out of those that there were, the ones with the largest factors.
@@ -42,7 +42,7 @@ class Frailty:
     def factors(
         self, nodes: int, seed: int, cohort: int, generation: int, shared: SharedDraws | None
     ) -> NDArray[np.float64]:
-        """Those of the nodes of a generation, shape (COHORT, nodes)."""
+        """Return the factors of the nodes of a generation, shape (COHORT, nodes)."""
         entity = generation if self.stays == "machine" else 0
         place = seed, cohort, Cause.FRAILTY, entity
         size = COHORT, nodes + self.excluded
@@ -90,7 +90,7 @@ class Frailty:
 
 
 def _smallest(factors: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """So many of each row, the smallest in the order in which they stand."""
+    """Return so many of each row, the smallest in their order."""
     if factors.shape[1] == count:
         return factors
     kept = np.sort(np.argpartition(factors, count - 1, axis=1)[:, :count], axis=1)

@@ -1,4 +1,4 @@
-"""What a failure takes down."""
+"""Nodes that a failure takes down."""
 
 import math
 from collections.abc import Collection
@@ -16,7 +16,7 @@ class Hit(NamedTuple):
 
     @classmethod
     def of(cls, nodes: Collection[int], servers: int) -> "Hit":
-        """Of nodes by number, of which those below `servers` are servers."""
+        """Make a hit of nodes by number, of which those below `servers` are servers."""
         return cls(
             tuple([node for node in nodes if node < servers]),
             tuple([node - servers for node in nodes if node >= servers]),

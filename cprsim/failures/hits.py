@@ -33,7 +33,7 @@ ShareOrCount = Annotated[
 
 
 class Weights(Section):
-    """How often each kind of node is the one that fails; only the ratio counts.
+    """Weights of each kind of node to be the one that fails; only the ratio counts.
 
     `parameter_servers`, `trainers`: the weight of that kind.
     """
@@ -49,7 +49,7 @@ class Weights(Section):
 
 
 class Hits(Section):
-    """Who fails together in one failure.
+    """Nodes that fail together in one failure.
 
     `parameter_servers` and `trainers`: how many, or what share (`"25%"`, rounded, at least one).
     `weights`: a failure hits one kind, chosen by weight, and takes that kind's number (one, where

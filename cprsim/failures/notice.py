@@ -28,7 +28,7 @@ def _rate_text(every_s: float, info: SerializationInfo) -> str:
 
 
 class Notices(Section):
-    """How the job is told of failures before they come (semantics 38).
+    """Failures that are announced before they come (semantics 38).
 
     `lead`: how long before. `recall`: share of the failures that a notice comes before.
     `false_alarms`: how often one comes that no failure follows, a number in a time.
@@ -48,5 +48,5 @@ class Notices(Section):
 
     @property
     def false_alarms_per_s(self) -> float:
-        """How often one comes for nothing, 1/s."""
+        """Return the rate of false alarms, 1/s."""
         return 0.0 if self.false_alarm_every_s is None else 1 / self.false_alarm_every_s

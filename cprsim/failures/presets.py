@@ -1,7 +1,7 @@
 """Failure models from the literature and from public logs, by name.
 
 Each says where its numbers come from. Those fitted with this package's own `cprsim fit` have the
-command beside them, and a test fits them again where the log is at hand.
+command beside them, and a test fits them again where the log is available.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import Any
 class Preset:
     """Keys of a `[failures]` table, and where they come from.
 
-    `keys` are those of a scenario file; what stands in the file beside `preset` wins over them.
+    `keys` are those of a scenario file; keys in the file next to `preset` win over them.
     """
 
     keys: Mapping[str, Any]

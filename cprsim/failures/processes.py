@@ -34,7 +34,7 @@ class Process(Protocol):
 
     @property
     def mean_hit(self) -> MeanHit:
-        """What one failure takes down on average."""
+        """The mean nodes that one failure takes down."""
 
     @property
     def severity_shares(self) -> dict[Severity, float]:
@@ -43,7 +43,7 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class _Drawn:
-    """What all processes that are drawn know."""
+    """The common part of all processes that are drawn."""
 
     spec: Failures
     cluster: Cluster
@@ -140,7 +140,7 @@ class FixedCount(JobRenewals):
 
         key = "instants", seed, number, size
         drawn = shares() if shared is None else shared.kept(key, shares, size[0] * size[1])
-        times = self.useful_time_s * drawn  # which is what a uniform law draws
+        times = self.useful_time_s * drawn  # as a uniform law is drawn
         severities = self._severities.rows(seed, number, shared)
         return InstantCohort(times, self._victims(severities, seed, number, shared), severities)
 
@@ -152,7 +152,7 @@ class FixedCount(JobRenewals):
 
 @dataclass(frozen=True)
 class NodeLives(_Drawn):
-    """A life for each node and each of its replacements, and bursts of racks beside them.
+    """A life for each node and each of its replacements, and bursts of racks.
 
     With bursts or failures of the cluster the means are exact for exponential lives, and first
     order for others: they leave out that these cut lives short. With offenders they are those of
@@ -208,7 +208,7 @@ class NodeLives(_Drawn):
 
     @property
     def mean_hit(self) -> MeanHit:
-        """Of lives, which end alike for all nodes, and of bursts, weighted by their rates.
+        """Means over lives, which end alike for all nodes, and bursts, weighted by their rates.
 
         Failures of the cluster take down all nodes.
         """

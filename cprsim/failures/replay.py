@@ -1,4 +1,4 @@
-"""A failure log played to a job: as it stands, or from a random start on random nodes."""
+"""A failure log played to a job: unchanged, or from a random start on random nodes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -36,12 +36,12 @@ class TraceReplay:
     """A log of the very nodes of the cluster: time 0 of the log is time 0 of the job.
 
     `path` is for errors. A log that ends before `useful_time_s` has watched the job for as long.
-    Severities are drawn by weights, told by the log, or all `node`.
+    Severities are drawn by weights, given by the log, or all `node`.
 
     Raises
     ------
     LogError
-        If the log names a node that the cluster doesn't have, or tells severities beside weights.
+        If the log names a node that the cluster doesn't have, or has severities as well as weights.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class TraceReplay:
 
     @property
     def mean_hit(self) -> MeanHit:
-        """What the failures of the log take down on average."""
+        """Return the mean nodes that a failure of the log takes down."""
         hits = self._hits
         return self._severities.mean_hit(
             MeanHit(
@@ -122,7 +122,7 @@ class TraceReplay:
 
     @property
     def severity_shares(self) -> dict[Severity, float]:
-        """By the weights; without them as the log tells."""
+        """Return shares by the weights; without them as in the log."""
         drawn = bool(self._severities.kinds)
         return self._severities.shares() if drawn else counted(self._hits)
 
@@ -193,7 +193,7 @@ class Resampled:
 
     @property
     def mean_hit(self) -> MeanHit:
-        """What a failure of such a job takes down, on average over all choices of nodes."""
+        """Return the mean nodes that a failure takes down, over all choices of nodes."""
         failed = sum(size * count for size, count in self._sizes.items())
         expected = self._expected(self._nodes)
         per_node = failed / self._system / expected

@@ -8,7 +8,7 @@ from cprsim.basics.streams import Cause, stream
 
 
 class SilentLaw(Distribution):
-    """Faults that corrupt what the job trains, and that nobody is told of.
+    """Faults that corrupt training, and that nobody notices.
 
     The time between them is training, that which is done again included. `distribution`: its law,
     exponential if not given; the other keys are those of any law.

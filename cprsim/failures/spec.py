@@ -64,7 +64,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "trace": ("reader", "system", "columns", "rules", "window", "coalesce"),
     "preset": (),
 }
-_TIMES = [key for key in SOURCES if key != "preset"]  # which stands for keys of the others
+_TIMES = [key for key in SOURCES if key != "preset"]  # a preset sets keys of the others
 
 
 class Failures(Section):
@@ -83,7 +83,7 @@ class Failures(Section):
     where a law or a number says when. `bursts`: failures of several nodes of a rack at once.
 
     `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
-    node's life, beside which bursts take down several nodes of a rack at once. `ages`: whether the
+    node's life, and bursts may take down several nodes of a rack at once. `ages`: whether the
     first gap between failures, or the lives of the nodes, begin when the job starts (`new`), or are
     under way then, as in a cluster that has long run (`stationary`, the default). `frailty`: the
     variance of a gamma factor on the pace of each node's lives. `frailty_of`: whether the frailty
@@ -95,7 +95,7 @@ class Failures(Section):
     `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
     is `node` without them. `causes`: in its place causes of failures, each with its share (or with
     a `mean` of its own, in place of a law), severity, detection and nodes hit. `silent`: faults
-    that nobody is told of. `notice`: how failures are announced.
+    that nobody notices. `notice`: how failures are announced.
     `during_recovery`: whether a failure can strike while loading. `while_waiting`: whether a
     failure can strike also while the job holds nodes that are up and waits for others. See
     docs/semantics.md.
@@ -156,7 +156,7 @@ class Failures(Section):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, keys: object) -> object:
-        """Fill in what a preset says; keys that stand beside it win."""
+        """Fill in what a preset says; keys next to it win."""
         name = keys.get("preset") if isinstance(keys, dict) else None
         if not isinstance(keys, dict) or not isinstance(name, str) or name not in PRESETS:
             return keys
@@ -190,7 +190,7 @@ class Failures(Section):
         return self
 
     def _has(self, key: str) -> bool:
-        """Whether the file gives that key."""
+        """Return whether the file gives that key."""
         return vars(self)[_FIELDS[key]] is not None
 
     def _check_trace_keys(self) -> None:
@@ -273,14 +273,14 @@ class Failures(Section):
 
     @cached_property
     def frail(self) -> Frailty | None:
-        """How nodes differ; None where all are alike."""
+        """The frailty of nodes; None where all are alike."""
         if not self.frailty:
             return None
         return Frailty(self.frailty, self.frailty_of or "place", self.exclude_worst)
 
     @property
     def aged(self) -> bool:
-        """Whether the job starts in the midst of the first gap or lives, and it matters.
+        """Return whether the job starts in the midst of the first gap or lives, and it matters.
 
         Under an exponential law it doesn't, and nothing else is drawn: it has no memory.
         """

@@ -1,8 +1,8 @@
 """Failure timelines: drawn once per replication, replayed by every policy.
 
-A timeline is what would happen; a cursor is one policy's way through it, since some failures
-depend on when the job runs: a renewed clock starts when the policy's recovery lets it, a node's
-life starts when the policy's replacement is placed. The draws are the same for all of them.
+A timeline has the failures that would happen; a cursor is one policy's way through it, since some
+failures depend on when the job runs: a renewed clock starts when the policy's recovery lets it, a
+node's life starts when the policy's replacement is placed. The draws are the same for all of them.
 """
 
 import math
@@ -27,19 +27,19 @@ class Cursor(Protocol):
         """Failures that fell into a downtime, when the job holds no nodes: they did not strike."""
 
     def ahead(self) -> Hit:
-        """What the failure at `next_s` is to take down."""
+        """Return the nodes that the failure at `next_s` takes down."""
 
     def strike(self) -> Hit:
         """Take the failure at `next_s`; none other comes before `resume`."""
 
     def replace(self, hit: Hit, now_s: float) -> None:
-        """The nodes that `hit` took down are placed anew at `now_s`."""
+        """Place the nodes that `hit` took down again at `now_s`."""
 
     def resume(self, now_s: float) -> None:
         """The job can be hit again from `now_s` on; a renewed clock starts."""
 
     def pause(self, now_s: float) -> None:
-        """The job runs on no nodes from `now_s` on; a renewed clock stands still."""
+        """Stop failures: the job runs on no nodes from `now_s` on; a renewed clock stops."""
 
     def go_on(self, now_s: float) -> None:
         """It runs again after a pause; what fell strictly inside is absorbed."""
@@ -48,7 +48,7 @@ class Cursor(Protocol):
 class Timeline:
     """The failures of one replication: data, through which `cprsim.sim.cursor` finds the way.
 
-    One of another kind has a `cursor()` of its own, which starts over at time 0.
+    One of another kind has its `cursor()`, which starts over at time 0.
     """
 
 
@@ -56,7 +56,7 @@ class Cohort(Protocol):
     """The failures of a cohort of replications (see `cprsim.basics.streams`)."""
 
     def timeline(self, row: int) -> Timeline:
-        """Those of one of its replications."""
+        """Return the timeline of one of its replications."""
 
 
 class RenewalTimeline(Timeline):
@@ -70,7 +70,7 @@ class RenewalTimeline(Timeline):
         self.severities = severities
 
     def hit(self, index: int) -> Hit:
-        """What the `index`-th failure takes down."""
+        """Return the nodes that the `index`-th failure takes down."""
         hit = self.victims[index]
         return hit if self.severities is None else self.severities.grade(hit, index)
 
@@ -78,8 +78,8 @@ class RenewalTimeline(Timeline):
 class AbsoluteTimeline(Timeline):
     """Failures at wall-clock times that nothing moves: a replayed log, or exactly n of them.
 
-    `hits[i]` is what the failure at `times_s[i]` (in order) takes down. With a finite `period_s`
-    they come again and again, that much later each time, and with a severity of its own each time
+    `hits[i]`: nodes that the failure at `times_s[i]`, in order, hits. With a finite `period_s`
+    they come again and again, that much later each time, and with another severity each time
     where `severities` are drawn.
     """
 
@@ -104,6 +104,6 @@ class AbsoluteTimeline(Timeline):
         return self.times_s[place] + lap * self.period_s if count else math.inf
 
     def hit(self, index: int) -> Hit:
-        """What the `index`-th failure takes down."""
+        """Return the nodes that the `index`-th failure takes down."""
         hit = self.hits[index % len(self.times_s)]
         return hit if self.severities is None else self.severities.grade(hit, index)

@@ -1,4 +1,4 @@
-"""Which nodes a failure of the job takes down."""
+"""The nodes that a failure of the job takes down."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class VictimRows:
             self.trainers = np.concatenate([self.trainers, trainers], axis=1)
 
     def hit(self, row: int, index: int) -> Hit:
-        """What the `index`-th failure of a replication takes down."""
+        """Return the nodes that the `index`-th failure of a replication takes down."""
         self.upto(index + 1)
         servers, trainers = self.servers[row, index], self.trainers[row, index]
         if self.of_servers is None:
@@ -86,7 +86,7 @@ class CauseVictimRows:
         ]
 
     def hit(self, row: int, index: int) -> Hit:
-        """What the `index`-th failure of a replication takes down."""
+        """Return the nodes that the `index`-th failure of a replication takes down."""
         cause = int(self._causes(index + 1)[row, index])
         return self._rows[cause].hit(row, index)
 

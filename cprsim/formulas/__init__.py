@@ -9,7 +9,7 @@ simulator is tested against, are in `tools/validation/formulas`.
 - `intervals`: how often to save (Young, exact, CheckFreq)
 - `pls`: CPR's portion of lost samples, first order and exact, and the intervals that meet it
 - `makespan`: exact wall times of full recovery under exponential failures
-- `attempts`: saves that are void, loads that fail
+- `attempts`: saves that fail, loads that fail
 - `experts`: saves of some experts in rotation
 - `ecrec`: ECRec's erasure coding, calibrated on its paper
 """

@@ -1,4 +1,4 @@
-"""Saves that turn out void at their end, and loads that have to be begun again.
+"""Saves that fail at their end, and loads that have to be begun again.
 
 Each fails with the same probability, whatever happened to the others.
 """
@@ -25,7 +25,7 @@ def mean_attempts(fails: float) -> float:
 
 
 def skipped_age_s(period_s: float, total_s: float, fails: float) -> float:
-    """How much older the last checkpoint is where void saves are left out, on average over a job.
+    """Return how much older the last checkpoint is where failed saves are left out, on average.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def skipped_age_s(period_s: float, total_s: float, fails: float) -> float:
     total_s : float
         Work of the whole job, s, > 0 and finite.
     fails : float
-        Probability that a save turns out void, from 0 to below 1.
+        Probability that a save fails, from 0 to below 1.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def skipped_age_s(period_s: float, total_s: float, fails: float) -> float:
 
     Notes
     -----
-    After k saves the last i were void with probability `p**i` at least, i <= k, so the last usable
+    After k saves the last i failed with probability `p**i` at least, i <= k, so the last usable
     one is `p (1 - p**k) / (1 - p)` periods older on average. In the long run, where it is
     `period p / (1 - p)`, the mean age is `period (1 + p) / (1 - p) / 2`.
     """
@@ -54,7 +54,7 @@ def skipped_age_s(period_s: float, total_s: float, fails: float) -> float:
         return 0.0
     saves = whole_periods(total_s, period_s)
     rest_s = max(total_s - saves * period_s, 0.0)
-    none = fails**saves  # the chance that all of them were void
+    none = fails**saves  # the chance that all of them failed
     served_s = period_s * (saves - (1 - none) / (1 - fails)) + rest_s * (1 - none)
     return period_s * fails / (1 - fails) * served_s / total_s
 

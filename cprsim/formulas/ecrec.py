@@ -1,4 +1,4 @@
-"""What ECRec's erasure coding costs, calibrated on its paper.
+"""Costs of ECRec's erasure coding, calibrated on its paper.
 
 Zhang et al., "ECRec" (PVLDB 16(11), 2023), the successor of ECRM (arXiv 2104.01981, 2021): 5
 servers, Criteo models from 220 GB ("Original") to 1760 GB ("8S"). Everything here is calibrated:
@@ -16,7 +16,7 @@ _MINUTE_S = 60.0
 _SERVERS = 5
 
 # Slowdown of training at 220 GB, k = 4: all of it, without replicated dense part, and without
-# two-phase commit besides (the ablation, in the text).
+# two-phase commit as well (the ablation, in the text).
 _WHOLE, _WITHOUT_REPLICATION, _CODING_ALONE = 0.182, 0.052, 0.026
 # The whole of it with k = 2 and k = 4, at 220 GB and with twice the rows (figure 5).
 _AT_220_GB = (0.180, 0.182)
@@ -39,7 +39,7 @@ _LOAD_1760_GB_MIN = 11.25
 
 
 def save_s(checkpoint_bytes: float) -> float:
-    """Time that one checkpoint to HDFS holds training up, the paper's baseline.
+    """Return the time for which one checkpoint to HDFS stops training, the paper's baseline.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _embedding_part(at_220_gb: float, rows_scale: float, width_scale: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class RebuildConstants:
-    """What makes up the time to rebuild a lost server.
+    """The parts of the time to rebuild a lost server.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class RebuildConstants:
     read_bytes_per_s : float
         Rate at which the k shards are read, one after the other.
     write_bytes_per_s : float
-        Rate at which the rebuilt one is written. It is what the calibration leaves over, and not
+        Rate at which the rebuilt one is written. It is left over by the calibration, and not
         the speed of a link.
     """
 
@@ -178,7 +178,7 @@ def rebuild_constants() -> RebuildConstants:
 def rebuild_s(
     shard_bytes: float, shards_read: int, constants: RebuildConstants | None = None
 ) -> float:
-    """Time until a lost server's shard is whole again, one lock at a time; training goes on.
+    """Return the time until a lost server's shard is whole, one lock at a time, during training.
 
     Parameters
     ----------

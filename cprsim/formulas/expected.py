@@ -53,14 +53,14 @@ class Expected:
 
 
 def expected(plan: Plan, context: Context) -> Expected:
-    """What `plan` should cost in `context`, to first order.
+    """Return the expected cost of `plan` in `context`, to first order.
 
     Neglects what is rare: failures in recoveries, and rollbacks that take several losses at once.
     Assumes failures at a constant rate 1/MTBF of useful time, at instants uniform over the save
     cycle, no failure during a save or recovery, no outage of the store, useful time / interval
     saves (not rounded), and spares for all that fail where there are any for one failure. Lost
     computation is half an interval (E1), plus the time that a background save takes to land, plus
-    what void saves that are left out make checkpoints older. Saves and loads that are tried again
+    how failed saves that are left out age checkpoints. Saves and loads that are tried again
     take as often as they have to in the mean.
     """
     try:
@@ -73,7 +73,7 @@ def expected(plan: Plan, context: Context) -> Expected:
 
 
 def loses_nothing(plan: Plan, context: Context) -> bool:
-    """Whether no failure takes any learning for good, by how the plan recovers.
+    """Return whether no failure takes any learning for good, by how the plan recovers.
 
     A silent fault that nobody looks for takes all that is learned after it.
     """
@@ -143,7 +143,7 @@ def _saves(plan: Plan, context: Context) -> tuple[float, float]:
     """Time spent saving and stalled over useful time."""
     saving = stalled = further = 0.0
     for schedule in reversed(plan.schedules):
-        # A job shorter than the period never comes to a save.
+        # A job shorter than the period has no save.
         period_s = schedule.period_s
         rate = 1 / period_s if period_s < context.useful_time_s else 0.0
         if schedule.save.blocking:
@@ -156,7 +156,7 @@ def _saves(plan: Plan, context: Context) -> tuple[float, float]:
 
 
 def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
-    """What a save takes, s; until it is no longer void where it is tried again."""
+    """Return the time of a save, s; until it succeeds where it is tried again."""
     once_s = context.costs.seconds(plan.transfer(schedule.save, context.costs))
     if not plan.tries_again(schedule.save):
         return once_s
@@ -164,7 +164,7 @@ def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
 
 
 def _void_share(plan: Plan, context: Context, schedule: Schedule) -> float:
-    """Share of its saves that turn out void: those that fail, and torn ones that are checked."""
+    """Return the share of its saves that fail, torn ones that are checked included."""
     tier, storage = plan.tier(schedule.save.tier), context.costs.storage
     fails = context.costs.save_fails(tier)
     if plan.checksum and storage is not None and tier.medium == "store":
@@ -173,7 +173,7 @@ def _void_share(plan: Plan, context: Context, schedule: Schedule) -> float:
 
 
 def _skipped_s(plan: Plan, context: Context, schedule: Schedule) -> float:
-    """By how much void saves that are left out make the last checkpoint older, useful seconds."""
+    """Return by how much failed saves that are left out make the last checkpoint older, s."""
     if plan.tries_again(schedule.save) or schedule.period_s >= context.useful_time_s:
         return 0.0
     fails = _void_share(plan, context, schedule)
@@ -181,7 +181,7 @@ def _skipped_s(plan: Plan, context: Context, schedule: Schedule) -> float:
 
 
 def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tuple[str, float]]:
-    """What failures of one kind cost, by cause, over useful time."""
+    """Return the costs of failures of one kind, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
     severity = SEVERITIES.index(kind.loss.severity)
@@ -241,7 +241,7 @@ def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) 
 
 
 def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
-    """What verifying costs, and what it finds: all that was trained since it last was is lost.
+    """Return the cost of verifying, and of its findings: all training since the last one is lost.
 
     First order (A. Benoit, A. Cavelan, Y. Robert, H. Sun, ACM TOPC 3(2), 2016): an interval of
     training has a silent fault with probability `interval / mtbf`.
@@ -268,7 +268,7 @@ def _share_drained(plan: Plan, context: Context, kind: FailureKind) -> float:
 
 
 def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[str, float]]:
-    """What answers to notices cost and keep, over useful time; `drained`: share of the failures.
+    """Return the costs and gains of answers to notices; `drained`: share of the failures.
 
     First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what is
     trained after the save is lost, not half an interval. Spares are taken to be back by the next.
@@ -300,7 +300,7 @@ def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[
 
 
 def _start_s(context: Context, kind: FailureKind) -> float:
-    """What a start after a failure takes, s; the compile cache is warm where it outlives it."""
+    """Return the time of a start after a failure, s; its compile cache is warm if kept."""
     measured = context.costs.costs
     on_node = measured.start is not None and measured.start.on_node
     warm = rules.r36_keeps_cache(on_node, SEVERITIES.index(kind.loss.severity))
@@ -339,7 +339,7 @@ def _redone_s(plan: Plan, context: Context, source: str, schedule: Schedule | No
 
 
 def _landing_s(plan: Plan, context: Context, schedule: Schedule) -> float:
-    """What a save in the background takes until it counts, s."""
+    """Return the time of a save in the background until it counts, s."""
     if schedule.save.blocking or schedule.period_s >= context.useful_time_s:
-        return 0.0  # a job shorter than the period never comes to a save
+        return 0.0  # a job shorter than the period has no save
     return _save_s(plan, context, schedule)

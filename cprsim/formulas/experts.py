@@ -49,7 +49,7 @@ def rotation_left_s(
     period_s : float
         Work between two saves, s, > 0.
     saves : int, optional
-        How many saves to tell of, >= 1; without it, as many as it takes to stay the same.
+        How many saves to return, >= 1; without it, as many as it takes to stay the same.
 
     Returns
     -------

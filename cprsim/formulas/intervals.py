@@ -1,4 +1,4 @@
-"""How often to save: the work between two saves that each theory calls best."""
+"""Intervals between saves that each theory calls best."""
 
 import math
 

@@ -58,7 +58,7 @@ def blocking_segment_s(
     check_duration(work_s=work_s, save_s=save_s, recovery_s=recovery_s, downtime_s=downtime_s)
     check_positive(mtbf_s=mtbf_s)
     length_s = work_s + save_s
-    # An empty segment can't fail; beside an overflowing recovery it would give inf * 0.
+    # An empty segment can't fail; with an overflowing recovery it would give inf * 0.
     if math.isinf(mtbf_s) or length_s == 0:
         return length_s
     if not during_recovery:

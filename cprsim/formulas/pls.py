@@ -147,7 +147,7 @@ def mean_pls(
 
 
 def least_pls(save_s: float, mtbf_s: float, servers: int, servers_hit: float = 1.0) -> float:
-    """What `mean_pls` falls to as saves follow ever more closely: a failure in one loses `save_s`.
+    """Return `mean_pls` as saves follow ever more closely: a failure in one loses `save_s`.
 
     Parameters as there.
     """
@@ -176,8 +176,8 @@ def mean_pls_interval_s(
     Returns
     -------
     float
-        Work between two saves, s; 0 where no interval keeps to the target (see `least_pls`). Where
-        a job that never saves keeps to it, (E6), which is no shorter than the job.
+        Work between two saves, s; 0 where no interval meets the target (see `least_pls`). Where
+        a job that never saves meets it, (E6), which is no shorter than the job.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What the ends of allocations cost, to first order."""
+"""Costs of the ends of allocations, to first order."""
 
 import math
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class _Stop(NamedTuple):
 
 
 def of_allocations(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:
-    """What the ends of allocations cost where the job takes `wall` without them, over useful time.
+    """Yield the costs of the ends of allocations where the job takes `wall` without them.
 
     As many as without failures, and a save each, of which about half one would have come anyway.
     """
@@ -35,7 +35,7 @@ def of_allocations(plan: Plan, context: Context, wall: float) -> Iterator[tuple[
     stop = _stop(plan, context)
     rest_s = allocation_s - stop.start_s - stop.load_s - stop.takes_s
     if rest_s <= 0:
-        return  # which is told to whoever wants to play it
+        return  # an error says so when it is played
     stops = math.ceil(wall * context.useful_time_s / rest_s * (1 - rules.ROUNDING)) - 1
     each = stops / context.useful_time_s
     yield "save", each * stop.save_s * (1 - _comes_anyway(plan, rest_s / wall))

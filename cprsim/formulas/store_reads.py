@@ -1,4 +1,4 @@
-"""What failures make a job read from the store, in the mean: no ledger counts these bytes."""
+"""Bytes that failures make a job read from the store, in the mean: no ledger counts them."""
 
 from cprsim.contract import Context, Plan
 from cprsim.contract.failure_kinds import kinds

@@ -13,7 +13,7 @@ _NOBODY: Final[frozenset[int]] = frozenset()
 
 
 class Lane(NamedTuple):
-    """What some nodes do, or the job as a whole; `failures_s`: when any of them was hit."""
+    """The activities of some nodes, or of the job; `failures_s`: when any of them was hit."""
 
     name: str
     phases: list[Phase]
@@ -117,7 +117,7 @@ def _given_up(history: History) -> Iterator[Background]:
 
 
 def _loads_all(history: History, failure: Failure) -> bool:
-    """Whether servers that are up load as well: from the store alone, and not what they hold."""
+    """Return whether servers that are up load as well: from the store alone."""
     answer = failure.answer
     return answer.loads == "all" and history.plan.tier(answer.source).medium == "store"
 
@@ -140,7 +140,7 @@ def _servers_up(phases: Iterable[Phase], recoveries: Iterable[_Recovery]) -> lis
 
 
 def _down(server: int, recoveries: Iterable[_Recovery], tasks: Iterable[Background]) -> list[Phase]:
-    """What is done about a server while it is down."""
+    """The stages of a server while it is down."""
     waited_for = [each.phase for each in recoveries if server in each.down]
     rebuilt = [
         Phase(each.task.kind, each.start_s, each.end_s)

@@ -37,7 +37,7 @@ class Phase(NamedTuple):
             yield "slowdown", slower_from_s, self.end_s
 
     def part(self, start_s: float, end_s: float) -> "Phase":
-        """What of it lies between two times within it; its slowdown was the same all along."""
+        """Return its part between two times within it; its slowdown was the same all along."""
         share = (end_s - start_s) / (self.end_s - self.start_s)
         return Phase(self.doing, start_s, end_s, share * self.slower_s)
 

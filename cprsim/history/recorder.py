@@ -1,4 +1,4 @@
-"""An observer that writes a run down, and finds out later which training was in vain."""
+"""An observer that records a run, and finds out later which training was lost."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Failure(NamedTuple):
 
 
 class Background(NamedTuple):
-    """A task beside training, and whether it was completed or given up."""
+    """A task during training, and whether it was completed or given up."""
 
     task: BackgroundTask
     start_s: float
@@ -62,7 +62,7 @@ def record(scenario: Scenario, policy: str, seed: int = 0, replication: int = 0)
     ScenarioError
         For a policy that the scenario doesn't have.
     RunError
-        If the job gets nowhere.
+        If the job makes no progress.
     """
     (policy,) = scenario.select([policy])
     recorder = Recorder()
@@ -162,7 +162,7 @@ class Recorder(Observer):
 
 
 class _Span:
-    """As it was seen; of training, the seconds that still count."""
+    """Return the phases as seen; of training, the seconds that still count."""
 
     __slots__ = ("cause", "end_s", "slower_s", "start_s", "useful_s")
 
@@ -175,7 +175,7 @@ class _Span:
         return self.useful_s + self.slower_s
 
     def phases(self) -> Iterator[Phase]:
-        """What counts of training comes before what was lost."""
+        """Return the parts in order: training that counts comes before training that was lost."""
         if self.cause != "train":
             yield Phase(self.cause, self.start_s, self.end_s)
             return

@@ -1,4 +1,4 @@
-"""How accuracy falls with lost learning, as it was measured somewhere: the section `[accuracy]`."""
+"""Loss of accuracy with lost learning, as measured somewhere: the section `[accuracy]`."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Drop:
     note: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As it stands in the JSON of a run; what is not a number is null."""
+        """Return it as in the JSON of a run; values that are no numbers are null."""
         ends: list[float | None] = [self.mean - self.half, self.mean + self.half]
         return {
             "mean": None if math.isnan(self.mean) else self.mean,
@@ -125,7 +125,7 @@ class Accuracy(Section):
     def auc_drop(
         self, system: str, pls: tuple[float, float], learning_lost: tuple[float, float]
     ) -> Drop:
-        """What AUC a policy of that system is predicted to lose.
+        """Return the AUC that a policy of that system is predicted to lose.
 
         Parameters
         ----------

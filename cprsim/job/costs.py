@@ -1,4 +1,4 @@
-"""What one save, one load, one rescheduling and one detection cost.
+"""Costs of one save, one load, one rescheduling and one detection.
 
 A measured cost (in `[costs]`) wins; what is not measured is derived from `[model]`, `[cluster]`
 and `[storage]`. Either way a cost is a `Transfer`: measured ones draw on no link and take their
@@ -106,7 +106,7 @@ class CostModel:
     storage: Storage | None
 
     def save_fails(self, tier: Tier) -> float:
-        """Probability that a save to that tier turns out void: only those to the store do."""
+        """Return the probability that a save to that tier fails: 0 but for the store."""
         return 0.0 if self.storage is None or tier.medium != "store" else self.storage.save_fails
 
     def load_fails(self, tier: Tier) -> float:
@@ -120,7 +120,7 @@ class CostModel:
 
     @cached_property
     def _known(self) -> dict[tuple[object, ...], Transfer]:
-        """Transfers by what was asked for: policies and expectations ask for the same again."""
+        """Transfers by request: policies and expectations need the same ones again."""
         return {}
 
     def save(
@@ -175,10 +175,10 @@ class CostModel:
         return self._move(bytes_each, tier.write, uses)
 
     def load(self, tier: Tier, rollback: Rollback, servers: int, reads: float = 1.0) -> Transfer:
-        """What is loaded before training goes on, `servers` servers having lost their state.
+        """Return the load before training continues, `servers` servers having lost their state.
 
         From the store, everything on a rollback of all, else the shards of the lost servers. From
-        the memory of peers the lost shards alone: who is up has what it returns to. `reads`: bytes
+        the memory of peers the lost shards alone: other nodes keep theirs. `reads`: bytes
         that are read, as a share of those that are filled. A trainer's replacement copies its dense
         part from another trainer: not charged.
         """
@@ -254,7 +254,7 @@ class CostModel:
         """Share of time that training takes longer where one server serves that much more.
 
         Longer than with `slowdown` alone, were there room for it on the cards. 0 where
-        `job.network` doesn't tell what they carry.
+        `job.network` doesn't say what they carry.
         """
         loaded = self.training(slowdown, peer_bytes_per_s, busiest)
         return self.seconds(loaded) / (1 + slowdown) - 1
@@ -265,7 +265,7 @@ class CostModel:
 
     @property
     def drain_s(self) -> float:
-        """What it takes to move a node to a spare machine, with the links to itself, s."""
+        """Return the time to move a node to a spare machine, with all links free, s."""
         if self.costs.drain_s is not None:
             return self.costs.drain_s
         shard = self._model("drain", Tier("spare", "peers")).shard_bytes

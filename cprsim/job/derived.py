@@ -89,7 +89,7 @@ def mirrored_step(
 ) -> OwnCost:
     """Return the time in which each server copies its part of a step's state in its memory, s.
 
-    `bytes_per_step / servers / memory_bandwidth`; what goes to peers draws on the cards besides.
+    `bytes_per_step / servers / memory_bandwidth`; bytes to peers also draw on the cards.
     """
     if given_s is not None:
         return OwnCost(key, given_s, "s", "given")
@@ -159,7 +159,7 @@ def dense_copied(costs: CostModel, given: float | None, key: str = "replication"
 
 
 def tracked_rows(costs: CostModel, given: float | None, tracker: TrackerName, key: str) -> OwnCost:
-    """Return the share of time in which servers tell a tracker of the rows that are looked up.
+    """Return the share of time in which servers notify a tracker of the rows that are looked up.
 
     `lookups_per_s SECONDS_A_ROW / servers`, of the tables that are tracked.
     """

@@ -75,7 +75,7 @@ class Cluster(Section):
 
     @property
     def cured_in_place(self) -> tuple[Severity, ...]:
-        """`restarts_in_place`, or what stands for it where it isn't given."""
+        """Return `restarts_in_place`, or its default."""
         return self.restarts_in_place or ("process",)
 
     @property
@@ -103,11 +103,11 @@ class Storage(Section):
     """The remote checkpoint store.
 
     `write`: bandwidth of saves to it, all nodes together. `read`: bandwidth of loads from it, all
-    nodes together; where costs are measured, neither need be known beside how likely saves and
-    loads fail. `save_fails`: probability that a save to it turns out void at its end. `load_fails`:
+    nodes together; where costs are measured, neither need be known. `save_fails`: probability that
+    a save to it proves useless at its end. `load_fails`:
     probability that a load from it has to be begun again at its end. `torn`: probability that a
-    checkpoint in it is torn or rots, which a load tells at its end. `outages`: times for which it
-    is away; a save or load that one falls into is in vain, too.
+    checkpoint in it is torn or rots, which a load notices at its end. `outages`: times for which it
+    is away; a save or load that one falls into fails, too.
     """
 
     write: Rate | None = None
@@ -121,7 +121,7 @@ class Storage(Section):
 
     @property
     def fails(self) -> bool:
-        """Whether anything it is asked for can be in vain."""
+        """Return whether any save or load can fail."""
         return bool(self.save_fails or self.load_fails or self.torn or self.outages)
 
     @model_validator(mode="after")
@@ -134,7 +134,7 @@ class Storage(Section):
         return self
 
 
-#: Links that transfers draw on. A `server` or `trainer` link stands for that link of every such
+#: Links that transfers draw on. A `server` or `trainer` link is that link of every such
 #: node: what a transfer draws on it is what it draws on the busiest of them.
 SERVER_OUT, SERVER_IN = "server.out", "server.in"
 TRAINER_OUT, TRAINER_IN = "trainer.out", "trainer.in"

@@ -110,7 +110,7 @@ def _mlp_parameters(*widths: int) -> int:
     return sum(a * b + b for a, b in pairwise(widths))
 
 
-# Layer widths from the same scripts. The top network reads the bottom's output beside the dot
+# Layer widths from the same scripts. The top network reads the bottom's output and the dot
 # products of all pairs of 27 vectors (26 tables and the bottom's output): 351 of them.
 DENSE_PARAMETERS: dict[str, int] = {
     "criteo-kaggle": _mlp_parameters(13, 512, 256, 64, 16) + _mlp_parameters(367, 512, 256, 1),

@@ -1,4 +1,4 @@
-"""What machines, memory and the store are paid for, and what they draw: the section `[prices]`."""
+"""Prices of machines, memory and the store, and their power: the section `[prices]`."""
 
 from functools import cached_property
 from typing import Self
@@ -64,16 +64,16 @@ class Prices(Section):
 
     @property
     def currency(self) -> str | None:
-        """Of all of them; None where there is no price."""
+        """Return the currency of all prices; None where there is no price."""
         return next((price.currency for price in self.given.values()), None)
 
     @property
     def of_bytes(self) -> list[str]:
-        """Those that are for bytes, which only a model tells."""
+        """Return the prices that are for bytes, which need a model."""
         return [key for key in ("memory", "stored", "written", "read") if key in self.given]
 
     @property
     def lacks_spare(self) -> bool:
-        """Whether machines are paid for, but spares have no price."""
+        """Return whether machines are paid for, but spares have no price."""
         machines = {"trainer", "parameter_server"} & self.given.keys()
         return bool(machines) and "spare" not in self.given

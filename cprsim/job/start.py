@@ -1,4 +1,4 @@
-"""What it takes to start a job, and to end it: an attempt's costs beside training and saving."""
+"""Costs of starting a job, and of ending it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ _LEAST = 8  # starts that are drawn at first
 
 
 class Start(Section):
-    """What a start takes before the first step is trained at full speed.
+    """The parts of a start, before the first step is trained at full speed.
 
-    `schedule`: until the job has its nodes; after a failure `costs.reschedule` stands for it.
+    `schedule`: until the job has its nodes; after a failure `costs.reschedule` in its place.
     `initialise`: processes, connections, data loaders. `compile`: with nothing in the compile
-    cache. `compile_warm`: with it; without this key each start compiles anew. `cache`: where the
+    cache. `compile_warm`: with it; without this key each start compiles again. `cache`: where the
     cache lies, in a place that outlives the nodes (`"store"`) or on their own disks (`"node"`).
     `warmup`: for so long training is slower at first. `warmup_rate`: its speed then, as a share of
     full speed.
@@ -63,7 +63,7 @@ class Start(Section):
 
     @property
     def on_node(self) -> bool:
-        """Whether a node takes its compile cache with it."""
+        """Return whether a node takes its compile cache with it."""
         return self.cache == "node"
 
 
@@ -78,10 +78,10 @@ class StartCosts(NamedTuple):
 
 @dataclass(frozen=True)
 class StartDraws:
-    """What the starts and ends of the replications of a cohort take.
+    """Durations of the starts and ends of the replications of a cohort.
 
     The n-th start and the n-th end of a replication take the same under every policy, each part of
-    them of a stream of its own.
+    them of a separate stream.
     """
 
     costs: "Costs"
@@ -100,7 +100,7 @@ class StartDraws:
         return np.stack(found, axis=-1)
 
     def row(self, row: int) -> "Starts":
-        """Those of one replication."""
+        """Return those of one replication."""
         return Starts(self, row)
 
     def _part(self, delay: Delay, cause: Cause, count: int) -> NDArray[np.float64]:
@@ -135,12 +135,12 @@ def mean_start(costs: "Costs") -> StartCosts:
 
 
 def has_starts(costs: "Costs") -> bool:
-    """Whether starts or ends take any time."""
+    """Return whether starts or ends take any time."""
     return starts_vary(costs) or any(mean_start(costs))
 
 
 def starts_vary(costs: "Costs") -> bool:
-    """Whether any part is drawn."""
+    """Return whether any part is drawn."""
     return any(isinstance(delay, Distribution) for delay, _ in _parts(costs))
 
 

@@ -15,7 +15,7 @@ class Tier:
     disk, which is reached over no card. `save_s`, `load_s`: measured, one save and one load of
     everything; else they follow from the bytes. `write`, `read`: what one node does at most, B/s;
     without them only the cards and the store limit it. `snapshot_s`: what a save in the background
-    holds training up for. `live`: what it holds is trained on, so that nothing that was saved to it
+    stops training for. `live`: its state is trained on, so that nothing that was saved to it
     can be had again: whole jobs can't return from a silent fault to it.
     """
 
@@ -30,7 +30,7 @@ class Tier:
 
     @property
     def keeps_older(self) -> bool:
-        """Whether checkpoints before its last are kept; memory has room for one."""
+        """Return whether checkpoints before its last are kept; memory has room for one."""
         return self.medium == "store"
 
 

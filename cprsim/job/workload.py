@@ -34,14 +34,14 @@ from cprsim.rows.skew import Skew
 
 
 class Job(Section):
-    """What is to be trained.
+    """The work to be trained.
 
     `useful_time`: training time without failures or checkpoints. `samples`: how many samples it
     trains on. `final_save`: whether the job ends with one more save, charged to overhead.
     `network`: bytes per second that trainers pull from the parameter servers while training at full
     speed, all servers together; as many are pushed back. Without it training is not slowed by other
     traffic. `allocation`: how long it may hold its nodes at a stretch; it stops in time for a last
-    save and its shutdown, and goes on in another allocation. Without it it is done in one.
+    save and its shutdown, and continues in another allocation. By default it has one allocation.
     """
 
     useful_time_s: PositiveSeconds = Field(alias="useful_time")

@@ -1,4 +1,4 @@
-"""What is told of a job to those who watch it: each metric once, with its unit."""
+"""Metrics of a job, each once, with its unit."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Metric(NamedTuple):
 
     @property
     def opentelemetry(self) -> str:
-        """Its name for OpenTelemetry, which has the unit beside it."""
+        """Return its name for OpenTelemetry, which has the unit in a field."""
         return f"cprsim.{self.name}"
 
 
@@ -63,7 +63,7 @@ Measured = Iterator[tuple[Metric, dict[str, str], float]]
 
 
 class Readable(Protocol):
-    """What exporters tell: a `Reading`, or several."""
+    """A `Reading`, or several: the input of exporters."""
 
     def measured(self) -> Measured:
         """Each metric, its labels, and its value."""
@@ -71,11 +71,11 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """What is known of a job now.
+    """The state of a job now, as metrics.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `counts`: by keys of `COUNTED`; what isn't
     in it is no metric of this job. `labels`: what all its metrics carry, such as the policy; not
-    `cause`, which is that of seconds. `words`: terms that stand for causes; without one a cause
+    `cause`, that of seconds. `words`: terms in place of causes; without one a cause
     has its own name.
 
     Raises `UsageError` for such a label.
@@ -116,7 +116,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Readings:
-    """Those of several policies, or jobs, whose labels have the same names and tell them apart."""
+    """Readings of several policies, or jobs, whose labels have the same names and differ."""
 
     each: Sequence[Reading]
 

@@ -24,7 +24,7 @@ def observe(read: Callable[[], Readable], provider: Any = None) -> None:
 
 
 def collected(read: Callable[[], Readable]) -> str:
-    """What a reader of metrics collects now, as the JSON of OpenTelemetry's SDK.
+    """Return the metrics that a reader collects now, as the JSON of OpenTelemetry's SDK.
 
     Raises `UsageError` where opentelemetry-sdk is not installed.
     """

@@ -8,7 +8,7 @@ from cprsim.metrics.catalogue import Metric, Readable, Reading, needed
 
 
 class PrometheusExporter:
-    """A collector of prometheus_client, and the text that it comes to.
+    """A collector of prometheus_client, and its text.
 
     To serve it: `prometheus_client.REGISTRY.register(exporter)`, then
     `prometheus_client.start_http_server(8000)`.
@@ -16,7 +16,7 @@ class PrometheusExporter:
     Parameters
     ----------
     read
-        Gives what is known of the job; asked at each scrape, in whatever thread that is.
+        Returns the state of the job; called at each scrape, in whatever thread that is.
 
     Raises
     ------

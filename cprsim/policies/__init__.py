@@ -1,4 +1,4 @@
-"""What is done about failures: one file a system, all found by name through the registry."""
+"""Policies: one file a system, all found by name through the registry."""
 
 from cprsim.policies.registry import policy_class, register, systems
 

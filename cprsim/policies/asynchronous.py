@@ -131,7 +131,7 @@ class Async(Policy):
         return self.in_flight + (self.staging == "pinned")
 
     def _interval_s(self, context: Context, snapshot_s: float) -> float:
-        """Of the schedule; what CheckFreq's rule comes to if only snapshots cost time."""
+        """Return the interval; under CheckFreq's rule, if only snapshots cost time."""
         stall_s = self.stall_s(snapshot_s)
         if self.interval == _RULE:
             assert self.iteration_s is not None
@@ -144,7 +144,7 @@ class Async(Policy):
 
     def _first_steps(self, context: Context, snapshot_s: float) -> int:
         assert self.iteration_s is not None
-        # The stall is part of the snapshot: what is left of both lands while training goes on.
+        # The stall is part of the snapshot: the rest of both lands during training.
         hidden_s = snapshot_s - self.stall_s(snapshot_s)
         return checkfreq_steps(hidden_s + context.save_s, self.iteration_s, 0.0)
 

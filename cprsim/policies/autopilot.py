@@ -1,4 +1,4 @@
-"""Autopilot: an interval, and a kind of recovery, planned anew by what the job has seen."""
+"""Autopilot: an interval, and a kind of recovery, planned again by what the job has seen."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Autopilot(Policy):
     Who starts a job seldom knows how often it will fail. The MTBF is believed to be `prior` at
     first, which counts as `weight` failures: a gamma law of the hazard, the conjugate one of
     exponential failures. After n failures in a time t it is taken for (weight prior + t) / (weight
-    + n), and the cost of a save for the mean of those that were seen; all is planned anew after
+    + n), and the cost of a save for the mean of those that were seen; all is planned again after
     each save and each recovery. One failure more or less moves the MTBF by less than 1 part in
     weight + n, so nothing oscillates.
 
@@ -45,7 +45,7 @@ class Autopilot(Policy):
         return replace(self._believed(learned), sequence=learned)
 
     def _accepted(self, context: Context) -> Accepted | None:
-        """What partial recovery needs, where it is allowed."""
+        """Return the numbers for partial recovery, where it is allowed."""
         if self.target_pls is None:
             return None
         mtbfs = pls_interval_s(self.target_pls, 1.0, context.servers, context.servers_hit)
@@ -62,7 +62,7 @@ class Autopilot(Policy):
 
 
 def _recovery_s(plan: Callable[[float], Plan], context: Context) -> float:
-    """What one recovery takes in the mean, s, whatever the interval."""
+    """Return the mean time of one recovery, s, whatever the interval."""
     if math.isinf(context.mtbf_s):
         return 0.0
     shares = expected(plan(context.useful_time_s), context)

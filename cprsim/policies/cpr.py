@@ -62,7 +62,7 @@ class Cpr(Policy):
         return partial_plan(interval_s)
 
     def interval_s(self, context: Context) -> float:
-        """What keeps to the target, or the interval that was set, s; 0 where none keeps to it."""
+        """Return the interval that meets the target, or was set, s; 0 where none meets it."""
         if self.interval is not None:
             mtbf_s = self.unannounced_s(context)
             return checkpoint_interval_s(self.interval, context.save_s, mtbf_s)
@@ -77,15 +77,15 @@ class Cpr(Policy):
         return mean_pls(interval_s, *self._saves_and_failures(context), context.useful_time_s)
 
     def _beyond(self, context: Context) -> str:
-        """Why no interval keeps to the target."""
+        """Return why no interval meets the target."""
         least = least_pls(*self._saves_and_failures(context))
         target = f"no interval keeps to PLS {self.target_pls:g}"
         return f"{target}: failures in saves, and in recoveries from them, lose {least:.3g}"
 
     def _saves_and_failures(self, context: Context) -> tuple[float, float, int, float]:
-        """What `formulas.pls` asks for: seconds a save, MTBF, servers, and servers hit.
+        """Return the arguments of `formulas.pls`: seconds a save, MTBF, servers, and servers hit.
 
-        In useful seconds of training, which slower training has more failures in. Where void saves
+        In useful seconds of training, which slower training has more failures in. Where lost saves
         are left out, checkpoints are older by a factor, as if failures came that much more often.
         """
         if context.servers_hit == 0:
@@ -106,12 +106,12 @@ class Cpr(Policy):
         return save_s / (1 + slower), mtbf_s, context.servers, context.servers_hit
 
     def _portion_and_slowdown(self, _context: Context) -> tuple[float, float]:
-        """Of one save, and of training."""
+        """Return the slowdown of one save, and of training."""
         return 1.0, 0.0
 
     @property
     def _writes_and_besides(self) -> tuple[float, float]:
-        """Share of a save's bytes that is written, and what it takes besides, s."""
+        """Return the share of a save's bytes that is written, and its further time, s."""
         return 1.0, 0.0
 
 

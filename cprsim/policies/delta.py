@@ -16,9 +16,9 @@ class Delta(DifferentialSaving):
     Source: DECK (PVLDB 18(12), 2025); TorchRec's delta tracker.
 
     A delta holds the rows modified since the one before. Every `merge` of training another machine
-    merges the deltas taken before that into a new base; a delta taken later is written beside it. A
+    merges the deltas taken before that into a new base; a later delta is written after it. A
     load reads the base and the deltas after it, so its length is limited by `merge`, as that of
-    consecutive differences isn't. The merging machine reads and writes through links of its own:
+    consecutive differences isn't. The merging machine reads and writes through separate links:
     neither its time nor its bytes are charged to the job. It has finished by the next delta.
 
     `merge`: training from one merging to the next.

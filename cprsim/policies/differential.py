@@ -16,7 +16,7 @@ from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
 
-#: Bits of an element that quantisation starts from, where no table tells.
+#: Bits of an element that quantisation starts from, where no table says.
 _FLOAT32 = 32
 #: Of each quantised vector: its scale and its offset, float32 each.
 _RANGE_BYTES = 8.0
@@ -32,21 +32,21 @@ class DifferentialSaving(Policy):
     """Write only modified rows, in the background; a failure takes the whole job back.
 
     Every `interval` training stalls for an atomic `snapshot` in memory, and what has changed is
-    written while it goes on, one save at a time; it counts from the instant its last byte is
+    written during training, one save at a time; it counts from the instant its last byte is
     stored. The first save is a baseline, and so is one that finds every row modified. The dense
     part and tables that aren't tracked are written whole each time. A restore reads the baseline
-    and what came after it; the chain goes on from the checkpoint that was restored.
+    and what came after it; the chain continues from the checkpoint that was restored.
 
     Rows modified by n samples: `f(n) = (1/V) sum_i (1 - (1 - p_i)^n)` of each tracked table. Where
     nothing is known of rows, `modified` gives the share of one interval, n of them take
     `min(1, modified n^growth)`; where it is given it wins. An element of 32 bits takes `bits`, a
-    vector 8 bytes besides for its scale and offset, where tables tell how long it is; optimizer
+    vector 8 further bytes for its scale and offset, where tables say how long it is; optimizer
     state is quantised alike, the dense part isn't. What quantisation does to accuracy is not
     modelled. `tracking`: share of time that marking rows adds to every useful second; by default
     rows looked up a second times what counting one takes, shared among the servers.
 
     `interval`: training from one save to the next. `bits`: size of a quantised element in bits.
-    `snapshot`: what a save holds training up for. `modified`: share of the rows that one interval
+    `snapshot`: time that a save stops training. `modified`: share of the rows that one interval
     modifies. `growth`: how the share of modified rows grows with n intervals, as n to that power.
 
     Defaults: `snapshot`: a server's part of the state over `cluster.memory_bandwidth`; without
@@ -64,7 +64,7 @@ class DifferentialSaving(Policy):
 
     @property
     def _chained(self) -> tuple[Variant, float]:
-        """What differences are taken from, and training from one merging to the next, s."""
+        """The variant of differences, and training from one merging to the next, s."""
         return "consecutive", inf
 
     def plan(self, context: Context) -> Plan:

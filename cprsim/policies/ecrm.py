@@ -101,7 +101,7 @@ class Ecrm(Policy):
     that is lost while it is rebuilt. `rebuild_fixed`: what rebuilding takes however small the
     shard. `rebuild_read`: bandwidth at which the other shards are read for that. `rebuild_write`:
     bandwidth at which the lost one is written. `interval`: training from one checkpoint to the
-    next, beside the parities; none by default.
+    next, in addition to the parities; none by default.
     """
 
     system: Literal["ecrm"]
@@ -186,7 +186,7 @@ class Ecrm(Policy):
             yield OwnCost("degraded", _DEGRADED, "share", "assumed", source)
 
     def _parities(self, context: Context) -> Tier:
-        """The tier that reads `parity` shards in the time that a rebuild takes, all told."""
+        """Return the tier that reads `parity` shards in the whole time of a rebuild."""
         given = self.rebuild_fixed_s, self.rebuild_read, self.rebuild_write
         shard = _shard(context)
         if shard is None:
@@ -203,6 +203,6 @@ class Ecrm(Policy):
 
 
 def _shard(context: Context) -> float | None:
-    """Entries and optimiser state of one server, B; None where the scenario doesn't tell."""
+    """Return entries and optimiser state of one server, B; None where the scenario lacks them."""
     model = context.costs.model
     return None if model is None else model.shard_bytes / context.servers

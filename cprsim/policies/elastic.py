@@ -1,4 +1,4 @@
-"""Elastic servers: after a loss the job goes on with those that are left."""
+"""Elastic servers: after a loss the job continues with the others."""
 
 import math
 from typing import Annotated, Literal
@@ -25,12 +25,12 @@ from cprsim.policies.full import checkpoint_interval_s
 
 #: The other servers, which a replacement takes its rows back from.
 OTHERS = "others"
-#: Lost servers that the rest goes on without; a plan has an answer for each count of them.
+#: Lost servers that the rest continues without; a plan has an answer for each count of them.
 _MOST_LOST = 100
 
 
 def fewer_serve(servers: int, least: int, bound: float, reshard_s: float) -> Answers:
-    """The rest goes on with the rows of lost servers, as long as `least` servers are left.
+    """The rest continues with the rows of lost servers, as long as `least` servers are left.
 
     With k of n servers lost, what a useful second takes on servers, a share `bound` of it, takes
     `k / (n - k)` longer. Lost trainers are waited for.

@@ -21,7 +21,7 @@ everything_returns = FULL_ROLLBACK
 
 
 def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> float:
-    """Seconds of an `interval` setting; `charge_s` is what one save holds training up for.
+    """Return seconds of an `interval` setting; `charge_s`: time that a save stops training.
 
     `"optimal"` is (E3), sqrt(2 O_save T_fail) (Young 1974); `"exact"` minimises the exact expected
     makespan under exponential failures. Raises `ValueError` for a charge of 0: it has no optimum.
@@ -62,7 +62,7 @@ class Full(Policy):
         return full_plan(checkpoint_interval_s(self.interval, *self._charged(context)))
 
     def _charged(self, context: Context) -> tuple[float, float]:
-        """What a save and its share of a verification take, s, and the MTBF to plan with, s.
+        """Return the time of a save and its share of a verification, and the MTBF to plan with, s.
 
         A silent fault costs all that was trained since it was last verified, a failure half an
         interval: with one verification a save it is the optimum of Benoit, Cavelan, Robert and Sun

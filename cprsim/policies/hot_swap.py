@@ -39,7 +39,7 @@ class HotSwap(InMemory):
     falls back to the remote checkpoint. Processes that are up go on, so that a start
     (`costs.start`) is charged in that last case alone.
 
-    `takeover`: from a failure until a spare has taken over. `spares`: machines that stand ready.
+    `takeover`: from a failure until a spare has taken over. `spares`: machines that are ready.
     `snapshot`: bytes that all servers together copy to their peers in a step.
 
     Memory: two buffers of the own and the peer's shard, a reading of the paper. Assumed: `spares` =
@@ -53,12 +53,12 @@ class HotSwap(InMemory):
     snapshot_bytes: Bytes | None = Field(None, alias="snapshot")
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
-        """Its interval, and how many spares stand ready."""
+        """Return its interval, and the number of ready spares."""
         most = min(context.servers + context.trainers, _MOST_SPARES)
         return (*super().settings(context), *whole_numbers("spares", 0, most))
 
     def plan(self, context: Context) -> Plan:
-        """Pairs need two servers, and no more machines stand ready than can fail."""
+        """Check that there are pairs, and that no more machines are ready than can fail."""
         nodes = context.servers + context.trainers
         if self.spares > nodes:
             raise ValueError(
@@ -79,7 +79,7 @@ class HotSwap(InMemory):
         return replace(plan, own_costs=(*plan.own_costs, takeover))
 
     def _step_bytes(self, context: Context) -> float | None:
-        """What one snapshot copies to peers, all servers together, B; None if not known."""
+        """Return the bytes that one snapshot copies to peers, all together; None if unknown."""
         model = context.costs.model
         if self.snapshot_bytes is not None:
             return self.snapshot_bytes

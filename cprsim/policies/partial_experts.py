@@ -121,7 +121,7 @@ class PartialExperts(Policy):
         return (*super().settings(context), Choice("per_save", per_save))
 
     def plan(self, context: Context) -> Plan:
-        """Resolve the interval; rotations of each K that the run may come to."""
+        """Resolve the interval; rotations of each K that the run may use."""
         copied = self._snapshot(context)
         own_costs = () if copied is None else (copied,)
         stall_s = 0.0 if copied is None else copied.value

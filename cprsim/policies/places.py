@@ -116,7 +116,7 @@ def chain_of(name: str, place: Place) -> Iterator[Save]:
 
 
 def mean_save_of_chain(chain: tuple[Save, ...]) -> Save:
-    """What a save of the chain writes and reads on average."""
+    """Return the mean share that a save of the chain writes, and reads."""
     if len(chain) == 1:
         return chain[0]
     writes = math.fsum(save.writes for save in chain) / len(chain)

@@ -71,7 +71,7 @@ class PrioritySaving(Cpr):
 
     @property
     def _subsample(self) -> int:
-        """Of so many batches the tracker looks at one."""
+        """The tracker looks at one of so many batches."""
         return 1
 
     @property
@@ -123,7 +123,7 @@ class PrioritySaving(Cpr):
     def _lost(
         self, context: Context, rows: RowModel, samples: int, interval_s: float
     ) -> LostShare | None:
-        """What its saves leave; None where the job ends before the first."""
+        """Return the updates that its saves leave; None where the job ends before the first."""
         most = rows.most_saves(self.tracker) * self.fraction
         intervals = min(context.useful_time_s / interval_s, most)
         if intervals < self.fraction:

@@ -67,7 +67,7 @@ class Replication(Policy):
 
     Source: parameter servers with chain replication (Li et al., OSDI 2014).
 
-    Each update is pushed to one server and goes on from copy to copy before it is acknowledged, so
+    Each update is pushed to one server and passed from copy to copy before it is acknowledged, so
     none is lost while a copy is left. That is `copies - 1` times the pushed bytes between servers,
     divided by `aggregation`: the first server adds up the updates of so many workers before it
     sends them on (replication after aggregation). This slows training once a card is full. Each

@@ -77,7 +77,7 @@ class TwinGroups(Policy):
     interval: Interval | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
-        """How often it averages and saves; its groups where the servers can be divided by them."""
+        """Return how often it averages and saves; its groups where the servers divide by them."""
         start_s = self.plan(context).schedules[-1].interval_s
         found = [self.span("every", self.every_s, context), self.span("interval", start_s, context)]
         groups = whole_numbers("groups", 2, min(context.servers, _MOST_GROUPS))

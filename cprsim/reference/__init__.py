@@ -1,1 +1,1 @@
-"""What users write and read, told by the code itself: keys of scenarios."""
+"""Keys of scenarios, documented by the code itself."""

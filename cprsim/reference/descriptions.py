@@ -1,4 +1,4 @@
-"""What each key of a section means, as the docstring of its class says it.
+"""The meaning of each key of a section, from the docstring of its class.
 
 That is the one place where keys are described. A sentence of it that begins with a key and a colon
 is about that key, and so is what follows until another key or the end of the paragraph:
@@ -22,7 +22,7 @@ _NAMED = re.compile(r"`([a-z][a-z_0-9]*)( = [^`]+)?`")
 
 
 def descriptions(model: type[BaseModel]) -> dict[str, str]:
-    """What its docstring, and those of the classes it is made of, say of each of its keys."""
+    """Return what its docstring, and those of its base classes, say of each of its keys."""
     keys = {
         each: field.alias or name
         for name, field in model.model_fields.items()
@@ -37,7 +37,7 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
 
 
 def summary(model: type[BaseModel]) -> str:
-    """What the docstring begins with."""
+    """Return the first paragraph of the docstring."""
     return " ".join(inspect.cleandoc(model.__doc__ or "").partition("\n\n")[0].split())
 
 

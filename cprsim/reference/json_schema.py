@@ -108,7 +108,7 @@ def _ref(model: type[BaseModel]) -> str:
 
 
 def _of_the_job(model: type[BaseModel]) -> bool:
-    """Whether its values may be drawn for each job of a fleet."""
+    """Return whether its values may be drawn for each job of a fleet."""
     return model is not Drawn and model not in _all_models(BLOCKS.values())
 
 
@@ -175,7 +175,7 @@ def _told(value: Schema, field: FieldInfo, description: str, examples: Any) -> S
 
 
 def _default(field: FieldInfo) -> Any:
-    """As a file would have it; None where there is none."""
+    """Return the default as a file would have it; None where there is none."""
     default = field.get_default(call_default_factory=True, validated_data={})
     if field.is_required() or default is None:
         return None

@@ -1,4 +1,4 @@
-"""How much change a failure would lose, where updates do not all move a row alike."""
+"""Change that a failure would lose, where updates do not all move a row alike."""
 
 import math
 from collections.abc import Sequence

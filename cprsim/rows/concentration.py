@@ -19,7 +19,7 @@ def concentration(points: Sequence[tuple[float, float]]) -> Callable[[Array], Ar
     straight piece needs one. Its slope (popularity relative to the mean row's) at a point is the
     geometric mean of the slopes of the chords that meet there. From the top to the first point it
     is a power of the share of rows, as in Zipf's law. Between two points popularity falls from
-    slope to slope as `(1 - u)^g`, where g is what meets the second point; on the last piece it
+    slope to slope as `(1 - u)^g`, where g meets the second point; on the last piece it
     falls to the chord's slope squared over the slope where it starts. Before rows that nobody
     touches it falls to half the chord's slope.
 

@@ -60,7 +60,7 @@ def counted(classes: tuple[Array, Array], k: int, saves: int) -> Array:
 
 
 def counted_in_the_long_run(classes: tuple[Array, Array], k: int) -> float:
-    """The same after many saves, where the threshold stands still."""
+    """Return the same after many saves, where the threshold is constant."""
     bound = _highest(*classes, k)
     highest = _MARGIN * _steady(Counters.from_classes(classes, k, bound, _COARSE))[0]
     while True:  # what the coarse levels found may be too low

@@ -22,7 +22,7 @@ class Listed:
 
     Between saves every row has a probability of being on the list, and its accesses are more than
     usual if it is on it, fewer if not. Both follow a linear differential equation, given the rate
-    of evictions; that rate is what keeps the list full. Batches are taken to be small beside the
+    of evictions; that rate keeps the list full. Batches are taken to be small compared with the
     list: a hot row that a batch evicts is back with the next access seen, not with the next batch.
     (Batches of an eighth of the list lose 3 % more on `dlrm-production`, row by row.)
     """

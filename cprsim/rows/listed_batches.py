@@ -16,7 +16,7 @@ _MOST_SAVES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class ListedBatches:
-    """As `cprsim.rows.listed.Listed`, batch by batch: a list sees the rows of a batch together.
+    """Do the same as `cprsim.rows.listed.Listed`, batch by batch: a list sees its rows together.
 
     `rows` of each class and `accesses` of one row between two saves, shape (classes,), in so many
     `batches`. The first of `period` batches is looked at, whenever saves come; of these, so many go
@@ -24,7 +24,7 @@ class ListedBatches:
 
     Rows of a batch that are off the list go on it in random order. Once it is full, each takes the
     place of a random row, maybe of one of the same batch, which isn't back before the next batch
-    that is looked at. So a list that is short beside a batch misses hot rows, too.
+    that is looked at. So a list that is shorter than a batch misses hot rows, too.
     """
 
     rows: Array

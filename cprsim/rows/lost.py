@@ -1,4 +1,4 @@
-"""How many updates a failure would lose, as training goes on between saves."""
+"""Updates that a failure would lose, as training continues between saves."""
 
 import math
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ class LostShare:
 
     @cached_property
     def _integral(self) -> NDArray[np.float64]:
-        """Of the lost share, from 0 to each save; 0 first."""
+        """Return the means of the lost share, from 0 to each save; 0 first."""
         starts = np.concatenate([[0.0], self.after])[:-1]
         return np.concatenate([[0.0], np.cumsum(self.spacing * (starts + self.before) / 2)])
 
@@ -104,7 +104,7 @@ def _left_together(
 def slope(
     rows: NDArray[np.float64], accesses: NDArray[np.float64], left: NDArray[np.float64]
 ) -> float:
-    """How far what is left lies where updates go: 1 if in proportion, 0 if on rows hardly accessed.
+    """Return how far the rest lies where updates fall: 1 in proportion, 0 on rows hardly accessed.
 
     The regression of what is left of a row on its `accesses`, both relative to their means: a
     server that has a share s of the updates, by rows that chance dealt to it, is expected to have

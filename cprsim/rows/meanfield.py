@@ -1,4 +1,4 @@
-"""What saving by priority loses on average, from classes of rows: the same cost for any table.
+"""Mean losses of saving by priority, from classes of rows: the same cost for any table.
 
 Every `fraction` of an interval the `fraction` of a table's rows that a tracker selects is saved.
 A row's accesses are a Poisson process, and the table is large: what the tracker selects is a
@@ -85,9 +85,9 @@ class MeanField:
         """Mean lost share relative to saving everything once an interval, in the long run.
 
         Rows that are hardly ever touched take long to get there: up to 1 / (their accesses an
-        interval) intervals. `LostShare.relative` says where a job of known length stands. Under
-        Adagrad or on a random walk SCAR gets nowhere in particular, and where ids are renewed
-        nobody was asked where; raise `UsageError` then.
+        interval) intervals. `LostShare.relative` says where a job of known length is. Under
+        Adagrad or on a random walk SCAR has no cycle, and where ids are renewed
+        there is none either; raise `UsageError` then.
         """
         if self.renewed:
             raise UsageError("the long run of ids that are renewed isn't known; ask for intervals")
@@ -124,7 +124,7 @@ class MeanField:
         return np.convolve(np.diff(made), older(k / size, np.arange(1, saves + 1)))[:saves]
 
     def _played(self, tracker: TrackerName, saves: int) -> tuple[Left, NDArray[np.float64]]:
-        """What is left of a sample of rows, and its movement."""
+        """Return the rest of a sample of rows, and its movement."""
         renewal = -math.expm1(-self.renewed * self.fraction)
         return left_unsaved(
             self.rule,
@@ -139,11 +139,11 @@ class MeanField:
         )
 
     def _is_played(self, tracker: TrackerName) -> bool:
-        """Whether a sample of rows is, since a row's history counts."""
+        """Return whether it is a sample of rows, since a row's history counts."""
         return self._by_movement(tracker) or (self.renewed > 0 and tracker in BY_USE)
 
     def _by_movement(self, tracker: TrackerName) -> bool:
-        """Whether the tracker chooses by movement, and updates differ in it."""
+        """Return whether the tracker chooses by movement, and updates differ in it."""
         return tracker == "scar" and (self.rule != "sgd" or self.directions is not None)
 
     def _on_servers(self, slope: float) -> tuple[float, ...] | None:
@@ -191,7 +191,7 @@ class MeanField:
 
 
 def rows_per_save(rows: int, fraction: float) -> int:
-    """How many rows one save takes."""
+    """Return how many rows one save takes."""
     k = round(fraction * rows)
     if k == 0:
         raise UsageError(

@@ -107,7 +107,7 @@ class RowModel:
         return tuple(self.tables[index] for index in self.tracked_tables)
 
     def _count(self, rows: Sequence[int]) -> int:
-        """How many of the tables with so many `rows`, the largest first, are tracked."""
+        """Return how many of the tables with so many `rows`, the largest first, are tracked."""
         if self.count is not None:
             return self.count
         return 1 + int(np.searchsorted(np.cumsum(rows), TRACKED_SHARE * sum(rows)))
@@ -124,7 +124,7 @@ class RowModel:
 
     @cached_property
     def _known(self) -> dict[object, Any]:
-        """What was asked for before: a policy is planned several times over."""
+        """Results of earlier calls: a policy is planned several times over."""
         return {}
 
     def most_saves(self, tracker: TrackerName) -> int:

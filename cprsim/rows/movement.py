@@ -1,4 +1,4 @@
-"""How far updates move a row: all alike under SGD, less and less under Adagrad.
+"""Movement of a row by updates: all alike under SGD, less and less under Adagrad.
 
 Adagrad divides a step by the root of the sum of the squares of all gradients of its row so far. Of
 gradients that are alike, the k-th update of a row moves it by 1 / sqrt(k) of the first (Duchi,
@@ -30,7 +30,7 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 
 
 def moved(rule: OptimizerRule, updates: NDArray[Any]) -> Array:
-    """How far its first so many updates have moved a row, in first updates; of any shape."""
+    """Return how far so many updates have moved a row, in first updates; of any shape."""
     if rule == "sgd":
         return np.asarray(updates, dtype=np.float64)
     updates = np.asarray(updates)
@@ -46,7 +46,7 @@ class Made:
     """Expected movement of all rows of a table from time 0, when none had an update.
 
     `popularity` of the rows; `updates` of all of them in one interval; times are in intervals.
-    `renewed`: rate at which ids are replaced by new ones, each `spacing`; movement goes on evenly
+    `renewed`: rate at which ids are replaced by new ones, each `spacing`; movement continues evenly
     between these times then.
     """
 
@@ -120,7 +120,7 @@ def _poisson(mean: Array, count: NDArray[np.int64]) -> Array:
 
 @cache
 def _first_sums() -> tuple[Array, Array]:
-    """Of 1 / sqrt(k), for k up to 0, 1, 2, ...; and of those for all counts below."""
+    """Return sums of 1 / sqrt(k), for k up to 0, 1, 2, ...; and of those for all counts below."""
     sums = np.concatenate([[0.0], np.cumsum(np.arange(1, _LOOKED_UP + 1) ** -0.5)])
     return sums, np.concatenate([[0.0], np.cumsum(sums)[:-1]])
 

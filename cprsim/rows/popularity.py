@@ -1,4 +1,4 @@
-"""How popular the rows of an embedding table are: classes of rows that are touched equally often.
+"""Popularity of the rows of an embedding table: classes of rows that are touched equally often.
 
 Classes make the cost of a model independent of the number of rows: a billion of them, ranked by a
 power law, are a few hundred classes.
@@ -59,7 +59,7 @@ def modified(popularity: Popularity, accesses: NDArray[np.float64]) -> NDArray[n
     """Expected share of the rows that are touched at least once.
 
     `f(n) = (1/V) sum_i (1 - (1 - p_i)^n)`, exact for n independent accesses; a row has the mean
-    probability of its class, which lies within 15 % of its own.
+    probability of its class, which lies within 15 % of it.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def uniform(rows: int) -> Popularity:
 def zipf(rows: int, exponent: float) -> Popularity:
     """Popularity proportional to rank to the power -`exponent`.
 
-    The first ranks are classes of their own; a later class holds ranks up to 15 % apart and has
+    Each of the first ranks is a class; a later class has ranks up to 15 % apart and has
     their mean share. Sums over ranks are exact below rank 1,024, and by the Euler-Maclaurin
     formula with the third derivative above it: right to 1e-12.
     """

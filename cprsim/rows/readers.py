@@ -62,7 +62,7 @@ def _point(path: LogPath, line: int, cells: list[str]) -> tuple[float, float]:
 
 
 def read_accesses(path: LogPath) -> NDArray[np.int64]:
-    """How often a log of accesses names each row, shape (largest id + 1,).
+    """Return how often a log of accesses names each row, shape (largest id + 1,).
 
     Either one id a line, or a user and the ids that this user accessed, as recommendation data sets
     come (`0 17 4 4 99`: user 0 accessed row 4 twice); the first line says which. Ids are whole

@@ -1,7 +1,7 @@
 """The mean field by a sample of rows, where what is lost depends on a row's whole history.
 
 How far an update moves its row depends on how many came before. Of a class of equally popular rows
-a few stand for all, each with a weight, and are played save by save: which are saved is decided by
+a few represent all, each with a weight, and are played save by save: which are saved is decided by
 a threshold or by evictions that all rows share, as in `cprsim.rows.meanfield`. Their accesses are
 stratified, so that a class has as many as it should; what scatter is left is of the order of 0.5 %
 of the result, and always the same.
@@ -166,7 +166,7 @@ class _Renewal:
 
 
 class _Seen(NamedTuple):
-    """Of each row of the sample: accesses since the last save, updates not saved, and change.
+    """For each row of the sample: accesses since the last save, updates not saved, and change.
 
     `change`: how far the row is from where it was saved, as SCAR sees it.
     """
@@ -200,7 +200,7 @@ class _Largest:
         rest = self._k - float(self._weight[above].sum())
         ends = np.cumsum(self._weight[ties])
         whole = min(int(np.searchsorted(ends, rest, side="right")), ties.size - 1)
-        # The row at the edge stands for some that are saved and some that are not.
+        # The row at the edge represents some that are saved and some that are not.
         part = 1 - (ends[whole] - rest) / self._weight[ties[whole]]
         return np.concatenate([above, ties[: whole + bool(self._rng.random() < part)]])
 
@@ -220,7 +220,7 @@ class _OnTheList:
 
 @dataclass(frozen=True, eq=False)
 class Stratified:
-    """Poisson numbers for `each` rows of every class, stratified within it and dealt out anew.
+    """Poisson numbers for `each` rows of every class, stratified within it and dealt out again.
 
     `accesses`: the mean of a row of each class, shape (classes,).
     """
@@ -230,7 +230,7 @@ class Stratified:
     rng: np.random.Generator
 
     def counts(self) -> NDArray[np.int64]:
-        """Of the accesses between two saves, class by class; shape (classes x each,)."""
+        """Return the accesses between two saves, class by class; shape (classes x each,)."""
         at = (np.arange(self.each) + self.rng.random((self.accesses.size, 1))) / self.each
         counts = np.empty(at.shape, dtype=np.int64)
         many = self.accesses > _MANY

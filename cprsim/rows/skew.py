@@ -20,7 +20,7 @@ DLRM_PRODUCTION = ((0.001, 0.303), (0.01, 0.466), (0.05, 0.618), (0.125, 0.737),
 
 
 class Skew(Section):
-    """How unequally rows are accessed: by name, by a Zipf exponent, or by a curve in a file.
+    """Unequal access to rows: by name, by a Zipf exponent, or by a curve in a file.
 
     `name`: `"uniform"`, all alike, or `"dlrm-production"`, as in Meta's traces (`DLRM_PRODUCTION`);
     written as the value itself. `zipf`: the exponent s of accesses that are proportional to
@@ -61,7 +61,7 @@ class Skew(Section):
         return {"zipf": self.zipf} if self.zipf is not None else {"curve": self.curve or ""}
 
     def popularity(self, rows: int) -> Popularity:
-        """Of a table of so many rows; raise `LogError` where its curve can't be read or is none."""
+        """Return it for a table of so many rows; raise `LogError` where its curve can't be read."""
         if self.zipf is not None:
             return zipf(rows, self.zipf)
         if self.curve is not None:

@@ -1,10 +1,10 @@
-"""How far rows have come from where they were saved if their gradients point here and there.
+"""Distance of rows from where they were saved if their gradients point here and there.
 
 Gradients of a row are taken to be independent, normal and alike in size, in so many directions.
 Then the steps of a row are a random walk: s updates of plain SGD lead sqrt(s) first updates away,
 not s; and s updates of Adagrad after n others sqrt(H(n + s) - H(n)), H being the harmonic numbers,
 not 2 (sqrt(n + s) - sqrt(n)). A row's first step of Adagrad has the same length whatever its
-gradient; where it has come to after more of them is a matter of luck, the more so the fewer the
+gradient; its place after more of them is a matter of luck, the more so the fewer the
 directions are.
 """
 
@@ -52,7 +52,7 @@ class Walk:
 
     @property
     def distance(self) -> Array:
-        """How far each row is from where it was saved, shape (size,)."""
+        """Return how far each row is from where it was saved, shape (size,)."""
         return np.asarray(np.sqrt(np.square(self._place).sum(axis=1)))
 
     def save(self, rows: NDArray[np.intp]) -> None:
@@ -70,7 +70,7 @@ class Walk:
         return np.asarray(self._rng.standard_normal((rows.size, directions)) / directions**0.5)
 
     def _variance(self, rows: NDArray[np.intp], steps: NDArray[np.int64]) -> Array:
-        """Mean square of what so many steps of these rows come to, for each direction; a column."""
+        """Return the mean square of so many steps of these rows, for each direction; a column."""
         if not self._adagrad:
             return steps[:, np.newaxis].astype(np.float64)
         # Of 1 / k for k after n up to n + s: log((n + s + 1/2) / (n + 1/2)), but for O(1 / n^2).
@@ -84,7 +84,7 @@ def batches_met(
     """In how many of so many batches a row is accessed at all, by how often it is; any shape.
 
     What is expected of accesses that are dealt out at random, rounded at random. Without batches
-    each access is one of its own.
+    each access is a batch.
     """
     if batches is None:
         return np.asarray(accesses, dtype=np.int64)

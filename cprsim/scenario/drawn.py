@@ -1,7 +1,7 @@
 """Values that are drawn once for each job of a fleet, where a scenario has one for all.
 
-In place of any single value of a scenario may stand a table with a `distribution`: a law, with
-units as the value itself has, or a list of values as they stand.
+Any single value of a scenario may be a table with a `distribution`: a law, with
+units as the value itself has, or a list of values.
 """
 
 import math
@@ -21,7 +21,7 @@ from cprsim.errors import UnitError
 
 #: Keys that lead to a value in nested tables; places in lists are numbers as text.
 KeyPath = tuple[str, ...]
-#: Keys that take a law, which then stands for no single value.
+#: Keys that take a law, which is no single value then.
 _LAWS = (
     *(("costs", "reschedule"), ("costs", "restart"), ("costs", "shutdown")),
     ("costs", "regroup"),
@@ -36,7 +36,7 @@ _LEAST_SHARE = 1e-3
 
 
 class ValueKind(NamedTuple):
-    """What a number means: its units, and how the name of a column in SI units ends."""
+    """The meaning of a number: its units, and how the name of a column in SI units ends."""
 
     name: str
     units: units.Units
@@ -84,8 +84,8 @@ class Drawn(Section):
     `distribution`: the name of the law; `"uniform"` lies between `min` and `max`, and takes no
     mean. `mean`: that of the law before it is cut. `shape`, `cv`: as in `Distribution`. `min`,
     `max`: where the law is cut: what falls outside is drawn again. `values`: what `"empirical"`
-    takes one of as it stands, each with equal chance. `per`: says that it is drawn once for each
-    job, where a law may stand that is drawn again and again.
+    takes one of, each with equal chance. `per`: says that it is drawn once for each
+    job, where a law may be drawn again and again.
     """
 
     distribution: Name
@@ -173,7 +173,7 @@ class Drawn(Section):
 
     @cached_property
     def kind(self) -> ValueKind:
-        """What the values mean; plain numbers, too, where they are none of one kind."""
+        """Return the meaning of the values; plain numbers, too, where they have no one kind."""
         if self.values is None:
             return next(iter(self._limits.values())).kind
         try:
@@ -184,7 +184,7 @@ class Drawn(Section):
 
     @property
     def middle(self) -> Any:
-        """A value to stand for all: the mean, or what is nearest to it; the first listed."""
+        """Return a value to represent all: the mean, or the nearest to it; the first listed."""
         if self.values is not None:
             return self.values[0]
         if self.mean is None:
@@ -202,7 +202,7 @@ class Drawn(Section):
     def cohort(self, seed: int, number: int, key: str) -> list[Any]:
         """The values of the jobs of a cohort: numbers in SI units, or of those listed.
 
-        They depend on the seed, the number of the cohort and the `key` that they stand at alone.
+        They depend on the seed, the number of the cohort and their `key` alone.
         """
         rng = stream(seed, number, Cause.JOB_VALUE, zlib.crc32(key.encode()))
         if self.values is not None:
@@ -223,12 +223,12 @@ class Drawn(Section):
         return math.floor(value + 0.5) if whole else value
 
     def number(self, written: Any) -> Any:
-        """A value of a scenario file in SI units; as it stands where it is no quantity."""
+        """A value of a scenario file in SI units; unchanged where it is no quantity."""
         return _quantity(written).number if self.kind.units else written
 
 
 def tables(mapping: Any, path: KeyPath = ()) -> list[tuple[KeyPath, dict[str, Any]]]:
-    """Tables of a scenario's mapping that stand for a value, with the keys that lead to them.
+    """Tables of a scenario's mapping in place of a value, with the keys that lead to them.
 
     `[failures]` and `[failures.silent]` are laws themselves, and a delay in `costs.reschedule` is
     drawn at each failure, as are `costs.restart`, detections and repairs of causes, one in

@@ -34,7 +34,7 @@ def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, A
 
 
 def scenario_text(path: str | Path) -> str:
-    """What stands in a scenario file, or in the shipped one of that name."""
+    """Return the tables of a scenario file, or of the shipped one of that name."""
     where = located(path)
     if not where.exists():
         raise ScenarioError(missing(Path(path)))
@@ -42,7 +42,7 @@ def scenario_text(path: str | Path) -> str:
 
 
 def mapping_of(text: str, path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
-    """As `load_mapping`, of a file that was read."""
+    """Return the same as `load_mapping`, from a file that was read."""
     path = located(path)
     mapping = parse_file(text, path)
     check_values(mapping)

@@ -82,7 +82,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     @cached_property
     def cost_model(self) -> CostModel:
-        """What saves, loads and training draw on and take."""
+        """The costs of saves, loads and training."""
         return CostModel(self.costs, self.job, self.model, self.cluster, self.storage)
 
     @cached_property
@@ -92,7 +92,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     @cached_property
     def context(self) -> Context:
-        """What policies may plan with."""
+        """The knowledge that policies plan with."""
         failures = self.failure_model
         return Context(
             useful_time_s=self.job.useful_time_s,
@@ -121,7 +121,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     @cached_property
     def plans(self) -> dict[str, Plan]:
-        """The plans that were asked for, by the names of their policies."""
+        """The plans made so far, by the names of their policies."""
         return {}
 
     def plan(self, policy: str) -> Plan:
@@ -132,11 +132,11 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def currency(self) -> str | None:
-        """Of its prices; None where nothing has a price."""
+        """Return the currency of its prices; None where nothing has a price."""
         return None if self.prices is None else self.prices.currency
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """As of any pydantic model; what follows from the tables is worked out anew."""
+        """Copy as any pydantic model does; values that follow from the tables are made again."""
         copied = super().model_copy(update=update, deep=deep)
         for name in _WORKED_OUT:
             vars(copied).pop(name, None)
@@ -167,7 +167,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         return plan
 
     def plan_faults(self) -> dict[str, PlanFault]:
-        """Of policies that can't be played: why they have no plan, and costs that are missing."""
+        """Return why policies can't be played: no plan, or costs that are missing."""
         found: dict[str, PlanFault] = {}
         holding = []
         for name in self.policies:
@@ -176,7 +176,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
                     holding.append(name)
             except LogError as error:  # a curve of popularity
                 found[name] = PlanFault([f"model: {error}"], error)
-            except ScenarioError as error:  # it needs a cost that there isn't: tell all of them
+            except ScenarioError as error:  # it needs a cost that is missing: list all of them
                 missing = self.cost_model.missing() or list(map(str, error.args))
                 found[name] = PlanFault(missing, error)
             except ValueError as error:

@@ -65,7 +65,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
     )
     found += _outage_faults(parts["job"], parts["storage"])
     found += _table_faults(parts["model"], parts["cluster"])
-    if mapping.get("model") is None:  # else its faults are told
+    if mapping.get("model") is None:  # else its faults are listed already
         found += _price_faults(parts["prices"]) + _memory_faults(parts["cluster"])
     parts["failure_model"], new = _failure_model(parts)
     found += new + _restart_faults(parts["costs"], parts["cluster"], parts["failure_model"])
@@ -121,9 +121,9 @@ def _section(
 def _but_for_unknown_keys(
     section: type[Section], table: dict[str, Any], error: ValidationError
 ) -> Section | None:
-    """What a table says beside keys that nobody knows; None where anything else is wrong.
+    """Return a table without keys that nobody knows; None where anything else is wrong.
 
-    So what doesn't fit together is told with them: a misspelt key hides no other fault.
+    So combinations that don't fit are reported with them: a misspelt key hides no other fault.
     """
     known = deepcopy(table)
     try:

@@ -1,4 +1,4 @@
-"""Which policy is best at each point of a sweep, with which choices, and how sure that is.
+"""The best policy at each point of a sweep, with its choices, and how sure that is.
 
 What is varied under `policies.NAME` is up to whoever runs the job: a choice. All else is
 circumstance. So points that differ in choices alone are one question, and its candidates are the
@@ -26,7 +26,7 @@ from cprsim.sweeps.tasks import PointPlan
 
 #: What came of each policy at a point, by its number.
 PlayedAt = Callable[[int], Sequence["Played"]]
-#: Of `MEASURES`, those that are told of the best.
+#: Those of `MEASURES` that are shown of the best.
 TOLD = ("overhead", "pls", "updates_lost", "learning_lost")
 _NEEDED = (*TOLD, "failures", "machine_overhead")
 _NO_CANDIDATES: Final = Certificate(None, (), (), (), replications=0, met=0, why=None)
@@ -64,7 +64,7 @@ class SweepCandidate:
 
 @dataclass(frozen=True)
 class SweepVerdict:
-    """Which candidate is best under some circumstances, and how sure that is.
+    """The best candidate under some circumstances, and how sure that is.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class SweepVerdict:
     statistics
         Of the best: means of `TOLD` with their 95 % intervals, `_low` and `_high`.
     machine_overhead
-        Of each candidate, in the mean: with the time of machines that stand ready.
+        Mean of each candidate, with the time of machines that are ready.
     failed
         How many points failed; the others are compared.
     left_out
@@ -105,7 +105,7 @@ class SweepVerdict:
 
     @property
     def best(self) -> SweepCandidate | None:
-        """The candidate with the least mean overhead, of those that keep to the bounds."""
+        """Return the candidate with the least mean overhead, of those within the bounds."""
         best = self.certificate.best
         return None if best is None else self.candidates[best]
 
@@ -232,7 +232,7 @@ def _candidates(
             own = _choices(point, each.plan.policy)
             name = _named(each.plan.policy, own)
             known = found.get(name)
-            # With a half-width, other policies' choices may have asked for more replications.
+            # With a half-width, other policies' choices may have needed more replications.
             if known is None or each.measures.shape[1] > known[1].shape[1]:
                 candidate = SweepCandidate(each.plan, point.number, own, each.corrupt)
                 found[name] = (candidate, each.measures[rows])

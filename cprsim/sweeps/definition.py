@@ -1,4 +1,4 @@
-"""What makes two sweeps the same one, so that the second resumes the first."""
+"""The identity of a sweep: the second of two equal ones resumes the first."""
 
 import hashlib
 import inspect

@@ -1,4 +1,4 @@
-"""Which points a sweep has: a grid, values that go together, a Latin hypercube."""
+"""The points of a sweep: a grid, values that vary together, a Latin hypercube."""
 
 import itertools
 import math

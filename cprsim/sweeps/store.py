@@ -185,7 +185,7 @@ class SweepStore:
                 self._connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                    return False  # the transaction goes on, with nothing lost
+                    return False  # the transaction continues, with nothing lost
                 raise
             self._begin(_PATIENCE_S)
         return True

@@ -1,4 +1,4 @@
-"""What a run must keep: its time adds up, and can be watched."""
+"""Invariants of a run: its time adds up, and can be watched."""
 
 import math
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ def differences(found: Row, expected: Row) -> dict[str, tuple[float, float]]:
 
 
 def require(holds: bool, otherwise: str) -> None:
-    """As `assert`, whose text pytest wouldn't see here, and Python not under `-O`."""
+    """Check as `assert`, whose text pytest wouldn't see here, and Python not under `-O`."""
     if not holds:
         raise AssertionError(otherwise)
 
@@ -100,7 +100,7 @@ class Recording(Observer):
         self.failures.append((at_s, hit))
 
     def until(self, wall_s: float) -> "Recording":
-        """What was seen up to `wall_s`, the span that was open then cut off there."""
+        """Return the record up to `wall_s`, the span that was open then cut off there."""
         return Recording(
             [Span(c, start, min(end, wall_s)) for c, start, end in self.spans if start <= wall_s],
             [failure for failure in self.failures if failure[0] <= wall_s],

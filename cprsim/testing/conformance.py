@@ -42,7 +42,7 @@ from cprsim.testing.futures import change_future
 
 
 class Step(NamedTuple):
-    """What a controller was told, an event, or what it was asked, and its answer."""
+    """An event that a controller got, or a call of `ask`, and its answer."""
 
     now: Now
     event: Event | None = None
@@ -250,7 +250,7 @@ class PolicyConformance:
                 _check_answer(where, plan.recover(loss), loss, plan)
 
     def test_table_survives_a_file(self) -> None:
-        """What a run writes down as its scenario gives the same policy back."""
+        """Check that a scenario written by a run gives the same policy back."""
         for where, tables in self._all():
             scenario = self._scenario(tables)
             text = scenario.to_toml()
@@ -285,7 +285,7 @@ class PolicyConformance:
                 )
 
     def test_controller_takes_time_from_its_caller_alone(self) -> None:
-        """Told and asked the same again, without any clock, a controller answers the same."""
+        """Check that a controller answers the same to the same events, without any clock."""
         for where, scenario, watch in self._watched():
             controller = scenario.plan("it").start()
             with _no_clock():
@@ -356,7 +356,7 @@ class PolicyConformance:
                 require(not differ, f"{where}, replication {number}: {said}")
 
     def test_who_ignores_notices_is_unchanged(self) -> None:
-        """Bit for bit: notices move no failure, and nobody is told who has no answer."""
+        """Check bit for bit that notices move no failure where a policy has no answer."""
         for where, tables in self.conditions.items():
             scenario = self._scenario(tables)
             if scenario.failures.notice is None or scenario.plan("it").on_notice is not None:
@@ -468,7 +468,7 @@ def _losses(context: Context) -> Iterator[Loss]:
 
 @contextmanager
 def _no_clock() -> Iterator[None]:
-    """Whoever in this thread looks at a clock of Python's is told so."""
+    """Report each use of a clock of Python's in this thread."""
     here = threading.get_ident()
 
     def guarded(clock: Callable[[], Any]) -> Callable[[], Any]:

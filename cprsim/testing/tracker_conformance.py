@@ -75,7 +75,7 @@ class TrackerConformance:
             _access(tracker, table, ids)
 
     def test_selecting_changes_nothing(self) -> None:
-        """However often and for whatever `k` it is asked, the answers stay the same."""
+        """Check that answers stay the same however often `select` is called, for any `k`."""
 
         def ask(tracker: Tracker) -> None:
             for k in (3, self.rows, 1):
@@ -251,7 +251,7 @@ class TrackerConformance:
         beside: Callable[[Tracker], None] = lambda _: None,
         reuse: bool = False,
     ) -> list[list[int]]:
-        """What is selected at each of 6 saves, and of all rows at the end."""
+        """Return the rows selected at each of 6 saves, and all rows at the end."""
         tracker, table = self._new()
         selections: list[_Ids] = []
         for step, ids in enumerate(map(change, self._batches())):
@@ -272,7 +272,7 @@ class TrackerConformance:
 
 
 def _access(tracker: Tracker, table: _Table, ids: _Ids) -> None:
-    """What training on a batch does: update the rows, then tell."""
+    """Train on a batch: update the rows, then call `observe`."""
     np.add.at(table, ids, np.float32(1))
     tracker.observe(ids, table[ids])
 

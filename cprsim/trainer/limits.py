@@ -7,17 +7,16 @@ import math
 import resource
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from cprsim.basics.machine import cores, memory
 from cprsim.basics.units import format_bytes, format_duration
-from cprsim.contract import Plan
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data
-from cprsim.trainer.members.forking import check_sockets
+from cprsim.trainer.lab.forking import check_sockets
 from cprsim.trainer.section import TrainerSection
 
 #: Private memory of a member, B: measured 9 MB of servers, 15 MB of trainers with torch 2.13, which
@@ -50,12 +49,9 @@ class _Part(NamedTuple):
     about: str
 
 
-def check_fits(
-    scenario: Scenario, section: TrainerSection, at_once: int = 1, plans: Iterable[Plan] = ()
-) -> None:
+def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) -> None:
     """Raise `ScenarioError` where so many runs at a time take more than there is.
 
-    `plans`: one of which each run is, if that is known: they may have copies of rows.
     So it does where the store is to fail, which the trainer's doesn't at will.
     """
     check_sockets()
@@ -64,7 +60,7 @@ def check_fits(
         _store(scenario),
         _members(scenario, at_once),
         _durations(scenario, data),
-        _memory(scenario, section, data, at_once, plans),
+        _memory(scenario, section, data, at_once),
         _disk(data, at_once),
     )
     first = next(faults, None)  # of one cause there may be others
@@ -125,13 +121,9 @@ def _durations(scenario: Scenario, data: Data) -> Iterator[str]:
         )
 
 
-def _memory(
-    scenario: Scenario, section: TrainerSection, data: Data, at_once: int, plans: Iterable[Plan]
-) -> Iterator[str]:
+def _memory(scenario: Scenario, section: TrainerSection, data: Data, at_once: int) -> Iterator[str]:
     has = memory()
-    redundancies = [plan.redundancy for plan in plans if plan.redundancy is not None]
-    others = max((each.parity for each in redundancies), default=0)
-    parts = _parts(scenario, section, data, others)
+    parts = _parts(scenario, section, data)
     needed = at_once * sum(part.size for part in parts)
     if needed > has:
         largest = max(parts)
@@ -142,8 +134,8 @@ def _memory(
         )
 
 
-def _parts(scenario: Scenario, section: TrainerSection, data: Data, others: int) -> list[_Part]:
-    """What memory goes to; `others`: what servers hold of others' rows, for each row."""
+def _parts(scenario: Scenario, section: TrainerSection, data: Data) -> list[_Part]:
+    """What memory goes to."""
     members = scenario.cluster.parameter_servers + 1
     rows, dim = sum(table.rows for table in data.tables), data.tables[0].dim
     made_up = 0 if section.recorded is not None else _TEACHER * 2
@@ -155,7 +147,7 @@ def _parts(scenario: Scenario, section: TrainerSection, data: Data, others: int)
     return [
         _Part(members * _MEMBER, f"cluster: {members:,} processes"),
         _Part(
-            rows * ((4 * dim + _STATE) * (_COPIES + others) + made_up),
+            rows * ((4 * dim + _STATE) * _COPIES + made_up),
             f"model.tables: {rows:,} rows of {dim:,} numbers",
         ),
         _Part(

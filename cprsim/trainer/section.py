@@ -1,6 +1,6 @@
 """The block `[trainer]` of a scenario: what a simulation doesn't need to know."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationError
@@ -9,9 +9,23 @@ from cprsim.basics.schema import Part, PositiveSeconds, Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data, Files, Planted, Recorded
-from cprsim.trainer.manner import MOST_TIMES, Deadlines, InjectionMode
 
 Share = Annotated[float, Field(ge=0, le=1), Part]
+
+
+@dataclass(frozen=True)
+class InjectionMode:
+    """How failures strike.
+
+    `hangs`: share that stops processes (SIGSTOP) instead of killing them (SIGKILL). `saving`: share
+    that waits for the next save and strikes while that is under way. `loading`: share that strikes
+    again while the replacements load. `seed`: of what each failure does.
+    """
+
+    hangs: float = 0.0
+    saving: float = 0.0
+    loading: float = 0.0
+    seed: int = 0
 
 
 class TrainerSection(Section):
@@ -32,7 +46,7 @@ class TrainerSection(Section):
     """
 
     files: Files | None = Field(None, alias="data", examples=[{"criteo": "train.txt.gz"}])
-    batch: Annotated[int, Field(ge=1, le=MOST_TIMES)] = 512
+    batch: Annotated[int, Field(ge=1, le=1 << 20)] = 512
     test_samples: Annotated[int, Field(ge=1)] = 20_000
     dense: Annotated[int, Field(ge=1)] = 4
     hidden: Annotated[int, Field(ge=1)] = 64
@@ -45,11 +59,6 @@ class TrainerSection(Section):
     work_s: PositiveSeconds = Field(60.0, alias="work")
 
     _recorded: Recorded | None = PrivateAttr(None)
-
-    @property
-    def deadlines(self) -> Deadlines:
-        """How long members may be silent."""
-        return Deadlines(self.answer_s, self.work_s)
 
     def injection_mode(self, seed: int) -> InjectionMode:
         """How failures strike."""

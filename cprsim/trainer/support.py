@@ -1,17 +1,12 @@
-"""What of the contract is carried out on real processes, and by hooks in somebody else's loop.
+"""What of the contract is carried out by hooks in somebody else's loop, and in the lab.
 
 A loop is stopped by nothing but its own calls: it can wait for a save, or have it written beside
-its training.
+its training. The lab has hooks in several processes, which would differ on what a controller goes
+by that looks at the clock, and no groups that hold the same rows.
 """
 
 from cprsim.contract.interpreter import Interpreter
 from cprsim.contract.needs import WITH_HOOKS
 
-TRAINER = Interpreter(
-    (
-        *("controller", "schedules", "differences", "bits", "background"),
-        *("copies", "training on"),
-    ),
-    "trained yet",
-)
+LAB = Interpreter(("controller", "schedules", "background"), "trained yet")
 HOOKS = Interpreter(WITH_HOOKS, "done by hooks")

@@ -2,31 +2,31 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.basics.owned import owned_folder
-from cprsim.contract import Plan
+from cprsim.contract import rules
 from cprsim.errors import RunError
+from cprsim.failures.timeline import Timeline
+from cprsim.machine.rules import r24_learning_lost
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.trainer.coordinator.cluster import LocalCluster
-from cprsim.trainer.coordinator.execution import Execution
-from cprsim.trainer.coordinator.history import losses
-from cprsim.trainer.coordinator.running_job import MeasuredSpan, RunningJob, ShardSave
-from cprsim.trainer.coordinator.strikes import StepClock, Strikes, WallClock
+from cprsim.trainer.data.contract import Data
+from cprsim.trainer.hooks.running_job import MeasuredSpan
+from cprsim.trainer.lab.cluster import TRAINER, LocalCluster
+from cprsim.trainer.lab.execution import Execution, RunProgress
+from cprsim.trainer.lab.members import MemberSpec
+from cprsim.trainer.lab.placement import Placement
+from cprsim.trainer.lab.strikes import StepClock, Strikes, WallClock
 from cprsim.trainer.limits import check_fits
-from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.server import ServerSpec, with_copies
-from cprsim.trainer.members.trainer import TrainerSpec
-from cprsim.trainer.members.wire import Message
 from cprsim.trainer.scores import auc, log_loss
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.support import TRAINER
+from cprsim.trainer.support import LAB
 
 #: Called with the steps done and the steps in all.
 Progress = Callable[[int, int], None]
@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]
 #: then start shorter than the output of the bottom MLP.
 SPREAD = 0.05
 #: Too long to be printed.
-_UNTOLD = ("spans", "parts")
+_UNTOLD = ("spans", "saved_rows")
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,13 @@ class Trained:
     """What came of one run; times are of the real clock.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, of the steps since the
-    last whole checkpoint of each failed server. `updates_lost`, `learning_lost`: counted row by row
-    (see `history`). `dense_lost`: share of the steps whose updates of the MLPs were lost while rows
-    kept theirs. `failures`: that struck; `absorbed`: that fell into a downtime. `struck`: processes
-    that were hit, `replaced`: those that were started in the places of dead ones. `executed`: steps
-    that were trained, those that were rolled back as well. `spans`: where the time went, one after
-    the other. `parts`: what servers' parts of saves took.
+    last whole checkpoint of each failed server. `updates_lost`, `learning_lost`: by the updates
+    that are in the rows after the last step, each a use of a row by a sample. `dense_lost`: share
+    of the steps whose updates of the MLPs were lost. `failures`: that struck; `absorbed`: that fell
+    into a downtime. `struck`: processes that were hit, `replaced`: those that were started in the
+    places of dead ones. `executed`: steps that were trained, those that were rolled back as well.
+    `spans`: where the time went, one after the other. `saved_rows`: of servers whose saves were of
+    chosen rows, how many each had.
     """
 
     policy: str
@@ -67,7 +68,7 @@ class Trained:
     executed: int
     seconds: dict[str, float]
     spans: Sequence[MeasuredSpan]
-    parts: Sequence[ShardSave]
+    saved_rows: Mapping[int, Sequence[int]]
 
     def document(self) -> dict[str, Any]:
         """What `cprsim train --json` prints; without clicks or without others no AUC."""
@@ -108,132 +109,95 @@ def train(
     -----
     Members are started by forkserver: a script needs its `if __name__ == "__main__":`.
     """
-    return carry_out(scenario, section, policy, scenario.plan(policy), seed, progress)
+    return carry_out(scenario, section, policy, seed, progress)
 
 
 def carry_out(
     scenario: Scenario,
     section: TrainerSection,
     policy: str,
-    plan: Plan,
     seed: int = 0,
     progress: Progress | None = None,
+    timeline: Timeline | None = None,
 ) -> Trained:
-    """Train a scenario under a plan that none of its policies need have made; as `train` else."""
-    TRAINER.check_plan(policy, plan, scenario.plans_of)
-    check_fits(scenario, section, plans=[plan])
+    """Train a scenario with the failures of a timeline, or its own; as `train` else."""
+    plan = scenario.plan(policy)
+    LAB.check_plan(policy, plan, scenario.plans_of)
+    check_fits(scenario, section)
     data = section.data(scenario, seed)
-    placement = Placement(
-        tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers
-    )
-    final_save = plan.last_save if scenario.job.final_save else None
-    step_s = scenario.job.useful_time_s / data.steps
-    job = RunningJob(TRAINER.start(plan), data.steps, step_s)
+    servers = scenario.cluster.parameter_servers
+    placement = Placement(tuple(table.rows for table in data.tables), servers)
+    cursor = cursor_of(timeline or scenario.failure_model.timeline(seed, 0))
+    job, step_s = RunProgress(data.steps), scenario.job.useful_time_s / data.steps
+    times: StepClock | WallClock = WallClock(lambda: job.watch.now_s)
+    if section.failures == "at-step":
+        times = StepClock(step_s, lambda: job.executed)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(done, data.steps)
+
     with owned_folder() as folder:
-        servers = _servers(scenario, section, plan, placement, seed, folder)
-        copies = 0 if plan.redundancy is None else 1 + plan.redundancy.parity
-        trainer = TrainerSpec(
+        spec = MemberSpec(
+            scenario=scenario,
+            policy=policy,
             data=data,
             placement=placement,
-            dim=data.tables[0].dim,
             hidden=section.hidden,
-            seed=member_seed(seed, placement.servers),
             learning_rate=section.learning_rate,
-            deadline_s=section.answer_s,
-            folder=folder / "dense",
-            copies=copies,
+            spread=SPREAD,
+            seed=seed,
+            folder=folder,
+            pinned=times.pinned,
+            answer_s=section.answer_s,
         )
-        with LocalCluster(servers, trainer, section.deadlines) as cluster:
-            strikes = _strikes(scenario, section, job, cluster, seed)
-            execution = Execution(
-                job,
-                cluster,
-                strikes,
-                final_save,
-                _step_listener(progress, data.steps),
-                plan.redundancy,
-            )
+        with LocalCluster(spec, 3 * section.answer_s, section.work_s) as cluster:
+            mode, during = section.injection_mode(seed), scenario.failures.during_recovery
+            strikes = Strikes(cluster, cursor, times, mode, during)
+            execution = Execution(job, cluster, plan, strikes, tell)
             execution.run()
-            predicted = execution.predict(data.steps, data.steps + data.test_steps)
-    lost = losses(job.row_events, job.steps, data, placement)
+            _, predicted, labels = execution.predict(data.steps, data.steps + data.test_steps)
+            left = execution.counts()
+    kept = np.array([left[name] for name in cluster.servers])
+    made = _updates_made(data, placement)
     return Trained(
         policy=policy,
         seed=seed,
-        **_scored(predicted, section),
-        pls=job.pls(placement.servers),
-        updates_lost=lost.updates_lost,
-        learning_lost=lost.learning_lost,
-        dense_lost=job.dense_lost_steps / job.steps,
+        **_scored(predicted, labels, section),
+        pls=job.lost_steps / rules.r23_all(job.steps, servers),
+        updates_lost=int((made - kept).sum()) / int(made.sum()),
+        learning_lost=_learning_lost(made, kept),
+        dense_lost=1 - left[TRAINER] / job.steps,
         failures=strikes.failures,
         absorbed=strikes.absorbed,
         struck=strikes.struck,
-        replaced=execution.recovery.replaced,
+        replaced=job.replaced,
         steps=job.steps,
         executed=job.executed,
         seconds=job.watch.seconds,
         spans=job.watch.spans,
-        parts=job.parts,
+        saved_rows=job.saved_rows,
     )
 
 
-def _servers(
-    scenario: Scenario,
-    section: TrainerSection,
-    plan: Plan,
-    placement: Placement,
-    seed: int,
-    folder: Path,
-) -> list[ServerSpec]:
-    rows = scenario.context.rows
-    tracked = () if rows is None or plan.tracking is None else rows.tracked_tables
-    tables = scenario.model.tables if scenario.model is not None else None
-    assert tables is not None
-    specs = [
-        ServerSpec(
-            number=server,
-            rows=placement.rows_of(server),
-            dim=tables[0].dim,
-            seed=member_seed(seed, server),
-            spread=SPREAD,
-            learning_rate=section.learning_rate,
-            tracking=plan.tracking,
-            tables=tuple(placement.range_of(table, server) for table in tracked),
-            folder=folder / f"server-{server}",
-            deadlines=section.deadlines,
-            tells_modified=plan.tells_modified,
-        )
-        for server in range(placement.servers)
-    ]
-    return with_copies(specs, plan.redundancy)
+def _updates_made(data: Data, placement: Placement) -> NDArray[np.int64]:
+    """Updates of each server's rows in all steps, shape (servers,)."""
+    made = np.zeros(placement.servers, dtype=np.int64)
+    for step in range(data.steps):
+        ids = placement.ids(data.batch(step).sparse).ravel()
+        made += np.bincount(ids % placement.servers, minlength=placement.servers)
+    return made
 
 
-def member_seed(seed: int, member: int) -> int:
-    """A seed for torch, of one member."""
-    return int(np.random.SeedSequence((seed, member)).generate_state(1)[0])
+def _learning_lost(made: NDArray[np.int64], kept: NDArray[np.int64]) -> float:
+    """The mean over servers of what each has lost of its learning, by its share of updates."""
+    shares = ((made - kept) / np.maximum(made, 1)).tolist()
+    return math.fsum(map(r24_learning_lost, shares)) / len(shares)
 
 
-def _strikes(
-    scenario: Scenario, section: TrainerSection, job: RunningJob, cluster: LocalCluster, seed: int
-) -> Strikes:
-    cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
-    if section.failures == "at-step":
-        times: StepClock | WallClock = StepClock(job.step_s, lambda: job.executed)
-    else:
-        times = WallClock(lambda: job.watch.now_s)
-    during_recovery = scenario.failures.during_recovery
-    return Strikes(cluster, cursor, times, section.injection_mode(seed), during_recovery)
-
-
-def _step_listener(progress: Progress | None, steps: int) -> Callable[[int], None]:
-    def tell(done: int) -> None:
-        if progress is not None:
-            progress(done, steps)
-
-    return tell
-
-
-def _scored(message: Message, section: TrainerSection) -> dict[str, Any]:
-    predicted, labels = message.arrays
+def _scored(
+    predicted: NDArray[np.float32], labels: NDArray[np.float32], section: TrainerSection
+) -> dict[str, Any]:
     if not np.isfinite(predicted).all():
         raise RunError(
             f"trainer.learning_rate: {section.learning_rate:g} made training diverge, and its "

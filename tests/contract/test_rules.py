@@ -88,10 +88,10 @@ def test_half_all_half_is_not_for_batches():
 
 
 @pytest.mark.slow
-def test_half_all_half_on_real_servers(tmp_path: Path):
+def test_half_all_half_on_real_servers():
     runs = pytest.importorskip("tests.trainer.runs", reason="needs torch")
-    plan = Mixed().plan(mixed_scenario().context)
-    recovered = runs.ran(plan, [(34.0, runs.servers_hit(0))], tmp_path)
+    keys = {"batch": 32}
+    recovered = runs.ran("mixed", [(34.0, runs.servers_hit(0))], of=mixed_scenario(), **keys)
 
     assert recovered.pls == pytest.approx(PLS, rel=1e-12)
 

@@ -8,7 +8,7 @@ import pytest
 from cprsim.contract.ledger import CAUSES
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.trainer.coordinator.running_job import MeasuredSpan
+from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.compared import Compared, Load

@@ -20,7 +20,7 @@ _BLOCKED_IN_FORKSERVER = """
 import signal
 from multiprocessing import forkserver
 from pathlib import Path
-from cprsim.trainer.members import forking
+from cprsim.trainer.lab import forking
 
 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 forking.context()
@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as folder:
 print(sorted(set(sys.modules) - before))
 """
 _IN_A_MEMBER = f"""
-from cprsim.trainer.members import forking
+from cprsim.trainer.lab import forking
 
 member = forking.context().Process(target=exec, args=({_LOADS!r}, {{}}))
 member.start()
@@ -79,7 +79,7 @@ def test_members_import_nothing_when_they_load() -> None:
 #: Starts the process that members are forked from, and ends when it is told.
 _ENDS = """
 import os, signal, sys
-from cprsim.trainer.members import forking
+from cprsim.trainer.lab import forking
 forking._NEEDED = (sys.argv[1],)
 context = forking.context()
 print(flush=True)
@@ -139,7 +139,7 @@ def test_no_folder_is_left_after_the_next_start(end: str, short_folder: Path) ->
 
 
 _FORKS = """
-from cprsim.trainer.members import forking
+from cprsim.trainer.lab import forking
 forking._NEEDED = ("json",)
 member = forking.context().Process(
     target=exec, args=("import threading; print(threading.active_count(), flush=True)", {})

@@ -5,8 +5,8 @@ import torch
 
 from cprsim.contract import Always, Plan, Recover, every
 from cprsim.contract.interpreter import Interpreter
-from cprsim.trainer.coordinator import running_job
-from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.hooks import running_job
+from cprsim.trainer.hooks.running_job import RunningJob
 from cprsim.trainer.hooks.saves import Saves
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 

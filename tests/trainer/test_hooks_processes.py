@@ -285,6 +285,25 @@ def test_a_save_in_which_another_is_lost_counts_if_all_have_stored_it(both, stor
     assert ranks[0].hooks.summary.checkpoint == ranks[1].hooks.summary.checkpoint == 20
 
 
+def test_the_dense_part_of_a_save_that_was_never_usable_is_not_returned_to(both, tmp_path):
+    """The one that stands in would go on from a save of which the others know nothing."""
+    together = Together(2)
+    ranks = begun(both, tmp_path, "partial", together, 9)
+    with alone(ranks[1], together):
+        ranks[1].train(9, 10)
+    for rows in (tmp_path / "1").glob("rows-*"):  # it was killed before these were stored
+        max(rows.glob("*.json")).unlink()
+    with alone(ranks[0], together):
+        ranks[0].hooks._saves._ranks = Broken()
+        with pytest.raises(RuntimeError, match="closed by peer"):
+            ranks[0].train(9, 10)
+    ranks[1] = Rank(1, tmp_path, together, "partial")
+    with pytest.warns(HooksWarning, match="step 10 failed: RunError: another process has not"):
+        assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [10, 10]
+    assert [rank.hooks.summary.checkpoint for rank in ranks] == [10, 10]  # once more, by both
+    assert ranks[1].hooks.summary.pls == pytest.approx(10 / (STEPS * 2))
+
+
 def test_saving_now_beside_one_that_stands_in_for_another(both, tmp_path):
     """Only the survivor knows that all has been saved; they do the same all the same."""
     together = Together(2)

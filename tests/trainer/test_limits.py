@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from cprsim.cli.command import _main
-from cprsim.contract import Always, Plan, Recover, Redundancy, every
 from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -112,21 +111,6 @@ def test_several_runs_at_a_time_take_so_many_times_as_much() -> None:
     )
 
 
-def test_copies_of_rows_take_memory() -> None:
-    much = "model.tables=[{ rows = 50_000_000, dim = 16 }]"
-
-    def plan(copies: int) -> Plan:
-        held = Redundancy("peers", 1, copies)
-        return Plan("full", every(10.0), Always(Recover("all")), redundancy=held)
-
-    mapping = load_mapping(SHIPPED, [much])
-    scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
-    check_fits(scenario, section)
-    # Twice 64 B of numbers and 4 B of optimiser state more than 2 x 68 B and 96 B of the teacher.
-    with pytest.raises(ScenarioError, match=r"^model.tables: .* take 18.4 GB of memory; "):
-        check_fits(scenario, section, plans=[plan(1), plan(2)])
-
-
 def test_few_open_files_bound_the_members(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 4096))
     assert fault("cluster.parameter_servers=100") == (
@@ -149,7 +133,7 @@ def test_commands_refuse_before_a_member_is_started(
 ) -> None:
     monkeypatch.setattr("cprsim.trainer.training.LocalCluster", None)
     (override, line), *_ = MUCH.items()
-    monkeypatch.setattr("cprsim.trainer.members.forking.context", lambda: None)
+    monkeypatch.setattr("cprsim.trainer.lab.forking.context", lambda: None)
 
     asked = [command, str(SHIPPED), "--policy=full", "--set", override]
     assert _main(asked) == 2
@@ -187,7 +171,7 @@ def test_a_folder_too_deep_for_sockets_is_told_before_anything_is_started(
 def test_rates_that_are_none_are_refused(
     rate: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("cprsim.trainer.members.forking.context", lambda: None)
+    monkeypatch.setattr("cprsim.trainer.lab.forking.context", lambda: None)
     asked = ["train", str(SHIPPED), "--set", f"trainer.learning_rate={rate}"]
 
     assert _main(asked) == 2

@@ -1,83 +1,208 @@
-"""Kills pinned to steps, one trainer: what comes of them is known bit for bit."""
+"""Kills pinned to steps: what comes of them is known bit for bit."""
 
-from dataclasses import replace
+import hashlib
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 
-from cprsim.contract import Save, Tracking, every
-from cprsim.policies.full import full_plan
-from cprsim.policies.partial import partial_plan
-from cprsim.trainer.coordinator.cluster import LocalCluster
-from cprsim.trainer.coordinator.running_job import Stopwatch
-from cprsim.trainer.manner import InjectionMode
-from tests.trainer.runs import IMPATIENT, PATIENT, STEPS, ran, servers_hit, trainer_hit
+from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.sim.engine import play_against
+from cprsim.trainer.hooks.running_job import Stopwatch
+from cprsim.trainer.lab.cluster import LocalCluster
+from cprsim.trainer.validation.in_process import InProcess
+from tests.trainer.runs import INTERVAL, STEPS, ran, scenario, section, servers_hit, trainer_hit
 
-INTERVAL = 10.0
-#: One after a save, two at once, one when a save is due, one after the last save.
+#: One after a save, two at once, one just behind a save, one after the last save.
 KILLS = [
     (3.0, servers_hit(0)),
     (14.5, servers_hit(0, 1)),
-    (20.0, servers_hit(1)),
+    (20.25, servers_hit(1)),
     (38.0, servers_hit(0)),
 ]
-
-
-def portions(tracker, fraction=0.25):
-    return replace(
-        partial_plan(INTERVAL),
-        schedules=every(INTERVAL, Save(portion=fraction)),
-        tracking=Tracking(tracker, fraction),
-    )
+#: The same, and two of the trainer, one of them together with a server.
+ALL_KILLS = [*KILLS[:3], (27.0, trainer_hit(0)), (33.0, trainer_hit()), KILLS[3]]
 
 
 @pytest.fixture(scope="module")
-def clean(tmp_path_factory):
+def clean():
     """A run without failures or saves."""
-    return ran(full_plan(1e9), [], tmp_path_factory.mktemp("clean"))
+    return ran("never")
 
 
-def test_without_failures_a_run_gives_the_same_again_whatever_is_saved(clean, tmp_path):
-    again = ran(portions("mfu"), [], tmp_path, final_save=True)
+def in_one_process(kills):
+    """The predictions of a job on two servers in this process, saved whole every 10 steps."""
+    given = section()
+    data = given.data(scenario(), 0)
+    job = InProcess(data, given, 2, 0)
+    held = job.shards
+    saved = [shard.arrays() for shard in held]
+    due = list(kills)
+    for step in range(STEPS):
+        while due and due[0][0] < step + 1:
+            for server in due.pop(0)[1].servers:
+                held[server].restore(saved[server])
+        job.step(step)
+        if (step + 1) % INTERVAL == 0:
+            saved = [shard.arrays() for shard in held]
+    predicted = []
+    for step in range(data.steps, data.steps + data.test_steps):
+        batch = data.batch(step)
+        rows = job.look_up(batch.sparse)
+        predicted.append(job.model.predict(torch.from_numpy(batch.dense), rows).numpy())
+    return hashlib.sha256(np.concatenate(predicted).data).hexdigest()
 
-    assert again.predictions == clean.predictions
-    assert (again.failures, again.struck, again.replaced, again.pls) == (0, 0, 0, 0)
-    assert [each.step for each in again.job.row_events][-1] == STEPS
+
+def test_a_job_of_several_processes_is_one_of_one_process(clean):
+    assert clean.predictions_sha256 == in_one_process([])
+    assert (clean.failures, clean.struck, clean.replaced, clean.pls) == (0, 0, 0, 0)
+
+
+def test_without_failures_a_run_gives_the_same_again_whatever_is_saved(clean):
+    again = ran("mfu")
+
+    assert again.predictions_sha256 == clean.predictions_sha256
+    assert (again.updates_lost, again.learning_lost, again.dense_lost) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
-    ("failures", "manner", "deadlines"),
+    ("policy", "keys"),
     [
-        (KILLS, InjectionMode(), PATIENT),
-        ([(13.0, trainer_hit()), (27.0, trainer_hit(0))], InjectionMode(), PATIENT),
-        (KILLS, InjectionMode(saving=1.0), PATIENT),
-        (KILLS, InjectionMode(loading=1.0), PATIENT),
+        ("full", {}),
+        ("async", {}),
+        ("full", {"saving": 1.0}),
+        pytest.param("async", {"saving": 1.0}, marks=pytest.mark.slow),
+        pytest.param("full", {"loading": 1.0}, marks=pytest.mark.slow),
         pytest.param(
-            [(13.0, servers_hit(1)), (25.0, trainer_hit())],
-            InjectionMode(hangs=1.0),
-            IMPATIENT,
-            marks=pytest.mark.slow,
+            "full", {"hangs": 1.0, "answer": "1 s", "work": "10 s"}, marks=pytest.mark.slow
         ),
     ],
-    ids=["servers", "trainer", "saving", "loading", "hangs"],
 )
-def test_full_recovery_predicts_what_a_run_without_failures_does(
-    clean, tmp_path, failures, manner, deadlines
-):
-    recovered = ran(full_plan(INTERVAL), failures, tmp_path, manner=manner, deadlines=deadlines)
+def test_full_recovery_predicts_what_a_run_without_failures_does(clean, policy, keys):
+    recovered = ran(policy, ALL_KILLS, **keys)
 
-    assert recovered.predictions == clean.predictions
-    assert recovered.pls == 0
+    assert recovered.predictions_sha256 == clean.predictions_sha256
+    assert recovered.pls == recovered.updates_lost == recovered.dense_lost == 0
     assert recovered.struck > 0
-    if deadlines is PATIENT:
-        assert recovered.replaced == recovered.struck
-    else:
+    if "hangs" in keys:  # one that was only slow may have been taken for hung
         assert recovered.replaced >= recovered.struck
+    else:
+        assert recovered.replaced == recovered.struck
 
 
-def test_the_time_that_who_is_killed_takes_to_die_is_that_of_detection(tmp_path, monkeypatch):
-    """Whatever the job was at: it has trained, and twice it has just recovered."""
+def test_full_recovery_does_again_what_was_lost():
+    recovered = ran("full", KILLS)
+
+    # The clock counts all steps: the kill at 14.5 finds step 11, of which 1 is lost; that at 20.25
+    # finds step 16, the one at 38 step 28.
+    assert recovered.executed == STEPS + 3 + 1 + 6 + 8
+    assert recovered.seconds["lost"] > 0
+
+
+def test_partial_recovery_returns_lost_shards_to_their_last_saved_rows_and_leaves_the_others(clean):
+    recovered = ran("partial", KILLS)
+
+    assert recovered.predictions_sha256 == in_one_process(KILLS)
+    assert recovered.predictions_sha256 != clean.predictions_sha256
+
+
+@pytest.mark.parametrize(
+    "policy",
+    ["partial", "mfu", *(pytest.param(each, marks=pytest.mark.slow) for each in ("ssu", "scar"))],
+)
+def test_a_schedule_of_kills_loses_what_it_does_in_the_simulator(policy):
+    times, hits = zip(*ALL_KILLS, strict=True)
+    simulated = play_against(scenario(), policy, AbsoluteTimeline(times, hits))
+    recovered = ran(policy, ALL_KILLS)
+
+    assert recovered.failures == simulated.failures == len(ALL_KILLS)
+    assert recovered.struck == recovered.replaced == 8
+    assert recovered.executed == STEPS
+    # Kills between steps strike before the step here; two servers at 14.5, one at 20.25.
+    between = (2 * 0.5 + 0.25) / (STEPS * 2)
+    assert recovered.pls == pytest.approx(simulated.pls - between, rel=1e-12)
+    assert recovered.updates_lost > 0
+
+
+def test_updates_and_learning_lost_are_those_of_the_steps_that_were_lost():
+    """One by one: of each server the uses of its rows, in all steps and in those it lost."""
+    recovered = ran("partial", ALL_KILLS)
+
+    lost = [[*range(3), *range(10, 14), *range(20, 27), *range(30, 38)], [*range(10, 14)]]
+    of_all = [sum(uses(step, server) for step in range(STEPS)) for server in range(2)]
+    of_lost = [sum(uses(step, server) for step in lost[server]) for server in range(2)]
+    assert recovered.updates_lost == sum(of_lost) / sum(of_all)
+    shares = [part / whole for part, whole in zip(of_lost, of_all, strict=True)]
+    expected = -sum(math.log(1 - share) for share in shares) / 2
+    assert recovered.learning_lost == pytest.approx(expected, rel=1e-12)
+    # The trainer returned to 20 and to 30.
+    assert recovered.dense_lost == pytest.approx((27 - 20 + 33 - 30) / STEPS, rel=1e-12)
+
+
+def uses(step, server):
+    offsets = [0, 300, 400]
+    return sum(
+        (row + offset) % 2 == server
+        for sample in section().data(scenario(), 0).batch(step).sparse.tolist()
+        for row, offset in zip(sample, offsets, strict=True)
+    )
+
+
+def test_pls_is_that_of_the_equation():
+    recovered = ran("partial", KILLS)
+
+    # (E4): steps since the last checkpoint, a term for each failed server.
+    assert recovered.pls == float(Fraction(3 + 4 + 4 + 0 + 8, STEPS * 2))
+
+
+def test_pls_of_portions_counts_from_the_last_full_round():
+    kills = [(9.0, servers_hit(0)), (11.0, servers_hit(1)), (33.0, servers_hit(0, 1))]
+    recovered = ran("mfu", kills)
+
+    # A quarter is saved at the steps 3, 6, 9, 12 and so on. Rounds end at 12 and 24.
+    assert recovered.pls == (9 + 11 + 2 * (33 - 24)) / (STEPS * 2)
+
+
+def test_a_lost_trainer_takes_no_rows_with_it():
+    recovered = ran("partial", [(13.0, trainer_hit())])
+
+    assert recovered.pls == recovered.updates_lost == 0
+    assert recovered.dense_lost == pytest.approx((13 - 10) / STEPS, rel=1e-12)
+
+
+def test_a_job_of_which_nothing_is_left_starts_from_its_checkpoint(clean):
+    recovered = ran("full", [(14.0, trainer_hit(0, 1))])
+
+    assert recovered.predictions_sha256 == clean.predictions_sha256
+    assert recovered.executed == STEPS + 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["saving", "loading"])
+def test_partial_recovery_from_failures_in_saves_and_loads(when):
+    kills = [(13.0, servers_hit(0)), (25.0, servers_hit(1))]
+    recovered = ran("partial", kills, **{when: 1.0})
+
+    assert recovered.replaced == recovered.struck == (2 if when == "saving" else 4)
+    assert recovered.failures == recovered.struck
+    # While saving, of the saves at 20 and 30: each counts if all have stored it. While loading: 3
+    # and 5 steps, as without the second strike.
+    lost = (0, 10, 20) if when == "saving" else (8,)
+    assert recovered.pls * STEPS * 2 in lost
+
+
+@pytest.mark.parametrize("policy", ["full", "partial"])
+def test_a_server_and_the_trainer_that_die_together_are_replaced_together(policy):
+    recovered = ran(policy, [(14.0, trainer_hit(0)), (27.0, trainer_hit(1))])
+    causes = [span.cause for span in recovered.spans]
+
+    assert (recovered.struck, recovered.replaced) == (4, 4)
+    assert [causes.count(each) for each in ("detect", "reschedule", "load")] == [2, 2, 2]
+
+
+def test_the_time_that_a_killed_process_takes_to_die_is_that_of_detection(monkeypatch):
     causes, at = [], []
     switch, strike = Stopwatch.switch, LocalCluster.strike
 
@@ -86,105 +211,13 @@ def test_the_time_that_who_is_killed_takes_to_die_is_that_of_detection(tmp_path,
         switch(watch, cause)
 
     def struck(cluster, *victim):
-        at.append(tuple(causes[-2:]))
+        at.append(causes[-1])
         return strike(cluster, *victim)
 
     monkeypatch.setattr(Stopwatch, "switch", switched)
     monkeypatch.setattr(LocalCluster, "strike", struck)
     one, other = servers_hit(0), servers_hit(1)
-    ran(partial_plan(INTERVAL), [(14.0, one), (14.0, other), (14.0, one)], tmp_path)
+    found = ran("partial", [(14.0, one), (14.0, other), (14.0, one)])
 
-    assert at == [(before, "detect") for before in ("train", "load", "load")]
-
-
-@pytest.mark.parametrize(
-    "plan", [full_plan(INTERVAL), partial_plan(INTERVAL)], ids=["full", "partial"]
-)
-def test_a_server_and_the_trainer_that_die_together_are_replaced_together(tmp_path, plan):
-    recovered = ran(plan, [(14.0, trainer_hit(0)), (27.0, trainer_hit(1))], tmp_path)
-    causes = [span.cause for span in recovered.job.watch.spans]
-
-    assert (recovered.struck, recovered.replaced) == (4, 4)
-    assert [causes.count(each) for each in ("detect", "reschedule", "load")] == [2, 2, 2]
-
-
-def test_full_recovery_does_again_what_was_lost(tmp_path):
-    recovered = ran(full_plan(INTERVAL), KILLS, tmp_path)
-
-    # The clock counts all steps: the kill at 14.5 finds step 11, of which one is lost; that at 20
-    # finds step 16, the one at 38 step 28.
-    assert recovered.job.executed == STEPS + 3 + 1 + 6 + 8
-    assert recovered.job.watch.seconds["lost"] > 0
-
-
-@pytest.mark.parametrize(
-    "plan",
-    [
-        partial_plan(INTERVAL),
-        pytest.param(portions("mfu"), marks=pytest.mark.slow),
-        portions("ssu"),
-        pytest.param(portions("scar"), marks=pytest.mark.slow),
-    ],
-    ids=["partial", "mfu", "ssu", "scar"],
-)
-def test_partial_recovery_gives_failed_shards_their_last_saved_rows_and_leaves_the_others(
-    clean, tmp_path, plan
-):
-    recovered = ran(plan, KILLS, tmp_path, watch=True)
-    recoveries = [*recovered.watched.recoveries()]
-
-    assert len(recoveries) == len(KILLS)
-    for (loss, before, saved), after in recoveries:
-        for server, rows in after.items():
-            expected = saved if server in loss.servers else before
-            assert np.array_equal(rows, expected[server])
-    assert recovered.predictions != clean.predictions
-    again = ran(plan, KILLS, tmp_path / "again")
-    assert recovered.predictions == again.predictions
-
-
-def test_pls_is_that_of_the_equation(tmp_path):
-    recovered = ran(partial_plan(INTERVAL), KILLS, tmp_path)
-
-    # (E4): steps since the last checkpoint, a term for each failed server. A failure when a save
-    # is due comes first.
-    terms = [3, 4, 4, 10, 8]
-    assert recovered.pls == float(Fraction(sum(terms), STEPS * 2))
-    assert recovered.job.lost_steps == sum(terms)
-
-
-def test_pls_of_portions_counts_from_the_last_full_round(tmp_path):
-    kills = [(9.0, servers_hit(0)), (11.0, servers_hit(1)), (33.0, servers_hit(0, 1))]
-    recovered = ran(portions("mfu"), kills, tmp_path)
-
-    # A quarter every 2.5 s is saved at the steps 3, 6, 9, 12 and so on: each interval starts at a
-    # save, and steps are whole. Rounds end at 12 and 24.
-    assert recovered.job.lost_steps == 9 + 11 + 2 * (33 - 24)
-
-
-def test_a_lost_trainer_takes_no_rows_with_it(tmp_path):
-    recovered = ran(partial_plan(INTERVAL), [(13.0, trainer_hit())], tmp_path, watch=True)
-
-    ((_, before, _),), (after,) = recovered.watched.before, recovered.watched.after
-    assert all(np.array_equal(after[server], before[server]) for server in before)
-    assert recovered.pls == 0
-    assert recovered.job.dense_lost_steps == 13 - 10  # since the last checkpoint
-
-
-@pytest.mark.parametrize("when", ["saving", "loading"])
-def test_partial_recovery_from_failures_in_saves_and_loads(tmp_path, when):
-    kills = [(13.0, servers_hit(0)), (25.0, servers_hit(1))]
-    recovered = ran(partial_plan(INTERVAL), kills, tmp_path, manner=InjectionMode(**{when: 1.0}))
-
-    assert recovered.replaced == recovered.struck == (2 if when == "saving" else 4)
-    assert recovered.failures == recovered.struck
-    # While saving: the save at 20 isn't usable before all have stored it, so 10 steps are lost, and
-    # 10 more at 30. While loading: 3 and 5, as without the second strike.
-    assert recovered.job.lost_steps == (20 if when == "saving" else 8)
-
-
-@pytest.mark.parametrize("plan", [full_plan(INTERVAL), partial_plan(INTERVAL)])
-def test_the_final_save_is_of_the_last_step(tmp_path, plan):
-    recovered = ran(plan, [(38.0, servers_hit(0))], tmp_path, final_save=True)
-
-    assert recovered.job.usable.last.step == STEPS
+    assert at == ["detect"] * 3
+    assert sum(found.seconds.values()) == pytest.approx(found.spans[-1].end_s, rel=1e-9)

@@ -19,7 +19,7 @@ from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play, play_against
-from cprsim.trainer.coordinator.running_job import MeasuredSpan, ShardSave
+from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation import calibration, validated
 from cprsim.trainer.validation.calibration import (
@@ -31,6 +31,7 @@ from cprsim.trainer.validation.calibration import (
     period_of,
 )
 from cprsim.trainer.validation.predicted import check_predictable, pinned, predict
+from tests.trainer.runs import scenario, section
 from tests.trainer.sources import criteo_lines
 from tests.trainer.test_compared import USUAL, run_of
 
@@ -74,14 +75,6 @@ interval = "65 ms"
 system = "async"
 interval = "65 ms"
 in_flight = 2
-[policies.unmissed]
-system = "accepted-loss"
-interval = "65 ms"
-[policies.twins]
-system = "replication"
-[policies.triplets]
-system = "replication"
-copies = 3
 """
 #: Two in one step, one when a save is due, two in one instant, the trainer, one behind the end.
 KILLS = "time_s,node\n0.03,0\n0.101,2\n0.109,1\n0.21,1\n0.33,0\n0.33,2\n0.4,3\n0.9,1\n"
@@ -113,28 +106,27 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     for policy, before in json.loads(written)["policies"].items():
         assert found["policies"][policy]["predicted"] == before["predicted"]
     saved = ["full", "partial", "portions"]
-    assert list(found["policies"]) == [*saved, "behind", "unmissed", "triplets"]
-    # The first has two saves under way; of the second both copies of a shard are lost at once.
-    assert found["left_out"] == ["two at once", "twins"]
+    assert list(found["policies"]) == [*saved, "behind"]
+    assert found["left_out"] == ["two at once"]  # it has two saves under way
     for policy, of_policy in found["policies"].items():
         for seconds in (of_policy["predicted"], of_policy["measured"]):
             assert set(seconds) == set(CAUSES)
             assert seconds["load"] > 0
             assert (seconds["save"] > 0) == (policy in saved)
-            assert (seconds["stall"] > 0) == (policy in ("behind", "unmissed"))
+            assert (seconds["stall"] > 0) == (policy == "behind")
         assert of_policy["silent"] == 0
         for count in ("failures", "lost_steps"):
             assert of_policy[count]["predicted"] == of_policy[count]["measured"]
         pls = of_policy["pls"]
         assert pls["predicted"] == pytest.approx(pls["measured"], rel=1e-9)
-        assert (pls["measured"] > 0) == (policy in ("partial", "portions", "unmissed"))
+        assert (pls["measured"] > 0) == (policy in ("partial", "portions"))
         updates = of_policy["updates_lost"]
         assert updates["predicted"] == pytest.approx(updates["measured"], rel=0.1)
     full = found["policies"]["full"]
-    # Saves every 7 steps; the clock counts all steps. Kills find steps 3, 7 (a save is due, and
-    # comes too late), 0, 11, 19 and 21 (due again).
+    # Saves every 7 steps; the clock counts all steps. Kills find steps 3, 7 (which was just saved,
+    # twice), 18, 26 and 28 (just saved, too).
     assert full["period_steps"] == 7
-    assert full["lost_steps"]["measured"] == 3 + 7 + 0 + 4 + 5 + 7
+    assert full["lost_steps"]["measured"] == 3 + 0 + 0 + 4 + 5 + 0
     assert [each["step"] for each in full["kills"]] == [3, 10, 10, 21, 33, 40]
 
     modelled = load_scenario(out / "scenario.toml")
@@ -255,12 +247,12 @@ def test_failures_strike_where_so_many_steps_have_been_trained(modelled):
     assert [kill.hit for kill in met.kills] == hits[:4]
     # 3 steps, a save, 1 step: 4.5 s. The job is back at 3 at 5.875 s, has done 2 more at 7.875 s,
     # and is back at 9.25 s, when the next strikes at once. Back at 10.625 s; 3 steps later a save
-    # is due, and the last one comes before it.
-    assert met.timeline.times_s == [4.5, 7.875, 9.25, 13.625]
+    # is due, and the last one comes just behind it.
+    assert met.timeline.times_s == [4.5, 7.875, 9.25, 14.125]
     ledger = play_against(modelled, "full", met.timeline)
     assert ledger.failures == 4
-    assert ledger.lost == 1 + 2 + 0 + 3
-    assert ledger.wall == 13.625 + 1.375 + 7 + 2 * 0.5
+    assert ledger.lost == 1 + 2 + 0 + 0
+    assert ledger.wall == 14.125 + 1.375 + 4 + 0.5
 
 
 def test_a_job_that_ends_before_a_failure_does_not_meet_it(modelled):
@@ -278,7 +270,7 @@ def test_a_rehearsal_with_members_that_were_silent_is_spoilt(config, monkeypatch
     mapping = load_mapping(config)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
     with pytest.raises(RunError) as error:
-        Rehearsal(scenario.plan("full"), 0.01, 3, [ONE_SERVER]).carry_out(scenario, section)
+        Rehearsal(scenario, section, "full", scenario.plan("full"), [ONE_SERVER]).carry_out()
     assert str(error.value) == (
         "2 members were silent for too long in the rehearsal, which spoils it; try again on a "
         'quieter machine, or give them longer, e.g. answer = "10 s" in [trainer]'
@@ -294,7 +286,7 @@ def test_medians_are_of_each_kind_of_failure_and_weigh_as_these_do_in_the_job():
         Always(Recover("lost")),
         tracking=Tracking("mfu", 0.5),
     )
-    rehearsal = Rehearsal(plan, 1.0, 2, hits)
+    rehearsal = Rehearsal(scenario(), section(), "mfu", plan, hits)
     spans, now_s = [], 0.0
     for number in range(12):
         alone = number % 2 == 0  # kinds come in turn, and that of none is the first
@@ -309,13 +301,9 @@ def test_medians_are_of_each_kind_of_failure_and_weigh_as_these_do_in_the_job():
         for cause, took_s in told:
             spans.append(MeasuredSpan(cause, now_s, now_s + took_s))
             now_s += took_s
-    parts = [
-        ShardSave(step, server, 9, 3 + server + step % 2, 0.0, 0.0, 0.0)
-        for step in range(4)
-        for server in range(2)
-    ]
+    rows = {0: [3, 4, 3, 4], 1: [4, 5, 4, 5]}
     ran = SimpleNamespace(
-        spans=spans, parts=parts, seconds={"train": 20.0, "lost": 4.0}, executed=48
+        spans=spans, saved_rows=rows, seconds={"train": 20.0, "lost": 4.0}, executed=48
     )
 
     found = rehearsal.measured([ran])
@@ -347,15 +335,13 @@ def test_who_fails_at_once_in_the_job(tmp_path):
     assert [(each.servers, each.trainers) for each in found] == [((0,), ()), ((1, 3), (0,))]
 
 
-@pytest.mark.parametrize(
-    ("policy", "load_s"), [("full", 10.0), ("partial", 4.0), ("triplets", 13.0)]
-)
+@pytest.mark.parametrize(("policy", "load_s"), [("full", 10.0), ("partial", 4.0)])
 def test_a_trainer_that_fails_alone_loads_its_dense_part(config, policy, load_s):
-    """Of five failures two are its: all return in 2 s, shards in 1 s or 4, the trainer in 0.5."""
+    """Of five failures two are its: all return in 2 s, shards in 1 s, the trainer in 0.5."""
     (config.parent / "kills.csv").write_text("time_s,node\n0.03,0\n0.1,3\n0.2,1\n0.3,2\n0.4,3\n")
     mapping = load_mapping(config)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
-    each_s = {"full": 2.0, "partial": 1.0, "triplets": 4.0}[policy]
+    each_s = {"full": 2.0, "partial": 1.0}[policy]
     costs = Calibration(0.01, 0.0, each_s, 7.0, 0.0, load_trainer_s=0.5)
     found = predict(scenario, section, [policy], {policy: costs}).of[policy]
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from cprsim.trainer.members import forking
+from cprsim.trainer.lab import forking
 from cprsim.trainer.members.atomic import PARTIAL
 from cprsim.trainer.members.store import CheckpointStore
 

@@ -8,13 +8,13 @@ import random
 import shutil
 from collections import Counter
 from contextlib import suppress
+from multiprocessing import Pipe
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from cprsim.trainer.members.around import reported
+from cprsim.trainer.lab.members import reported
 from cprsim.trainer.members.manifests import Name, SpoiltError, parsed
 from cprsim.trainer.members.store import CheckpointStore
 
@@ -416,12 +416,9 @@ def test_a_full_disk_is_told_with_the_file(written, tmp_path, monkeypatch, call)
     assert folder.restored(99) == 3
 
 
-def test_a_member_tells_the_controller_which_file_the_disk_was_too_full_for() -> None:
-    """And nobody else: its process ends without a traceback."""
-    told: list[dict] = []
-    link = SimpleNamespace(put=lambda _op, **facts: told.append(facts))
-    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/00000001.npys")
-
-    with reported(link):  # type: ignore[arg-type]
-        raise ExceptionGroup("of tasks", [error])
-    assert told == [{"error": "/there/00000001.npys: No space left on device"}]
+def test_a_process_tells_the_coordinator_which_file_the_disk_was_too_full_for() -> None:
+    """And ends without a traceback."""
+    ours, its = Pipe()
+    with reported(its):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/00000001.npys")
+    assert ours.recv() == ("failed", "/there/00000001.npys: No space left on device")

@@ -8,20 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cprsim.contract import Tracking
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU
 from cprsim.testing import TrackerConformance
-from cprsim.trainer.members.trackers import (
-    ShardTracker,
-    TorchMFU,
-    TorchSCAR,
-    Unsettled,
-)
+from cprsim.trainer.members.trackers import ShardTracker, TorchMFU, TorchSCAR
 from cprsim.trainer.members.trackers_lists import Lists
-from cprsim.trainer.members.wire import Message, Op
-from tests.trainer.modelled import ModelServer
-from tests.trainer.world import World
 
 ROWS = 12
 BATCH = st.lists(st.integers(0, ROWS - 1), max_size=30)
@@ -83,11 +74,9 @@ class TestPartOfSCAR(TrackerConformance):
 # --- The same as NumPy's -------------------------------------------------------------------------
 
 
-@given(HISTORY, st.sampled_from(["all", "distinct"]))
+@given(HISTORY)
 @settings(max_examples=60, deadline=None)
-def test_torch_trackers_select_what_numpys_do(
-    history: list[tuple[list[list[int]], int]], given_as: str
-) -> None:
+def test_torch_trackers_select_what_numpys_do(history: list[tuple[list[list[int]], int]]) -> None:
     """Step by step, in order, of the same history."""
     table = np.zeros((ROWS, 3), dtype=np.float32)
     pairs = [
@@ -97,13 +86,9 @@ def test_torch_trackers_select_what_numpys_do(
     for batches, k in history:
         for ids in map(np.array, batches):
             np.add.at(table, ids.astype(int), np.float32(0.5))
-            rows, times = np.unique(ids.astype(int), return_counts=True)
             for numpys, torchs in pairs:
                 numpys.observe(ids.astype(int))
-                if given_as == "all":
-                    torchs.observe(torch.from_numpy(ids.astype(int)))
-                else:
-                    torchs.observe(torch.from_numpy(rows), times=torch.from_numpy(times))
+                torchs.observe(torch.from_numpy(ids.astype(int)))
         for numpys, torchs in pairs:
             chosen = numpys.select(k)
             assert torchs.select(k).tolist() == chosen.tolist()
@@ -122,31 +107,14 @@ def test_large_skewed_batches_are_counted_alike() -> None:
         assert torchs.select(k).tolist() == mfu.select(k).tolist()
 
 
-@pytest.mark.parametrize("times", [None, [1, 1, 1, 3]])
-def test_a_counter_stays_at_its_largest_value(times: list[int] | None) -> None:
+def test_a_counter_stays_at_its_largest_value() -> None:
     most = 2**31 - 1
     tracker = TorchMFU(4)
     tracker._counts[:] = [most - 2, most, 5, 0]
     tracker._bound = most
-    ids = [0, 0, 1, 2] if times is None else [0, 1, 2, 3]
     for _ in range(3):
-        tracker.observe(np.array(ids), times=None if times is None else np.array(times))
-    expected = [most, most, 8, 0] if times is None else [most, most, 8, 9]
-    assert tracker._counts.tolist() == expected
-
-
-def test_a_counter_that_is_told_unchecked_stays_at_its_largest_value() -> None:
-    most = 2**31 - 1
-    tracker = TorchMFU(4)
-    tracker._counts[:] = [most - 2, 0, 5, 0]
-    tracker._bound = most - 2
-    for _ in range(3):
-        tracker.note(torch.tensor([0, 2]), torch.tensor([1, 3], dtype=torch.int32))
-    assert tracker._counts.tolist() == [most, 0, 14, 0]
-    tracker.saved(np.array([0]))
-    tracker.note(torch.tensor([0, 2]), torch.tensor([1, 3], dtype=torch.int32))
-    assert tracker._counts.tolist() == [1, 0, 17, 0]
-    assert tracker._bound < most / 2
+        tracker.observe(np.array([0, 0, 1, 2]))
+    assert tracker._counts.tolist() == [most, most, 8, 0]
 
 
 @pytest.mark.parametrize("name", ["read-only", "backwards", "every other", "int16"])
@@ -205,15 +173,11 @@ def test_a_server_saves_a_share_of_each_table_and_the_rest_whole(name: str) -> N
 
 
 @pytest.mark.parametrize("interval", [5, 37])
-@pytest.mark.parametrize("told", ["observe", "note"])
 @pytest.mark.parametrize("name", ["mfu", "scar"])
 def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(
-    name: str, told: str, interval: int
+    name: str, interval: int
 ) -> None:
-    """Also after saves, in each of which ties are broken from another row on.
-
-    Between two saves come fewer batches than are noted in one go, or some times as many and a few.
-    """
+    """Also after saves, in each of which ties are broken from another row on."""
     rng = np.random.default_rng(2)
     weights = torch.zeros(300, 4)
     tables = (range(20, 120), range(150, 290))
@@ -224,9 +188,8 @@ def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(
     ]
     for step in range(12 * interval):
         ids = torch.from_numpy((rng.random(40) ** 3 * 300).astype(np.int64))
-        rows, times = torch.unique(ids, return_counts=True)
         weights.index_add_(0, ids, torch.ones(40, 4))
-        getattr(shard, told)(rows, times.to(torch.int32))
+        shard.observe(ids)
         for each, tracker in zip(tables, own, strict=True):
             tracker.observe(ids[(ids >= each.start) & (ids < each.stop)].numpy() - each.start)
         if step % interval == interval - 1:
@@ -239,13 +202,11 @@ def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(
                 tracker.saved(expected)
 
 
-@pytest.mark.parametrize("told", ["observe", "note"])
-def test_lists_of_a_server_look_at_one_batch_in_so_many(told: str) -> None:
+def test_lists_of_a_server_look_at_one_batch_in_so_many() -> None:
     tracker = ShardTracker("ssu", torch.zeros(20, 1), [range(10), range(10, 20)], 0.5, 3)
     for row in range(20):
         for rows in ([row], []):
-            ids = torch.tensor(rows, dtype=torch.int64)
-            getattr(tracker, told)(ids, torch.ones(len(rows), dtype=torch.int32))
+            tracker.observe(torch.tensor(rows, dtype=torch.int64))
     assert set(tracker.select()) == {0, 3, 6, 9, 12, 15, 18}
 
 
@@ -260,7 +221,6 @@ def test_memory_of_a_server() -> None:
 # --- Errors --------------------------------------------------------------------------------------
 
 ORDER = "tables [range(5, 9), range(0, 2)]: give ranges of 10 rows in order, apart"
-TIMES = "times of shape (1,) for 2 rows: give how often each was accessed, 1 or more"
 
 
 @pytest.mark.parametrize(
@@ -273,11 +233,6 @@ TIMES = "times of shape (1,) for 2 rows: give how often each was accessed, 1 or 
         (
             lambda: TorchMFU(5).observe(torch.tensor([0.5])),
             "row ids of type float32: give integers (np.flatnonzero makes them from a mask)",
-        ),
-        (lambda: TorchMFU(5).observe(torch.tensor([0, 1]), times=torch.tensor([1])), TIMES),
-        (
-            lambda: TorchMFU(5).observe(torch.tensor([0, 1]), times=torch.tensor([1, 0])),
-            TIMES.replace("(1,)", "(2,)"),
         ),
         (lambda: TorchSCAR(np.zeros((3, 2))), "table is a ndarray: give the tensor in use"),
         (lambda: ShardTracker("mfu", torch.zeros(10, 1), [range(5, 9), range(2)], 0.5), ORDER),
@@ -313,19 +268,16 @@ CALLS = st.lists(
 )
 
 
-@given(CALLS, st.sampled_from(["observe", "note"]))
+@given(CALLS)
 @settings(max_examples=60, deadline=None)
 def test_each_list_is_a_set_while_there_is_room_and_then_keeps_within_it(
-    history: list[tuple[list[int], int]], told: str
+    history: list[tuple[list[int], int]],
 ) -> None:
     lists, room = Lists(22, RANGES, 1, 0), [True] * 3
     seen: list[set[int]] = [set() for _ in RANGES]
     for ids, k in history:
         before = [set(lists.select(number, 99).tolist()) for number in range(3)]
-        if told == "observe":
-            lists.observe(np.array(ids, dtype=int))
-        else:
-            lists.note(torch.unique(torch.tensor(ids, dtype=torch.int64)), torch.empty(0))
+        lists.observe(np.array(ids, dtype=int))
         for number, (each, capacity) in enumerate(RANGES.items()):
             batch = {row for row in ids if row in each}
             seen[number] |= batch
@@ -372,60 +324,3 @@ def test_each_list_evicts_as_ssu_does() -> None:
     # sqrt(2 x 36) = 8.5: four of them above.
     assert there.sum() == 36
     assert ((ours - theirs)[there] ** 2 / variance[there]).sum() < 36 + 4 * 8.5
-
-
-# --- Saves that turn out to be void ---
-
-
-@pytest.mark.parametrize("name", ["mfu", "ssu", "scar"])
-def test_rows_of_a_void_save_deserve_the_next_one(name):
-    """And those of one that counts don't (fault F of the trainer's findings)."""
-    weights = torch.zeros(40, 2)
-    tracker = ShardTracker(name, weights, [range(40)], 0.25, subsample=1)
-
-    def train(*rows):
-        ids = torch.tensor(rows)
-        weights[ids] += 1.0
-        tracker.note(ids, torch.ones(len(ids), dtype=torch.int32))
-
-    def save(step):
-        rows = tracker.select()
-        unsettled = Unsettled(step, rows, tracker.noted(rows))
-        tracker.saved(rows)
-        return unsettled
-
-    train(1, 5, 9)
-    void = save(10)
-    train(5, 7)
-    kept = save(20)
-    train(30)
-    tracker.forget_saved(void)
-
-    assert set(kept.rows) == {5, 7}
-    assert set(tracker.select()) == {1, 5, 9, 30}
-    tracker.saved(tracker.select())
-    assert tracker.select().size == 0
-
-
-def test_a_server_hears_with_the_next_save_which_of_its_saves_are_void(tmp_path):
-    tracking = Tracking("mfu", 0.25)
-    spec = ModelServer(0, 8, 1, 0, 0.1, 0.1, tracking, (range(8),), tmp_path)
-    world = World({("server", 0): spec}, lambda _: 0)
-    world.start(("server", 0))
-    world.run()
-    member = world.members["server", 0]
-
-    def save(number, step, *returns_to):
-        facts = {"at": step, "portion": 0.25, "since": None, "bits": 32}
-        facts |= {"returns_to": returns_to}
-        world.tell(("server", 0), Op.SAVE, number, facts)
-        world.run()
-        said = [*member.to_controller.inbox]
-        return said[-1].arrays[0].tolist()
-
-    arrays = np.array([2, 6]), np.ones(2, np.int32), np.ones((2, 1), np.float32)
-    member.server._own.update_by(Message(Op.UPDATE, 0, arrays))
-    assert save(1, 5, 0) == [2, 6]
-    assert save(2, 7, 0, 5) == []  # that of step 5 is under way
-    assert save(3, 9, 0) == [2, 6]  # it is not, and step 0 is still the usable one
-    assert save(4, 11, 9) == []

@@ -21,7 +21,7 @@ from cprsim.figures import save_bytes
 from cprsim.gallery.registry import picture
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.trainer.members import forking
+from cprsim.trainer.lab import forking
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.compared import (
     CAUSE_S,
@@ -119,11 +119,7 @@ CONFIGURATIONS = {
     "24 failures": Configuration(("full", "cpr-ssu"), ["failures.exactly=24"], 13),
     "no failures": Configuration(("full", "cpr-mfu"), ["failures.exactly=0"], 14),
     "both servers at once": Configuration(("full", "partial", "cpr-mfu"), _servers(2, 2), 2),
-    "saves beside training": Configuration(
-        ("async", "accepted-loss"), of_interval("0.15 s", "async", "accepted-loss"), 16
-    ),
-    "copies": Configuration(("replication",), seed=17),
-    "2 copies on 3 servers": Configuration(("replication",), _servers(3), 18),
+    "saves beside training": Configuration(("async",), of_interval("0.15 s", "async"), 16),
     "3 servers": Configuration(("full", "partial", "cpr-mfu"), _servers(3), 2),
     "2 of 3 servers at once": Configuration(("full", "cpr-mfu"), _servers(3, 2), 15),
     "5 servers": Configuration(("full", "cpr-ssu"), _servers(5), 2),

@@ -1,4 +1,4 @@
-"""What a law of durations can be asked: what it draws, and how long it lasts."""
+"""The protocol of a law of durations: draws, and how long it lasts."""
 
 from abc import ABC, abstractmethod
 from typing import Final

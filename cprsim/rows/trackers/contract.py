@@ -1,4 +1,4 @@
-"""What a tracker is, and the arguments that all of them check alike."""
+"""The contract of a tracker, and the arguments that all of them check alike."""
 
 import operator
 from typing import Any, Literal, Protocol, TypeAlias
@@ -29,7 +29,7 @@ class Tracker(Protocol):
         Parameters
         ----------
         rows
-            Their ids. One that stands there several times was accessed as many times. Their order
+            Their ids. One that is there several times was accessed as many times. Their order
             doesn't matter, and an empty array is no batch.
         values
             What the rows hold now, shape `rows.shape` or `rows.shape + (dim,)`, for trackers that
@@ -47,7 +47,7 @@ class Tracker(Protocol):
 
     @property
     def memory_bytes(self) -> int:
-        """What is kept in memory for the table between calls, bytes; constant."""
+        """Return the memory for the table between calls, bytes; constant."""
 
 
 def table_rows(rows: int) -> int:

@@ -58,7 +58,7 @@ class MFU:
         return largest(self._counts, at_most(k), start)
 
     def saved(self, rows: NDArray[np.integer[Any]]) -> None:
-        """Start counting these rows anew."""
+        """Start counting these rows again."""
         ids = row_ids(rows, self._counts.size)
         self._counts[ids] = 0
         self._saves += ids.size > 0

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from cprsim.rows.trackers.contract import RowIds
 
-#: Scores looked at together, so that temporaries stay small beside the table.
+#: Scores looked at together, so that temporaries are small compared with the table.
 CHUNK = 1 << 18
 _HALF = 1 << 16
 

@@ -9,7 +9,7 @@ from cprsim.errors import UsageError
 from cprsim.rows.trackers.contract import RowIds, at_most, row_ids
 from cprsim.rows.trackers.ranking import largest, rotating_start
 
-#: Numbers compared together, so that temporaries stay small beside the table.
+#: Numbers compared together, so that temporaries are small compared with the table.
 _CHUNK = 1 << 18
 
 
@@ -26,7 +26,7 @@ class SCAR:
     -----
     The change of a row is the L2 norm of its difference from its copy, to the precision of float32;
     a row that has become NaN counts as changed more than any other. Only rows that were observed
-    are compared, so updates that `observe` isn't told of go unseen. `select` returns fewer than `k`
+    are compared, so updates without a call of `observe` go unseen. `select` returns fewer than `k`
     rows where fewer have changed; ties are broken as by `MFU`.
 
     The paper counts the copy, 100 % of the table. To compare observed rows alone there is also a
@@ -65,7 +65,7 @@ class SCAR:
         return touched[largest(scores, wanted, int(np.searchsorted(touched, start)))]
 
     def saved(self, rows: NDArray[np.integer[Any]]) -> None:
-        """Copy these rows anew."""
+        """Copy these rows again."""
         ids = row_ids(rows, self._touched.size)
         for chunk in self._chunks(ids):
             self._copy[chunk] = self._table[chunk]
@@ -78,7 +78,7 @@ class SCAR:
         return self._copy.nbytes + self._touched.nbytes
 
     def _changes(self, rows: RowIds) -> NDArray[np.float32]:
-        """How far rows are from their copies, L2."""
+        """Return how far rows are from their copies, L2."""
         changes = np.empty(rows.size, dtype=np.float32)
         at = 0
         with np.errstate(over="ignore", invalid="ignore"):  # a model may diverge

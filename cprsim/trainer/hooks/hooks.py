@@ -17,11 +17,11 @@ from cprsim.contract import Clock, Loss, Resumed, Saved, Train
 from cprsim.errors import CprsimError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, Observers
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
+from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.twins import TwinShards, twins_of
 from cprsim.trainer.hooks.update_count import share
@@ -328,6 +328,28 @@ class TrainerHooks(Generic[_Batch]):
         """
         return self._state.gate.updating()
 
+    def settle(self) -> bool:
+        """Wait until no save is written beside training; whether the last one is stored.
+
+        To be called after `after_step`, where training is to wait after all; all processes call it.
+        """
+        if not self._saves.under_way:
+            return True
+        watch = self._job.watch
+        watch.switch("stall")
+        stored = self._saves.settle()
+        watch.switch("train")
+        self._until = min(self._until, self._job.step + 1)  # the controller may go by that
+        return stored
+
+    @property
+    def whole_step(self) -> int:
+        """The step by which the last usable checkpoint had as much saved as all rows are.
+
+        (E4) counts the steps since.
+        """
+        return self._job.usable.last.whole
+
     @contextmanager
     def saving_on(self, *signals: signal.Signals) -> Iterator[None]:
         """In this block a signal (SIGTERM, if none is named) has all saved after the next step.
@@ -553,7 +575,9 @@ class TrainerHooks(Generic[_Batch]):
     def _return_lost(self, lost: Collection[int], dense: bool, twins: TwinShards | None) -> None:
         job, held = self._job, self._state
         mine = [shard for shard in held.shards if shard in lost]
-        fresh, at_most, size = not self._started, self._last_usable, 0
+        # A lost process may have stored the dense part of a save that was never usable.
+        fresh, size = not self._started, 0
+        at_most = self._saves.everywhere if fresh else self._last_usable
         if dense or fresh:
             step, size = held.load_dense(at_most)
             if fresh:  # rows may have been stored where the dense part was not any more
@@ -578,7 +602,8 @@ class TrainerHooks(Generic[_Batch]):
         counts["bytes_loaded"] += size
         if not self._started:
             before = self._state.accounts
-            job.usable = UsableCheckpoints([UsableCheckpoint(*each) for each in before["usable"]])
+            usable = [UsableCheckpoint(*each) for each in before["usable"]]
+            job.usable = UsableCheckpoints(usable, before.get("portions", 0.0))
             job.lost_steps = self._lost_steps(before)
             job.watch.go_on(before["seconds"])
             job.executed += before.get("executed", before["usable"][-1][0])  # an older one has none

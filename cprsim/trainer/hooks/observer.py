@@ -24,12 +24,14 @@ class StoredSave(NamedTuple):
     """A save that is stored: after which step, bytes written, whether it has all rows.
 
     `took_s`: seconds from its beginning until the loop knew of its end; training may have gone on.
+    `rows`: how many were chosen in this process; None if all were saved.
     """
 
     step: int
     size: int
     whole: bool
     took_s: float
+    rows: int | None = None
 
 
 class HooksObserver:

@@ -91,7 +91,7 @@ class ProcessTrackers:
         if tracking.tracker == "scar":
             for part in self._tracked:
                 self._trackers[part.numbers] = self._of_values(part, weights[part])
-        else:
+        elif self._tracked:
             # Rows without numbers in them: only how many there are is looked at.
             numbers = [part.numbers for part in self._tracked]
             self._trackers[range(layout.rows)] = self._tracker(torch.empty(layout.rows, 0), numbers)

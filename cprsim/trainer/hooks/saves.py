@@ -14,11 +14,11 @@ from cprsim.basics.units import format_bytes
 from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
-from cprsim.trainer.coordinator.running_job import RunningJob, UsableCheckpoints
 from cprsim.trainer.hooks.checkpointed import Image
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
 from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot, Writing
 from cprsim.trainer.hooks.ranks import Ranks, everyone
+from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoints
 from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.members.store import most_bytes
 
@@ -132,6 +132,11 @@ class Saves:
     def under_way(self) -> bool:
         """Whether one is written beside training."""
         return self._under_way is not None
+
+    @property
+    def everywhere(self) -> int:
+        """The last step of which every process has all."""
+        return self._everywhere
 
     def first(self, step: int) -> None:
         """Store what the job begins with, or goes on with in folders that have nothing yet.
@@ -274,7 +279,10 @@ class Saves:
             self._state.updates.stored()
             job.controller.tell(Stored(job.clock, under_way.save))
         took_s = time.monotonic() - under_way.start_s
-        self._observer.saved(StoredSave(under_way.step, size, under_way.snapshot.whole, took_s))
+        chosen = under_way.snapshot.chosen
+        rows = None if chosen is None else len(chosen)
+        whole = under_way.snapshot.whole
+        self._observer.saved(StoredSave(under_way.step, size, whole, took_s, rows))
 
     def _void(self, under_way: _UnderWay, error: Exception | None) -> None:
         """Say so, and go on: the checkpoints before are as they were. None: it failed elsewhere."""
@@ -300,6 +308,7 @@ class Saves:
             "lost_steps": self._job.lost_steps,
             "shards": self._servers,
             "usable": [tuple(each) for each in usable],
+            "portions": usable.portions,
             "counts": dict(self.counts),
         }
 

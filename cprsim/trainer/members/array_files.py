@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from cprsim.trainer.members.manifests import File, SpoiltError
 from cprsim.trainer.members.parameters import Arrays
-from cprsim.trainer.members.quantised import plain
 
 #: What says that there is no such file, or none to read. Anything else (a server that is away, no
 #: descriptors left) says nothing of it: the same one may be read at another time.
@@ -92,7 +91,7 @@ def _read(folder: Path, file: File) -> list[NDArray[Any]]:
             arrays.append(_array(opened, file.size, path))
     if not arrays:
         raise SpoiltError(f"{path}: has no arrays")
-    return plain(arrays)
+    return arrays
 
 
 def _array(opened: BufferedReader, size: int, path: Path) -> NDArray[Any]:

@@ -2,12 +2,12 @@
 
 They are the same trackers, with the same state and the same selections, in memory that torch and
 NumPy share: only what a batch does in them is torch's where torch is quicker. They take tensors in
-CPU memory where the others take arrays, and distinct rows beside how often each was accessed.
+CPU memory where the others take arrays.
 """
 
 import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -17,14 +17,10 @@ from torch import Tensor
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, RowIds
 from cprsim.rows.trackers.contract import TrackerName, row_ids
-from cprsim.trainer.manner import MOST_TIMES
 from cprsim.trainer.members.trackers_lists import Lists
 
 Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
-#: Batches that are noted in one go: counters and marks come into the cache once for all of them,
-#: not once between any two batches' rows. What is kept until then is small beside the counters.
-_TOGETHER = 16
 
 
 class TorchMFU(MFU):
@@ -45,41 +41,17 @@ class TorchMFU(MFU):
         self,
         rows: Ids,
         values: object = None,  # noqa: ARG002  (for trackers that judge by values)
-        times: Ids | None = None,
     ) -> None:
-        """Count every occurrence of every id, or `times` of each."""
+        """Count every occurrence of every id."""
         ids = _ids(rows, self._counts.size)
-        if times is None:
-            self._count(ids, self._once(len(ids)), len(ids))
-        else:
-            counted = _times(times, len(ids))
-            self._count(ids, counted, int(counted.max()) if len(ids) else 0)
-
-    def note(self, ids: Tensor, times: Tensor) -> None:
-        """`observe` of distinct ids, int64, known to be rows; `times` int32, known to be in bounds.
-
-        To check them takes longer than to count them.
-        """
-        self._count(ids, times, MOST_TIMES)
-
-    def noted(self, ids: RowIds) -> NDArray[np.int32]:
-        """Counts of these rows."""
-        return self._counts[ids]
-
-    def forget_saved(self, ids: RowIds, noted: NDArray[np.int32]) -> None:
-        """Add these counts, up to the largest there is."""
-        self._counts[ids] = np.minimum(self._counts[ids].astype(np.int64) + noted, _MOST)
-        self._bound = int(self._counts.max(initial=0))
-
-    def _count(self, ids: Tensor, times: Tensor, most: int) -> None:
-        """Count, no row more often than `most`."""
+        most = len(ids)
         if self._bound + most > _MOST:
             self._bound = int(self._counts.max())
         if self._bound + most > _MOST:  # a counter may be full: the way that minds it
-            super().observe(np.repeat(ids.numpy(), times.numpy()))
+            super().observe(ids.numpy())
             return
         self._bound += most
-        self._live.index_add_(0, ids, times)
+        self._live.index_add_(0, ids, self._once(most))
 
     def _once(self, count: int) -> Tensor:
         if len(self._ones) < count:
@@ -108,34 +80,9 @@ class TorchSCAR(SCAR):
         self,
         rows: Ids,
         values: object = None,  # noqa: ARG002  (the table itself has them)
-        times: Ids | None = None,  # noqa: ARG002  (for trackers that count)
     ) -> None:
         """Mark the rows as touched."""
         self._marks.index_fill_(0, _ids(rows, self._touched.size), True)
-
-    def note(self, ids: Tensor, times: Tensor) -> None:  # noqa: ARG002  (for trackers that count)
-        """`observe` of distinct ids, int64, that are known to be rows."""
-        self._marks.index_fill_(0, ids, True)
-
-    def noted(self, ids: RowIds) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """What these rows are compared with, and whether they were touched."""
-        return self._copy[ids], self._touched[ids]
-
-    def forget_saved(self, ids: RowIds, noted: tuple[NDArray[Any], NDArray[np.bool_]]) -> None:
-        """Compare these rows with what they were compared with before."""
-        self._copy[ids] = noted[0]
-        self._touched[ids] |= noted[1]
-
-
-class Unsettled(NamedTuple):
-    """A save, of the rows of a step, that may yet turn out to be void.
-
-    `noted`: what the tracker knew of these rows before they counted as saved.
-    """
-
-    step: int
-    rows: RowIds
-    noted: Any
 
 
 class ShardTracker:
@@ -187,19 +134,9 @@ class ShardTracker:
         else:
             raise UsageError(f"tracker {name!r} is none of 'mfu', 'ssu' and 'scar'")
 
-    def observe(self, rows: Ids, times: Ids | None = None) -> None:
-        """Take note of the rows that one batch has accessed and updated.
-
-        `rows` are ids on this server; `times`: how often each, then distinct, was accessed.
-        """
-        self._tables.observe(rows, times)
-
-    def note(self, ids: Tensor, times: Tensor) -> None:
-        """`observe` of ids that were just updated: int64, each once; they may be kept for a while.
-
-        `times` is int32, from 1 to `MOST_TIMES`. Nothing of this is checked.
-        """
-        self._tables.note(ids, times)
+    def observe(self, rows: Ids) -> None:
+        """Take note of the rows that one batch has accessed and updated, by their ids here."""
+        self._tables.observe(rows)
 
     def select(self) -> RowIds:
         """The rows of the next save, ascending: a share of each tracked table, and all others."""
@@ -212,14 +149,6 @@ class ShardTracker:
     def saved(self, rows: Ids) -> None:
         """Take note that these rows, distinct as `select` gave them, have been saved."""
         self._tables.saved(row_ids(np.asarray(rows), self._rows))
-
-    def noted(self, rows: RowIds) -> Any:
-        """What is known of these rows, ascending, for `forget_saved`."""
-        return self._tables.noted(rows)
-
-    def forget_saved(self, save: Unsettled) -> None:
-        """That save is void: what was noted of its rows before counts with what came since."""
-        self._tables.forget_saved(save.rows, save.noted)
 
     @property
     def memory_bytes(self) -> int:
@@ -234,39 +163,18 @@ class _Parts:
         self._whole = whole
         self._ranges = ranges
         self._parts = [whole.part(each) for each in ranges]
-        self._later: list[tuple[Tensor, Tensor]] = []  # batches that are still to be noted
 
-    def observe(self, rows: Ids, times: Ids | None = None) -> None:
-        self._whole.observe(rows, times=times)
-
-    def note(self, ids: Tensor, times: Tensor) -> None:
-        self._later.append((ids, times))
-        if len(self._later) == _TOGETHER:
-            self._note_all()
-
-    def _note_all(self) -> None:
-        for each in self._later:
-            self._whole.note(*each)
-        self._later.clear()
+    def observe(self, rows: Ids) -> None:
+        self._whole.observe(rows)
 
     def select(self, number: int, k: int) -> RowIds:
-        self._note_all()
         return self._parts[number].select(k) + self._ranges[number].start
 
     def saved(self, ids: RowIds) -> None:
-        self._note_all()
         ordered = np.sort(ids)
         for each, part in zip(self._ranges, self._parts, strict=True):
             first, last = np.searchsorted(ordered, (each.start, each.stop))
             part.saved(ordered[first:last] - each.start)
-
-    def noted(self, ids: RowIds) -> Any:
-        self._note_all()
-        return self._whole.noted(ids)
-
-    def forget_saved(self, ids: RowIds, noted: Any) -> None:
-        self._note_all()
-        self._whole.forget_saved(ids, noted)
 
     @property
     def memory_bytes(self) -> int:
@@ -280,17 +188,6 @@ def _ids(rows: Ids, count: int) -> Tensor:
         if least.item() >= 0 and most.item() < count:
             return rows.reshape(-1)
     return _tensor(row_ids(np.asarray(rows), count))
-
-
-def _times(times: Ids, count: int) -> Tensor:
-    """How often each of so many rows was accessed, int32."""
-    counted = times if isinstance(times, Tensor) else _tensor(np.asarray(times))
-    if counted.shape != (count,) or (count and counted.min().item() < 1):
-        raise UsageError(
-            f"times of shape {tuple(counted.shape)} for {count} rows: give how often each was "
-            "accessed, 1 or more"
-        )
-    return counted.to(torch.int32)
 
 
 def _tensor(array: NDArray[Any]) -> Tensor:

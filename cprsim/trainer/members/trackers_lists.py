@@ -11,10 +11,6 @@ from cprsim.rows.trackers import RowIds
 from cprsim.rows.trackers.contract import distinct, row_ids
 from cprsim.rows.trackers.ssu import _Bits
 
-#: Batches that are put on the lists as one: most of what this takes is the same for any number of
-#: rows. What is kept until then is small beside the lists.
-TOGETHER = 4
-
 
 class Lists:
     """A list of SSU for each of some ranges of rows, side by side in one array.
@@ -34,8 +30,7 @@ class Lists:
     -----
     Each list does what `SSU` does for a table of that range's rows, but that rows of a batch which
     all find room on it stand there in the order of their ids. A `SSU` for each would take several
-    times as long: a batch has few rows of each range. Batches that are noted rather than observed
-    go on the lists some at a time, as if they were one. Batches whose turn it isn't are not looked
+    times as long: a batch has few rows of each range. Batches whose turn it isn't are not looked
     at, so that wrong ids in them are no error.
     """
 
@@ -49,53 +44,27 @@ class Lists:
         self._lengths = np.zeros_like(self._capacities)
         self._list = np.zeros(int(self._capacities.sum()), dtype=np.uint32)
         self._listed = _Bits(rows)
-        self._noted: list[RowIds] = []  # batches that are still to be looked at
         self._period, self._batches = period, 0
         self._rng = np.random.default_rng(seed)
 
-    def observe(
-        self,
-        rows: Tensor | NDArray[np.integer[Any]],
-        times: object = None,  # noqa: ARG002  (for trackers that count)
-    ) -> None:
+    def observe(self, rows: Tensor | NDArray[np.integer[Any]]) -> None:
         """Put the rows on their lists, if it is this batch's turn."""
-        self._put_noted()
         if self._batches % self._period == 0:
             self._put(distinct(row_ids(np.asarray(rows), self._rows)))
         self._batches += len(rows) > 0
 
-    def note(self, ids: Tensor, times: Tensor) -> None:  # noqa: ARG002  (for trackers that count)
-        """`observe` of ids, int64, that are known to be rows, some batches at a time."""
-        if self._batches % self._period == 0:
-            self._noted.append(ids.numpy())
-            if len(self._noted) == TOGETHER:
-                self._put_noted()
-        self._batches += len(ids) > 0
-
     def select(self, number: int, k: int) -> RowIds:
         """Up to `k` rows of one of the lists: those that have been there longest."""
-        self._put_noted()
         return self._of(number)[:k].astype(np.int64)
 
     def saved(self, ids: RowIds) -> None:
         """Take these rows off the lists."""
-        self._put_noted()
         self._listed.remove(distinct(ids[self._listed.has(ids)]))
         for number, first in enumerate(self._first.tolist()):
             listed = self._of(number)
             kept = listed[self._listed.has(listed)]
             self._list[first : first + kept.size] = kept
             self._lengths[number] = kept.size
-
-    def noted(self, ids: RowIds) -> RowIds:
-        """Those of these rows that are listed."""
-        self._put_noted()
-        return ids[self._listed.has(ids)]
-
-    def forget_saved(self, ids: RowIds, noted: RowIds) -> None:  # noqa: ARG002  (all of them)
-        """Put rows back on their lists."""
-        self._put_noted()
-        self._put(noted)
 
     @property
     def memory_bytes(self) -> int:
@@ -105,11 +74,6 @@ class Lists:
     def _of(self, number: int) -> NDArray[np.uint32]:
         first = self._first[number]
         return self._list[first : first + self._lengths[number]]
-
-    def _put_noted(self) -> None:
-        if self._noted:
-            self._put(distinct(np.concatenate(self._noted)))
-            self._noted.clear()
 
     def _put(self, ids: RowIds) -> None:
         """Put rows, ascending, on the lists of their ranges unless they are there."""

@@ -1,21 +1,23 @@
 """What training, saves and recoveries take on this machine, measured in short real runs.
 
-A policy is rehearsed by its own plan: on the scenario's model, servers and samples, with saves at
-its own intervals, and members that are really killed as often as medians need.
+A policy is rehearsed on the scenario's model, servers and samples, with saves at its own intervals,
+and processes that are really killed as often as medians need.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from typing import Any
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Loss, Plan
 from cprsim.errors import RunError
 from cprsim.failures.hit import Hit
+from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.trainer.coordinator.running_job import steps_to
+from cprsim.trainer.hooks.running_job import steps_to
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
 
@@ -72,18 +74,44 @@ def period_of(plan: Plan, step_s: float) -> int | None:
     return None if period_s == float("inf") else steps_to(period_s, step_s)
 
 
-class Rehearsal:
-    """A short job under one policy's plan, with failures of all kinds that the job has.
+def at_interval(policy: Mapping[str, Any], plan: Plan, period_s: float) -> dict[str, Any]:
+    """The policy with a save every `period_s`, as its plan has them elsewhere."""
+    interval = format_exact(period_s / plan.schedules[0].save.portion, SECONDS)
+    if plan.recovery == "full" and plan.schedules[0].save.blocking:
+        return {"system": "full", "interval": interval}  # what CPR decides where partial won't pay
+    return {**policy, "interval": interval}
 
-    `plan`: the policy's. `step_s`: nominal, of the scenario. `hits`: the job's failures.
+
+class Rehearsal:
+    """A short job of one policy, saving as often as its plan, with failures of all kinds of a job.
+
+    `hits`: the job's failures.
     """
 
-    def __init__(self, plan: Plan, step_s: float, servers: int, hits: Sequence[Hit]) -> None:
-        self.plan, self._step_s, self._servers, self._hits = plan, step_s, servers, hits
-        period = period_of(plan, step_s) or 0
+    def __init__(
+        self,
+        scenario: Scenario,
+        section: TrainerSection,
+        policy: str,
+        plan: Plan,
+        hits: Sequence[Hit],
+    ) -> None:
+        self._section, self._policy, self.plan, self._hits = section, policy, plan, hits
+        self._servers = scenario.cluster.parameter_servers
+        self._step_s = scenario.job.useful_time_s / section.data(scenario, seed=0).steps
+        period = period_of(plan, self._step_s) or 0
         self._between = max(min(2 * period + 1, _MOST_BETWEEN), _FEWEST_BETWEEN)
         #: Of the job.
         self.steps = max(_STRIKES * self._between, _SAVES * period) + 1
+        mapping = scenario.mapping()
+        mapping["job"] |= {
+            "useful_time": f"{self.steps * self._step_s!r} s",
+            "samples": self.steps * section.batch,
+            "final_save": False,
+        }
+        period_s = (period or self.steps + 1) * self._step_s
+        mapping["policies"] = {policy: at_interval(mapping["policies"][policy], plan, period_s)}
+        self._scenario = Scenario(**mapping)
 
     @property
     def _struck(self) -> list[Hit]:
@@ -96,32 +124,17 @@ class Rehearsal:
             found.append(Hit(servers, () if servers else (0,)))
         return found
 
-    def carry_out(
-        self, scenario: Scenario, section: TrainerSection, progress: Progress | None = None
-    ) -> Trained:
+    def carry_out(self, progress: Progress | None = None) -> Trained:
         """Carry it out once, on the samples of seed 0. `progress`: as in `train`.
 
         Raises
         ------
         RunError
-            If members were lost that nobody had struck.
+            If processes were lost that no failure had struck.
         """
-        rows = [
-            f"{((number + 1) * self._between + 0.5) * self._step_s!r},{node}"
-            for number, hit in enumerate(self._struck)
-            for node in hit.nodes(self._servers)
-        ]
-        mapping = scenario.mapping()
-        mapping["job"] |= {
-            "useful_time": f"{self.steps * self._step_s!r} s",
-            "samples": self.steps * section.batch,
-            "final_save": False,
-        }
-        with owned_folder() as folder:
-            log = folder / "strikes.csv"
-            log.write_text("\n".join(["time_s,node", *rows, ""]))
-            mapping["failures"] = {"trace": str(log), "while_waiting": False}
-            ran = carry_out(Scenario(**mapping), section, "rehearsal", self.plan, 0, progress)
+        times_s = [((each + 1) * self._between + 0.5) * self._step_s for each in range(_STRIKES)]
+        timeline = AbsoluteTimeline(times_s, self._struck)
+        ran = carry_out(self._scenario, self._section, self._policy, 0, progress, timeline)
         if silent := ran.replaced - ran.struck:
             raise RunError(
                 f"{silent} members were silent for too long in the rehearsal, which "
@@ -164,10 +177,6 @@ class Rehearsal:
         return fmean(found) if found else 0.0
 
 
-def _step_s(run: Trained) -> float:
-    return (run.seconds["train"] + run.seconds["lost"]) / run.executed
-
-
 def _recoveries(run: Trained) -> list[Counter[str]]:
     """What each failure took, by cause, s."""
     found: list[Counter[str]] = []
@@ -184,11 +193,7 @@ def _recoveries(run: Trained) -> list[Counter[str]]:
 
 def _rows(run: Trained) -> float:
     """Chosen rows of a save on the server that saves most of them, on average."""
-    rows: dict[int, list[int]] = {}
-    for part in run.parts:
-        if part.rows is not None:
-            rows.setdefault(part.server, []).append(part.rows)
-    return max(map(fmean, rows.values()), default=0.0)
+    return max(map(fmean, run.saved_rows.values()), default=0.0)
 
 
 def of_job(scenario: Scenario, seed: int) -> list[Hit]:

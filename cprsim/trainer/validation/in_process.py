@@ -3,36 +3,27 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
 from cprsim.job.workload import MOST_DIRECTIONS
 from cprsim.trainer.data import Data
-from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.placement import Placement, Uses
-from cprsim.trainer.members.shard import Shard
+from cprsim.trainer.lab.dlrm import Dlrm
+from cprsim.trainer.lab.members import Updates, member_seed
+from cprsim.trainer.lab.placement import Placement, Uses
+from cprsim.trainer.lab.shard import Shard
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.training import SPREAD, member_seed
+from cprsim.trainer.training import SPREAD
 
 #: Steps that are trained for it: of a row's gradients the first are those that move it far.
 _STEPS = 100
 #: Models that are trained for it: of one, there may be half as many directions as of another. Runs
 #: have no seeds as large.
 _MODELS = range(1 << 40, (1 << 40) + 5)
-
-
-class Update(NamedTuple):
-    """What a step did on a server: distinct rows, how often each was used, and its gradient.
-
-    `ids` and `times` have shape (rows,), `gradients` (rows, dim).
-    """
-
-    ids: Tensor
-    times: Tensor
-    gradients: Tensor
 
 
 class InProcess:
@@ -44,6 +35,8 @@ class InProcess:
         Of rows on servers.
     shards
         The rows of each server.
+    model
+        The dense part.
     """
 
     def __init__(self, data: Data, section: TrainerSection, servers: int, seed: int) -> None:
@@ -56,24 +49,32 @@ class InProcess:
             )
             for server in range(servers)
         ]
-        self._model = Dlrm(
+        self.model = Dlrm(
             *(data.dense, len(data.tables), self._dim, section.hidden),
             *(member_seed(seed, servers), rate),
         )
 
-    def step(self, number: int) -> list[Update]:
+    def step(self, number: int) -> list[Updates]:
         """Train on a batch of the samples; what that did on each server."""
         dense, sparse, labels = self._data.batch(number)
         uses = Uses(self.placement, sparse)
-        ids, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
-        parts = list(zip(self.shards, uses.parts, strict=True))
-        rows = torch.cat([shard.lookup(ids[part]) for shard, part in parts])
-        looked = uses.spread(rows).view(*sparse.shape, self._dim)
-        of_uses = self._model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
+        looked = self._looked_up(uses).view(*sparse.shape, self._dim)
+        of_uses = self.model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
         gradients = uses.collect(of_uses.reshape(-1, self._dim))
-        for shard, part in parts:
-            shard.update(ids[part], gradients[part])
-        return [Update(ids[part], times[part], gradients[part]) for part in uses.parts]
+        ids, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
+        done = [Updates(ids[part], times[part], gradients[part]) for part in uses.parts]
+        for shard, each in zip(self.shards, done, strict=True):
+            shard.update(each.ids, each.gradients)
+        return done
+
+    def look_up(self, sparse: NDArray[np.int64]) -> Tensor:
+        """The rows that samples use, shape (B, tables, dim)."""
+        return self._looked_up(Uses(self.placement, sparse)).view(*sparse.shape, self._dim)
+
+    def _looked_up(self, uses: Uses) -> Tensor:
+        ids = torch.from_numpy(uses.ids)
+        parts = zip(self.shards, uses.parts, strict=True)
+        return uses.spread(torch.cat([shard.lookup(ids[part]) for shard, part in parts]))
 
 
 def gradient_directions(data: Data, section: TrainerSection) -> int | None:

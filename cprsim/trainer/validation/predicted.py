@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
+from cprsim.contract.needs import needs_of
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor
@@ -30,16 +31,15 @@ from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
-from cprsim.trainer.coordinator.strikes import StepClock
 from cprsim.trainer.data import Data
-from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.trackers_lists import TOGETHER
+from cprsim.trainer.lab.placement import Placement
+from cprsim.trainer.lab.strikes import StepClock
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.support import TRAINER
+from cprsim.trainer.support import LAB
 from cprsim.trainer.validation.calibration import (
     ONE_SERVER,
-    RECOVERY,
     Calibration,
+    at_interval,
     kinds,
     lost,
     of_job,
@@ -49,8 +49,6 @@ from cprsim.trainer.validation.in_process import gradient_directions
 
 #: Batches in which it is counted where updates go.
 _LOOKED_AT = 100
-#: What `replication` charges for what the measured step and load have.
-_OF_COPIES = {"slowdown": 0.0, "takeover": "0 s", "degraded": 0.0}
 
 
 class Kill(NamedTuple):
@@ -114,20 +112,17 @@ class _Spans(Observer):
         self._spans.append((cause, start_s, end_s))
 
     def instant(self, steps: int, step_s: float, since_s: float) -> float | None:
-        """When so many steps have been trained, after `since_s`; None if the job ends first.
+        """When training goes on after so many steps, after `since_s`; None if the job ends first.
 
-        It is the very number that a span ends with, so that both fall on the same instant.
+        What is saved behind these steps is stored by then. It is the very number that a span begins
+        with, so that both fall on the same instant.
         """
         done = 0
         found = None
         for cause, start_s, end_s in self._spans:
             trained = round((end_s - start_s) / step_s) if cause == "train" else 0
-            if found is None and start_s >= since_s and cause not in RECOVERY:
-                if steps == done:
-                    found = start_s
-                elif steps <= done + trained:
-                    whole = steps == done + trained
-                    found = end_s if whole else start_s + (steps - done) * step_s
+            if found is None and start_s >= since_s and done <= steps < done + trained:
+                found = start_s + (steps - done) * step_s
             done += trained
         return found if steps < done else None
 
@@ -204,15 +199,13 @@ def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
 
     `hits`: who fails at once.
     """
-    if len(plan.schedules) != 1:
+    if LAB.lacks(needs_of(plan)) or len(plan.schedules) != 1:
         return False
-    if plan.schedules[0].save.blocking and plan.redundancy is None:
+    if plan.schedules[0].save.blocking:
         return True
-    if plan.redundancy is not None and plan.recovery != "replica":
-        return False
     # A lost trainer is always waited for.
     answers = [plan.recover(lost(servers)) for servers in (1, *filter(None, kinds(hits)))]
-    alike = len({(each.rollback, each.keep_training) for each in answers}) == 1
+    alike = len({each.rollback for each in answers}) == 1
     return plan.sequence is None and plan.schedules[0].max_pending == 1 and alike
 
 
@@ -231,7 +224,7 @@ def check_predictable(
         if share:
             found.append(f"trainer.{manner}: {share:g} is in no simulation; write 0 to validate")
     for name, plan in plans.items():
-        TRAINER.check_plan(name, plan, lambda: plans)
+        LAB.check_plan(name, plan, lambda: plans)
         if not is_predictable(plan, hits):
             found.append(
                 f"policies.{name}: can't be validated yet; choose a policy with one schedule, all "
@@ -284,11 +277,6 @@ def _prediction(
     met = pinned(modelled, name, step_s, cursor, nominal_s)
     ledger = told = play_against(modelled, name, met.timeline)
     alone = sum(not kill.hit.servers for kill in met.kills)
-    if _is_beside(plan) and plan.recover(lost(1)).keep_training:
-        # Pinned to steps, training waits all the same.
-        load_s = (ledger.failures - alone) * calibration.load_s
-        reschedule_s = ledger.failures * calibration.reschedule_s
-        told = replace(told, reschedule=reschedule_s, load=load_s)
     if plan.recover(lost(1)).rollback != "all":  # then only the trainer loads, its dense part
         told = replace(told, load=told.load + alone * calibration.load_trainer_s)
     return Prediction(
@@ -298,11 +286,6 @@ def _prediction(
         ledger=told,
         lost_steps=round(ledger.lost / step_s),
     )
-
-
-def _is_beside(plan: Plan) -> bool:
-    """Whether training goes on beside saves or with copies."""
-    return not plan.schedules[0].save.blocking or plan.redundancy is not None
 
 
 def updates_by_server(data: Data, servers: int) -> NDArray[np.float64]:
@@ -351,7 +334,7 @@ def calibrated(
     each_rows = sum(table.rows for table in data.tables) / servers
     given = mapping["policies"]
     mapping["policies"] = {
-        name: _resolved(given[name], plan, (period_of(plan, nominal_s) or steps + 1) * step_s)
+        name: at_interval(given[name], plan, (period_of(plan, nominal_s) or steps + 1) * step_s)
         | _of_saves(scenario, plan, of[name], costs_s["save"], each_rows)
         for name, plan in plans.items()
     }
@@ -359,8 +342,7 @@ def calibrated(
 
 
 def _costs(plans: Mapping[str, Plan], of: Mapping[str, Calibration]) -> dict[str, float]:
-    """The block `[costs]`, s: of policies that wait for saves and losses, if there are any."""
-    waiting = [name for name, plan in plans.items() if not _is_beside(plan)]
+    """The block `[costs]`, s."""
     whole = [
         of[name].save_s
         for name, plan in plans.items()
@@ -368,27 +350,15 @@ def _costs(plans: Mapping[str, Plan], of: Mapping[str, Calibration]) -> dict[str
     ]
     costs_s = {"save": fmean(whole) if whole else 0.0}
     loads: dict[str, list[float]] = {"load_full": [], "load_partial": []}
-    # Pinned to steps, what goes on beside training has landed by the next step.
-    counted = waiting or [n for n, p in plans.items() if not p.recover(lost(1)).keep_training]
-    for name in counted:
-        full = plans[name].recover(lost(1)).rollback == "all"
+    for name, plan in plans.items():
+        full = plan.recover(lost(1)).rollback == "all"
         loads["load_full" if full else "load_partial"].append(of[name].load_s)
     every = [load_s for each in loads.values() for load_s in each]
     for name, loads_s in loads.items():
-        costs_s[name] = fmean(loads_s or every) if every else 0.0
-    costs_s["reschedule"] = fmean(of[name].reschedule_s for name in counted) if counted else 0.0
-    costs_s["detect"] = fmean(of[name].detect_s for name in waiting or of)
+        costs_s[name] = fmean(loads_s or every)
+    costs_s["reschedule"] = fmean(each.reschedule_s for each in of.values())
+    costs_s["detect"] = fmean(each.detect_s for each in of.values())
     return costs_s
-
-
-def _resolved(policy: Mapping[str, Any], plan: Plan, period_s: float) -> dict[str, Any]:
-    """The policy at the interval that its plan comes to in whole steps."""
-    interval = format_exact(period_s / plan.schedules[0].save.portion, SECONDS)
-    if plan.redundancy is not None:
-        return {**policy, **_OF_COPIES, "interval": interval}
-    if plan.recovery == "full" and plan.schedules[0].save.blocking:
-        return {"system": "full", "interval": interval}  # what CPR decides where partial won't pay
-    return {**policy, "interval": interval}
 
 
 def _of_saves(
@@ -404,9 +374,7 @@ def _of_saves(
     saved = scenario.model.saved_share(tracking.fraction)
     writes = min((calibration.rows or rows) / rows / saved, 1.0)
     select_s = max(calibration.save_s - whole_s * saved * writes, 0.0)
-    lists = {"together": TOGETHER} if tracking.tracker == "ssu" else {}
     return {
-        **lists,
         "slowdown": 0.0,  # the measured step has it
         "writes": writes,
         "select": format_exact(select_s, SECONDS),

@@ -135,13 +135,12 @@ class Validation:
         if policies is None and len(left_out) < len(plans):
             plans = {name: plan for name, plan in plans.items() if name not in left_out}
         check_predictable(section, plans, hits)
-        check_fits(scenario, section, plans=plans.values())
+        check_fits(scenario, section)
         self._scenario, self._section, self._seed = scenario, section, seed
-        self._left_out, servers = left_out, scenario.cluster.parameter_servers
+        self._left_out = left_out
         self._steps, self._progress, self._done = section.data(scenario, seed).steps, progress, 0
-        step_s = scenario.job.useful_time_s / self._steps
         self._rehearsals = {
-            name: Rehearsal(plan, step_s, servers, hits) for name, plan in plans.items()
+            name: Rehearsal(scenario, section, name, plan, hits) for name, plan in plans.items()
         }
         self._rehearsed = {name: list[Trained]() for name in plans}
         self._runs = {name: list[Trained]() for name in plans}
@@ -152,7 +151,7 @@ class Validation:
     def rehearse(self) -> None:
         """Rehearse each policy once."""
         for name, each in self._rehearsals.items():
-            ran = each.carry_out(self._scenario, self._section, self._tell)
+            ran = each.carry_out(self._tell)
             self._rehearsed[name].append(ran)
             self._done += each.steps
 

@@ -17,11 +17,12 @@ from torch import Tensor
 
 from cprsim.machine.rules import r24_learning_lost
 from cprsim.trainer.data import Data
-from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.placement import Placement, Uses
-from cprsim.trainer.members.shard import Shard
+from cprsim.trainer.lab.dlrm import Dlrm
+from cprsim.trainer.lab.members import member_seed
+from cprsim.trainer.lab.placement import Placement, Uses
+from cprsim.trainer.lab.shard import Shard
 from cprsim.trainer.scores import auc
-from cprsim.trainer.training import SPREAD, member_seed
+from cprsim.trainer.training import SPREAD
 
 Rule = Literal["adagrad", "sgd"]
 SERVERS: Final = 4

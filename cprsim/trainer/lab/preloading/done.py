@@ -1,5 +1,5 @@
 """The last import of the process that members are forked from."""
 
-from cprsim.trainer.members.preloading import stop
+from cprsim.trainer.lab.preloading import stop
 
 stop()

@@ -1,4 +1,4 @@
-"""How far a running job is, where its time went, what is safe of it, and what happened to it."""
+"""How far a running job is, where its time went, and what is safe of it."""
 
 import math
 import time
@@ -10,7 +10,6 @@ from cprsim.contract import Clock, rules
 from cprsim.contract.interpreter import CheckedController
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError
-from cprsim.trainer.coordinator.history import RowEvent
 
 
 class MeasuredSpan(NamedTuple):
@@ -24,18 +23,6 @@ class MeasuredSpan(NamedTuple):
     def lasted_s(self) -> float:
         """How long it lasted."""
         return self.end_s - self.start_s
-
-
-class ShardSave(NamedTuple):
-    """What one server's part of a save took: to choose rows, to copy them, to write them."""
-
-    step: int
-    server: int
-    size: int
-    rows: int | None
-    select_s: float
-    gather_s: float
-    write_s: float
 
 
 class Stopwatch:
@@ -115,11 +102,18 @@ class UsableCheckpoint(NamedTuple):
 
 
 class UsableCheckpoints:
-    """The usable checkpoints of the job; its initial state is one, unless it had others before."""
+    """The usable checkpoints of the job; its initial state is one, unless it had others before.
 
-    def __init__(self, before: Iterable[UsableCheckpoint] = (UsableCheckpoint(0, 0, 0.0),)) -> None:
+    `portions`: saved since the last whole one.
+    """
+
+    def __init__(
+        self,
+        before: Iterable[UsableCheckpoint] = (UsableCheckpoint(0, 0, 0.0),),
+        portions: float = 0.0,
+    ) -> None:
         self._usable = list(before)
-        self._portions = 0.0  # saved since the last whole one
+        self.portions = portions
 
     @property
     def last(self) -> UsableCheckpoint:
@@ -133,13 +127,11 @@ class UsableCheckpoints:
     def kept_from(self, step: int) -> "UsableCheckpoints":
         """A copy that has what `at` needs for that step and later ones."""
         first = bisect_right(self._usable, step, key=lambda each: each.step) - 1
-        found = UsableCheckpoints(self._usable[max(first, 0) :])
-        found._portions = self._portions
-        return found
+        return UsableCheckpoints(self._usable[max(first, 0) :], self.portions)
 
     def put(self, step: int, portion: float, trained_s: float) -> None:
         """All members have stored a save of that portion."""
-        complete, self._portions = rules.r25_round(self._portions, portion)
+        complete, self.portions = rules.r25_round(self.portions, portion)
         self._usable.append(
             UsableCheckpoint(step, step if complete else self.last.whole, trained_s)
         )
@@ -152,7 +144,7 @@ class UsableCheckpoints:
         """The job has returned to `step`: later ones are void, and nothing is older than this."""
         while self.last.step > step:
             self._usable.pop()
-        self._portions = 0.0
+        self.portions = 0.0
         self._usable[-1] = self.last._replace(whole=self.last.step)
         return self.last
 
@@ -167,7 +159,7 @@ def steps_to(progress_s: float, step_s: float) -> int:
 
 
 class RunningJob:
-    """What the parts of an execution share.
+    """What the hooks of a job share.
 
     A step is `step_s` useful seconds of progress.
 
@@ -179,23 +171,13 @@ class RunningJob:
         Steps that were trained, those that were rolled back as well; before it was started, too.
     lost_steps
         Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
-    dense_lost_steps
-        Steps whose updates of the dense part were lost alone, while rows kept theirs.
-    epoch
-        Counted on whenever members load or copy rows, and when servers may still have to do what
-        dead ones passed on. Connections wait for the ends of those of earlier epochs; once members
-        have returned to a checkpoint, what is still under way in these is void.
-    parts
-        What servers' parts of saves took.
     """
 
     def __init__(self, controller: CheckedController, steps: int, step_s: float) -> None:
         self.controller = controller
         self.steps, self.step_s = steps, step_s
         self.watch, self.usable = Stopwatch(), UsableCheckpoints()
-        self.row_events: list[RowEvent] = []
-        self.parts: list[ShardSave] = []
-        self.step = self.executed = self.lost_steps = self.dense_lost_steps = self.epoch = 0
+        self.step = self.executed = self.lost_steps = 0
         self._asked_s = self._apart_s = self._beside_s = 0.0
 
     def did(self) -> None:
@@ -203,13 +185,9 @@ class RunningJob:
         self.step += 1
         self.executed += 1
 
-    def lose(self, last: int, step: int | None = None) -> None:
-        """Steps of a server are lost: from `last`, when all of it was saved, to `step`, or now."""
-        self.lost_steps += rules.r23_lost(self.step if step is None else step, last)
-
-    def lose_dense(self, found: int) -> None:
-        """The dense part has returned to the step `found`, alone."""
-        self.dense_lost_steps += max(self.step - found, 0)
+    def lose(self, last: int) -> None:
+        """Steps of a server are lost: from `last`, when all of it was saved, to now."""
+        self.lost_steps += rules.r23_lost(self.step, last)
 
     def pls(self, servers: int) -> float:
         """(E4) of CPR, so far."""
@@ -218,11 +196,6 @@ class RunningJob:
     def is_over(self, final_save: bool) -> bool:
         """Whether there is nothing to do behind the last step."""
         return rules.r4_is_over(final_save, self.usable.last.step, self.steps)
-
-    def next_epoch(self) -> int:
-        """Begin another epoch."""
-        self.epoch += 1
-        return self.epoch
 
     @property
     def clock(self) -> Clock:

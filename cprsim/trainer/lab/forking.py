@@ -16,17 +16,16 @@ from cprsim.runs.workers import interrupts_for_this_process_alone
 _NEEDED = (
     "torch",
     "numpy.ma",
-    "cprsim.trainer.members.server",
-    "cprsim.trainer.members.trainer",
+    "cprsim.trainer.lab.members",
     "cprsim.trainer.data.planted",
+    *(f"cprsim.policies.{name}" for name in ("asynchronous", "cpr", "full", "partial", "priority")),
 )
-_PRELOADING = "cprsim.trainer.members.preloading"
+_PRELOADING = "cprsim.trainer.lab.preloading"
 #: Environment variable with the id of the process that starts that one.
 STARTER = "CPRSIM_FORK_SERVER_STARTER"
 #: Longest path of a Unix socket, B: macOS has room for 104 with the 0 at the end, Linux for 108.
 _LONGEST_PATH = 103
-#: What comes behind the folder of temporary files: `/.cprsim-12345678/server-511.1234567`, and for
-#: Python's own socket `/.cprsim-12345678/listener-12345678`.
+#: What comes behind the folder of temporary files: `/.cprsim-12345678/listener-12345678`, and more.
 _BEHIND = 40
 
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
-from cprsim.trainer.coordinator.cluster import LocalCluster
-from cprsim.trainer.coordinator.roster import Name, numbers
-from cprsim.trainer.coordinator.running_job import ROUNDING
-from cprsim.trainer.manner import InjectionMode
+from cprsim.trainer.hooks.running_job import ROUNDING
+from cprsim.trainer.lab.cluster import LocalCluster, Name, numbers
+from cprsim.trainer.section import InjectionMode
 
 
 class FailureClock(Protocol):
@@ -56,7 +55,6 @@ class StepClock:
 
     So the same kills hit the same states on any machine, and the job of a simulator in which saves,
     loads and replacements take no time is the same as this one, if failures fall between steps.
-    One within the first step after a save is due strikes before that save here, after it there.
     """
 
     pinned = True
@@ -117,11 +115,6 @@ class Strikes:
         return self._times.wait_s(self._cursor.next_s)
 
     @property
-    def pinned(self) -> bool:
-        """Whether nothing but training takes time on the clock that failures follow."""
-        return self._times.pinned
-
-    @property
     def due(self) -> bool:
         """Whether the next one strikes now."""
         return self.wait_s == 0 or self.steps_ahead == 0
@@ -134,7 +127,7 @@ class Strikes:
     @property
     def unnoticed(self) -> set[Name]:
         """Processes that were hit and have not been found dead yet."""
-        return self._victims - set(self._cluster.dead)
+        return self._victims - self._cluster.dead
 
     @property
     def absorbed(self) -> int:
@@ -164,28 +157,20 @@ class Strikes:
         """Others stand in the places of these."""
         self._victims -= names
 
-    def placed(self, names: Collection[Name]) -> None:
-        """The replacements of these are in their places."""
+    def loading(self, names: Collection[Name]) -> None:
+        """The replacements of these are in their places, and load; the job waits for them."""
         new = self._unplaced.intersection(names)
         self._unplaced.difference_update(names)
         servers, trainers = sorted(numbers("server", new)), sorted(numbers("trainer", new))
         self._cursor.replace(Hit(tuple(servers), tuple(trainers)), self._now_s)
-
-    def loading(self, waited_for: Collection[Name]) -> None:
-        """Replacements load; the job waits for these."""
-        if waited_for:
-            self.placed(waited_for)
-            if self._during_recovery:
-                self._resume()
+        if self._during_recovery:
+            self.recovered()
         if self._when_loading is not None:
             hit, self._when_loading = self._when_loading, None
             self._hit(hit, SIGKILL)
 
     def recovered(self) -> None:
-        """Training can go on."""
-        self._resume()
-
-    def _resume(self) -> None:
+        """The job can be hit again."""
         if self._stopped:
             self._stopped = False
             self._cursor.resume(self._now_s)

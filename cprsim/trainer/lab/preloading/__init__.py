@@ -8,7 +8,7 @@ members are not to be forked from a process with threads.
 import os
 import threading
 
-from cprsim.trainer.members.forking import STARTER
+from cprsim.trainer.lab.forking import STARTER
 
 _AGAIN_S = 0.2
 

@@ -42,6 +42,10 @@ class Placement:
         first = int(self.offsets[table])
         return range(self._below(first, server), self._below(first + self.rows[table], server))
 
+    def before(self, table: int, server: int) -> int:
+        """Rows of a table on servers of lower numbers."""
+        return sum(len(self.range_of(table, each)) for each in range(server))
+
     def ids(self, sparse: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers among all rows of the rows of each table, shape (B, tables) both."""
         return sparse + self.offsets

@@ -1,1 +1,0 @@
-"""The process that leads a real job: has it trained, saved, struck and recovered."""

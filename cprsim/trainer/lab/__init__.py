@@ -1,0 +1,1 @@
+"""The lab: processes that run `TrainerHooks` and are really killed."""
