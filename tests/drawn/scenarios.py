@@ -114,7 +114,7 @@ def _announce(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
 
 
 def _cure(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
-    """Causes of failures, noticed sooner or later, restarts in place, and groups that form again."""
+    """Causes, noticed sooner or later, restarts in place, and groups that form again."""
     costs = tables.get("costs", {}) | {"restart": duration(draw, 0.0, mtbf_s / 100)}
     if draw(YES):
         costs["regroup"] = duration(draw, 0.0, mtbf_s / 100)

@@ -22,7 +22,7 @@ import pytest
 import torch
 
 import cprsim
-from cprsim.errors import RunError
+from cprsim.errors import CprsimError
 from cprsim.trainer import TablePart, TrainerHooks, merge_deltas
 
 ROWS, STEPS, LIVES, LIFE = 24, 60, 3, 6
@@ -125,7 +125,7 @@ def live(folder, touches, said):
     hooks = TrainerHooks(SCENARIO, "delta", job, folder, STEPS)
     try:
         step = hooks.restore()
-    except RunError:
+    except CprsimError:
         said.send(None)
         return
     if job.step < 0:  # nothing was ever stored
