@@ -17,10 +17,10 @@ from cprsim.version import __version__ as __version__
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.advice.advising import advise
+    from cprsim.advice.decision import Decision, decide
     from cprsim.clusters.run import run_cluster
     from cprsim.clusters.spec import load_cluster
     from cprsim.contract import Policy
-    from cprsim.estimates.decision import Decision, decide
     from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
     from cprsim.fleets.fleet import Fleet, load_fleet, load_job
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # a second that `cprsim --help` should not.
 _HOMES = {
     "Advice": "cprsim.advice.advice",
-    "Decision": "cprsim.estimates.decision",
+    "Decision": "cprsim.advice.decision",
     "Fleet": "cprsim.fleets.fleet",
     "FleetResult": "cprsim.fleets.result",
     "Policy": "cprsim.contract",
@@ -46,7 +46,7 @@ _HOMES = {
     "Scenario": "cprsim.scenario",
     "Sweep": "cprsim.sweeps.stored",
     "advise": "cprsim.advice.advising",
-    "decide": "cprsim.estimates.decision",
+    "decide": "cprsim.advice.decision",
     "fit": "cprsim.fitting.fit_log",
     "load_cluster": "cprsim.clusters.spec",
     "load_fleet": "cprsim.fleets.fleet",

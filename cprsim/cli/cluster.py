@@ -70,7 +70,7 @@ def cluster(
             files = _files(result, part)
     if folder is not None:
         folder.write(files, silent=as_json)
-    from cprsim.report.cluster import cluster_lines, cluster_table
+    from cprsim.clusters.display import cluster_lines, cluster_table
 
     show(result, cluster_table, as_json, cluster_lines)
 

@@ -105,13 +105,14 @@ def replay(
     if as_json:
         print_json(result.document() | ({} if events is None else {"logged": events.document()}))
         return
-    from cprsim.report.tables import RunTable, event_lines, notes
+    from cprsim.fitting.display import event_lines
+    from cprsim.report.tables import notes, run_table
     from cprsim.runs.cautions import AS_IT_STANDS
 
     if events is not None:
         for line in event_lines(events):
             echo_wrapped(line)
-    print_table(RunTable(result))
+    print_table(run_table(result))
     for line in notes(result):
         if events is None or line != AS_IT_STANDS:  # here that is what was asked for
             echo_wrapped(line)

@@ -69,7 +69,7 @@ def run(
             raise UsageError("--max-restarts: asks of one job, and this is a fleet; leave it out")
         if out is not None:
             from cprsim.report import outputs
-            from cprsim.report.source import ScenarioSource
+            from cprsim.report.basis import ScenarioSource
 
             folder = OutputFolder(out, outputs.NAMES, force=force)
             example = loaded.example if isinstance(loaded, Fleet) else loaded
@@ -130,9 +130,9 @@ def _show_run(result: Any, words: "Vocabulary | None") -> None:
     from cprsim.report.conclusion import conclusion
 
     of_fleet = isinstance(result, FleetResult)
-    print_table(tables.FleetTable(result) if of_fleet else tables.RunTable(result))
+    print_table(tables.fleet_table(result) if of_fleet else tables.run_table(result))
     if words is not None:
-        print_table(tables.WallTable(result, words))
+        print_table(tables.wall_table(result, words))
     _print_any(tables.resources_table(result))
     if of_fleet:
         for line in (*tables.fleet_notes(result), tables.given_up_line(result)):

@@ -65,8 +65,8 @@ def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:
 
 
 def _table(trained: "Trained") -> "Table":
+    from cprsim.basics.terminal import plain_table
     from cprsim.basics.units import counted, format_duration, percent
-    from cprsim.report.terminal import plain_table
 
     steps = counted(trained.steps, "step")
     table = plain_table(f"{trained.policy}, seed {trained.seed}: {steps}")

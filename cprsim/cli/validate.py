@@ -108,8 +108,8 @@ def _contents(found: "Validated") -> dict[str, bytes]:
 
 
 def _show(found: "Validated") -> None:
+    from cprsim.basics.terminal import plain_table
     from cprsim.basics.units import format_duration
-    from cprsim.report.terminal import plain_table
 
     predicted, load = found.predicted, found.load
     again = max(len(each.runs) for each in found.compared) > 1

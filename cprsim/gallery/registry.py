@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from cprsim.advice.row_loss import RowLosses, row_losses
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.estimates.row_loss import RowLosses, row_losses
 from cprsim.fleets.result import FleetResult
 from cprsim.gallery import ecrec, files, interval, ladder, runs, sweeps, tables
 from cprsim.gallery.picture import Picture, Titled, of_scenario

@@ -1,8 +1,10 @@
 """What a result rests on: what was given, what follows from it, and how to get it again."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from cprsim.basics.schema import Section
@@ -11,10 +13,58 @@ from cprsim.contract import Plan
 from cprsim.errors import ScenarioError
 from cprsim.job.tiers import REMOTE
 from cprsim.report import html
-from cprsim.report.source import ScenarioSource
 from cprsim.scenario import Scenario
 
+_TABLE = re.compile(r"\s*\[+\s*([^\[\]]+?)\s*\]+")
+_KEY = re.compile(r"\s*([\w.-]+)\s*=")
+#: A comment at the end of a line, behind quoted text that may hold a #.
+_COMMENT = re.compile(r"""^(?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')*#(.*)$""")
+_CONTINUED = "  "  # a comment that begins so goes on with that of the line before
 _SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures", "accuracy", "prices")
+
+
+@dataclass(frozen=True)
+class ScenarioSource:
+    """The file's text, what the command line set besides (`key=value`), and the log's hash."""
+
+    text: str
+    overrides: tuple[str, ...] = ()
+    trace_sha256: str | None = None
+
+    @property
+    def head(self) -> list[str]:
+        """Paragraphs of the comment that the file begins with."""
+        lines = []
+        for line in self.text.splitlines():
+            if not line.startswith("#"):
+                break
+            lines.append(line.removeprefix("#").strip())
+        return [" ".join(part.split()) for part in "\n".join(lines).split("\n\n") if part.strip()]
+
+    @property
+    def overridden(self) -> set[str]:
+        """Keys that the command line set."""
+        return {each.partition("=")[0].strip() for each in self.overrides}
+
+    @cached_property
+    def comments(self) -> dict[str, str]:
+        """What stands behind a key or the heading of a table, by its dotted path."""
+        found: dict[str, str] = {}
+        table = path = ""
+        for line in self.text.splitlines():
+            heading, key = _TABLE.match(line), _KEY.match(line)
+            comment = _COMMENT.match(line)
+            said = comment[1] if comment and (heading or key) else ""
+            if said.startswith(_CONTINUED) and path in found:
+                found[path] += f" {said.strip()}"
+                continue
+            if heading:
+                path = table = heading[1]
+            elif key:
+                path = f"{table}.{key[1]}" if table else key[1]
+            if said.strip():
+                found[path] = said.strip()
+        return found
 
 
 class Assumption(NamedTuple):
@@ -41,7 +91,7 @@ def inputs(
         "assumed; derived ones follow from them, and so do the intervals that policies plan. What "
         "isn't listed is at its default, which the scenario at the end shows."
     )
-    rows = [tuple(each) for each in assumptions(scenario, plans, source)]
+    rows = assumptions(scenario, plans, source)
     headings = ("quantity", "value", "where from", "note")
     what = "Inputs, and what follows from them"
     table = html.table(what, headings, rows, "words")
@@ -73,10 +123,7 @@ def repeat(
 def assumptions(
     scenario: Scenario, plans: Mapping[str, Plan], source: ScenarioSource | None
 ) -> list[Assumption]:
-    """What the scenario gives, table by table, then what was derived from it.
-
-    `plans`: of those of its policies that are told of, by name.
-    """
+    """What the scenario and the policies of `plans` give, then what was derived from it."""
     return [*_given(scenario, plans, source), *_derived(scenario, plans)]
 
 
@@ -122,19 +169,17 @@ def _derived(scenario: Scenario, plans: Mapping[str, Plan]) -> Iterator[Assumpti
     yield Assumption("MTBF of the job", mtbf, "derived", "what policies plan with")
     model, costs = scenario.cost_model, scenario.costs
     one_load = costs.load_s is not None
-    of_all, of_shard = costs.load_full_s is not None, costs.load_partial_s is not None
-    kinds = (
-        ("one save", costs.save_s is not None, partial(model.save, REMOTE)),
-        ("one load of everything", one_load or of_all, partial(model.load, REMOTE, "all", 1)),
-        (
-            "one load of one server's shard",
-            one_load or of_shard,
+    kinds = {
+        "one save": (costs.save_s, partial(model.save, REMOTE)),
+        "one load of everything": (costs.load_full_s, partial(model.load, REMOTE, "all", 1)),
+        "one load of one server's shard": (
+            costs.load_partial_s,
             partial(model.load, REMOTE, "lost", 1),
         ),
-    )
+    }
     note = "from sizes and bandwidths, with the links to itself"
-    for name, measured, flow in kinds:
-        if not measured:
+    for name, (measured_s, flow) in kinds.items():
+        if measured_s is None and not (one_load and name != "one save"):
             with suppress(ScenarioError):  # no policy needs it
                 seconds = model.seconds(flow())
                 yield Assumption(name, format_duration(seconds), "derived", note)

@@ -16,10 +16,8 @@ from cprsim.scenario import Scenario
 from cprsim.version import PACKAGE, __version__
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from cprsim.contract.vocabulary import Vocabulary
-    from cprsim.report.source import ScenarioSource
+    from cprsim.report.basis import ScenarioSource
 
 _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 
@@ -42,10 +40,9 @@ def contents(
 ) -> dict[str, bytes | None]:
     """Name and bytes of each of `NAMES`, None for no such file; the same result, the same bytes.
 
-    There is no results.csv of replications that are not kept.
-
-    `source`: the scenario file that the result comes from, for what its comments say. `words`: in
-    which the report tells where the wall clock goes.
+    There is no results.csv of replications that are not kept. `source`: the scenario file that the
+    result comes from, for its comments. `words`: the vocabulary in which the report says where the
+    wall clock goes.
     """
     from cprsim.figures import page_bytes, save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
     from cprsim.report.report import report  # noqa: PLC0415
@@ -62,19 +59,17 @@ def contents(
     )
     files = {"scenario.toml": scenario.encode()}
     if isinstance(result.kept, ReplicationTable):
-        files["results.csv"] = csv_bytes(_told(result.kept.table))
+        # Without causes that only some scenarios have, where this one has none of them.
+        table = result.kept.table
+        shown = told_causes(lambda cause: table[f"{cause}_s"].any())
+        left_out = [f"{each}_s" for each in RARE_CAUSES if each not in shown]
+        files["results.csv"] = csv_bytes(table.drop(columns=left_out))
     drawn = {name: result.figure(name) for name in result.PICTURES}
     files |= {f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()}
     if type(result) is Result:  # the one job that it tells of
         files["report.html"] = report(result, page_bytes(drawn["breakdown"]), known, source, words)
     of_others = dict.fromkeys(NAMES)  # what a run of another kind has left
     return of_others | with_manifest(files, known)
-
-
-def _told(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Without causes that only some scenarios have, where this one has none of them."""
-    told = told_causes(lambda cause: table[f"{cause}_s"].any())
-    return table.drop(columns=[f"{each}_s" for each in RARE_CAUSES if each not in told])
 
 
 def trace_sha256(scenario: Scenario) -> str | None:
@@ -111,14 +106,14 @@ def sha256(path: str) -> str:
 
 def _git_state() -> dict[str, Any] | None:
     """Commit of the repository that this code lies in and whether it has changes, or None."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(PACKAGE), *arguments]
+        said = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
+        return said.strip()
+
     try:
-        commit = _git("rev-parse", "HEAD")
-        return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "-uno"))}
+        commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain", "-uno")
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(PACKAGE), *arguments]
-    said = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
-    return said.strip()
+    return {"commit": commit, "dirty": bool(changes)}

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 import cprsim
-from cprsim.advice.advice import TOLD, Advice
+from cprsim.advice.advice import SHOWN, Advice
 from cprsim.advice.aims import ALLOWED, Aim
 from cprsim.advice.candidates import frozen, value_of
-from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.robustness import Lever, Robustness, World, robustness
 from cprsim.advice.round_numbers import round_durations
-from cprsim.advice.trials import Trials
+from cprsim.advice.trials import FleetTrials, Trials
 from cprsim.basics.units import SECONDS, format_exact, parse_duration
 from cprsim.contract import DurationSpan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
@@ -26,11 +25,9 @@ from cprsim.job.platform import Cluster
 from cprsim.job.workload import Model
 from cprsim.policies.registry import systems
 from cprsim.policies.replication import Replication
-from cprsim.report.answer import answer_lines, certainty
-from cprsim.report.configuration import configuration
+from cprsim.report.answer import answer_lines, certainty, robust_lines
 from cprsim.report.decision import decision_lines
-from cprsim.report.screen import screen
-from cprsim.report.sensitivity import robust_lines
+from cprsim.report.screen import configuration, screen
 from cprsim.runs.mean import Mean
 from cprsim.selection.bounds import Bound
 from tests.advice.conftest import SCENARIOS, advised
@@ -85,7 +82,7 @@ def test_the_document_is_that_of_the_contract(quickstart: Advice) -> None:
     assert document["verdict"] in {"best", "tied", "undecided"}
     assert document["best"]["name"] == document["candidates"][0]["name"]
     for each in document["candidates"]:
-        assert {"name", "system", "settings", "feasible", "why", *TOLD} <= set(each)
+        assert {"name", "system", "settings", "feasible", "why", *SHOWN} <= set(each)
         if each["overhead"] is not None:
             assert each["overhead"]["ci95"][0] <= each["overhead"]["mean"]
         assert each["cost"] is None
@@ -452,17 +449,18 @@ def test_what_common_trainers_cannot_do_is_excluded_where_that_is_wanted() -> No
     assert refused.why.startswith("needs a trainer of one's own: copies on other servers")
 
 
-def test_a_policy_fits_into_every_job_of_a_fleet() -> None:
+def test_a_policy_fits_into_every_job_of_a_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     servers = {"distribution": "empirical", "values": [60, 40, 80]}
     cluster = LARGE["cluster"] | {"parameter_servers": servers, "memory": "700 GB"}
     own = {"full": {"system": "full"}, "copies": {"system": "replication"}}
     fleet = of_tables(LARGE | {"cluster": cluster, "policies": own})
     assert isinstance(fleet, Fleet)
+    monkeypatch.setattr(FleetTrials, "most", 16)
     trials = FleetTrials(fleet, Aim(), 0)
     faults = {}
     for name, policy in fleet.example.policies.items():
         assert trials.plan(policy) is not None, "the middle of the law fits"
-        faults[name] = trials.faults(policy, range(16))
+        faults[name] = trials.why_not(policy)
 
     assert faults["full"] is None
     assert faults["copies"] is not None

@@ -9,8 +9,8 @@ import pytest
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.report import outputs
+from cprsim.report.basis import ScenarioSource
 from cprsim.report.report import report
-from cprsim.report.source import ScenarioSource
 from cprsim.scenario import load_scenario
 from tests.report.reading import Page, check_closed
 from tests.report.results import result

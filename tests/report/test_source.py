@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from cprsim.report.basis import Assumption, assumptions
-from cprsim.report.source import ScenarioSource
+from cprsim.report.basis import Assumption, ScenarioSource, assumptions
 from cprsim.runs.runner import run
 from cprsim.scenario import load_scenario
 
