@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from cprsim.contract import Policy
     from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
-    from cprsim.fleets.fleet import Fleet, load_fleet, load_job
-    from cprsim.fleets.play import run_fleet
-    from cprsim.fleets.result import FleetResult
     from cprsim.policies import register
+    from cprsim.runs.fleet import Fleet, load_fleet, load_job
+    from cprsim.runs.fleet_play import run_fleet
+    from cprsim.runs.fleet_result import FleetResult
     from cprsim.runs.result import Result
     from cprsim.runs.runner import run
     from cprsim.scenario import Scenario, load_scenario
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Advice": "cprsim.advice.advice",
     "Decision": "cprsim.advice.decision",
-    "Fleet": "cprsim.fleets.fleet",
-    "FleetResult": "cprsim.fleets.result",
+    "Fleet": "cprsim.runs.fleet",
+    "FleetResult": "cprsim.runs.fleet_result",
     "Policy": "cprsim.contract",
     "Result": "cprsim.runs.result",
     "Scenario": "cprsim.scenario",
@@ -49,14 +49,14 @@ _HOMES = {
     "decide": "cprsim.advice.decision",
     "fit": "cprsim.fitting.fit_log",
     "load_cluster": "cprsim.clusters.spec",
-    "load_fleet": "cprsim.fleets.fleet",
-    "load_job": "cprsim.fleets.fleet",
+    "load_fleet": "cprsim.runs.fleet",
+    "load_job": "cprsim.runs.fleet",
     "load_scenario": "cprsim.scenario",
     "mtbf_by_nodes": "cprsim.fitting.mtbf",
     "register": "cprsim.policies",
     "run": "cprsim.runs.runner",
     "run_cluster": "cprsim.clusters.run",
-    "run_fleet": "cprsim.fleets.play",
+    "run_fleet": "cprsim.runs.fleet_play",
     "sweep": "cprsim.sweeps.sweep",
 }
 __all__ = [

@@ -22,9 +22,9 @@ from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.memory import model_fault
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.fleets.fleet import Fleet, load_job
 from cprsim.formulas.expected import expected
 from cprsim.runs.engines import waits
+from cprsim.runs.fleet import Fleet, load_job
 from cprsim.runs.mean import Mean
 from cprsim.runs.runner import check_whole
 from cprsim.runs.summaries import ratio_of_sums

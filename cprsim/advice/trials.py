@@ -20,9 +20,9 @@ from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.memory import memory_fault
 from cprsim.errors import CprsimError, RunError
-from cprsim.fleets.fleet import Fleet
 from cprsim.formulas.expected import expected, loses_nothing
 from cprsim.runs.engines import Engine, attempt, chosen, play_jobs, prepare
+from cprsim.runs.fleet import Fleet
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured
 from cprsim.runs.runner import map_tasks

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.advice.robustness import Robustness
     from cprsim.advice.search import Leading
-    from cprsim.fleets.fleet import Fleet
+    from cprsim.runs.fleet import Fleet
     from cprsim.scenario import Scenario
 
 
@@ -93,7 +93,7 @@ def advise(
     if cluster:
         _advise_cluster(scenario, overrides or [], asked["seed"], workers, as_json)
         return
-    from cprsim.fleets.fleet import Fleet, of_job
+    from cprsim.runs.fleet import Fleet, of_job
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
     _check_printed(printed, steps, as_json)

@@ -84,8 +84,7 @@ def replay(
             interruptions = folders.enter_context(owned_folder()) / LOG
             scenario = _of_events(events, given, interruptions, step_time is not None)
             if folder is not None:
-                from cprsim.basics.manifest import with_manifest
-                from cprsim.report.outputs import versions
+                from cprsim.basics.manifest import versions, with_manifest
 
                 told = scenario.to_toml().replace(str(interruptions), LOG)
                 files = {"scenario.toml": told.encode(), LOG: interruptions.read_bytes()}

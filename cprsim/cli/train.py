@@ -57,8 +57,7 @@ def train(
 
 
 def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:
-    from cprsim.basics.manifest import with_manifest
-    from cprsim.report.outputs import versions
+    from cprsim.basics.manifest import versions, with_manifest
 
     files = {_RESULT: json_bytes(trained.document()), "scenario.toml": scenario.encode()}
     return with_manifest(files, {**versions(), "seed": trained.seed})

@@ -50,8 +50,7 @@ def validate(
     as_json: bool,
 ) -> None:
     """Predicted beside measured: calibrate, simulate, and train for real, failures and all."""
-    from cprsim.basics.manifest import with_manifest
-    from cprsim.report.outputs import versions
+    from cprsim.basics.manifest import versions, with_manifest
     from cprsim.runs.runner import check_whole
 
     ready_to_train()

@@ -1,26 +1,18 @@
 """The files of `run --out`: replications, scenario as resolved, manifest, picture, report."""
 
 import hashlib
-import platform
-import subprocess
-from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cprsim.basics.manifest import with_manifest
+from cprsim.basics.manifest import sha256, versions, with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.contract.ledger import RARE_CAUSES, told_causes
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
-from cprsim.version import PACKAGE, __version__
 
 if TYPE_CHECKING:
     from cprsim.contract.vocabulary import Vocabulary
     from cprsim.report.basis import ScenarioSource
-
-_LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
-
 
 #: What `run --out` may write.
 NAMES = (
@@ -86,34 +78,3 @@ def about(scenario: str, trace_sha256: str | None, **more: Any) -> dict[str, Any
         "trace_sha256": trace_sha256,
         **more,
     }
-
-
-def versions() -> dict[str, Any]:
-    """Of cprsim, Python and libraries, and the commit of the code."""
-    return {
-        "cprsim": __version__,
-        "python": platform.python_version(),
-        "libraries": {name: version(name) for name in _LIBRARIES},
-        "git": _git_state(),
-    }
-
-
-def sha256(path: str) -> str:
-    """Of the bytes of a file."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _git_state() -> dict[str, Any] | None:
-    """Commit of the repository that this code lies in and whether it has changes, or None."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(PACKAGE), *arguments]
-        said = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
-        return said.strip()
-
-    try:
-        commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain", "-uno")
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return {"commit": commit, "dirty": bool(changes)}

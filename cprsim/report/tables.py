@@ -11,6 +11,7 @@ from rich.table import Table
 from cprsim.basics.terminal import Column, Fitting, PolicyTable, plain_table
 from cprsim.basics.units import (
     counted,
+    format_amount,
     format_bytes,
     format_duration,
     percent,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cprsim.advice.row_loss import AccessLog, RowLosses
-    from cprsim.fleets.result import FleetResult
+    from cprsim.runs.fleet_result import FleetResult
     from cprsim.runs.result import Result
 
 
@@ -39,8 +40,6 @@ _PARTS = {
     "load": "load",
     "lost": "lost",
 }
-#: Amounts from which on cents are no longer told, unless the interval is as narrow.
-_LARGE = 1e3
 #: Letters of a line of a heading that is a term of another vocabulary.
 _TERM = 14
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.
@@ -166,15 +165,6 @@ def _amounts(result: "Result") -> list[Column]:
         for name, heading in headings.items()
         if name in summary
     ]
-
-
-def format_amount(mean: float, half: float) -> str:
-    """An amount of money or the like, with half its interval where there is one."""
-    if half <= abs(mean) * 1e-9:
-        half = 0.0  # it was rounding
-    digits = 0 if abs(mean) >= _LARGE and not 0 < half < 1 else 2
-    shown = f"{mean:,.{digits}f}"
-    return shown if math.isnan(half) else f"{shown} ±{half:,.{digits}f}"
 
 
 def restarts_table(result: "Result", most: int) -> Table:

@@ -19,7 +19,6 @@ from cprsim.basics.units import SECONDS, format_exact, parse_duration
 from cprsim.contract import DurationSpan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.fleets.fleet import Fleet, of_tables
 from cprsim.formulas.expected import expected
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Model
@@ -28,6 +27,7 @@ from cprsim.policies.replication import Replication
 from cprsim.report.answer import answer_lines, certainty, robust_lines
 from cprsim.report.decision import decision_lines
 from cprsim.report.screen import configuration, screen
+from cprsim.runs.fleet import Fleet, of_tables
 from cprsim.runs.mean import Mean
 from cprsim.selection.bounds import Bound
 from tests.advice.conftest import SCENARIOS, advised

@@ -12,10 +12,10 @@ from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Robustness, robustness
 from cprsim.cli.command import _main
-from cprsim.fleets.fleet import load
 from cprsim.report.answer import headline
 from cprsim.report.answer_page import NAMES, contents
 from cprsim.report.basis import ScenarioSource
+from cprsim.runs.fleet import load
 from cprsim.scenario import Scenario, load_scenario
 from tests.report.reading import Page, check_closed
 
