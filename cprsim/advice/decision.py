@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from cprsim.contract import Context, Plan
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import UsageError
 from cprsim.formulas.expected import Expected, expected
+from cprsim.formulas.makespan import blocking_makespan_s, segment_count
 from cprsim.policies.cpr import Cpr, CprVanilla, partial_costs_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
@@ -217,3 +218,21 @@ def _kept_to(saving: PrioritySaving, target: float, full: float, context: Contex
         else:
             longest_s = middle_s
     return at(shortest_s)
+
+
+def closed_form(context: Context, system: str, interval_s: float) -> float:
+    """Expected overhead at an interval under exponential failures, as a share.
+
+    Exact for full recovery. Partial recovery repeats no work, so each failure costs its recovery
+    alone; failures in recoveries are neglected.
+    """
+    plan = full_plan(interval_s) if system == "full" else partial_plan(interval_s)
+    shares, mtbf_s, useful_s = expected(plan, context), context.mtbf_s, context.useful_time_s
+    load_s, away_s = shares.load * mtbf_s, (shares.reschedule + shares.detect) * mtbf_s
+    save_s = context.save_s
+    if system == "full":
+        wall_s = blocking_makespan_s(useful_s, interval_s, save_s, mtbf_s, load_s, away_s)
+    else:
+        saving_s = (segment_count(useful_s, interval_s) - 1) * save_s
+        wall_s = (useful_s + saving_s) * (1 + (load_s + away_s) / mtbf_s)
+    return float(overhead(wall_s, useful_s))

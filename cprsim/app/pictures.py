@@ -8,14 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from cprsim.advice.decision import closed_form
 from cprsim.basics.units import format_duration, percent
 from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import CprsimError, RunError
 from cprsim.figures.parts.thinning import BarBlock, merged
 from cprsim.formulas.expected import expected
 from cprsim.formulas.intervals import exact_interval_s, young_interval_s
-from cprsim.gallery.interval import closed_form
-from cprsim.gallery.points import at
 from cprsim.history.phases import joined
 from cprsim.history.recorder import record
 from cprsim.report.means import money_between, share_between
@@ -138,7 +137,7 @@ def points(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[Point]]]:
             f"{number}": {"system": system, "interval": f"{each_s!r} s"}
             for number, each_s in enumerate(intervals)
         }
-        yield system, _played(at(scenario, {"policies": policies}), intervals, seed)
+        yield system, _played(scenario.with_values({"policies": policies}), intervals, seed)
 
 
 def _span(scenario: Scenario) -> tuple[float, float, float] | None:
