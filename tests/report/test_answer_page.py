@@ -117,7 +117,7 @@ def test_the_command_on_the_page_gives_the_same_answer(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scenario.toml").write_bytes(files["scenario.toml"])
-    command = shlex.split(codes(page)[1])
+    command = shlex.split(codes(page)[-2])
     assert command[:3] == ["cprsim", "advise", "scenario.toml"]
     assert _main(command[1:]) == 0
     again = json.loads((tmp_path / "again" / "answer.json").read_bytes())
@@ -158,5 +158,5 @@ def test_a_fleet_is_repeated_from_its_own_file() -> None:
     files = contents(fleet, None, source)
     page = Page(files["report.html"].decode())
     assert files["scenario.toml"].decode() == source.text
-    assert "--set failures.shape=0.7" in codes(page)[1]
+    assert "--set failures.shape=0.7" in codes(page)[-2]
     assert any("in the middle of its law" in text for text in page.texts["p"])

@@ -1,7 +1,7 @@
 """Jobs of the production fleet under full recovery in NumPy: all at once, 100 times as fast.
 
-They do what `cprsim.fleets` has such jobs do: blocking saves, one law of gaps, a wait of its own
-for each job. A test holds each of those that the simulator would draw to the time that it takes
+They do what `cprsim.runs.fleet` has such jobs do: blocking saves, one law of gaps, a wait of its
+own for each job. A test holds each of those that the simulator would draw to the time that it takes
 there.
 """
 
