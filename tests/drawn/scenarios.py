@@ -114,8 +114,10 @@ def _announce(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
 
 
 def _cure(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
-    """Causes of failures, noticed sooner or later, and restarts in place, where they can be."""
+    """Causes, noticed sooner or later, restarts in place, and groups that form again."""
     costs = tables.get("costs", {}) | {"restart": duration(draw, 0.0, mtbf_s / 100)}
+    if draw(YES):
+        costs["regroup"] = duration(draw, 0.0, mtbf_s / 100)
     failures = tables["failures"] | {"severity": {"process": 0.7, "node": 0.3}}
     if draw(YES):
         costs["restart_fails"] = 0.9 * draw(SHARES)

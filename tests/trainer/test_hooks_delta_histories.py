@@ -22,7 +22,7 @@ import pytest
 import torch
 
 import cprsim
-from cprsim.errors import RunError
+from cprsim.errors import CprsimError
 from cprsim.trainer import TablePart, TrainerHooks, merge_deltas
 
 ROWS, STEPS, LIVES, LIFE = 24, 60, 3, 6
@@ -125,7 +125,7 @@ def live(folder, touches, said):
     hooks = TrainerHooks(SCENARIO, "delta", job, folder, STEPS)
     try:
         step = hooks.restore()
-    except RunError:
+    except CprsimError:
         said.send(None)
         return
     if job.step < 0:  # nothing was ever stored
@@ -209,6 +209,7 @@ def lived(folder, rng, counts):
         each.join()
         assert each.exitcode in {0, -signal.SIGKILL}
         counts["kills"] += each.exitcode != 0
+    counts["merged"] += any(folder.rglob("*m.npys"))
     if loaded is None:
         assert expected is None
         counts["refusals"] += 1
@@ -231,7 +232,6 @@ def histories(tmp_path, trials, seed):
         for _ in range(LIVES):
             if not lived(folder, rng, counts):
                 break
-        counts["merged"] += any(folder.rglob("*m.npys"))
         shutil.rmtree(folder, ignore_errors=True)
     return counts
 

@@ -442,7 +442,7 @@ def test_scar_on_a_device_where_it_can_not_look(tmp_path):
         UsageError,
         match=said(
             "shards(): table 0 is on meta, and scar compares rows in CPU memory; keep them there, "
-            "or take a policy whose tracker is mfu or ssu"
+            "give the adapter movement(), or take a policy whose tracker is mfu or ssu"
         ),
     ):
         hooks(adapter, tmp_path, "cpr-scar")

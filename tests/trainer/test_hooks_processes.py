@@ -344,10 +344,10 @@ def test_a_save_beside_training_that_one_can_not_begin_is_void_in_all(both, tmp_
     ranks = begun(both, tmp_path, "async", together, 9)
     snapshot = ProcessState.snapshot
 
-    def refuses(self, portion, accounts):
+    def refuses(self, *arguments):
         if self is ranks[1].hooks._state:
             raise MemoryError("no room for a copy")
-        return snapshot(self, portion, accounts)
+        return snapshot(self, *arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(ProcessState, "snapshot", refuses)

@@ -213,9 +213,11 @@ class ProcessState(Generic[_Batch]):
             accounts["updates"] = self.updates.document(chosen)
             since = save.since if self._modified is not None and rows is not None else None
             images = [each.image(live, rows, since) for each in self.stores.rows]
-            # Should a file of a chain be spoilt, the rows return to an older step: so can the rest.
-            steps = frozenset(step for each in self.stores.rows for step in each.store.steps)
-            dense = self.stores.dense.image(accounts)._replace(keeps=steps)
+            dense = self.stores.dense.image(accounts)
+            if self._modified is not None or self._trackers is not None:
+                # Should a file of a chain be spoilt, rows return to an older step: so must this.
+                steps = frozenset(step for each in self.stores.rows for step in each.store.steps)
+                dense = dense._replace(keeps=steps)
         whole_bytes = sum(each.nbytes for tensors in live.values() for each in tensors)
         whole_bytes += sum(each.nbytes for each in dense.arrays)
         return Snapshot((*images, dense), chosen, since is not None, whole_bytes)
