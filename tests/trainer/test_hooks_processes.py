@@ -258,8 +258,13 @@ class Broken(OneProcess):
         raise RuntimeError("connection closed by peer")
 
 
-@pytest.mark.parametrize("stored", [True, False])
-def test_a_save_in_which_another_is_lost_counts_if_all_have_stored_it(both, stored, tmp_path):
+@pytest.mark.parametrize(
+    ("stored", "again"), [(True, False), (True, True), (False, False), (False, True)]
+)
+def test_a_save_in_which_another_is_lost_counts_if_all_have_stored_it(
+    both, stored, again, tmp_path
+):
+    """Whether one more is lost while they recover, or not."""
     together = Together(2)
     ranks = begun(both, tmp_path, "full", together, 9)
     if stored:
@@ -269,6 +274,9 @@ def test_a_save_in_which_another_is_lost_counts_if_all_have_stored_it(both, stor
         ranks[0].hooks._saves._ranks = Broken()
         with pytest.raises(RuntimeError, match="closed by peer"):
             ranks[0].train(9, 10)
+        if again:
+            with pytest.raises(RuntimeError, match="closed by peer"):
+                ranks[0].hooks.on_failure({1})
     ranks[1] = Rank(1, tmp_path, together, "full")
 
     def back():

@@ -233,9 +233,10 @@ class Saves:
 
     def settle_with_the_lost(self) -> None:
         """The same after a failure, which may have taken a part of it: it counts if all have it."""
-        under_way, self._under_way = self._under_way, None
+        under_way = self._under_way
         size, error = (0, None) if under_way is None else _ended(under_way.written)
         self._everywhere = self._ranks.least(self._state.stores.newest)
+        self._under_way = None  # not before: another may be lost here, and then all begin again
         if under_way is None:
             return
         if error is None and self._everywhere >= under_way.step:
