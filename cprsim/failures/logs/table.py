@@ -105,6 +105,23 @@ class LogTable:
                 raise self.bad(self.cells.index[row], column, str(error)) from None
         return numbers
 
+    def local_s(self, column: str, pattern: str, form: str) -> NDArray[np.float64]:
+        """Return seconds from 1970 to times without a zone; nan where a cell is none.
+
+        Parameters
+        ----------
+        column
+            The column.
+        pattern
+            A regular expression that cells have to match as a whole.
+        form
+            The same as of `datetime.strptime`.
+        """
+        cells = self.cells[column]
+        known = cells.where(cells.str.fullmatch(pattern))
+        times = pd.to_datetime(known, format=form, errors="coerce")
+        return np.asarray((times - pd.Timestamp(0)) / pd.Timedelta("1s"), np.float64)
+
     def integers(self, column: str) -> NDArray[np.int64]:
         """Return whole numbers, positive or negative."""
         # int() alone would take 1_000 and digits of other scripts.
