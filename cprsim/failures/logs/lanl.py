@@ -43,7 +43,8 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     systems", DSN 2006.
     """
     needed = ("System", "nodes", "nodenumz", _STARTED)
-    every = read_table(path, needed, (_FIXED, _DECOMMISSIONED, *_CAUSES), split=_cells)
+    optional = (_FIXED, _DECOMMISSIONED, *_CAUSES)
+    every = read_table(path, lambda _: (needed, optional), _cells)
     numbers, unknown = every.integers("System"), np.full(len(every), math.nan)
     counts = Counter(numbers.tolist())
     if system is not None and system not in counts:

@@ -67,7 +67,7 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     ----------
     sacctmgr(1) and sinfo(1), "NODE STATE CODES", of Slurm; https://slurm.schedmd.com.
     """
-    rows = read_table(path, _NEEDED, optional=("Cluster",), split=_cells)
+    rows = read_table(path, lambda _: (_NEEDED, ("Cluster",)), _cells)
     start_s, end_s = (rows.local_s(column, _TIME, _FORM) for column in ("TimeStart", "TimeEnd"))
     for column, each in (("TimeStart", start_s), ("TimeEnd", end_s)):
         wrong = np.isnan(each) & ~rows[column].map(is_unknown)
