@@ -270,7 +270,7 @@ def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit |
 
 @dataclass(frozen=True)
 class PlannedOutages:
-    """DownTimes of nodes that were planned, and how long they took; None where none has ended."""
+    """Outages of nodes that were planned, and how long they took; None where none has ended."""
 
     count: int
     typical: Typical | None
