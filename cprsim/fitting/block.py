@@ -54,7 +54,7 @@ def _keys(fitted: "LogFit") -> dict[str, Any]:
         return log_keys(fitted)
     path = fitted.source.path
     is_named = bool(path) and fitted.source.reader != "intervals"
-    return law_keys(fitted) | ({"log": path} | _taken(fitted) if is_named else {})
+    return law_keys(fitted) | ({"log": path} | fitted.source.keys() if is_named else {})
 
 
 def law_keys(fitted: "LogFit") -> dict[str, Any]:
@@ -119,28 +119,11 @@ def _law(law: Distribution, mean_s: float) -> dict[str, Any]:
 def _replay(fitted: "LogFit") -> dict[str, Any]:
     source = fitted.source
     # The whole path, since the scenario may lie elsewhere.
-    keys = {"trace": str(Path(source.path).resolve())} | _taken(fitted)
+    keys = {"trace": str(Path(source.path).resolve())} | fitted.source.keys()
     if source.window is None and READERS[source.reader].of_the_job:
         # As it stands is by its own clock, which may be that of a calendar: start with its first.
         keys["window"] = written((0.0, 1.0))
     return keys | ({"exclude_worst": source.exclude_worst} if source.exclude_worst else {})
-
-
-def _taken(fitted: "LogFit") -> dict[str, Any]:
-    """Return the keys of `[failures]` that say what was taken of the log."""
-    source = fitted.source
-    coalesce = (
-        None if source.coalesce_s is None else units.format_exact(source.coalesce_s, units.SECONDS)
-    )
-    keys = {
-        "reader": source.reader,
-        "system": source.system,
-        "columns": None if source.columns is None else source.columns.mapping(),
-        "rules": None if source.rules is None else source.rules.mapping(),
-        "window": None if source.window is None else written(source.window),
-        "coalesce": coalesce,
-    }
-    return {key: value for key, value in keys.items() if value is not None}
 
 
 def _rounded(seconds: float) -> str:

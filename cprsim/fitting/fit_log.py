@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -203,6 +204,8 @@ def _kinds(log: FailureLog) -> dict[str, int]:
 
 
 def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
+    columns = {} if source.columns is None else source.columns.mapping()
+    rules = source.rules or Rules()
     given = {
         "system": source.system,
         "window": source.window,
@@ -211,6 +214,8 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
         "exclude_worst": source.exclude_worst or None,
         "nodes": nodes,
         "view": None if view == "gaps" else view,
+        "columns": columns.keys() - {"time"} or None,
+        **{name: name for name in rules.given if name not in ("failure_when", "time_unit")},
     }
     for name, value in given.items():
         if value is not None:
@@ -218,24 +223,13 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
                 f"{name} does not go with reader 'intervals', whose durations are fitted as they "
                 "are; leave it out"
             )
-    _check_rules(source)
-    intervals = read_intervals(source.path, source.columns, source.rules or Rules())
+    intervals = read_intervals(source.path, source.columns, rules)
     seen = views.durations(intervals, ties)
     dropped = {**intervals.dropped, **seen.left_out}
     fits, verdicts = _laws(source, seen.sample, None, intervals.rows, dropped)
-    return LogFit(
-        source=source,
-        look="uptime" if intervals.of_nodes else view,
-        view=seen,
-        fits=fits,
-        verdicts=verdicts,
-        dependence=dependence(seen.sequences, seen.sample.n),
-        bursts=None,
-        dropped=dropped,
-        at_once={},
-        told=intervals.notes,
-        rows=intervals.rows,
-    )
+    look: Look = "uptime" if intervals.of_nodes else view
+    fitted = LogFit(source, look, seen, fits, verdicts, dropped)
+    return replace(fitted, told=intervals.notes, rows=intervals.rows)
 
 
 def _laws(
@@ -263,14 +257,3 @@ def _laws(
     except LogError as error:
         return [fit_law(sample, "exponential")], {"exponential": Verdict(False, str(error))}
     return fit_and_judge(sample, mean_s)
-
-
-def _check_rules(source: LogSource) -> None:
-    """Raise `UsageError` for columns and rules that durations don't have."""
-    columns = () if source.columns is None else source.columns.mapping().keys() - {"time"}
-    rules = () if source.rules is None else {*source.rules.given} - {"failure_when", "time_unit"}
-    for name in [*(["columns"] if columns else []), *sorted(rules)]:
-        raise UsageError(
-            f"{name} does not go with reader 'intervals', whose durations are fitted as they "
-            "are; leave it out"
-        )

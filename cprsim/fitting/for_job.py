@@ -4,12 +4,10 @@ import os
 from dataclasses import replace
 from typing import Any, Final
 
-from cprsim.basics import units
 from cprsim.errors import UsageError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.logs.views import Ties, nodes_of
-from cprsim.failures.logs.window import written
 from cprsim.fitting.fit_log import check_look, fit_source
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.strikes import at_most
@@ -86,17 +84,18 @@ def fit_named(scenario: Scenario, **taken: Any) -> LogFit:
         raise UsageError(
             "the scenario names no log to hold its law against; name one as LOG, or as failures.log"
         )
-    window, close_s = failures.window, failures.coalesce_s
-    named = {
-        "reader": failures.reader,
-        "system": failures.system,
-        "columns": None if failures.columns is None else failures.columns.mapping(),
-        "rules": None if failures.rules is None else failures.rules.mapping(),
-        "window": None if window is None else written(window),
-        "coalesce": None if close_s is None else units.format_exact(close_s, units.SECONDS),
-        "exclude_worst": failures.exclude_worst,
-        "view": "uptime" if failures.per == "node" else "gaps",
-    }
+    source = LogSource(
+        failures.log,
+        failures.reader or "csv",
+        failures.system,
+        failures.window,
+        failures.coalesce_s,
+        columns=failures.columns,
+        rules=failures.rules,
+    )
+    view = "uptime" if failures.per == "node" else "gaps"
+    named = source.keys() | {"reader": failures.reader, "view": view}
+    named["exclude_worst"] = failures.exclude_worst
     return fit_for(
         scenario, failures.log, **named | {key: each for key, each in taken.items() if each}
     )

@@ -102,10 +102,10 @@ class LogFit:
     view: views.View
     fits: list[Fit]
     verdicts: dict[str, Verdict]
-    dependence: Dependence | None
-    bursts: RackBursts | None
     dropped: Mapping[str, int]
-    at_once: Mapping[int, int]
+    dependence: Dependence | None = None
+    bursts: RackBursts | None = None
+    at_once: Mapping[int, int] = field(default_factory=dict)
     coincidence: Coincidence | None = None
     strikes: Mapping[StrikeKind, float] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)

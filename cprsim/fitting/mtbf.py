@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -172,17 +172,13 @@ def mtbf_by_nodes(
     log: str | os.PathLike[str] | FailureLog,
     reader: str | None = None,
     system: int | None = None,
-    window: str | None = None,
-    coalesce: str | None = None,
-    population: int | None = None,
+    *,
     nodes: Sequence[int] | None = None,
-    columns: Mapping[str, str] | None = None,
-    exclude_worst: int = 0,
-    rules: Mapping[str, object] | None = None,
+    **taken: Any,
 ) -> MtbfByNodes:
     """Measure the MTBF of jobs on 1, 2, 4, ... nodes and on all, or on each number in `nodes`.
 
-    The other parameters are those of `cprsim.fit`.
+    `reader`, `system`, `taken`: what is taken of the log, as of `cprsim.fit`.
 
     Raises
     ------
@@ -191,9 +187,7 @@ def mtbf_by_nodes(
     UsageError
         If the arguments make no sense.
     """
-    source = LogSource.from_options(
-        log, reader, system, window, coalesce, population, columns, exclude_worst, rules
-    )
+    source = LogSource.from_options(log, reader, system, **taken)
     if source.reader == "intervals":
         raise UsageError("reader 'intervals' has durations, not failures of nodes")
     failures = source.failures()

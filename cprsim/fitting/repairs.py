@@ -67,8 +67,8 @@ class Typical(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Outages:
-    """How long outages lasted, and laws fitted to that, the best first.
+class DownTimes:
+    """Outages, how long they lasted, and laws fitted to that, the best first.
 
     `cause`: of outages of one cause, or of several that are rare; empty for all.
     """
@@ -129,7 +129,7 @@ class RepairsByCause:
     `test` is None where fewer than two causes have five outages that ended.
     """
 
-    causes: Sequence[Outages]
+    causes: Sequence[DownTimes]
     test: LogRank | None
 
     @property
@@ -182,25 +182,25 @@ def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
     frequent = [cause for cause, _ in Counter(causes).most_common(MOST_CAUSES)]
     groups = causes.where(causes.isin(frequent), OTHERS)
     once = ~pd.DataFrame([groups, found.began_s, sample.durations_s]).T.duplicated()
-    shown, compared = list[Outages](), list[Sample]()
+    shown, compared = list[DownTimes](), list[Sample]()
     for cause in [*frequent, *([OTHERS] if OTHERS in groups.array else [])]:
         mine = groups == cause
-        shown.append(Outages(_some(sample, mine), cause))
+        shown.append(DownTimes(_some(sample, mine), cause))
         singly = _some(sample, mine & once)
         if singly.failures >= _FEWEST:
             compared.append(singly)
     return RepairsByCause(shown, log_rank(compared))
 
 
-@dataclass(frozen=True, eq=False)
-class RepairFit(Outages):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RepairFit(DownTimes):
     """Outages of a log.
 
     `found`: as the log has them. `by_cause` is None where it tells no causes. `of_nodes`: whether
     they are of nodes.
     """
 
-    found: RepairTimes | None = None
+    found: RepairTimes
     by_cause: RepairsByCause | None = None
     of_nodes: bool = True
 
@@ -219,7 +219,6 @@ class RepairFit(Outages):
     @property
     def left_out(self) -> dict[str, int]:
         """Outages that are none of the sample, by reason."""
-        assert self.found is not None
         counts = {
             "outages of 0 s": self.found.at_once,
             "outages without an end": self.found.unknown,

@@ -52,6 +52,17 @@ def test_a_shock_stops_the_clock_of_the_jobs_own_failures(tmp_path):
     assert struck.jobs[0].watch.failures[:2] == [HOUR, 4 * HOUR]
 
 
+def test_a_job_waits_for_its_rack_and_for_the_repairs_of_its_own_causes(tmp_path):
+    cause = {"name": "any", "share": 1.0, "repair": "20 min"}
+    own = {"distribution": "deterministic", "mean": "3 h", "ages": "new", "causes": [cause]}
+    events = [{"at": "1 h", "lasts": "1 h", "rack": 0}]
+    spec = cluster_of(tmp_path, [{"set": {"failures": own}}], failures={"events": events})
+    found = played(spec)
+    (failures,) = told(found, "failures")
+    assert failures > 1
+    assert told(found, "reschedule") == [pytest.approx(HOUR + (failures - 1) * HOUR / 3)]
+
+
 def test_racks_and_pods_fail_as_poisson_processes(tmp_path):
     spec = cluster_of(
         tmp_path,

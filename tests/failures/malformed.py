@@ -15,7 +15,7 @@ TIME = (
     "not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 such as "
     "2026-05-03T14:00:00Z"
 )
-ENDS = "known flags: 1, true, yes, 0, false, no"
+ENDS = "known flags: 1, true, yes, censored, 0, false, no, failed"
 DATE = "not a time like 9/26/2003 16:40 (m/d/Y H:M)"
 
 

@@ -27,7 +27,6 @@ from cprsim.fitting.for_job import fit_for, fit_named, of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.strikes import StrikeKind
 from cprsim.runs.mean import Mean
-from cprsim.survival.fitted_laws import law_of
 from tests.survival.cases import LANL, needs_lanl
 
 ROOT = Path(__file__).parents[2]
@@ -52,16 +51,11 @@ def fitted() -> LogFit:
     return cprsim.fit(LOG, coalesce="5 min")
 
 
-def with_mean(fitted: LogFit, times: float) -> LogFit:
-    """The same with a best law whose mean is so many times what was fitted."""
-    best = fitted.best
-    law = law_of(best.law.distribution, times * best.law.expected_s, best.spread)
-    return replace(fitted, fits=[replace(best, law=law), *fitted.fits[1:]])
-
-
 @pytest.mark.slow
 def test_a_law_of_the_log_holds_and_one_of_another_mean_does_not(fitted: LogFit):
-    right, wrong = (at_hand(each, job()) for each in (fitted, with_mean(fitted, 2.0)))
+    right = at_hand(fitted, job())
+    doubled = law_keys(of_job(fitted, job())) | {"mean": f"{2 * fitted.law.expected_s} s"}
+    wrong = its_own_law(fitted, job(failures=doubled))
 
     assert right.notes[0] == (
         "The weibull law and the log agree for this job, as far as chance goes."
@@ -84,7 +78,7 @@ def test_both_play_the_plans_that_are_made_of_the_law(fitted: LogFit, monkeypatc
 
     monkeypatch.setattr(module, "REPLICATIONS", 8)
     monkeypatch.setattr(module, "run", recorded)
-    at_hand(with_mean(fitted, 2.0), job())
+    at_hand(fitted, job())
     assert len(set(seeds[1:])) == 64  # delays are drawn anew for each start
     by_law, *by_log = played
 

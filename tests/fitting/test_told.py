@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,10 +11,12 @@ import numpy as np
 import pytest
 
 import cprsim
+from cprsim.failures.causes import FailureCause
 from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.repairs import repair_times
 from cprsim.fitting.log_notes import left_out_lines
-from cprsim.fitting.repairs import planned_outages, repairs_by_cause
+from cprsim.fitting.repairs import planned_outages, repair_fit, repairs_by_cause
+from cprsim.job.delays import mean_s
 from tests.failures.generated_logs import WRITERS, drawn
 from tests.survival.cases import LANL
 
@@ -60,6 +64,19 @@ def test_causes_that_differ_are_told_from_those_that_dont():
     alike = repairs_by_cause(repair_times(of_causes(2, {"GPU": 5, "NIC": 5, "Fan": 5}, 300)))
     assert not alike.test.is_sure
     assert "differ no more than by chance" in alike.notes[0]
+    assert not alike.block
+
+
+def test_the_block_has_the_repair_of_each_cause_that_differs():
+    """As a scenario takes it; their means are those that were drawn, within 4 standard errors."""
+    means = {"GPU": 20, "NIC": 2}
+    lines = repair_fit(of_causes(1, means, 600)).block().replace("\n# ", " ").split("# ")[-1]
+    found = re.findall(r"(GPU|NIC): repair = (\{.*?\})(?= [A-Z])", lines)
+    assert {cause for cause, _ in found} == means.keys()
+    for cause, law in found:
+        repair = tomllib.loads(f"repair = {law}")["repair"]
+        told = FailureCause(name=cause, share=1.0, repair=repair)
+        assert mean_s(told.repair) / HOUR_S == pytest.approx(means[cause], rel=4 / math.sqrt(300))
 
 
 def test_outages_by_cause_by_hand():

@@ -68,7 +68,7 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
     D. Kondo, B. Javadi, A. Iosup and D. Epema, "The Failure Trace Archive: enabling comparative
     analysis of failures in diverse distributed systems", CCGrid 2010.
     """
-    every = read_table(path, _NEEDED, split=_cells)
+    every = read_table(path, lambda _: (_NEEDED, ()), _cells)
     platforms = every.integers("platform_id")
     known = np.unique(platforms).tolist()
     mine = platforms == system if system is not None else np.ones(len(every), np.bool_)

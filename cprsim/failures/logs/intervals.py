@@ -9,21 +9,26 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import Cells, LogPath, csv_cells, delimiter_of, shown, with_header
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.lives import CLOCK, LifeTable, is_duration, lives_of, seconds_of
+from cprsim.failures.logs.lives import (
+    CLOCK,
+    FLAG_WORDS,
+    LifeTable,
+    is_duration,
+    lives_of,
+    seconds_of,
+)
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.rules import Rules
 from cprsim.failures.logs.table import read_table
 
-_FLAGS = {
-    **dict.fromkeys(("1", "true", "yes", "censored"), True),
-    **dict.fromkeys(("0", "false", "no", "failed"), False),
-}
 _NO_RULES = Rules()
 #: Why lives are left out.
 _NO_DURATION = "lines without a duration"
 _NO_ENTRY = "lines without the age from which a life was watched"
 _UNWATCHED = "lives that were over before they were watched"
 _HEADERS = (["duration_s"], ["duration_s", "censored"])
+#: A file with a duration a line, each with or without a flag.
+_PLAIN = LifeTable("duration_s", "censored")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,21 +92,24 @@ def read_intervals(
         none, or there is none.
     """
     named = None if columns is None else columns.time
-    lives: LifeTable | None = None
+    of = _PLAIN
 
     def rows(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
-        nonlocal lives
+        nonlocal of
         first, whole = with_header(text)
         lives = lives_of(first, named, rules.failing)
         if lives is not None:
+            of = lives
             return csv_cells(path, whole, delimiter_of(first))
-        if columns is not None or rules.failing is not None:
-            header = shown(first.strip())
-            raise LogError(f"{path}: {_lacks(columns, rules)}; the header is {header}")
+        lacked = [name for name in (named, rules.failing and rules.failing.column) if name]
+        if columns is not None or lacked:
+            raise LogError(
+                f"{path}: has no columns {' and '.join(map(repr, lacked))} of durations and how "
+                f"they ended; the header is {shown(first.strip())}"
+            )
         return _plain(whole)
 
     table = read_table(path, choose=lambda names: (names, ()), split=rows, what="duration")
-    of = lives or LifeTable("duration_s", "censored")
     lasted = table[of.duration] != ""
     watched = lasted & (of.entry is None or table[of.entry] != "")
     dropped = {_NO_DURATION: int((~lasted).sum()), _NO_ENTRY: int((lasted & ~watched).sum())}
@@ -114,8 +122,7 @@ def read_intervals(
         entered_s = known.parsed(of.entry, lambda text: seconds_of(text, entry_s))
     observed = np.ones(len(table), np.bool_)
     if of.flag is not None:
-        texts = table[of.flag].tolist()
-        ended, flags = of.ended(texts) if lives is not None else _ended(texts)
+        ended, flags = of.ended(table[of.flag].tolist())
         wrong = np.array([each is None for each in ended])
         table.refuse(of.flag, wrong & watched, f"; known flags: {flags}")
         observed = np.array([bool(each) for each in ended])
@@ -130,8 +137,8 @@ def read_intervals(
         observed[watched][seen],
         dropped,
         Rows("lines", len(table), int(seen.sum())),
-        lives is not None,
-        () if lives is None else (lives.told,),
+        of is not _PLAIN,
+        () if of is _PLAIN else (of.told,),
         entered_s[seen],
     )
 
@@ -149,12 +156,6 @@ def _plain(text: Iterator[str]) -> Iterator[Cells]:
             yield line, [*_split(content)]
 
 
-def _ended(flags: list[str]) -> tuple[list[bool | None], str]:
-    """Whether each duration ended in a failure, None where a flag is unknown, and those known."""
-    known = {flag: not censored for flag, censored in _FLAGS.items()}
-    return [known.get(flag.lower()) for flag in flags], ", ".join(_FLAGS)
-
-
 def _split(content: str) -> tuple[str, str]:
     """The duration of a line and its flag, which is "0" where there is none."""
     if CLOCK.fullmatch(content):
@@ -164,7 +165,7 @@ def _split(content: str) -> tuple[str, str]:
         return duration.strip(), flag.strip() or "0"
     words = content.split()
     # "5 h" is one duration, "5 1" is one with a flag; so is "5 h 1", and "5 h x" has a bad one.
-    if len(words) > 2 or (len(words) == 2 and words[1].lower() in _FLAGS):
+    if len(words) > 2 or (len(words) == 2 and words[1].lower() in FLAG_WORDS):
         return " ".join(words[:-1]), words[-1]
     return content, "0"
 
@@ -172,10 +173,4 @@ def _split(content: str) -> tuple[str, str]:
 def is_line(text: str) -> bool:
     """Return whether a line is a duration, with or without a flag."""
     duration, flag = _split(text)
-    return flag.lower() in _FLAGS and is_duration(duration)
-
-
-def _lacks(columns: Columns | None, rules: Rules) -> str:
-    named = [] if columns is None or columns.time is None else [columns.time]
-    named += [] if rules.failing is None else [rules.failing.column]
-    return f"has no columns {' and '.join(map(repr, named))} of durations and how they ended"
+    return flag.lower() in FLAG_WORDS and is_duration(duration)

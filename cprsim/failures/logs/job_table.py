@@ -133,19 +133,15 @@ def read_jobs(
             f"{', '.join(jobs.state.unique())}"
         )
     ids = {*jobs.job}
-    why = np.select(
-        [jobs.job.map(lambda job: _is_step(job, ids)), jobs.nodes == 0, ~(jobs.hours > 0)],
-        [_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN],
-        "",
-    )
-    kept, counts = jobs[why == ""], Counter(why.tolist())
-    left_out = {_AGAIN: len(rows) - len(jobs)}
-    left_out |= {each: counts[each] for each in (_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN)}
-    dropped = {each: count for each, count in left_out.items() if count}
+    reasons = (_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN)
+    is_step = jobs.job.map(lambda job: _is_step(job, ids))
+    why = np.select([is_step, jobs.nodes == 0, ~(jobs.hours > 0)], reasons, "")
+    kept, counts = jobs[why == ""], Counter(why.tolist()) + Counter({_AGAIN: len(rows) - len(jobs)})
+    dropped = {each: counts[each] for each in (_AGAIN, *reasons) if counts[each]}
     if kept.empty:
-        reasons = ", ".join(f"{count:,} {each}" for each, count in dropped.items())
+        left_out = ", ".join(f"{count:,} {each}" for each, count in dropped.items())
         raise LogError(
-            f"{path}: none of its {counted(len(rows), 'row')} is of a job that ran: {reasons}"
+            f"{path}: none of its {counted(len(rows), 'row')} is of a job that ran: {left_out}"
         )
     return JobRecords(
         os.fspath(path),
@@ -206,21 +202,17 @@ def _elapsed_s(
 
 def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
     """Rows of a table, without headers within it; where `|` parts cells nothing is quoted."""
-    header, text = with_header(text)
-    mark, rest = delimiter_of(header), _told_once(header, text)
-    if mark != "|":
-        yield from csv_cells(path, rest, mark)
-        return
-    rows = csv.reader(rest, delimiter=mark, quoting=csv.QUOTE_NONE)
-    yield from ((line, cells) for line, cells in enumerate(rows, 1) if any(cells))
-
-
-def _told_once(header: str, text: Iterator[str]) -> Iterator[str]:
-    """The lines, with a blank one for each header but the first: of several tables in one file."""
-    told = False
-    for line in text:
-        yield "\n" if told and line == header else line
-        told = told or line == header
+    header, whole = with_header(text)
+    mark = delimiter_of(header)
+    names = header_cells(header)
+    rows: Iterator[Cells] = csv_cells(path, whole, mark)
+    if mark == "|":
+        rows = enumerate(csv.reader(whole, delimiter=mark, quoting=csv.QUOTE_NONE), 1)
+    first = True
+    for line, cells in rows:  # several tables may be in one file
+        if any(cells) and (first or [each.strip() for each in cells] != names):
+            yield line, cells
+            first = False
 
 
 def _nodes(table: LogTable, column: str) -> NDArray[np.int64]:

@@ -1,24 +1,20 @@
 """The raw failure data of Los Alamos National Laboratory, LA-UR-05-7318."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import chain, islice
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from cprsim.basics.tabular import Cells, LogPath, csv_cells
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.outages import outages_log
-from cprsim.failures.logs.table import OTHERS, LogTable, read_table, several
+from cprsim.failures.logs.table import OTHERS, read_table, several
 
-_LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
-_EPOCH = datetime(1990, 1, 1)  # before any LANL failure
+_FORM, _LANL_TIME = "%m/%d/%Y %H:%M", r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} +[0-9]{1,2}:[0-9]{2}"
 _TITLES = 5  # lines that may stand before the names of the columns
 _STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
 _CAUSES = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
@@ -47,13 +43,17 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     systems", DSN 2006.
     """
     needed = ("System", "nodes", "nodenumz", _STARTED)
-    every = read_table(path, needed, (_FIXED, _DECOMMISSIONED, *_CAUSES), split=_cells)
-    numbers = every.integers("System")
+    optional = (_FIXED, _DECOMMISSIONED, *_CAUSES)
+    every = read_table(path, lambda _: (needed, optional), _cells)
+    numbers, unknown = every.integers("System"), np.full(len(every), math.nan)
     counts = Counter(numbers.tolist())
     if system is not None and system not in counts:
         known = ", ".join(map(str, sorted(counts)))
         raise LogError(f"{path}: has no failures of system {system}; it has {known}")
-    times_s = {column: _times_s(every, column) for column in (_STARTED, _FIXED)}
+    times_s = {
+        column: every.local_s(column, _LANL_TIME, _FORM) if column in every else unknown
+        for column in (_STARTED, _FIXED)
+    }
     if system is None and len(counts) > 1:
         dated = Counter(numbers[~np.isnan(times_s[_STARTED])].tolist())
         raise several(path, {each: dated[each] for each in counts})
@@ -94,7 +94,7 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
         float(np.nanmax([each[watched] for each in times_s.values()], initial=-math.inf)),
         population=population,
         ends=_FIXED in rows,
-        epoch=Epoch((_EPOCH - datetime(1970, 1, 1)).total_seconds(), zoned=False),
+        epoch=Epoch(0.0, zoned=False),
         rows=Rows("rows", len(every), int(inside.sum())),
         dropped=dropped,
     )
@@ -106,23 +106,3 @@ def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
     top = list(islice(rows, _TITLES + 1))
     names = [place for place, (_, cells) in enumerate(top) if "System" in map(str.strip, cells)]
     return chain(top[names[0] if names else 0 :], rows)
-
-
-def _times_s(rows: LogTable, column: str) -> NDArray[np.float64]:
-    """Seconds from `_EPOCH` to local times; nan where a cell, or the column, is none."""
-    if column not in rows:
-        return np.full(len(rows), math.nan)
-    return np.array([_time_s(text) for text in rows[column]])
-
-
-def _time_s(text: str) -> float:
-    """Seconds from `_EPOCH` to a local time like 9/26/2003 16:40; nan where it is none."""
-    match = _LANL_TIME.fullmatch(text)
-    if match is None:
-        return math.nan
-    # By hand: strptime takes ten times as long.
-    month, day, year, hour, minute = map(int, match.groups())
-    try:
-        return (datetime(year, month, day, hour, minute) - _EPOCH).total_seconds()
-    except ValueError:  # 2/30
-        return math.nan

@@ -49,7 +49,9 @@ _NAMED: Final = ("seconds", "minutes", "hours", "days", "weeks")
 _CODES: Final = {"1": False, "2": True}
 #: By what names the age goes from which a life was watched; a unit may stand behind.
 ENTRIES: Final = ("entry", "entry_time", "entered", "late_entry", "truncation", "tstart")
-_TOLD: Final = ("1", "true", "yes", "0", "false", "no")
+#: Flags that say it themselves, whatever their column is called.
+_PLAIN: Final = {"censored": False, "failed": True}
+FLAG_WORDS: Final = ("1", "true", "yes", "censored", "0", "false", "no", "failed")
 _PEEKED: Final = 50  # lines of a file that are looked at to know a table of lives
 
 
@@ -134,8 +136,8 @@ class LifeTable(NamedTuple):
             return [self.dies.holds(flag) for flag in flags], ""
         if {*flags} == {*_CODES} and not self._cut:
             return [_CODES[flag] for flag in flags], ", ".join(_CODES)
-        known = {each: (each in YES) != self._cut for each in (YES | NO) - {""}}
-        return [known.get(flag.lower()) for flag in flags], ", ".join(_TOLD)
+        known = {each: (each in YES) != self._cut for each in (YES | NO) - {""}} | _PLAIN
+        return [known.get(flag.lower()) for flag in flags], ", ".join(FLAG_WORDS)
 
 
 def lives_of(

@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -179,13 +178,10 @@ def ends_before(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integer
         before, -inf of a node's first. A start up to then continues an outage.
     """
     order = np.lexsort((starts, nodes))
-    edges = np.flatnonzero(np.diff(nodes[order], prepend=-1, append=-1))
-    until_s = np.fmax(starts, stops)[order]
-    for first, last in pairwise(edges.tolist()):
-        until_s[first:last] = np.maximum.accumulate(until_s[first:last])
-    before_s = np.roll(until_s, 1)
-    before_s[edges[:-1]] = -np.inf
-    return order, until_s, before_s
+    until_s, by_node = pd.Series(np.fmax(starts, stops)[order]), nodes[order]
+    until_s = until_s.groupby(by_node).cummax()
+    before_s = until_s.groupby(by_node).shift(fill_value=-np.inf)
+    return order, np.asarray(until_s), np.asarray(before_s)
 
 
 def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:

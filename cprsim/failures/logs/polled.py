@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError
@@ -107,19 +108,12 @@ def outages_of_rows(times_s: Floats, nodes: Integers, failing: Flags) -> tuple[I
     Rows of a node that fail one after the other are one outage, which ends with the next that
     doesn't.
     """
-    order = np.lexsort((times_s, nodes))
-    node, bad = nodes[order], failing[order]
-    is_new = np.diff(node, prepend=-1) != 0
-    begins = bad & (is_new | ~np.roll(bad, 1))
-    ends = np.full(len(node), np.nan)
-    good = np.flatnonzero(~bad)
-    after = np.searchsorted(good, np.flatnonzero(begins))
-    found = np.append(good, -1)[np.minimum(after, len(good))]
-    same = (found >= 0) & (node[found] == node[begins])
-    ends[begins] = np.where(same, times_s[order][found], np.nan)
-    rows, ends_s = order[begins], ends[begins]
-    by_time = np.argsort(rows, kind="stable")
-    return rows[by_time], ends_s[by_time]
+    rows = pd.DataFrame({"node": nodes, "time_s": times_s, "bad": failing})
+    rows = rows.sort_values(["node", "time_s"])
+    good_s = rows.time_s.where(~rows.bad).groupby(rows.node).bfill()
+    begins = rows.bad & ~rows.groupby("node").bad.shift(fill_value=False)
+    found = good_s[begins].sort_index()
+    return found.index.to_numpy(), found.to_numpy()
 
 
 def watch_of(every: FailureLog, failing: Flags) -> Watch | None:
@@ -127,19 +121,16 @@ def watch_of(every: FailureLog, failing: Flags) -> Watch | None:
 
     A row stands for the time until the next one is due.
     """
-    order = np.lexsort((every.times_s, every.machines))
-    times, node = every.times_s[order], every.machines[order]
-    of_one = np.diff(node) == 0
-    steps = np.round(np.diff(times)[of_one], 3)
-    if not len(steps) or (np.diff(failing[order]) == 0)[of_one].mean() < _SAME:
+    rows = pd.DataFrame({"node": every.machines, "time_s": every.times_s, "bad": failing})
+    rows = rows.sort_values(["node", "time_s"])
+    by_node = rows.groupby("node")
+    steps = by_node.time_s.diff().dropna().round(3)
+    if steps.empty or (by_node.bad.shift() == rows.bad)[steps.index].mean() < _SAME:
         return None
-    lengths, counts = np.unique(steps, return_counts=True)
-    step_s = float(lengths[counts.argmax()])
+    counts = steps.value_counts()
+    step_s = float(counts.index[counts == counts.max()].min())
     if not step_s or counts.max() < _REGULAR * len(steps):
         return None
-    count = int(node.max()) + 1
-    came_s, left_s = np.zeros(count), np.zeros(count)
-    first = np.diff(node, prepend=-1) != 0
-    came_s[node[first]] = times[first]
-    left_s[node[np.roll(first, -1)]] = times[np.roll(first, -1)] + step_s
-    return Watch(came_s, left_s)
+    ends = by_node.time_s.agg(["first", "last"]).reindex(range(int(every.machines.max()) + 1))
+    ends = ends.fillna({"first": 0.0, "last": -step_s})
+    return Watch(ends["first"].to_numpy(), ends["last"].to_numpy() + step_s)

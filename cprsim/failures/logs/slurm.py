@@ -4,8 +4,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
-from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -30,8 +28,7 @@ FREE_TEXT = "reason"
 _STATE = re.compile(rf"({'|'.join(FAILED)})(\+(NOT_RESPONDING|{'|'.join(FAILED)}))*\*?")
 _DRAINED = re.compile(r"(IDLE|MIXED|ALLOCATED)\*?\+(?=DRAIN)")
 _FAULT = re.compile(rf"\b(?:{'|'.join(FAULTS)})\b")
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
-_EPOCH = datetime(2000, 1, 1)
+_FORM, _TIME = "%Y-%m-%dT%H:%M:%S", r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
 _NO_RULES = Rules()
 
 
@@ -70,10 +67,11 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     ----------
     sacctmgr(1) and sinfo(1), "NODE STATE CODES", of Slurm; https://slurm.schedmd.com.
     """
-    rows = read_table(path, _NEEDED, optional=("Cluster",), split=_cells)
-    start_s, end_s = (
-        rows.parsed(column, _time_s, may_lack=True) for column in ("TimeStart", "TimeEnd")
-    )
+    rows = read_table(path, lambda _: (_NEEDED, ("Cluster",)), _cells)
+    start_s, end_s = (rows.local_s(column, _TIME, _FORM) for column in ("TimeStart", "TimeEnd"))
+    for column, each in (("TimeStart", start_s), ("TimeEnd", end_s)):
+        wrong = np.isnan(each) & ~rows[column].map(is_unknown)
+        rows.refuse(column, wrong, ", not a time like 2024-01-31T12:00:00, or Unknown")
     names = rows["NodeName"]
     states = rows["State"].str.upper().str.replace(_DRAINED, "", regex=True)
     rows.refuse(
@@ -105,18 +103,10 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         "it has no row",
         float(np.nanmax([start_s, end_s], initial=-math.inf)),
         touching_are_one=True,
-        epoch=Epoch((_EPOCH - datetime(1970, 1, 1)).total_seconds(), zoned=False),
+        epoch=Epoch(0.0, zoned=False),
         rows=Rows("rows", len(rows), len(found)),
         dropped=Counter(why[why != ""].tolist()),
     )
-
-
-def _time_s(text: str) -> float:
-    """Seconds from `_EPOCH` to a local time."""
-    with suppress(ValueError):  # 2024-02-30
-        if _TIME.fullmatch(text):
-            return (datetime.fromisoformat(text) - _EPOCH).total_seconds()
-    raise ValueError(", not a time like 2024-01-31T12:00:00, or Unknown")
 
 
 def _cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:

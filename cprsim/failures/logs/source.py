@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from cprsim.failures.logs.node_failures import without_worst
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.rules import Rules
-from cprsim.failures.logs.window import Dates, Window, parse_window, shown
+from cprsim.failures.logs.window import Dates, Window, parse_window, shown, written
 
 _MOST_NODES = 10_000_000
 
@@ -142,6 +142,19 @@ class LogSource:
     def path(self) -> str:
         """Path of the log; empty if it was never a file."""
         return "" if isinstance(self.log, FailureLog) else os.fspath(self.log)
+
+    def keys(self) -> dict[str, Any]:
+        """Return the keys of `[failures]` that say what is taken of the log."""
+        within_s = self.coalesce_s
+        keys = {
+            "reader": self.reader,
+            "system": self.system,
+            "columns": None if self.columns is None else self.columns.mapping(),
+            "rules": None if self.rules is None else self.rules.mapping(),
+            "window": None if self.window is None else written(self.window),
+            "coalesce": None if within_s is None else units.format_exact(within_s, units.SECONDS),
+        }
+        return {key: value for key, value in keys.items() if value is not None}
 
     def failures(self) -> FailureLog:
         """The failures of the window, each at its own time: nothing is coalesced.

@@ -105,6 +105,23 @@ class LogTable:
                 raise self.bad(self.cells.index[row], column, str(error)) from None
         return numbers
 
+    def local_s(self, column: str, pattern: str, form: str) -> NDArray[np.float64]:
+        """Return seconds from 1970 to times without a zone; nan where a cell is none.
+
+        Parameters
+        ----------
+        column
+            The column.
+        pattern
+            A regular expression that cells have to match as a whole.
+        form
+            The same as of `datetime.strptime`.
+        """
+        cells = self.cells[column]
+        known = cells.where(cells.str.fullmatch(pattern))
+        times = pd.to_datetime(known, format=form, errors="coerce")
+        return np.asarray((times - pd.Timestamp(0)) / pd.Timedelta("1s"), np.float64)
+
     def integers(self, column: str) -> NDArray[np.int64]:
         """Return whole numbers, positive or negative."""
         # int() alone would take 1_000 and digits of other scripts.
@@ -124,10 +141,8 @@ def seconds(text: str) -> float:
 
 def read_table(
     path: LogPath,
-    needed: Sequence[str] = (),
-    optional: Sequence[str] = (),
+    choose: Choose,
     split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
-    choose: Choose | None = None,
     what: str = "failure",
 ) -> LogTable:
     """Read a file whose first row names the columns.
@@ -136,13 +151,11 @@ def read_table(
     ----------
     path
         The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
-    needed, optional
-        Columns to read; the others are ignored, where `choose` isn't given.
+    choose
+        Columns needed and optional ones, by the names that there are; it raises a `LookupError`
+        that says what is wrong with them. Others are read too.
     split
         Rows of the file's lines, that with the names included.
-    choose
-        Columns needed and optional ones, by the names that there are, instead of `needed` and
-        `optional`; it raises a `LookupError` that says what is wrong with them.
     what
         What a row is of, for the fault of a file that has none.
 
@@ -154,11 +167,9 @@ def read_table(
     check_length(path)
     with closing(lines(path)) as text:
         rows = split(path, text)
-        names, needed, optional = _header(path, rows, needed, optional, choose)
-        places = {name: names.index(name) for name in (*needed, *optional) if name in names}
-        least, width = 1 + max(places.values()), len(names)
-        if choose is not None:
-            places = {name: names.index(name) for name in names if name}
+        names, chosen = _header(path, rows, choose)
+        places = {name: names.index(name) for name in names if name}
+        least, width = 1 + max(places[name] for name in chosen), len(names)
         numbers, kept = list[int](), [list[str]() for _ in places]
         for line, cells in rows:
             if len(cells) < least or (len(cells) > width and any(cells[width:])):
@@ -174,23 +185,16 @@ def read_table(
     return LogTable(path, frame)
 
 
-def _header(
-    path: LogPath,
-    rows: Iterator[Cells],
-    needed: Sequence[str],
-    optional: Sequence[str],
-    choose: Choose | None,
-) -> tuple[list[str], Sequence[str], Sequence[str]]:
-    """Names of the columns, and which of them are needed, which optional."""
+def _header(path: LogPath, rows: Iterator[Cells], choose: Choose) -> tuple[list[str], list[str]]:
+    """Names of the columns, and those that are needed or optional and there."""
     line, cells = next(rows, (0, None))
     if cells is None:
         raise LogError(f"{path}: holds no failure")
     names = [cell.strip() for cell in cells]
-    if choose is not None:
-        try:
-            needed, optional = choose(names)
-        except LookupError as error:
-            raise LogError(f"{path}:{line}: {error}") from None
+    try:
+        needed, optional = choose(names)
+    except LookupError as error:
+        raise LogError(f"{path}:{line}: {error}") from None
     for name in (*needed, *optional):
         if name in needed and name not in names:
             what = f"has no column {name}"
@@ -199,7 +203,7 @@ def _header(
         else:
             continue
         raise LogError(f"{path}:{line}: {what}; the header is {shown(','.join(names))}")
-    return names, needed, optional
+    return names, [name for name in (*needed, *optional) if name in names]
 
 
 def cells_of(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
