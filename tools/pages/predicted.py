@@ -166,10 +166,7 @@ SCAR saves the rows that moved most, and SSU's lists evict at random, so what on
 partly chance: [counted.md](counted.md). Out of bounds are ([predicted.csv](predicted.csv) has all
 comparisons):
 
-{beyond}
-The mean distance of each cause that took 50 ms or more:
-
-{leanings}"""
+{beyond}"""
 _HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance")
 
 
@@ -207,24 +204,6 @@ def seconds(found: Mapping[str, Validated]) -> pd.DataFrame:
         ],
         columns=["configuration", "policy", "cause", "predicted", "measured"],
     )
-
-
-def leanings(shown: pd.DataFrame) -> str:
-    """Of `seconds`, by cause: mean distances where rows are chosen, and of all other policies."""
-    long = shown[shown.measured >= CAUSE_S]
-    told = long.assign(
-        off=100 * (long.predicted / long.measured - 1),
-        of=long.policy.isin(_CHOOSING).map({True: "that choose rows", False: "others"}),
-    )
-    of_causes = told.groupby(["cause", "of"]).off.agg(["mean", "size"])
-    lines = ["| policies | cause | mean distance | of |", "| --- " * 4 + "|"]
-    for kind in ("that choose rows", "others"):
-        for cause in (*OVERHEAD_CAUSES, OVERHEAD):
-            if (cause, kind) in of_causes.index:
-                mean, size = of_causes.loc[(cause, kind)]
-                off = round(mean, 1) + 0.0  # never -0.0
-                lines.append(f"| {kind} | {cause} | {off:+.1f} % | {size:.0f} |")
-    return "\n".join(lines) + "\n"
 
 
 def beyond(rows: Sequence[Found]) -> str:
@@ -291,7 +270,6 @@ def page(found: Mapping[str, Validated]) -> str:
         agreeing=agreeing(compared)[0],
         pairs=agreeing(compared)[1],
         beyond=beyond(rows),
-        leanings=leanings(seconds(found)),
     )
 
 
