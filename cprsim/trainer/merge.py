@@ -12,7 +12,7 @@ import fcntl
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from cprsim.basics.files import sync_folder
 from cprsim.basics.units import parse_duration
-from cprsim.errors import UsageError
+from cprsim.errors import CprsimError, UsageError
 from cprsim.trainer.hooks.observer import HooksWarning
 from cprsim.trainer.members.array_files import read_chain
 from cprsim.trainer.members.atomic import PARTIAL, written
@@ -101,19 +101,26 @@ def _alone(folder: Path) -> Iterator[bool]:
         yield True
 
 
-def main() -> None:
-    """Merge once, or again and again."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Merge once, or again and again; a mistake of the user's is one line and exit code 2."""
     parser = argparse.ArgumentParser(prog="python -m cprsim.trainer.merge")
     parser.add_argument("folder", type=Path, help="of the checkpoints of TrainerHooks")
     parser.add_argument("--every", help='merge again after so long, e.g. "10 min"')
-    given = parser.parse_args()
-    every_s = None if given.every is None else parse_duration(given.every)
-    while True:
-        sys.stdout.write(f"{merge_deltas(given.folder)} new bases\n")
-        sys.stdout.flush()
-        if every_s is None:
-            return
-        time.sleep(every_s)
+    given = parser.parse_args(arguments)
+    try:
+        every_s = None if given.every is None else parse_duration(given.every)
+        if every_s is not None and every_s <= 0:
+            raise UsageError(f"--every {given.every!r} is out of range: it must be > 0")
+        while True:
+            sys.stdout.write(f"{merge_deltas(given.folder)} new bases\n")
+            sys.stdout.flush()
+            if every_s is None:
+                return
+            time.sleep(every_s)
+    except CprsimError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    except KeyboardInterrupt:
+        parser.exit(130)
 
 
 if __name__ == "__main__":

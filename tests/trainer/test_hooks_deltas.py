@@ -376,3 +376,19 @@ def test_a_failed_save_leaves_its_rows_to_the_next(clean, tmp_path, monkeypatch)
     other, again = begun(tmp_path, Loop(seed=1))
     train(other, again, again.restore())
     assert other.digest() == clean
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "folder nowhere: has no checkpoints of rows; give that of TrainerHooks"),
+        (["nowhere", "--every", "5"], "'5' has no unit: write one, e.g. \"5 h\""),
+        (["nowhere", "--every", "0 s"], "--every '0 s' is out of range: it must be > 0"),
+    ],
+)
+def test_a_mistake_in_the_mergers_command_is_one_line(arguments, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        merger.main(arguments)
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"python -m cprsim.trainer.merge: {said}\n"
