@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
-from cprsim.fleets.fleet import Fleet, load_fleet
+from cprsim.runs.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of

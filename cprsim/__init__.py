@@ -17,16 +17,16 @@ from cprsim.version import __version__ as __version__
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.advice.advising import advise
+    from cprsim.advice.decision import Decision, decide
     from cprsim.clusters.run import run_cluster
     from cprsim.clusters.spec import load_cluster
     from cprsim.contract import Policy
-    from cprsim.estimates.decision import Decision, decide
     from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
-    from cprsim.fleets.fleet import Fleet, load_fleet, load_job
-    from cprsim.fleets.play import run_fleet
-    from cprsim.fleets.result import FleetResult
     from cprsim.policies import register
+    from cprsim.runs.fleet import Fleet, load_fleet, load_job
+    from cprsim.runs.fleet_play import run_fleet
+    from cprsim.runs.fleet_result import FleetResult
     from cprsim.runs.result import Result
     from cprsim.runs.runner import run
     from cprsim.scenario import Scenario, load_scenario
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
 # a second that `cprsim --help` should not.
 _HOMES = {
     "Advice": "cprsim.advice.advice",
-    "Decision": "cprsim.estimates.decision",
-    "Fleet": "cprsim.fleets.fleet",
-    "FleetResult": "cprsim.fleets.result",
+    "Decision": "cprsim.advice.decision",
+    "Fleet": "cprsim.runs.fleet",
+    "FleetResult": "cprsim.runs.fleet_result",
     "Policy": "cprsim.contract",
     "Result": "cprsim.runs.result",
     "Scenario": "cprsim.scenario",
     "Sweep": "cprsim.sweeps.stored",
     "advise": "cprsim.advice.advising",
-    "decide": "cprsim.estimates.decision",
+    "decide": "cprsim.advice.decision",
     "fit": "cprsim.fitting.fit_log",
     "load_cluster": "cprsim.clusters.spec",
-    "load_fleet": "cprsim.fleets.fleet",
-    "load_job": "cprsim.fleets.fleet",
+    "load_fleet": "cprsim.runs.fleet",
+    "load_job": "cprsim.runs.fleet",
     "load_scenario": "cprsim.scenario",
     "mtbf_by_nodes": "cprsim.fitting.mtbf",
     "register": "cprsim.policies",
     "run": "cprsim.runs.runner",
     "run_cluster": "cprsim.clusters.run",
-    "run_fleet": "cprsim.fleets.play",
+    "run_fleet": "cprsim.runs.fleet_play",
     "sweep": "cprsim.sweeps.sweep",
 }
 __all__ = [

@@ -159,7 +159,7 @@ def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("up_to", "table", "advice"),
     [
-        (0.5, "cpr 0.00", "Predicted drop of AUC: cpr 0.00"),
+        (0.5, "cpr 0.00", "Predicted drop of AUC, in proportion to learning lost"),
         (
             1e-6,
             "cpr not predicted a model of ours;",

@@ -23,7 +23,7 @@ from cprsim.basics.manifest import with_manifest
 from cprsim.cli import command as cli
 from cprsim.policies.registry import systems
 from cprsim.report import outputs
-from cprsim.report.tables import RunTable
+from cprsim.report.tables import run_table
 from cprsim.scenario import load_scenario
 
 ROOT = Path(__file__).parents[1]
@@ -112,7 +112,7 @@ def test_one_replication_has_no_interval_of_its_mean(folder, capsys):
 def test_the_table_can_be_read_on_a_terminal_of_80_columns():
     result = cprsim.run(load_scenario(QUICKSTART), replications=2)
     screen = io.StringIO()
-    Console(file=screen, width=80).print(RunTable(result))
+    Console(file=screen, width=80).print(run_table(result))
 
     assert "…" not in screen.getvalue()
 

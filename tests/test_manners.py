@@ -11,8 +11,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from cprsim.basics.terminal import Fitting, PolicyTable, plain_table
 from cprsim.cli import command as cli
-from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.version import __version__
 from tests.bad_scenarios import GOOD
 

@@ -16,12 +16,13 @@ from rich.console import Console
 from scipy import stats
 
 import cprsim
+from cprsim.basics.units import format_amount
 from cprsim.cli import command as cli
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.job.prices import Prices
 from cprsim.report.conclusion import certified, findings
 from cprsim.report.report import report
-from cprsim.report.tables import format_amount, resources_table
+from cprsim.report.tables import resources_table
 from cprsim.runs.measures import Basis
 from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario

@@ -1,7 +1,10 @@
 """The picture and the table of docs/architecture.md have the rooms that there are."""
 
+import ast
 import re
 from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +75,32 @@ def test_no_box_overlaps_another_and_every_text_is_short_enough():
     for i, (x, y, width, height) in enumerate(boxes):
         for other_x, other_y, _, _ in boxes[i + 1 :]:
             assert abs(x - other_x) > width or abs(y - other_y) > height
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """A cycle raises `CycleError` with its modules; imports within functions are for later."""
+    package = rooms.PACKAGE
+    names = {}
+    for path in package.rglob("*.py"):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        names[".".join(parts).removesuffix(".__init__")] = path
+    needs = {name: _at_once(path, set(names)) - _parents(name) for name, path in names.items()}
+
+    assert len(list(TopologicalSorter(needs).static_order())) == len(names) > 100
+
+
+def _at_once(path: Path, names: set[str]) -> set[str]:
+    """Modules of `names` that a module imports as it is imported itself."""
+    found = set()
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Import):
+            found |= {alias.name for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom):
+            found.add(str(statement.module))
+            found |= {f"{statement.module}.{alias.name}" for alias in statement.names}
+    return found & names
+
+
+def _parents(name: str) -> set[str]:
+    parts = name.split(".")
+    return {".".join(parts[:count]) for count in range(1, len(parts) + 1)}

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import cprsim
+from cprsim.advice.row_loss import access_log, row_losses
 from cprsim.cli import command as cli
 from cprsim.errors import UsageError
-from cprsim.estimates.row_loss import access_log, row_losses
 from cprsim.formulas.expected import expected
 from cprsim.job.workload import Model
 from cprsim.rows.lost import vanilla

@@ -62,6 +62,7 @@ DONE: tuple[str, ...] = (
     "docs/trainer.md",
     "docs/validation.md",
     "docs/write-a-policy.md",
+    "CONTRIBUTING.md",
     "README.md",
 )
 

@@ -1,4 +1,4 @@
-"""What `advise` answers: every candidate as it was found, and the certificate between them."""
+"""The answer of `advise`: every candidate as it was found, and the certificate between them."""
 
 import math
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ import pandas as pd
 
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
+from cprsim.advice.decision import Decision
 from cprsim.advice.round_numbers import inner
 from cprsim.basics.notebook import between, notebook_html, percent
 from cprsim.basics.schema import nearest
 from cprsim.contract import Plan
 from cprsim.contract.needs import TrainerNeed, trainer_need
 from cprsim.errors import UsageError
-from cprsim.estimates.decision import Decision
 from cprsim.runs.mean import Mean
 from cprsim.runs.result import finite
 from cprsim.scenario import Scenario
@@ -24,8 +24,8 @@ from cprsim.selection.certificate import Certificate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Of `runs.measures.MEASURES`, those that are told of each candidate.
-TOLD = (
+#: Of `runs.measures.MEASURES`, those that are shown of each candidate.
+SHOWN = (
     *("overhead", "pls", "updates_lost", "learning_lost", "overhead_retrained"),
     *("machine_overhead", "cost"),
 )
@@ -33,33 +33,17 @@ TOLD = (
 
 @dataclass(frozen=True)
 class Found:
-    """What came of one candidate.
+    """A candidate and what came of it.
 
-    Parameters
-    ----------
-    settings
-        What is free to be chosen, by key, as scenario files have it.
-    measures
-        Of `TOLD` the mean of each, simulated.
-    causes
-        Of its overhead: shares of the useful time.
-    objective
-        What was to be least.
-    closed_form
-        The overhead that first order expects.
-    feasible
-        Whether it keeps to all bounds; None where that isn't sure; `why`: what it breaks or may.
-    replications
-        How many it was given; jobs of a fleet.
-    lossless
-        Whether nothing that it answers failures with loses learning.
-    over
-        By how much it is over the bound that it breaks most; below 0 where it breaks none.
-    in_sum
-        Of a fleet: the machine time of all jobs together, over the useful, - 1.
-    lacks
-        What its overhead may have more in the mean, with 95 %, for a loss that takes back much and
-        that no replication met; its intervals allow for it.
+    `settings`: by key, as scenario files have them. `measures`: of `SHOWN` the mean of each,
+    simulated; `causes`: of its overhead, shares of the useful time; `objective`: what is minimised.
+    `closed_form`: the overhead that first order expects. `feasible`: whether it keeps to all
+    bounds; None where that isn't sure; `why`: what it breaks or may. `replications`: how many it
+    was given; jobs of a fleet. `lossless`: whether nothing that it answers failures with loses
+    learning. `over`: by how much it is over the bound that it breaks most; below 0 where it breaks
+    none. `in_sum`, of a fleet: the machine time of all jobs together, over the useful, - 1.
+    `lacks`: what its overhead may have more in the mean, with 95 %, for a loss that takes back much
+    and that no replication met; its intervals allow for it.
     """
 
     candidate: Candidate
@@ -83,14 +67,14 @@ class Found:
         return self.candidate.name
 
     @property
+    def label(self) -> str:
+        """Its name without the word that says that its settings were searched."""
+        return self.name.removesuffix(" (tuned)")
+
+    @property
     def needs(self) -> TrainerNeed:
         """The kind of trainer that its plan needs, see `TRAINER_NEEDS`."""
         return trainer_need(self.plan)
-
-    @property
-    def label(self) -> str:
-        """Its name without what says that its settings were searched."""
-        return self.name.removesuffix(" (tuned)")
 
     @property
     def slowest_s(self) -> float:
@@ -100,8 +84,7 @@ class Found:
     @property
     def saves_every_s(self) -> float:
         """Useful seconds from save to save of the nearest tier; infinite where none is made."""
-        interval_s = self.plan.interval_s
-        return math.inf if self.settings.get("interval") == "never" else interval_s
+        return math.inf if self.settings.get("interval") == "never" else self.plan.interval_s
 
     def as_good(self, key: str) -> tuple[float, float]:
         """The ends of the durations of a setting that are as good, s: round ones, if there are."""
@@ -116,7 +99,7 @@ class Found:
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
-        told = {
+        means = {
             name: each.document() if math.isfinite(each.mean) else None
             for name, each in self.measures.items()
         }
@@ -124,7 +107,7 @@ class Found:
             "name": self.name,
             "system": self.candidate.system,
             "settings": self.settings,
-            **told,
+            **means,
             "breakdown": {cause: each.mean for cause, each in self.causes.items()},
             "breakdown_ci95": {c: each.document()["ci95"] for c, each in self.causes.items()},
             "memory_overhead": self.plan.memory_overhead,
@@ -147,11 +130,12 @@ class Found:
 class Advice:
     """Which policy, with which settings, and how sure that is.
 
-    `scenario`: the job, or the example of a fleet. `found`: all candidates, the least first, and
-    those that break a bound after the others. `refused`: who couldn't be asked. `certificate`: its
-    candidates are the numbers of `found`. `decision`: CPR's own, by its equations alone; None where
-    they have none. `warnings`: where a number of it may mislead. `allowing`: the second answer,
-    which may lose some learning, where the question says nothing of that.
+    `scenario`: the job, or the example of a fleet. `found`: all candidates, the lowest first, and
+    those that break a bound after the others. `refused`: what couldn't take part. `certificate`:
+    its candidates are the numbers of `found`. `decision`: CPR's own, by its equations alone; None
+    where they have none. `apart`: by cause, what the second takes more than the best. `warnings`:
+    where a number of it may mislead. `allowing`: the second answer, which may lose some learning,
+    where the question says nothing of that.
     """
 
     scenario: Scenario
@@ -202,29 +186,37 @@ class Advice:
         """A row a candidate, in the order of `found`, indexed by name.
 
         `system`; `origin`, the policy of the scenario that it is or comes from, else its system;
-        `given`, whether it stands in the scenario so; `settings` in words; `standing`: `chosen`,
+        `given`, whether it is so in the scenario; `settings` in words; `standing`: `chosen`,
         `same`, `tied`, `open` (more replications may tell), `worse` or `over` (a bound); whether
-        it is `sure` to keep to the bounds, or not to; `replications`; of each of `TOLD`, and of
+        it is `sure` to keep to the bounds, or not to; `replications`; of each of `SHOWN`, and of
         the shares of the useful time by cause, the mean and its 95 % interval, `_low` to `_high`.
         """
         standings = ["over" if each.feasible is False else "worse" for each in self.found]
         for rival in self.certificate.rivals:
-            standing = rival.standing
-            standings[rival.candidate] = "open" if standing == "undecided" else standing
+            is_open = rival.standing == "undecided"
+            standings[rival.candidate] = "open" if is_open else rival.standing
         if self.certificate.best is not None:
             standings[self.certificate.best] = "chosen"
-        rows = [_row(*each) for each in zip(self.found, standings, strict=True)]
+        rows = []
+        for each, standing in zip(self.found, standings, strict=True):
+            row: dict[str, Any] = {
+                "system": each.candidate.system,
+                "origin": each.candidate.origin or each.candidate.system,
+                "given": each.candidate.given,
+                "settings": ", ".join(f"{key} {value}" for key, value in each.settings.items()),
+                "standing": standing,
+                "sure": each.feasible is not None,
+                "replications": each.replications,
+            }
+            for name, mean in (each.measures | each.causes).items():
+                row |= mean.columns(name)
+            rows.append(row)
         return pd.DataFrame(rows, index=pd.Index([e.name for e in self.found], name="policy"))
 
     def figure(self, name: str = "answer") -> "Figure":
-        """A picture of the answer.
+        """A picture of the answer; raise `UsageError` if there is none of that name.
 
         `"answer"`: what each candidate costs; `"pareto"`: time against what else it takes.
-
-        Raises
-        ------
-        UsageError
-            If there is no picture of that name.
         """
         from cprsim.figures.answer import answer  # noqa: PLC0415  (matplotlib is slow to import)
         from cprsim.figures.pareto import pareto  # noqa: PLC0415
@@ -267,7 +259,8 @@ class Advice:
 
     def document(self) -> dict[str, Any]:
         """The answer as one JSON document; numbers that are not finite are null."""
-        best, lossless = self.best, self.lossless
+        best, second, lossless = self.best, self.runner_up, self.lossless
+        refused = dict.fromkeys(SHOWN)
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
@@ -284,12 +277,17 @@ class Advice:
             "verdict": self.verdict,
             "best": None if best is None else best.document(),
             "tied": [each.name for each in self.tied],
-            "runner_up": None if self.runner_up is None else self.runner_up.name,
+            "runner_up": None if second is None else second.name,
             "runner_up_takes_more": {cause: e.document() for cause, e in self.apart.items()},
             "best_that_loses_nothing": None if lossless is None else lossless.name,
             "candidates": [
                 *(each.document() for each in self.found),
-                *(_refused(each) for each in self.refused),
+                *(
+                    {"name": each.name, "system": each.system, "settings": {}}
+                    | refused
+                    | {"feasible": False, "why": each.why}
+                    for each in self.refused
+                ),
             ],
             "warnings": list(self.warnings),
             "closed_form": None if self.decision is None else self.decision.document(),
@@ -304,31 +302,3 @@ class Advice:
             "best": None if self.best is None else self.best.document(),
             "tied": [each.name for each in self.tied],
         }
-
-
-def _row(found: Found, standing: str) -> dict[str, Any]:
-    settings = (f"{key} {value}" for key, value in found.settings.items())
-    row: dict[str, Any] = {
-        "system": found.candidate.system,
-        "origin": found.candidate.origin or found.candidate.system,
-        "given": found.candidate.given,
-        "settings": ", ".join(settings),
-        "standing": standing,
-        "sure": found.feasible is not None,
-        "replications": found.replications,
-    }
-    for name, each in (found.measures | found.causes).items():
-        row |= each.columns(name)
-    return row
-
-
-def _refused(each: Refused) -> dict[str, Any]:
-    told: dict[str, Any] = dict.fromkeys(TOLD)
-    return {
-        "name": each.name,
-        "system": each.system,
-        "settings": {},
-        **told,
-        "feasible": False,
-        "why": each.why,
-    }

@@ -3,23 +3,24 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.units import format_duration, parse_duration
+from cprsim.advice.decision import Quality, accepted_pls
+from cprsim.basics.units import format_duration, parse_duration, parse_share
 from cprsim.contract import DurationSpan, Plan, Setting
 from cprsim.contract.memory import memory_fault
 from cprsim.contract.needs import deployment_fault
-from cprsim.errors import UsageError
-from cprsim.estimates.decision import Quality, accepted_pls
+from cprsim.errors import UnitError, UsageError
 from cprsim.formulas.expected import expected
-from cprsim.job.accuracy import Accuracy
 from cprsim.runs.restarts import check_most
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import RESTARTS, Bound, check_bound
 
+#: A share, or a percentage such as `"2%"`; None for no limit.
+Share = float | str | None
 Objective = Literal["time", "machine-time", "cost", "retrained"]
 #: Of `runs.measures.MEASURES`, what each objective counts; shares of the useful time but for cost.
 MEASURED: Final[Mapping[Objective, str]] = {
@@ -65,7 +66,7 @@ class Aim:
 
     @property
     def measure(self) -> str:
-        """What is to be least."""
+        """The measure that is minimised."""
         return MEASURED[self.objective]
 
     @property
@@ -108,25 +109,20 @@ class Aim:
             lacks = deployment_fault(plan)
         if lacks is not None:
             return lacks
-        spares = plan.machines_ready(scenario.cluster.spares)
+        spares, accuracy = plan.machines_ready(scenario.cluster.spares), scenario.accuracy
         if plan.memory_overhead > self.max_memory:
             limit = f"your limit is {100 * self.max_memory:g} %"
             return f"needs {100 * plan.memory_overhead:g} % more table memory; {limit}"
         if spares > self.max_spares:
             return f"needs {spares} spare machines; your limit is {self.max_spares:g}"
-        if self._is_unknown(plan, scenario, system):
-            return f"its drop of AUC is not known: [accuracy] has no slope of {system}"
+        bounds_auc = any(each.measure == "auc_drop" for each in self.bounds)
+        if bounds_auc and accuracy is not None and system not in accuracy.systems:
+            found = expected(replace(plan, on_notice=None), scenario.context)
+            if max(found.pls, found.updates_lost) > 0:
+                return f"its drop of AUC is not known: [accuracy] has no slope of {system}"
         if spares and scenario.prices is not None and scenario.prices.lacks_spare:
             return f"needs {spares} spare machines, which have no price: give prices.spare"
         return None
-
-    def _is_unknown(self, plan: Plan, scenario: Scenario, system: str) -> bool:
-        """Whether a drop of AUC is bounded that it may have, and that nobody measured."""
-        if scenario.accuracy is None or all(each.measure != "auc_drop" for each in self.bounds):
-            return False
-        found = expected(replace(plan, on_notice=None), scenario.context)
-        loses = max(found.pls, found.updates_lost) > 0
-        return loses and system not in scenario.accuracy.systems
 
     def bounded(
         self, scenario: Scenario, system: str, measures: Mapping[str, NDArray[np.float64]]
@@ -150,18 +146,18 @@ def aim_of(
     scenario: Scenario,
     objective: str = "time",
     *,
-    max_restarts: int | None = None,
-    max_memory: float | None = None,
+    max_memory: Share = None,
     max_spares: int | None = None,
+    max_restarts: int | None = None,
     deployable: bool = False,
+    max_interval: str | float | None = MAX_INTERVAL,
+    sure: float = 0.95,
+    within: float = 0.001,
     target_pls: float | None = None,
     quality: Quality = "pls",
-    confidence: float = 0.95,
-    within: float = 0.001,
-    max_interval: str | float | None = MAX_INTERVAL,
-    **limits: float | None,
+    **limits: Share,
 ) -> Aim:
-    """The aim that options ask for, as of `advise`; `limits`: those on lost learning, by name.
+    """Return the aim that options of `advise` ask for; `limits`: those on lost learning, by name.
 
     Where they bound no loss of learning, and the objective doesn't count it, `ALLOWED` is assumed.
 
@@ -175,45 +171,71 @@ def aim_of(
             'objective "cost" needs prices of machines: give [prices], e.g. trainer = "2.5 USD/h"'
         )
     for name, share, example in (
-        ("sure", confidence, "0.95 for 95 %"),
+        ("sure", sure, "0.95 for 95 %"),
         ("within", within, "0.001 for 0.1 %"),
     ):
         if not 0 < share < 1:
             raise UsageError(f"{name} {share:g} is out of range: > 0 and < 1, e.g. {example}")
-    for name, most in limits.items():
-        check_bound(name, most)
-    _check_least("max_memory", max_memory, "0.5 for half of the rows")
-    _check_least("max_spares", max_spares, "2")
+    memory = _share("max_memory", max_memory)
+    for name, limit, example in (
+        ("max_memory", memory, "0.5 for half of the rows"),
+        ("max_spares", max_spares, "2"),
+    ):
+        if limit is not None and not 0 <= limit < math.inf:
+            raise UsageError(f"{name} {limit:g} is out of range: it must be >= 0, e.g. {example}")
+    for name, value, known in (
+        ("objective", objective, MEASURED),
+        ("quality", quality, _LEARNING),
+    ):
+        if value not in known:
+            raise UsageError(f"{name} {value!r} is not known; known: {', '.join(known)}")
+    given = {name.removeprefix("max_"): _share(name, value) for name, value in limits.items()}
+    bounds = list(_bounds(scenario, {k: most for k, most in given.items() if most is not None}))
+    if target_pls is not None and given.get("pls") is None:
+        bounds.append(Bound(_LEARNING[quality], accepted_pls(scenario, target_pls)))
+    assumed = not bounds and objective != "retrained"
+    if assumed:
+        bounds.append(ALLOWED)
     if max_restarts is not None:
         check_most(max_restarts)
-    given = {k.removeprefix("max_"): most for k, most in limits.items() if most is not None}
-    bounds = tuple(Bound(measure, most) for measure, most in given.items())
-    if "auc_drop" in given:
-        if scenario.accuracy is None:
-            raise UsageError(
-                "max_auc_drop: what accuracy falls by is not known; give [accuracy] "
-                "(docs/accuracy.md)"
-            )
-        bounds += tuple(_ranges(scenario.accuracy, given))
-    if quality not in _LEARNING:
-        raise UsageError(f"quality {quality!r} is not known; known: {', '.join(_LEARNING)}")
-    if target_pls is not None and "pls" not in given:
-        bounds += (Bound(_LEARNING[quality], accepted_pls(scenario, target_pls)),)
-    assumed = not bounds and objective != "retrained"
-    budget = () if max_restarts is None else (Bound(RESTARTS, max_restarts),)
-    if objective not in MEASURED:
-        raise UsageError(f"objective {objective!r} is not known; known: {', '.join(MEASURED)}")
+        bounds.append(Bound(RESTARTS, max_restarts))
     return Aim(
         objective,  # type: ignore[arg-type]
-        ((ALLOWED,) if assumed else bounds) + budget,
+        tuple(bounds),
         assumed,
-        math.inf if max_memory is None else max_memory,
+        math.inf if memory is None else memory,
         math.inf if max_spares is None else max_spares,
         deployable,
-        confidence,
+        sure,
         within,
         _longest_s(max_interval),
     )
+
+
+def _bounds(scenario: Scenario, given: Mapping[str, float]) -> Iterator[Bound]:
+    """The limits on lost learning that are given, by measure, and what they take."""
+    for measure, most in given.items():
+        check_bound(f"max_{measure}", most)
+        yield Bound(measure, most)
+    if "auc_drop" not in given:
+        return
+    if scenario.accuracy is None:
+        raise UsageError(
+            "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"
+        )
+    # Nothing is predicted beyond the range that was measured.
+    per_pls, per_learning = scenario.accuracy.pls_up_to, scenario.accuracy.learning_lost_up_to
+    if per_pls is not None and "pls" not in given:
+        yield Bound("pls", per_pls)
+    if LOST not in given:
+        yield Bound(LOST, max(per_pls or 0.0, per_learning or 0.0))
+
+
+def _share(name: str, value: Share) -> float | None:
+    try:
+        return parse_share(value) if isinstance(value, str) else value
+    except UnitError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def _longest_s(text: str | float | None) -> float:
@@ -229,15 +251,6 @@ def _longest_s(text: str | float | None) -> float:
     return seconds
 
 
-def _ranges(accuracy: Accuracy, given: Mapping[str, float]) -> Iterator[Bound]:
-    """Bounds that keep a drop of AUC within what was measured: nothing is predicted beyond."""
-    per_pls, per_learning = accuracy.pls_up_to, accuracy.learning_lost_up_to
-    if per_pls is not None and "pls" not in given:
-        yield Bound("pls", per_pls)
-    if "learning_lost" not in given:
-        yield Bound("learning_lost", max(per_pls or 0.0, per_learning or 0.0))
-
-
 def useful_cost_of(job: Scenario) -> float:
     """What the machines of a job cost in its useful time; 0 where they have no price."""
     prices, cluster = job.prices, job.cluster
@@ -246,8 +259,3 @@ def useful_cost_of(job: Scenario) -> float:
     per_s = cluster.trainers * prices.amount("trainer")
     per_s += cluster.parameter_servers * prices.amount("parameter_server")
     return per_s * job.job.useful_time_s
-
-
-def _check_least(name: str, value: Any, example: str) -> None:
-    if value is not None and not 0 <= value < math.inf:
-        raise UsageError(f"{name} {value:g} is out of range: it must be >= 0, e.g. {example}")

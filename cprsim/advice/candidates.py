@@ -1,8 +1,8 @@
-"""Who is asked: the policies of the scenario as they stand, and every system with its settings."""
+"""Candidates: the policies of the scenario as they are, and every system with its settings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -16,7 +16,7 @@ from cprsim.scenario import Scenario
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy that is asked, by the name that the answer calls it.
+    """A policy that takes part, by the name that the answer calls it.
 
     `origin`: the policy of the scenario that it is, or that its settings were searched of; None
     where the scenario has none of its system, and all but its settings are defaults. `tuned`: its
@@ -40,39 +40,34 @@ class Candidate:
         return self.origin is not None and not self.tuned
 
 
-@dataclass(frozen=True)
-class Refused:
-    """A system, or a policy of the scenario, that is not asked, and why."""
+class Refused(NamedTuple):
+    """A system, or a policy of the scenario, that can't take part, and why."""
 
     name: str
     system: str
     why: str
 
 
-@dataclass(frozen=True)
-class Asked:
-    """All that could be asked: policies as they stand, what is searched, and who can't take part.
+class Asked(NamedTuple):
+    """Policies as they are, policies whose settings are searched, and what can't take part.
 
-    `given` and `searched` hold policies with a plan; names in `searched` are those of the best that
-    is found.
+    Names in `searched` are those of the best that is found.
     """
 
-    given: tuple[Candidate, ...]
-    searched: tuple[Candidate, ...]
-    refused: tuple[Refused, ...]
+    given: list[Candidate]
+    searched: list[Candidate]
+    refused: list[Refused]
 
 
 def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
     """The policies of the scenario, and each system with what is known of it.
 
-    `only`: systems that are asked, all that there are by default.
-
-    Raises
-    ------
-    UsageError
-        If there is no such system.
+    `only`: names of systems, all by default. Raises `UsageError` if there is no such system.
     """
-    names = _systems(only)
+    names = systems() if only is None else tuple(dict.fromkeys(only))
+    for name in names:
+        if name not in systems():
+            raise UsageError(f"system {name!r} is not known; {nearest(name, systems())}")
     given = [
         Candidate(name, policy, name, tuned=False)
         for name, policy in scenario.policies.items()
@@ -92,17 +87,7 @@ def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
             taken = system in scenario.policies  # by a policy of another system
             name = f"{system} (default)" if taken else system
             searched.append(Candidate(name, tried, None, tuned=True))
-    return Asked(tuple(given), tuple(searched), tuple(refused))
-
-
-def _systems(only: Iterable[str] | None) -> tuple[str, ...]:
-    if only is None:
-        return systems()
-    names = tuple(dict.fromkeys(only))
-    for name in names:
-        if name not in systems():
-            raise UsageError(f"system {name!r} is not known; {nearest(name, systems())}")
-    return names
+    return Asked(given, searched, refused)
 
 
 def first_tried(scenario: Scenario, system: str) -> Policy | Refused:
@@ -113,32 +98,23 @@ def first_tried(scenario: Scenario, system: str) -> Policy | Refused:
         assert kind is not None
         keys = kind.first_tried(scenario.context)
         policy = kind.model_validate({"system": system, **keys})
-        planned(scenario, policy)
+        scenario.with_policies({"it": policy}).check("it")
     except ValidationError as error:
         assert kind is not None
-        return Refused(system, system, _to_give(faults(error, kind, "")))
+        found = faults(error, kind, "")
+        missing = [fault.removesuffix(": is missing") for fault in found]
+        if all(fault.endswith(": is missing") for fault in found):
+            why = f"needs {' and '.join(missing)}: give it in a [policies.NAME]"
+        else:
+            why = "; ".join(found)
+        return Refused(system, system, why)
     except (CprsimError, ValueError) as error:
         return Refused(system, system, str(error).removeprefix(f"policies.{system}: "))
     return policy
 
 
-def _to_give(found: Sequence[str]) -> str:
-    missing = [fault.removesuffix(": is missing") for fault in found]
-    if len(missing) == sum(fault.endswith(": is missing") for fault in found):
-        return f"needs {' and '.join(missing)}: give it in a [policies.NAME]"
-    return "; ".join(found)
-
-
-def planned(scenario: Scenario, policy: Policy) -> Any:
-    """Its plan in that job, if it can be played.
-
-    Raises `ScenarioError` and `ValueError` as `Scenario.check` does.
-    """
-    return scenario.with_policies({"it": policy}).check("it")
-
-
 def chosen(candidate: Candidate, scenario: Scenario) -> dict[str, Any]:
-    """The settings of a candidate as scenario files have them; a resolved rule by what it is."""
+    """The settings of a candidate as scenario files have them; a rule by its value in that job."""
     found, policy = dict[str, Any](), candidate.policy
     for setting in policy.settings(scenario.context):
         if isinstance(setting, DurationSpan):
@@ -151,7 +127,7 @@ def chosen(candidate: Candidate, scenario: Scenario) -> dict[str, Any]:
 
 
 def frozen(policy: Policy, scenario: Scenario) -> Policy:
-    """With each rule of its settings resolved to what it comes to in that job."""
+    """With each rule of its settings resolved to its value in that job."""
     for setting in policy.settings(scenario.context):
         if isinstance(setting, DurationSpan):
             value = format_exact(setting.start_s, SECONDS)

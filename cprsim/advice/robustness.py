@@ -1,7 +1,7 @@
-"""How the choice holds where the job is not what it was taken for."""
+"""Sensitivity of the recommendation to wrong inputs."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -30,26 +30,24 @@ from cprsim.selection.intervals import ROUNDING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: By which what was taken for granted is multiplied.
+#: An input of the job is multiplied by each of these.
 FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
-#: Candidates that are played elsewhere: the best, and the next.
+#: Candidates that are played in other worlds: the best, and the next.
 _FINALISTS = 6
-_MOST = 4096
-#: What one world may take about, on one core, s.
-_WORLD_S = 0.015
-_UNKNOWN = Mean(math.nan, math.nan, math.nan)
+#: The most replications of a world, and seconds that they may take on one core.
+_MOST, _WORLD_S = 4096, 0.015
 #: The first of its replications: others than those of searches and certificates.
 _FIRST = 1 << 29
+_UNKNOWN = Mean(math.nan, math.nan, math.nan)
 
 
 class World(NamedTuple):
-    """What happens where something is `factor` times what it was taken for.
+    """A job of which one input is `factor` times what it was taken for, `value`.
 
-    `value`: what it is there. `least`: the best policy there that may keep to the bounds; None
-    where none does. `loses`: what the choice takes more than that one, of the objective, a share of
-    the useful time, on the same failures; not a number where the choice can't be played there, or
-    first order leaves no hope for it. `keeps`: whether the choice keeps to the bounds there; None
-    where that isn't sure.
+    `least`: the best policy there that may keep to the bounds; None where none does. `loses`: what
+    the choice takes more than that one, of the objective, a share of the useful time, on the same
+    failures; not a number where the choice can't be played there, or first order leaves no hope for
+    it. `keeps`: whether the choice keeps to the bounds there; None where that isn't sure.
     """
 
     factor: float
@@ -59,14 +57,14 @@ class World(NamedTuple):
     keeps: bool | None
 
     def holds(self, within: float) -> bool | None:
-        """Whether the choice is as good as any there, or nearly; None where that isn't sure."""
+        """Return whether the choice is as good as any there, or nearly; None: not sure."""
         if self.keeps is False or not self.loses.low <= within:
             return False
         return True if self.keeps and self.loses.high <= within else None
 
 
 class Lever(NamedTuple):
-    """One circumstance at each of `FACTORS` where it can be; the others as they are."""
+    """One input at each of `FACTORS` where it can be; the others as they are."""
 
     name: str
     worlds: tuple[World, ...]
@@ -74,12 +72,11 @@ class Lever(NamedTuple):
     def range(self, within: float) -> tuple[World, World]:
         """The ends of where the choice isn't surely another, around what was asked."""
         at = next(i for i, world in enumerate(self.worlds) if world.factor == 1)
-
-        def farthest(worlds: Iterable[World]) -> World:
-            held = takewhile(lambda world: world.holds(within) is not False, worlds)
-            return [self.worlds[at], *held][-1]
-
-        return farthest(reversed(self.worlds[:at])), farthest(self.worlds[at + 1 :])
+        low, high = (
+            [self.worlds[at], *takewhile(lambda world: world.holds(within) is not False, worlds)]
+            for worlds in (reversed(self.worlds[:at]), self.worlds[at + 1 :])
+        )
+        return low[-1], high[-1]
 
 
 class Doubled(NamedTuple):
@@ -113,11 +110,8 @@ class Robustness:
         """As one JSON object."""
         return {
             lever.name: [
-                {
-                    **world._asdict(),
-                    "loses": world.loses.document(),
-                    "holds": world.holds(self.within),
-                }
+                world._asdict()
+                | {"loses": world.loses.document(), "holds": world.holds(self.within)}
                 for world in lever.worlds
             ]
             for lever in self.levers
@@ -152,97 +146,90 @@ _Change = Callable[[Scenario, float], tuple[Scenario, str] | None]
 
 
 def robustness(advice: Advice) -> Robustness | None:
-    """Play the best and the next ones where circumstances are others; None where nobody is best.
+    """Play the best and the next ones where one input is another; None where none is best.
 
-    With their settings as they are: what was taken for granted was wrong, and nobody knew. None for
-    a fleet, too, whose jobs differ as it is.
+    With their settings as they are: the input was wrong, and nobody knew. None for a fleet, too,
+    whose jobs differ as it is.
     """
-    best = advice.best
+    best, scenario = advice.best, advice.scenario
     if best is None or advice.of_fleet:
         return None
     others = [each for each in advice.found if each is not best and each.feasible is not False]
     finalists = [best, *others[: _FINALISTS - 1]]
-    elsewhere = _Elsewhere(advice, finalists)
-    levers = (elsewhere.lever(name, change) for name, change in CIRCUMSTANCES.items())
+    policies = {each.name: frozen(each.candidate.policy, scenario) for each in finalists}
+    levers = []
+    for name, change in CIRCUMSTANCES.items():
+        changed = [(f, _changed(scenario, change, f)) for f in FACTORS]
+        worlds = [_world(advice, policies, *each, factor) for factor, each in changed if each]
+        if len(worlds) > 1:
+            levers.append(Lever(name, tuple(worlds)))
     return Robustness(
         best.name,
         advice.aim.within,
-        tuple(each for each in levers if each is not None),
+        tuple(levers),
         {each.name: each.candidate.system for each in finalists},
         advice.aim.base,
-        tuple(elsewhere.assumptions()),
+        tuple(_assumptions(advice, best, policies[best.name])),
     )
 
 
-class _Elsewhere:
-    """Finalists in other worlds."""
+def _played(
+    advice: Advice, scenario: Scenario, policies: Mapping[str, Policy], most: int = _MOST
+) -> dict[str, Trial]:
+    """Replications, up to `most`, of the policies that can be played in a scenario."""
+    trials = Trials(scenario, advice.aim, advice.seed)
+    able = {
+        name: each
+        for name, each in policies.items()
+        if trials.plan(each) and not trials.is_hopeless(each)
+    }
+    if not able:
+        return {}
+    count = trials.fit([*able.values()], _WORLD_S, most)
+    played = trials.play([*able.values()], range(_FIRST, _FIRST + count))
+    return dict(zip(able, played, strict=True))
 
-    def __init__(self, advice: Advice, finalists: Sequence[Found]) -> None:
-        self._advice, self._best = advice, finalists[0]
-        scenario = advice.scenario
-        self._policies = {each.name: frozen(each.candidate.policy, scenario) for each in finalists}
 
-    def lever(self, name: str, change: _Change) -> Lever | None:
-        worlds = []
-        for factor in FACTORS:
-            changed = _changed(self._advice.scenario, change, factor)
-            if changed is not None:
-                worlds.append(self._world(*changed, factor))
-        return Lever(name, tuple(worlds)) if len(worlds) > 1 else None
+def _assumptions(advice: Advice, best: Found, choice: Policy) -> Iterator[Doubled]:
+    """The inputs that the choice is sensitive to, and its own costs, each twice as large."""
+    own = _played(advice, advice.scenario, {"it": choice}).get("it")
 
-    def assumptions(self) -> Iterator[Doubled]:
-        """The inputs that the choice is sensitive to, and its own costs, each twice as large."""
-        scenario, choice = self._advice.scenario, self._policies[self._best.name]
-        own = self._played(scenario, {"it": choice}).get("it")
-        for name, factor in _DOUBLED.items():
-            changed = _changed(scenario, CIRCUMSTANCES[name], factor)
-            if changed is not None:
-                yield Doubled(name, changed[1], "given", self._more(changed[0], choice, own))
-        for cost in self._best.plan.own_costs:
-            twice, is_time = 2 * cost.value, cost.unit == "s"
-            doubled: Any = format_exact(twice, SECONDS) if is_time else twice
-            policy = with_value(choice, cost.key, doubled)
-            text = format_duration(twice) if is_time else format_percent(twice)
-            yield Doubled(cost.key, text, cost.basis, self._more(scenario, policy, own))
-
-    def _more(self, scenario: Scenario, policy: Policy | None, own: Trial | None) -> Mean:
-        """What a policy takes more in a scenario than the choice does, which takes `own`."""
-        if policy is None or own is None:
-            return _UNKNOWN
-        other = self._played(scenario, {"it": policy}, own.count).get("it")
-        if other is None:
+    def more(scenario: Scenario, policy: Policy | None) -> Mean:
+        """What a policy takes more in a scenario than the choice does in its own."""
+        other = None
+        if policy is not None and own is not None:
+            other = _played(advice, scenario, {"it": policy}, own.count).get("it")
+        if own is None or other is None:
             return _UNKNOWN
         return Mean.of(other.objective - own.objective[: other.count])
 
-    def _played(
-        self, scenario: Scenario, policies: Mapping[str, Policy], most: int = _MOST
-    ) -> dict[str, Trial]:
-        """Replications of the policies that can be played in a scenario, `most` at most."""
-        trials = Trials(scenario, self._advice.aim, self._advice.seed)
-        able = {
-            name: each
-            for name, each in policies.items()
-            if trials.plan(each) and not trials.is_hopeless(each)
-        }
-        if not able:
-            return {}
-        count = trials.fit([*able.values()], _WORLD_S, most)
-        played = trials.play([*able.values()], range(_FIRST, _FIRST + count))
-        return dict(zip(able, played, strict=True))
+    for name, factor in _DOUBLED.items():
+        changed = _changed(advice.scenario, CIRCUMSTANCES[name], factor)
+        if changed is not None:
+            yield Doubled(name, changed[1], "given", more(changed[0], choice))
+    for cost in best.plan.own_costs:
+        twice, is_time = 2 * cost.value, cost.unit == "s"
+        policy = with_value(choice, cost.key, format_exact(twice, SECONDS) if is_time else twice)
+        text = format_duration(twice) if is_time else format_percent(twice)
+        yield Doubled(cost.key, text, cost.basis, more(advice.scenario, policy))
 
-    def _world(self, scenario: Scenario, value: str, factor: float) -> World:
-        played, best = self._played(scenario, self._policies), self._best.name
-        keeps = {name: _keeps(each, self._advice.aim.bounds) for name, each in played.items()}
-        able = {name: played[name].objective for name in played if keeps[name] is not False}
-        least = min(able, key=lambda name: able[name].mean(), default=None)
-        if best not in played:
-            return World(factor, value, least, _UNKNOWN, False)
-        # More than the least of those that may be chosen; each end is the farthest.
-        apart = [Mean.of(played[best].objective - other) for other in able.values()]
-        loses = Mean(*map(max, zip(*apart, strict=True))) if apart else _UNKNOWN
-        if best in able and loses.mean <= ROUNDING:  # of those that are alike, the choice
-            least = best
-        return World(factor, value, least, loses, keeps[best])
+
+def _world(
+    advice: Advice, policies: Mapping[str, Policy], scenario: Scenario, value: str, factor: float
+) -> World:
+    """The policies in a scenario, of which the first is the choice."""
+    played, best = _played(advice, scenario, policies), next(iter(policies))
+    keeps = {name: _keeps(each, advice.aim.bounds) for name, each in played.items()}
+    able = {name: played[name].objective for name in played if keeps[name] is not False}
+    least = min(able, key=lambda name: able[name].mean(), default=None)
+    if best not in played:
+        return World(factor, value, least, _UNKNOWN, False)
+    # More than the lowest of those that may be chosen; each end is the farthest.
+    apart = [Mean.of(played[best].objective - other) for other in able.values()]
+    loses = Mean(*map(max, zip(*apart, strict=True))) if apart else _UNKNOWN
+    if best in able and loses.mean <= ROUNDING:  # of those that are alike, the choice
+        least = best
+    return World(factor, value, least, loses, keeps[best])
 
 
 def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:

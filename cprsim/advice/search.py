@@ -6,9 +6,8 @@ same failures, so that what chance does to one setting it does to its neighbours
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,11 +25,9 @@ from cprsim.runs.summaries import half_width
 
 #: Ratios by which a duration is searched outward, and at last.
 _WIDE, _NARROW = 4.0, 1.04
-#: Of what doesn't matter: what another value has to gain to be taken.
-_WORTH = 0.05
-#: Of what doesn't matter: what a setting may cost that loses less, or is a rounder number; the
-#: other half is left to chance.
-_EQUAL = 0.5
+#: Shares of `within`: what another value has to gain to be taken; and what a setting may cost that
+#: loses less, or is a rounder number (the other half is left to chance).
+_WORTH, _EQUAL = 0.05, 0.5
 #: What is left to a bound at its edge, as a share of it, and how much shorter intervals are tried.
 _EDGE, _SAFER = 0.2, 0.75
 #: Settings lose about the same up to this ratio.
@@ -39,10 +36,8 @@ _ABOUT = 1.1
 _OUTWARD, _STEPS = 1.5, 12
 #: The round number that takes the place of a setting is no farther from it than by this ratio.
 _NEAR = 1.6
-#: Standard errors by which another value has to be better.
-_SURE = 1.5
-#: The same within which a difference is open.
-_OPEN = 2.0
+#: Standard errors by which another value has to be better, and within which a difference is open.
+_SURE, _OPEN = 1.5, 2.0
 _TURNS = 3  # through all settings of a policy, at most
 #: Replications of a setting: as many as take so long, s, but not more than so many.
 _SETTING_S, _MOST = 0.007, 4096
@@ -65,7 +60,7 @@ class Score(NamedTuple):
 
     @classmethod
     def of(cls, played: Trial, aim: Aim) -> "Score":
-        """Over a bound is what is not surely kept to."""
+        """Of replications. Over a bound is what does not surely keep to it."""
         over, slack = 0.0, 1.0
         for values, bound in zip(played.bounded, aim.bounds, strict=True):
             high = float(values.mean() + half_width(values))
@@ -77,7 +72,7 @@ class Score(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """That of the objective."""
+        """The mean of the objective."""
         return float(self.objective.mean())
 
     def gain(self, other: "Score") -> tuple[float, float]:
@@ -87,16 +82,11 @@ class Score(NamedTuple):
         return float(gains.mean()), float(gains.std()) / math.sqrt(count)
 
     def is_better(self, other: "Score", worth: float) -> bool:
-        """Whether it surely gains what it is worth to change for, or is less over the bounds."""
+        """Return whether it surely gains what it is worth to change for, or is less over bounds."""
         if self.over or other.over:
             return self.over < other.over
         gain, error = self.gain(other)
         return gain > max(worth, _SURE * error)
-
-    def may_be_better(self, other: "Score", within: float) -> bool:
-        """Whether it may gain half of what matters, as far as chance goes."""
-        gain, error = self.gain(other)
-        return not self.over and gain + _OPEN * error > within / 2
 
     def is_equal(self, best: "Score", within: float) -> bool:
         """Return whether it takes no more than `within` more than the best, and no bound."""
@@ -104,7 +94,7 @@ class Score(NamedTuple):
 
 
 class Leading(NamedTuple):
-    """What has the least so far of what keeps to the bounds: before anything is certain."""
+    """The policy that is best so far within the bounds: before anything is certain."""
 
     policy: Policy
     objective: float
@@ -122,53 +112,41 @@ def search(
     trials: Trials,
     tell: Callable[[int, int, Leading | None], None],
 ) -> list[Candidate]:
-    """Each candidate with the best of its settings; `tell`: how many are done, of how many.
+    """Return each candidate with the best of its settings; `tell`: how many are done, of how many.
 
     Others after it, where the search couldn't tell that they are no better.
     """
-    known = _Known(trials)
-    searches = {i: _Search(each, known).run() for i, each in enumerate(candidates)}
+    scores, leading = dict[str, Score](), None
+    searches = {i: _Search(each, trials, scores).run() for i, each in enumerate(candidates)}
     found: dict[int, list[Candidate]] = {}
     while searches:
-        wanted: list[Policy] = []
+        wanted: dict[str, Policy] = {}
         for i, one in list(searches.items()):
             try:
-                wanted += next(one)
+                wanted |= {each.model_dump_json(): each for each in next(one)}
             except StopIteration as end:
                 found[i] = end.value
                 del searches[i]
-        known.play(wanted)
-        tell(len(found), len(candidates), known.leading)
+        new = {key: each for key, each in wanted.items() if key not in scores}
+        scores |= dict.fromkeys(new, _NEVER_PLAYED)
+        for key, score in _played(new, trials):
+            scores[key] = score
+            if not score.over and (leading is None or score.mean < leading.objective):
+                leading = Leading(new[key], score.mean, len(score.objective))
+        tell(len(found), len(candidates), leading)
     return [each for i in sorted(found) for each in found[i]]
 
 
-class _Known:
-    """Scores of what was played."""
-
-    def __init__(self, trials: Trials) -> None:
-        self.trials, self._scores = trials, dict[str, Score]()
-        self.leading: Leading | None = None
-
-    def score(self, policy: Policy) -> Score:
-        """That of a policy that was asked for."""
-        return self._scores[policy.model_dump_json()]
-
-    def play(self, policies: Sequence[Policy]) -> None:
-        """Those of policies, each once."""
-        new = {each.model_dump_json(): each for each in policies}
-        new = {key: each for key, each in new.items() if key not in self._scores}
-        self._scores |= dict.fromkeys(new, _NEVER_PLAYED)
-        together = defaultdict[int, dict[str, Policy]](dict)
-        for key, policy in new.items():
-            if is_able(policy, self.trials):
-                count = self.trials.fit([policy], _SETTING_S, _MOST)
-                together[count][key] = policy
-        for count, alike in together.items():
-            played = self.trials.play(list(alike.values()), range(FIRST, FIRST + count))
-            for key, each in zip(alike, played, strict=True):
-                score = self._scores[key] = Score.of(each, self.trials.aim)
-                if not score.over and (self.leading is None or score.mean < self.leading.objective):
-                    self.leading = Leading(alike[key], score.mean, len(each.objective))
+def _played(policies: Mapping[str, Policy], trials: Trials) -> Iterator[tuple[str, Score]]:
+    """Scores of the policies that can be played; those with as many replications together."""
+    together = defaultdict[int, dict[str, Policy]](dict)
+    for key, policy in policies.items():
+        if is_able(policy, trials):
+            together[trials.fit([policy], _SETTING_S, _MOST)][key] = policy
+    for count, alike in together.items():
+        played = trials.play(list(alike.values()), range(FIRST, FIRST + count))
+        for key, each in zip(alike, played, strict=True):
+            yield key, Score.of(each, trials.aim)
 
 
 def at_target(policy: Policy, aim: Aim) -> Policy:
@@ -208,7 +186,7 @@ def able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
         for setting in settings
         for value in (reversed(setting.values) if isinstance(setting, Choice) else ["optimal"])
     )
-    for each in chain([first], others):
+    for each in (first, *others):
         if each is not None and is_able(each, trials):
             return each, aim.limited(each.settings(context))
     return first, ()
@@ -233,16 +211,18 @@ class _Search:
     Its steps yield the policies whose scores they are going to read, and go on once all are played.
     """
 
-    def __init__(self, candidate: Candidate, known: _Known) -> None:
-        self._trials, self._score = known.trials, known.score
-        self._within = known.trials.aim.within
+    def __init__(self, candidate: Candidate, trials: Trials, scores: Mapping[str, Score]) -> None:
+        self._candidate, self._trials, self._scores = candidate, trials, scores
+        self._within = trials.aim.within
         self._worth = _WORTH * self._within
-        self._candidate = candidate
-        best, settings = able(at_target(candidate.policy, self._trials.aim), self._trials)
-        settings = _of_use(best, settings, self._trials, self._worth)
-        self._first, self._settings = best, settings
-        self._spans = [each for each in settings if isinstance(each, DurationSpan)]
-        self._choices = [each for each in settings if isinstance(each, Choice)]
+        best, settings = able(at_target(candidate.policy, trials.aim), trials)
+        self._first, self._settings = best, _of_use(best, settings, trials, self._worth)
+        self._spans = [each for each in self._settings if isinstance(each, DurationSpan)]
+        self._choices = [each for each in self._settings if isinstance(each, Choice)]
+
+    def _score(self, policy: Policy) -> Score:
+        """The score of a policy that was yielded."""
+        return self._scores[policy.model_dump_json()]
 
     def run(self) -> _Steps[list[Candidate]]:
         """Setting by setting, until none of them gains anything; and what may be better yet."""
@@ -260,15 +240,21 @@ class _Search:
         ranges = {}
         for span in self._spans:
             best, ranges[span.key] = yield from self._settled(best, span)
-        best = yield from self._gentler(best)
-        others = yield from self._open(best)
-        others |= self._safer(best)
-        others |= yield from self._lossless(best)
-        own, name = self._candidate, self._candidate.name
+        # The policy as it was given, where tuning it loses learning and gains too little.
+        own = self._candidate.policy
+        yield [best, own]
+        score, tuned = self._score(own), self._score(best)
+        if score.lost < tuned.lost and score.is_equal(tuned, self._within):
+            best = own
+        others = yield from self._others(best)
+        name = self._candidate.name
         with_note = f"{name[:-1]}, " if name.endswith(")") else f"{name} ("
         return [
-            replace(own, policy=best, ranges=ranges),
-            *(replace(own, name=f"{with_note}{k})", policy=each) for k, each in others.items()),
+            replace(self._candidate, policy=best, ranges=ranges),
+            *(
+                replace(self._candidate, name=f"{with_note}{key})", policy=each)
+                for key, each in others.items()
+            ),
         ]
 
     def _choice(self, best: Policy, setting: Choice) -> _Steps[Policy]:
@@ -333,12 +319,12 @@ class _Search:
                     break
                 equal[seconds] = other
         half = _EQUAL * self._within
-        near = [s for s, each in equal.items() if self._score(each).is_equal(least, half)]
         loses = least.lost > 0
         if at_s >= setting.most_s and not loses:  # a limit, or no save at all: as round as any
             return best, (min(equal), max(equal))
         chosen_s = at_s
         if loses:  # the longest of those that lose about the least: saves need time to follow
+            near = [s for s, each in equal.items() if self._score(each).is_equal(least, half)]
             lost = {s: self._score(equal[s]).lost for s in near}
             chosen_s = max(s for s in near if lost[s] <= _ABOUT * min(lost.values()))
         for seconds in round_durations(chosen_s if loses else at_s / _NEAR, chosen_s * _NEAR):
@@ -349,54 +335,38 @@ class _Search:
                     return rounder, (min(seconds, *equal), max(seconds, *equal))
         return equal[chosen_s], (min(equal), max(equal))
 
-    def _gentler(self, best: Policy) -> _Steps[Policy]:
-        """The policy as it was given, where tuning it loses learning and gains too little."""
-        own = self._candidate.policy
-        yield [best, own]
-        score, tuned = self._score(own), self._score(best)
-        gentler = score.lost < tuned.lost and score.is_equal(tuned, self._within)
-        return own if gentler else best
-
-    def _open(self, best: Policy) -> _Steps[dict[str, Policy]]:
-        """Neighbouring choices that so few replications can't tell to be no better.
-
-        What is rare makes such differences, as where two copies are lost at once.
-        """
+    def _others(self, best: Policy) -> _Steps[dict[str, Policy]]:
+        """Policies that may be better than the best, as far as the search can tell."""
+        # Neighbouring choices that may gain half of what matters: what is rare makes such
+        # differences, as where two copies are lost at once.
         near = _changed(best, {each: _beside(best, each) for each in self._choices})
         yield [*near.values()]
-        own = self._score(best)
-        return {k: e for k, e in near.items() if self._score(e).may_be_better(own, self._within)}
-
-    def _safer(self, best: Policy) -> dict[str, Policy]:
-        """Shorter intervals than at the edge of a bound, which no certificate may be sure of."""
-        found: dict[str, Policy] = {}
-        if self._score(best).slack < _EDGE:
+        own, found = self._score(best), dict[str, Policy]()
+        for key, each in near.items():
+            score = self._score(each)
+            gain, error = score.gain(own)
+            if not score.over and gain + _OPEN * error > self._within / 2:
+                found[key] = each
+        # Shorter intervals than at the edge of a bound, which no certificate may be sure of.
+        if own.slack < _EDGE:
             for span in self._spans:
                 shorter_s = max(_SAFER * _start_s(best, span), span.least_s)
                 changed = _at(best, span, shorter_s)
                 if changed is not None:
                     found[f"{span.key} {format_duration(shorter_s)}"] = changed
-        return found
-
-    def _lossless(self, best: Policy) -> _Steps[dict[str, Policy]]:
-        """A choice that loses nothing, with intervals of its own, where the best of all loses.
-
-        Of questions that may be answered by what loses nothing: a loss of 0 has no neighbours that
-        lose less, by which a search could come to it.
-        """
+        # A choice that loses nothing, with intervals of its own, where the best of all loses: a
+        # loss of 0 has no neighbours that lose less, by which a search could come to it.
         trials, aim = self._trials, self._trials.aim
         wanted = aim.assumed or any(bound.most == 0 for bound in aim.bounds)
-        if not wanted or trials.loses_nothing(best):
-            return {}
-        chosen = _changed(best, {each: each.values for each in self._choices})
-        for name, each in chosen.items():
-            if is_able(each, trials) and trials.loses_nothing(each):
-                found = each
-                for span in self._spans:
-                    found = yield from self._span(found, span, _WIDE)
-                    found, _ = yield from self._settled(found, span)
-                return {name: found}
-        return {}
+        if wanted and not trials.loses_nothing(best):
+            chosen = _changed(best, {each: each.values for each in self._choices})
+            for name, safe in chosen.items():
+                if is_able(safe, trials) and trials.loses_nothing(safe):
+                    for span in self._spans:
+                        safe = yield from self._span(safe, span, _WIDE)  # noqa: PLW2901
+                        safe, _ = yield from self._settled(safe, span)  # noqa: PLW2901
+                    return found | {name: safe}
+        return found
 
 
 def _changed(policy: Policy, values: Mapping[Choice, Iterable[Any]]) -> dict[str, Policy]:
@@ -417,10 +387,9 @@ def _beside(policy: Policy, setting: Choice) -> list[Any]:
 
 
 def _start_s(policy: Policy, setting: DurationSpan) -> float:
-    """Where it stands, if it does."""
-    value = value_of(policy, setting.key)
+    """The duration that a policy has, s; where a rule sets it, that of the setting."""
     try:
-        at_s = parse_duration(value)
+        at_s = parse_duration(value_of(policy, setting.key))
     except ValueError:
         at_s = setting.start_s
     return min(max(at_s, setting.least_s), setting.most_s)

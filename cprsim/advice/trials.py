@@ -1,10 +1,10 @@
-"""Policies of one job played on the same failures, whichever and however many they are."""
+"""Policies played on the same failures: those of one job, or of the jobs of a fleet."""
 
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -18,19 +18,39 @@ from cprsim.basics.streams import COHORT
 from cprsim.contract import Plan, Policy
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.memory import memory_fault
 from cprsim.errors import CprsimError, RunError
 from cprsim.formulas.expected import expected, loses_nothing
-from cprsim.runs.engines import Engine, attempt, chosen, prepare
+from cprsim.runs.engines import Engine, attempt, chosen, play_jobs, prepare
+from cprsim.runs.fleet import Fleet
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured
 from cprsim.runs.runner import map_tasks
 from cprsim.scenario import Scenario
-from cprsim.selection.sequential import MOST
+from cprsim.selection.certificate import MOST
 from cprsim.sim.engine import COLUMNS
 
 Values = NDArray[np.float64]
 #: Among the measures of a job of a fleet: its useful node-seconds.
 NODE_S = "node_s"
+
+
+#: Replications that are played in one go.
+_BLOCK = 16 * COHORT
+#: Useful times that a run takes that is given up, and from which on a policy isn't searched.
+NOWHERE, _HOPELESS = 100.0, 6.0
+#: Failures in a job from which on one run tells much, and useful times that the first part of such
+#: a job takes, from which on the job is given up.
+_MANY, _STEEP = 1000.0, 30.0
+#: Replications are as many that so many failures are met, but not fewer; and if it takes longer, by
+#: no more than this.
+_MET, _FEWEST, _PATIENCE = 4096.0, 32, 50.0
+#: How much longer the simulator takes than the compiled engine, about.
+_INTERPRETED = 100
+#: Seconds of the compiled engine for a run, a save and a failure, and to draw the life of a node,
+#: and failures from a log; and to build a job of a fleet and its plans: measured
+#: (docs/performance.md), about.
+_RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S, _JOB_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3, 3e-3
 
 
 @dataclass(frozen=True)
@@ -48,51 +68,37 @@ class Trial:
     bounded: Values
 
     @property
-    def failures(self) -> Values:
-        """How many each replication met."""
-        return self.measures["failures"]
-
-    @property
     def count(self) -> int:
         """The number of replications."""
         return len(self.objective)
 
     def followed_by(self, more: "Trial") -> "Trial":
         """Return these replications and then those of `more`, of the same policy."""
-
-        def joined(one: Values, other: Values) -> Values:
-            return np.concatenate([one, other], axis=-1)
-
+        join = partial(np.concatenate, axis=-1)
         return Trial(
-            {name: joined(values, more.measures[name]) for name, values in self.measures.items()},
-            {cause: joined(values, more.causes[cause]) for cause, values in self.causes.items()},
-            joined(self.objective, more.objective),
-            joined(self.bounded, more.bounded),
+            {name: join([values, more.measures[name]]) for name, values in self.measures.items()},
+            {cause: join([values, more.causes[cause]]) for cause, values in self.causes.items()},
+            join([self.objective, more.objective]),
+            join([self.bounded, more.bounded]),
         )
 
 
-@dataclass(eq=False)
 class Trials:
-    """What was played of a job, and what plays it; `aim` says what of it counts.
+    """Policies of one job, played on the same failures; `aim` says what of it counts."""
 
-    Raises `ScenarioError` or `ValueError` for a policy that can't be planned.
-    """
-
-    scenario: Scenario
-    aim: Aim
-    seed: int
     #: Replications that a certificate may take, and whether each is a job of a fleet.
     most: ClassVar[int] = MOST
     of_fleet: ClassVar[bool] = False
-    _policies: dict[str, Policy] = field(default_factory=dict)
-    _plans: dict[str, Plan] = field(default_factory=dict)
-    _refused: dict[str, str] = field(default_factory=dict)
-    _engines: dict[str, Engine] = field(default_factory=dict)
+
+    def __init__(self, scenario: Scenario, aim: Aim, seed: int) -> None:
+        self.scenario, self.aim, self.seed = scenario, aim, seed
+        self._policies, self._plans = dict[str, Policy](), dict[str, Plan]()
+        self._refused, self._engines = dict[str, str](), dict[str, Engine]()
 
     def plan(self, policy: Policy) -> Plan | None:
         """Its plan; None where it can't be played, or takes more than it may."""
         key = self._key(policy)
-        if key not in self._plans and key not in self._refused:
+        if key not in self._policies:
             self._policies[key] = policy
             job = self.scenario.with_policies({key: policy})
             try:
@@ -118,8 +124,16 @@ class Trials:
         engines = {name: self._engines[name] for name in names}
         prepare(engines.values(), "batch")  # the simulator takes a hundred times as long
         ledgers, jobs = self._ledgers(engines, replications)
+        # Runs that get nowhere take `NOWHERE` useful times, all but one of it lost.
         useful_s = np.array([job.job.useful_time_s for job in jobs])
-        ledgers = _somewhere(ledgers, useful_s)
+        stuck = np.zeros_like(ledgers)
+        for column, of_each in (
+            ("wall", NOWHERE * useful_s),
+            ("lost", (NOWHERE - 1) * useful_s),
+            ("failures", np.ones(1)),
+        ):
+            stuck[..., COLUMNS.index(column)] = of_each[:, np.newaxis]
+        ledgers = np.where(np.isnan(ledgers).any(axis=2, keepdims=True), stuck, ledgers)
         found = {name: self._trial(ledgers[:, i], name, jobs) for i, name in enumerate(names)}
         return [found[self._key(policy)] for policy in policies]
 
@@ -224,34 +238,62 @@ class Trials:
         return json.dumps(policy.mapping(), sort_keys=True)
 
 
-#: Replications that are played in one go.
-_BLOCK = 16 * COHORT
-#: What a run takes that gets nowhere, in useful times.
-NOWHERE = 100.0
-#: Useful times from which on a policy isn't searched.
-_HOPELESS = 6.0
-#: Failures in a job of which one run tells much, and useful times that the first part of such a
-#: job takes, from which on the job is given up.
-_MANY, _STEEP = 1000.0, 30.0
-#: Replications are as many that so many failures are met, but not fewer.
-_MET, _FEWEST = 4096.0, 32
-#: And if it takes longer, by no more than this.
-_PATIENCE = 50.0
-#: How much longer the simulator takes than the compiled engine, about.
-_INTERPRETED = 100
-#: What the compiled engine takes for a run, a save and a failure, and to draw the life of a node,
-#: and failures from a log, s; measured (docs/performance.md), about.
-_RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3
+class FleetTrials(Trials):
+    """As `Trials`, of which replication i is job i; `scenario` is the fleet's example.
 
-
-def _somewhere(values: Values, useful_s: Values) -> Values:
-    """With a wall time for runs that get nowhere: `NOWHERE` useful times, all but one of it lost.
-
-    `values`: shape (replications, policies, len(COLUMNS)); `useful_s`: of all, or of each.
+    A policy of the fleet is what each job has of it, drawn values and all. One that can't be
+    planned for some job can't be played.
     """
-    nowhere = np.asarray(np.isnan(values).any(axis=2))
-    stuck = np.zeros_like(values)
-    stuck[..., COLUMNS.index("wall")] = np.reshape(NOWHERE * useful_s, (-1, 1))
-    stuck[..., COLUMNS.index("lost")] = np.reshape((NOWHERE - 1) * useful_s, (-1, 1))
-    stuck[..., COLUMNS.index("failures")] = 1.0
-    return np.where(nowhere[..., np.newaxis], stuck, values)
+
+    most = 1024
+    of_fleet = True
+
+    def __init__(self, fleet: Fleet, aim: Aim, seed: int) -> None:
+        super().__init__(fleet.example, aim, seed)
+        self._fleet = fleet
+        self._own = {self._key(each): name for name, each in fleet.example.policies.items()}
+        self._jobs: list[Scenario] = []
+
+    def seconds(self, policies: Iterable[Policy]) -> float:
+        """What a job takes about, s."""
+        return _JOB_S + super().seconds(policies)
+
+    def _ledgers(
+        self, engines: dict[str, Engine], replications: range
+    ) -> tuple[Values, list[Scenario]]:
+        """Return ledgers of jobs under policies that have a plan in each of them; and the jobs."""
+        names = list(engines)
+        jobs = [self._with(job, names) for job in self._of(replications)]
+        tasks = [(i, job, names) for i, job in zip(replications, jobs, strict=True)]
+        engine: Engine = "batch" if set(engines.values()) == {"batch"} else "sim"
+        return play_jobs(tasks, self.seed, engine), jobs
+
+    def gets_nowhere(self, policy: Policy) -> bool:  # noqa: ARG002
+        """Return False: jobs that get nowhere are left out one by one."""
+        return False
+
+    def why_not(self, policy: Policy) -> str | None:
+        """Why a policy can't be played in one of the jobs, or None."""
+        why = super().why_not(policy)
+        if why:
+            return why
+        name = self._key(policy)
+        for number, job in enumerate(self._of(range(self.most))):
+            try:
+                plan = self._with(job, [name]).check(name)
+            except (CprsimError, ValueError) as error:
+                return f"can't be in job {number}: {error}"
+            lacks = memory_fault(plan, job.cost_model)
+            if lacks is not None:
+                return f"{lacks} in job {number}"
+        return None
+
+    def _of(self, numbers: range) -> list[Scenario]:
+        if len(self._jobs) < numbers.stop:
+            new = range(len(self._jobs), numbers.stop)
+            self._jobs += self._fleet.jobs(self.seed, new)
+        return self._jobs[numbers.start : numbers.stop]
+
+    def _with(self, job: Scenario, names: Sequence[str]) -> Scenario:
+        own = {key: job.policies[name] for key, name in self._own.items()}
+        return job.with_policies({key: own.get(key, self._policies[key]) for key in names})

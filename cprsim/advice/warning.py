@@ -1,8 +1,8 @@
 """Notes of an answer: where a number may mislead, and what to do about it."""
 
 import math
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from cprsim.advice.advice import Found
 from cprsim.basics.units import format_duration, format_percent
@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from cprsim.contract import Context
 
 _ONE_SERVER = Loss(frozenset({0}), frozenset())
+#: Costs of systems that are not measured: heading, basis, way out.
+_BASES: Final[tuple[tuple[str, Basis, str], ...]] = (
+    ("Assumed, not measured", "assumed", "set what you measured under [policies.NAME]"),
+    (
+        "Unknown, and charged as 0",
+        "unknown",
+        "cprsim advise --json says what each needs under costs",
+    ),
+)
 #: Relative difference of a formula to the simulation from which on a note gives both numbers.
 _OFF = 0.1
 #: Share of an overhead from which on a policy's own stalls and slowdown are most of it.
@@ -31,22 +40,33 @@ def warnings(advice: "Advice") -> Iterator[str]:
     if best is not None:
         if not advice.of_fleet:
             yield from unverified(best, advice.scenario.context)
-        yield from _machines(best)
+        time, machines = (best.measures[m].mean for m in ("overhead", "machine_overhead"))
+        if machines > time + _OFF * max(time, _MUCH):
+            yield (
+                f"{best.name} costs {format_percent(time)} of the time and "
+                f"{format_percent(machines)} of the machine time; see --objective machine-time."
+            )
     if not advice.of_fleet:  # whose jobs differ
         yield from of_costs(advice.scenario)
         yield from _regroup(advice)
     yield from _defaults(advice)
     for each in (best, advice.lossless if advice.lossless is not best else None):
-        if each is not None:
-            yield from _unmet(each, advice)
+        if each is not None and each.lacks >= _LITTLE * advice.aim.within:
+            yield _unmet(each, advice.scenario.job.useful_time_s)
     for each in advice.found:
         if each.plan.note is not None:
             yield f"{each.name}: {each.plan.note}."
         if not each.candidate.tuned or each.candidate.origin is None:
             yield from _own_costs(each)
-    if not advice.of_fleet:  # whose jobs differ
+    if not advice.of_fleet:
         yield from _formulas(advice)
-        yield from _failures(advice)
+        yield from of_log(advice.scenario)
+        mtbf_s = advice.scenario.failure_model.mtbf_s
+        if math.inf > mtbf_s > advice.scenario.job.useful_time_s:
+            yield (
+                f"The MTBF, {format_duration(mtbf_s)}, is longer than the job: most jobs meet no "
+                "failure, and a mean says little of a job that meets one."
+            )
 
 
 def unverified(best: Found, context: "Context") -> Iterator[str]:
@@ -59,26 +79,18 @@ def unverified(best: Found, context: "Context") -> Iterator[str]:
         )
 
 
-def _told(each: Found, bases: Collection[Basis]) -> str:
+def _costs(each: Found, *bases: Basis) -> str:
     return ", ".join(cost.text for cost in each.plan.own_costs if cost.basis in bases)
 
 
 def _defaults(advice: "Advice") -> Iterator[str]:
     """Yield what the costs of the systems rest on, each system once, the best first."""
     found = sorted(advice.found, key=lambda each: each is not advice.best)
-    headings: tuple[tuple[str, Basis, str], ...] = (
-        ("Assumed, not measured", "assumed", "set what you measured under [policies.NAME]"),
-        (
-            "Unknown, and charged as 0",
-            "unknown",
-            "cprsim advise --json says what each needs under costs",
-        ),
-    )
-    for heading, basis, way_out in headings:
-        costs = {each.candidate.system: _told(each, [basis]) for each in found}
-        told = "; ".join(f"{system} {text}" for system, text in costs.items() if text)
-        if told:
-            yield f"{heading}: {told}; {way_out}."
+    for heading, basis, way_out in _BASES:
+        costs = {each.candidate.system: _costs(each, basis) for each in found}
+        said = "; ".join(f"{system} {text}" for system, text in costs.items() if text)
+        if said:
+            yield f"{heading}: {said}; {way_out}."
 
 
 def _regroup(advice: "Advice") -> Iterator[str]:
@@ -96,24 +108,11 @@ def _regroup(advice: "Advice") -> Iterator[str]:
         )
 
 
-def _machines(best: Found) -> Iterator[str]:
-    """A policy that saves time by machines that wait."""
-    time, machines = best.measures["overhead"].mean, best.measures["machine_overhead"].mean
-    if machines > time + _OFF * max(time, _MUCH):
-        yield (
-            f"{best.name} costs {format_percent(time)} of the time and "
-            f"{format_percent(machines)} of the machine time; see --objective machine-time."
-        )
-
-
-def _unmet(each: Found, advice: "Advice") -> Iterator[str]:
+def _unmet(each: Found, useful_s: float) -> str:
     """A rare loss of which only an upper limit of its chance is known."""
-    if each.lacks < _LITTLE * advice.aim.within:
-        return
     back_s = each.plan.unmet_s
-    is_all = back_s >= advice.scenario.job.useful_time_s
-    back = "to its start" if is_all else f"by up to {format_duration(back_s)}"
-    yield (
+    back = "to its start" if back_s >= useful_s else f"by up to {format_duration(back_s)}"
+    return (
         f"{each.name}: no simulated run of {each.replications:,} lost all copies of a shard. If "
         f"that happens the job goes back {back}; the true overhead may be up to "
         f"{100 * each.lacks:.2g} points higher."
@@ -125,7 +124,7 @@ def _own_costs(each: Found) -> Iterator[str]:
     overhead = each.measures["overhead"].mean
     if own <= _MUCH or own <= _MOST * overhead:
         return
-    keys = _told(each, ("given", "assumed", "derived"))
+    keys = _costs(each, "given", "assumed", "derived")
     what = f"set what you measured ({keys})" if keys else "see its page in docs/systems"
     yield (
         f"{format_percent(own)} of the {format_percent(overhead)} of {each.name} are its own "
@@ -145,14 +144,3 @@ def _formulas(advice: "Advice") -> Iterator[str]:
                 f"{found.name}: the formula gives {format_percent(found.closed_form)}, the "
                 f"simulation {format_percent(mean.mean)}. Trust the simulation."
             )
-
-
-def _failures(advice: "Advice") -> Iterator[str]:
-    """What the log or the law of failures leaves open."""
-    yield from of_log(advice.scenario)
-    mtbf_s, useful_s = advice.scenario.failure_model.mtbf_s, advice.scenario.job.useful_time_s
-    if math.inf > mtbf_s > useful_s:
-        yield (
-            f"The MTBF, {format_duration(mtbf_s)}, is longer than the job: most jobs meet no "
-            "failure, and a mean says little of a job that meets one."
-        )

@@ -1,4 +1,4 @@
-"""Answers to one question, the quickest first: equations, few runs, more runs, the advisor."""
+"""Answers to a question, the quickest first: equations, few runs, more runs, the advisor."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from typing import Any, Final
 from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.aims import MEASURED, useful_cost_of
+from cprsim.advice.decision import decide
 from cprsim.advice.search import Leading
 from cprsim.app import pictures
 from cprsim.app.controls import texts_in
@@ -15,23 +16,32 @@ from cprsim.app.subject import MovesError, Subject, WhatIf, faults_at
 from cprsim.app.turns import Turn
 from cprsim.basics.machine import cores
 from cprsim.basics.units import format_duration
-from cprsim.errors import CprsimError, ScenarioError
-from cprsim.estimates.decision import decide
-from cprsim.report import html
+from cprsim.errors import CprsimError, ScenarioError, UsageError
+from cprsim.figures import save_bytes
+from cprsim.figures.timeline import timeline
+from cprsim.history.recorder import record
+from cprsim.report import html, outputs
 from cprsim.report.answer import answer_lines, detail_lines, known_so_far
-from cprsim.report.candidates import answer_table
 from cprsim.report.conclusion import conclusion, findings
-from cprsim.report.configuration import configuration
 from cprsim.report.decision import decision_lines
-from cprsim.report.tables import RunTable, notes, resources_table
+from cprsim.report.screen import answer_table, configuration
+from cprsim.report.tables import accuracy_table, causes_table, notes, resources_table, run_table
 from cprsim.runs.engines import chosen, is_ready, prepare, simulate
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 
+#: Files that can be taken from the page, and their media types.
+FILES: Final = {
+    "report.html": "text/html; charset=utf-8",
+    "breakdown.svg": "image/svg+xml",
+    "timeline.svg": "image/svg+xml",
+    "answer.svg": "image/svg+xml",
+    "scenario.toml": "application/toml",
+}
 #: Replications of the first simulated answer: a cohort, whose draws are shared.
 COARSE: Final = 256
-#: Questions whose answers are kept, for who goes back.
+#: Questions whose answers are kept, for going back.
 _KEPT = 12
 #: Takes a part of the answer, as one JSON object.
 Send = Callable[[dict[str, Any]], None]
@@ -47,7 +57,7 @@ class Answering:
 
     @property
     def objectives(self) -> list[str]:
-        """What the advisor may make least in this job."""
+        """What the advisor may minimise in this job."""
         priced = useful_cost_of(self.subject.scenario(WhatIf())) > 0
         return [each for each in MEASURED if priced or each != "cost"]
 
@@ -60,12 +70,9 @@ class Answering:
             simulate(scenario, engines, range(2), 0)
 
     def answer(self, query: str, turn: Turn, send: Send) -> None:
-        """Tell all parts of an answer, or what is wrong with the question.
+        """Send all parts of an answer, or what is wrong with the question.
 
-        Raises
-        ------
-        ReplacedError
-            As soon as the tab has asked something else.
+        Raises `ReplacedError` as soon as the tab has asked something else.
         """
         try:
             asked = WhatIf.from_query(query, self.subject.controls)
@@ -78,16 +85,24 @@ class Answering:
             at, others = faults_at(error, self.subject.controls, asked)
             send({"part": "faults", "at": at, "others": others})
             return
-        send(self._asked(asked, scenario))
-        send({"part": "coarse", "bars": pictures.expected_bars(scenario)})
+        controls = self.subject.controls
+        now = texts_in(scenario, controls)
         send(
             {
-                "part": "equations",
-                "curve": pictures.curve(scenario),
-                "lines": _decided(scenario),
-                "toml": scenario.to_toml(),
+                "part": "asked",
+                "query": asked.query,
+                "texts": {each.name: asked.moved.get(each.name, each.text) for each in controls},
+                "numbers": {each.name: each.number(now[each.name]) for each in controls},
+                "commands": self.subject.commands(asked),
+                "facts": _facts(scenario),
             }
         )
+        send({"part": "coarse", "bars": pictures.expected_bars(scenario)})
+        lines = list[str]()
+        with suppress(CprsimError):
+            lines += decision_lines(decide(scenario))
+        curve, toml = pictures.curve(scenario), scenario.to_toml()
+        send({"part": "equations", "curve": curve, "lines": lines, "toml": toml})
         try:
             self._play(asked, scenario, turn, send)
             self._advise(asked, scenario, turn, send)
@@ -95,65 +110,81 @@ class Answering:
             send({"part": "failed", "lines": str(error).splitlines()})
         send({"part": "done"})
 
-    def result(
-        self, asked: WhatIf, scenario: Scenario, turn: Turn, replications: int | None = None
-    ) -> Result:
-        """Of the command `cprsim run` that the page shows, or of as many replications."""
-        count = asked.replications if replications is None else replications
+    def file(self, query: str, name: str, policy: str, turn: Turn) -> bytes:
+        """The bytes of one of `FILES`; `policy`: of the timeline.
+
+        Raises `CprsimError` for a question that can't be asked, and for the advisor's picture
+        before there is an answer.
+        """
+        asked = WhatIf.from_query(query, self.subject.controls)
+        scenario = self.subject.scenario(asked)
+        if name == "scenario.toml":
+            return scenario.to_toml().encode()
+        if name == "timeline.svg":
+            history = record(scenario, policy, asked.seed, asked.replication)
+            with turn.computing():
+                return save_bytes(timeline(history, scenario.title), "svg")
+        if name == "answer.svg":
+            advice = self._advice.get(asked.query)
+            if advice is None:
+                raise UsageError("answer.svg: the advisor has not answered this yet; wait for it")
+            with turn.computing():
+                return save_bytes(advice.figure(), "svg")
+        result = self._result(asked, scenario, turn, asked.replications)
+        # Matplotlib's style is one for all threads, too.
+        with turn.computing():
+            if name == "breakdown.svg":
+                return save_bytes(result.figure(), "svg")
+            page = outputs.contents(result, self.subject.source(asked))["report.html"]
+        assert page is not None
+        return page
+
+    def _result(self, asked: WhatIf, scenario: Scenario, turn: Turn, count: int) -> Result:
+        """Of the command `cprsim run` that the page shows, with so many replications."""
         key = asked.query, count
         result = self._results.get(key)
         if result is None:
             with turn.computing():
-                result = _run(scenario, count, asked.seed, turn)
+                compiled = is_ready() and set(_engines(scenario).values()) == {"batch"}
+                # Threads of the compiled engine cost nothing to start, processes of the other
+                # seconds.
+                workers = min(2, cores()) if compiled else 1
+                engine = "batch" if compiled else "auto"
+                result = run(scenario, None, count, asked.seed, engine, workers, turn.check)
             _keep(self._results, key, result)
         return result
-
-    def advice(self, asked: WhatIf) -> Advice | None:
-        """The advisor's answer to a question, if he has given it and it is kept."""
-        return self._advice.get(asked.query)
-
-    def _asked(self, asked: WhatIf, scenario: Scenario) -> dict[str, Any]:
-        """What was understood: where each control stands, the commands, the scenario."""
-        controls = self.subject.controls
-        stands = texts_in(scenario, controls)
-        return {
-            "part": "asked",
-            "query": asked.query,
-            "texts": {each.name: asked.moved.get(each.name, each.text) for each in controls},
-            "numbers": {each.name: each.number(stands[each.name]) for each in controls},
-            "commands": self.subject.commands(asked),
-            "facts": _facts(scenario),
-        }
 
     def _play(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
         """Replications, few and then all; one run as a timeline; intervals beside the chosen."""
         known = (asked.query, asked.replications) in self._results
         if asked.replications > COARSE and not known:
-            send(_ran(self.result(asked, scenario, turn, COARSE)))
+            send(_ran(self._result(asked, scenario, turn, COARSE)))
             send(_progress(f"{asked.replications:,} replications", 0, 0))
-        result = self.result(asked, scenario, turn)
-        send(_ran(result) | _told(result))
+        result = self._result(asked, scenario, turn, asked.replications)
+        more = resources_table(result), causes_table(result), accuracy_table(result)
+        tables = [
+            {"title": str(each.title), "headings": headings, "rows": rows}
+            for each in (run_table(result).wide(), *more)
+            if each is not None
+            for headings, rows in [html.cells(each)]
+        ]
+        lines = [*findings(result), *notes(result)]
+        send(_ran(result) | {"sharp": True, "tables": tables, "lines": lines})
         for policy in scenario.policies:
             with turn.computing():
                 found = pictures.lane(scenario, policy, asked.seed, asked.replication)
             send({"part": "lane", "replication": asked.replication} | found)
-        self._intervals(asked, scenario, turn, send)
-
-    @staticmethod
-    def _intervals(asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
-        try:
-            points = pictures.points(scenario, asked.seed)
+        points = pictures.points(scenario, asked.seed)
+        with suppress(CprsimError, ValueError):  # as `pictures.curve` has told
             while True:
                 with turn.computing():
-                    found = next(points, None)
-                if found is None:
+                    of_system = next(points, None)
+                if of_system is None:
                     break
-                send({"part": "points", "system": found[0], "points": found[1]})
-        except (CprsimError, ValueError):  # as `pictures.curve` has told
-            return
+                send({"part": "points", "system": of_system[0], "points": of_system[1]})
 
     def _advise(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
-        known = self.advice(asked)
+        known = self._advice.get(asked.query)
         if known is None:
 
             def tell(what: str, done: int, total: int, so_far: Advice | Leading | None) -> None:
@@ -188,14 +219,6 @@ def _engines(scenario: Scenario) -> dict[str, Any]:
     return dict(chosen(scenario, list(scenario.policies), "auto"))
 
 
-def _run(scenario: Scenario, replications: int, seed: int, turn: Turn) -> Result:
-    compiled = is_ready() and set(_engines(scenario).values()) == {"batch"}
-    # Threads of the compiled engine cost nothing to start, processes of the other seconds.
-    workers = min(2, cores()) if compiled else 1
-    engine = "batch" if compiled else "auto"
-    return run(scenario, None, replications, seed, engine, workers, turn.check)
-
-
 def _progress(what: str, done: int, total: int) -> dict[str, Any]:
     return {"part": "progress", "what": what, "done": done, "total": total}
 
@@ -209,13 +232,6 @@ def _facts(scenario: Scenario) -> list[tuple[str, str]]:
     return found
 
 
-def _decided(scenario: Scenario) -> list[str]:
-    try:
-        return list(decision_lines(decide(scenario)))
-    except CprsimError:
-        return []
-
-
 def _ran(result: Result) -> dict[str, Any]:
     """What is drawn of a run."""
     return {
@@ -225,21 +241,4 @@ def _ran(result: Result) -> dict[str, Any]:
         "conclusion": conclusion(result),
         "bars": pictures.bars(result),
         "currency": result.currency,
-    }
-
-
-def _told(result: Result) -> dict[str, Any]:
-    """All that the command says of a run."""
-    shown = [RunTable(result).wide(), resources_table(result)]
-    tables = [
-        {"title": str(each.title), "headings": headings, "rows": rows}
-        for each in shown
-        if each is not None
-        for headings, rows in [html.cells(each)]
-    ]
-    return {
-        "sharp": True,
-        "document": result.document(),
-        "tables": tables,
-        "lines": [*findings(result), *notes(result)],
     }

@@ -56,8 +56,11 @@ _OF_THE_JOB: Final[dict[str, str]] = {
     "costs.detect": "detection",
     "job.useful_time": "useful time",
 }
-#: Machines are whole, however large a file is.
-_WHOLE: Final = ("cluster.parameter_servers", "cluster.trainers", "cluster.spares")
+#: Machines and failures are whole, however a file writes them.
+_WHOLE: Final = (
+    *("cluster.parameter_servers", "cluster.trainers", "cluster.spares"),
+    "failures.exactly",
+)
 
 
 @dataclass(frozen=True)
@@ -114,47 +117,38 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
         del labels["costs.detect"]  # no failure is left for it
     if causes is not None and all(each.repair is not None for each in causes):
         del labels["costs.reschedule"], labels["costs.reschedule.mean"]
-    of_job = [
+    of_job = []
+    for key, label in labels.items():
+        value = _value(key, tables, written)
+        if value is not None and value.number is not None:
+            kind: Kind = "whole" if key in _WHOLE else value.kind
+            ends = _range(kind, value.number)
+            of_job.append(Control(key, (key,), label, "", kind, value.text, *ends))
+    # One control for the target PLS of all policies that have one, if it is the same.
+    targets = {
+        f"policies.{name}.target_pls": table["target_pls"]
+        for name, table in tables["policies"].items()
+        if "target_pls" in table
+    }
+    if len(set(targets.values())) == 1:
+        text = str(next(iter(targets.values())))
+        ends = _range("number", float(text), 1.0)
+        of_job.append(
+            Control("target_pls", tuple(targets), "target PLS", "", "number", text, *ends)
+        )
+    else:
+        targets = {}
+    of_policies = [
         each
-        for key, label in labels.items()
-        if (each := _of_job(key, label, tables, written)) is not None
+        for name in scenario.policies
+        for each in _of_policy(scenario, name, tables, written)
+        if each.name not in targets
     ]
     priced = [
         Control(f"prices.{key}", (f"prices.{key}",), f"price: {key}", "prices", "words", text)
         for key, text in tables.get("prices", {}).items()
     ]
-    shared = _shared_target(tables["policies"])
-    of_policies = [
-        each
-        for name in scenario.policies
-        for each in _of_policy(scenario, name, tables, written)
-        if not (shared and each.keys[0] in shared.keys)
-    ]
-    return (*of_job, *([shared] if shared else []), *of_policies, *priced)
-
-
-def _of_job(
-    key: str, label: str, tables: Mapping[str, Any], written: Mapping[str, Any]
-) -> Control | None:
-    value = _value(key, tables, written)
-    if value is None or value.number is None:
-        return None
-    kind: Kind = "whole" if key in _WHOLE or key == "failures.exactly" else value.kind
-    return Control(key, (key,), label, "", kind, value.text, *_range(kind, value.number))
-
-
-def _shared_target(policies: Mapping[str, Any]) -> Control | None:
-    """One control for the target PLS of all policies that have one, if it is the same."""
-    found = {
-        f"policies.{name}.target_pls": table["target_pls"]
-        for name, table in policies.items()
-        if "target_pls" in table
-    }
-    if len(set(found.values())) != 1:
-        return None
-    text = str(next(iter(found.values())))
-    ends = _range("number", float(text), 1.0)
-    return Control("target_pls", tuple(found), "target PLS", "", "number", text, *ends)
+    return (*of_job, *of_policies, *priced)
 
 
 def _of_policy(

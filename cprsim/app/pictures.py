@@ -1,20 +1,20 @@
 """Pictures of the page: bars of policies, overhead against the interval, and one run as lanes."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
 
+from cprsim.advice.decision import closed_form
 from cprsim.basics.units import format_duration, percent
 from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import CprsimError, RunError
 from cprsim.figures.parts.thinning import BarBlock, merged
 from cprsim.formulas.expected import expected
 from cprsim.formulas.intervals import exact_interval_s, young_interval_s
-from cprsim.gallery.interval import closed_form
-from cprsim.gallery.points import at
 from cprsim.history.phases import joined
 from cprsim.history.recorder import record
 from cprsim.report.means import money_between, share_between
@@ -94,32 +94,30 @@ def _measure(mean: Mean, name: str) -> dict[str, Any]:
 
 
 def curve(scenario: Scenario) -> dict[str, Any] | None:
-    """Closed forms under exponential failures, and where full recovery's is least.
+    """Closed forms under exponential failures, and where full recovery's is lowest.
 
     None where saves or failures cost nothing, or have no cost, so that no interval is best; and
     where full recovery takes more than twice the time at every interval.
     """
-    try:
+    with suppress(CprsimError, ValueError):
         span = _span(scenario)
-    except (CprsimError, ValueError):
-        return None
-    if span is None:
-        return None
-    context, (least_s, most_s, young_s) = scenario.context, span
-    exact_s = min(exact_interval_s(context.save_s, context.mtbf_s), most_s)
-    intervals = [*np.geomspace(least_s, most_s, _POINTS).tolist(), young_s, exact_s]
-    lines = {
-        system: [
-            (each_s, share)
-            for each_s in sorted(intervals)
-            if (share := closed_form(context, system, each_s)) <= _MOST
-        ]
-        for system in SYSTEMS
-    }
-    if not lines["full"]:
-        return None
-    best_s, least = min(lines["full"], key=lambda point: point[1])
-    return {"names": SYSTEMS, "lines": lines, "best": [best_s, least]}
+        if span is not None:
+            context, (least_s, most_s, young_s) = scenario.context, span
+            exact_s = min(exact_interval_s(context.save_s, context.mtbf_s), most_s)
+            intervals = [*np.geomspace(least_s, most_s, _POINTS).tolist(), young_s, exact_s]
+            lines = {system: _within(scenario, system, sorted(intervals)) for system in SYSTEMS}
+            if lines["full"]:
+                best = min(lines["full"], key=lambda point: point[1])
+                return {"names": SYSTEMS, "lines": lines, "best": [*best]}
+    return None
+
+
+def _within(
+    scenario: Scenario, system: str, intervals: Iterable[float]
+) -> list[tuple[float, float]]:
+    """Intervals and overheads by the closed form, without those that are much too large."""
+    overheads = ((each_s, closed_form(scenario.context, system, each_s)) for each_s in intervals)
+    return [each for each in overheads if each[1] <= _MOST]
 
 
 def points(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[Point]]]:
@@ -133,16 +131,13 @@ def points(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[Point]]]:
         return
     least_s, most_s, _ = span
     for system in SYSTEMS:
-        intervals = [
-            each_s
-            for each_s in np.geomspace(least_s, most_s, _SIMULATED).tolist()
-            if closed_form(scenario.context, system, each_s) <= _MOST
-        ]
+        simulated = np.geomspace(least_s, most_s, _SIMULATED).tolist()
+        intervals = [each_s for each_s, _ in _within(scenario, system, simulated)]
         policies = {
             f"{number}": {"system": system, "interval": f"{each_s!r} s"}
             for number, each_s in enumerate(intervals)
         }
-        yield system, _played(at(scenario, {"policies": policies}), intervals, seed)
+        yield system, _played(scenario.with_values({"policies": policies}), intervals, seed)
 
 
 def _span(scenario: Scenario) -> tuple[float, float, float] | None:

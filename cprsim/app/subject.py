@@ -1,8 +1,8 @@
-"""A question of the page: a scenario file, controls that were moved, and how the job is played."""
+"""A question of the page: a scenario file, controls that were moved, and options of commands."""
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -12,8 +12,8 @@ from cprsim.advice.aims import MEASURED
 from cprsim.app.controls import Control, controls_of
 from cprsim.basics.schema import nearest
 from cprsim.errors import ScenarioError, UsageError
+from cprsim.report.basis import ScenarioSource
 from cprsim.report.outputs import trace_sha256
-from cprsim.report.source import ScenarioSource
 from cprsim.runs.runner import check_replications, check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
@@ -50,27 +50,33 @@ class WhatIf:
 
     @classmethod
     def from_query(cls, query: str, controls: Sequence[Control]) -> "WhatIf":
-        """Of the address.
-
-        Raises
-        ------
-        MovesError
-            For what is no control, and options that make no sense.
-        """
+        """Of the address; raise `MovesError` for unknown names, and options that make no sense."""
         given = dict(parse_qsl(query, keep_blank_values=True))
-        options = DEFAULTS | {name: given.pop(name) for name in DEFAULTS if name in given}
+        options: dict[str, Any] = DEFAULTS | {k: given.pop(k) for k in DEFAULTS if k in given}
         known = [each.name for each in controls]
         found = [
             (name, f"is not moved here; {nearest(name, known)}")
             for name in given
             if name not in known
         ]
-        found += _option_faults(options)
+        for name in ("seed", "replication", "replications"):
+            if re.fullmatch(r"\s*-?[0-9]+\s*", options[name]):
+                options[name] = int(options[name])
+            try:
+                if name == "replications":
+                    check_replications(options[name])
+                else:
+                    check_whole(name, options[name], 0)
+            except UsageError as error:
+                found.append((name, str(error)))
+        objective = options["objective"]
+        if objective not in MEASURED:
+            hint = nearest(objective, MEASURED)
+            found.append(("objective", f"objective {objective!r} is not known; {hint}"))
         if found:
             raise MovesError(*found)
         moved = {name: given[name].strip() for name in known if given.get(name, "").strip()}
-        numbers = {name: int(options[name]) for name in ("seed", "replications", "replication")}
-        return cls(moved, objective=options["objective"], **numbers)
+        return cls(moved, **options)
 
     @property
     def query(self) -> str:
@@ -78,29 +84,6 @@ class WhatIf:
         options = {name: str(getattr(self, name)) for name in DEFAULTS}
         changed = {name: text for name, text in options.items() if text != DEFAULTS[name]}
         return urlencode({**self.moved, **changed})
-
-
-def _option_faults(options: Mapping[str, str]) -> list[tuple[str, str]]:
-    found = []
-    checks: dict[str, Callable[[Any], None]] = {
-        "seed": lambda value: check_whole("seed", value, 0),
-        "replication": lambda value: check_whole("replication", value, 0),
-        "replications": check_replications,
-    }
-    for name, check in checks.items():
-        try:
-            check(_whole(options[name]))
-        except UsageError as error:
-            found.append((name, str(error)))
-    if options["objective"] not in MEASURED:
-        hint = nearest(options["objective"], MEASURED)
-        found.append(("objective", f"objective {options['objective']!r} is not known; {hint}"))
-    return found
-
-
-def _whole(text: str) -> int | str:
-    """The number that a text is; the text where it is none, for its fault."""
-    return int(text) if re.fullmatch(r"\s*-?[0-9]+\s*", text) else text
 
 
 @dataclass(frozen=True)
@@ -115,13 +98,7 @@ class Subject:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Of a file.
-
-        Raises
-        ------
-        ScenarioError
-            With every fault of it.
-        """
+        """Of a file; raise `ScenarioError` with every fault of it."""
         text = scenario_text(path)
         written = scenario_tables(mapping_of(text, path))
         scenario = Scenario(**written)
@@ -136,14 +113,10 @@ class Subject:
     def commands(self, asked: WhatIf) -> list[str]:
         """What prints the page's table of policies, and what the advisor's answer."""
         moved = [part for each in self.overrides(asked) for part in ("--set", each)]
-        options = {
-            "run": ["--replications", str(asked.replications)],
-            "advise": ["--objective", asked.objective],
-        }
-        return [
-            shlex.join(["cprsim", name, str(self.path), *moved, *more, "--seed", str(asked.seed)])
-            for name, more in options.items()
-        ]
+        seed, count = str(asked.seed), str(asked.replications)
+        run = ["run", str(self.path), *moved, "--replications", count]
+        advise = ["advise", str(self.path), *moved, "--objective", asked.objective]
+        return [shlex.join(["cprsim", *each, "--seed", seed]) for each in (run, advise)]
 
     def scenario(self, asked: WhatIf) -> Scenario:
         """The job that is asked about; raise `ScenarioError` with every fault."""
@@ -163,21 +136,22 @@ def faults_at(
     moved = [each for each in controls if each.name in asked.moved]
     at: dict[str, str] = {}
     others = []
-    for fault in error.args:
-        path, _, what = str(fault).partition(": ")
+    for fault in map(str, error.args):
+        path, _, what = fault.partition(": ")
         control = next((each for each in moved if _is_at(path, each)), None)
-        if control is None and len(moved) == 1:  # the file itself is sound
-            at.setdefault(moved[0].name, str(fault))
-        elif control is None:
-            others.append(str(fault))
-        else:
+        if control is not None:
             at.setdefault(control.name, what)
+        elif len(moved) == 1:  # the file itself is sound
+            at.setdefault(moved[0].name, fault)
+        else:
+            others.append(fault)
     return at, others
 
 
 def _is_at(path: str, control: Control) -> bool:
-    """Whether a fault at that path is one of what the control sets, or of its policy."""
+    """Return whether a fault at that path is one of what the control sets, or of its policy."""
     if path.startswith("--set "):
         return any(path.startswith(f"--set '{key}=") for key in control.keys)
-    near = path == f"policies.{control.group}" and control.group
-    return bool(near) or any(path == key or path.startswith(f"{key}.") for key in control.keys)
+    if control.group and path == f"policies.{control.group}":
+        return True
+    return any(path == key or path.startswith(f"{key}.") for key in control.keys)

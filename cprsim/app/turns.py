@@ -1,4 +1,4 @@
-"""Whose turn it is: of each tab the newest question alone, and one computation at a time."""
+"""Turns: of each tab the newest question only, and one computation at a time."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ _MOMENT_S, _AGAIN_S = 0.4, 0.05
 
 
 class ReplacedError(Exception):
-    """A question that nobody waits for any more: its tab has asked another."""
+    """A question that is not needed any more: its tab has asked another."""
 
 
 class Turn:
@@ -23,8 +23,8 @@ class Turn:
         self._tabs, self._tab, self._number = tabs, tab, number
 
     def check(self, *_: object) -> None:
-        """Raise `ReplacedError` once the tab has asked another; fit to be told of progress."""
-        if self._tabs.newest(self._tab) != self._number:
+        """Raise `ReplacedError` once the tab has asked another; may be called with progress."""
+        if self._tabs.newest.get(self._tab) != self._number:
             raise ReplacedError
 
     @contextmanager
@@ -36,16 +36,14 @@ class Turn:
 
     @contextmanager
     def advising(self) -> Iterator[None]:
-        """With the advisor to itself, who takes seconds, beside what computes for moments.
+        """With the advisor to itself, which takes seconds, besides what computes for moments.
 
-        Not before a moment has gone, in which whoever is moving a slider moves on.
+        Not before a moment has gone, in which a slider that is being moved moves on.
         """
         until_s = time.monotonic() + _MOMENT_S
-        while time.monotonic() < until_s:
+        while time.monotonic() < until_s or not self._tabs.advising.acquire(timeout=_AGAIN_S):
             self.check()
             time.sleep(_AGAIN_S)
-        while not self._tabs.advising.acquire(timeout=_AGAIN_S):
-            self.check()
         try:
             self.check()
             yield
@@ -54,38 +52,33 @@ class Turn:
 
 
 class Tabs:
-    """The newest question of each tab.
+    """The number of the newest question of each tab.
 
     A tab numbers its questions: two of them may be taken up in another order than they were asked.
     """
 
     def __init__(self) -> None:
         self.computing, self.advising = threading.Lock(), threading.Lock()
-        self._newest: OrderedDict[str, int] = OrderedDict()
+        self.newest: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
     def take(self, tab: str, number: int | None = None) -> Turn:
         """For a question of a tab, which replaces those of lesser numbers; all, without one."""
         with self._lock:
-            known = self._newest.get(tab, 0)
+            known = self.newest.get(tab, 0)
             number = known + 1 if number is None else number
-            self._newest[tab] = max(number, known)
-            self._newest.move_to_end(tab)
-            if len(self._newest) > _TABS:
-                self._newest.popitem(last=False)
+            self.newest[tab] = max(number, known)
+            self.newest.move_to_end(tab)
+            if len(self.newest) > _TABS:
+                self.newest.popitem(last=False)
             return Turn(self, tab, number)
 
     def close(self, within_s: float) -> bool:
-        """Let nobody go on; whether all that computed has come to its end by then."""
+        """Stop all questions; return whether all that computed has ended by then."""
         with self._lock:
-            self._newest.clear()
+            self.newest.clear()
         until_s = time.monotonic() + within_s
         return all(
             lock.acquire(timeout=max(until_s - time.monotonic(), 0))
             for lock in (self.computing, self.advising)
         )
-
-    def newest(self, tab: str) -> int | None:
-        """The number of the newest question of a tab; None if it was forgotten."""
-        with self._lock:
-            return self._newest.get(tab)

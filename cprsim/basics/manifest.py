@@ -2,13 +2,18 @@
 
 import hashlib
 import json
+import platform
+import subprocess
 from collections.abc import Collection, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from cprsim.basics.files import MANIFEST, Content
 from cprsim.errors import UsageError
+from cprsim.version import PACKAGE, __version__
 
+_LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 _HASHES, _EARLIER, _OWN = "files_sha256", "earlier_files_sha256", "manifest_sha256"
 
 
@@ -104,3 +109,34 @@ def _hash(document: Mapping[str, Any]) -> str:
     """The SHA-256 of all that a manifest says but this."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def versions() -> dict[str, Any]:
+    """Of cprsim, Python and libraries, and the commit of the code."""
+    return {
+        "cprsim": __version__,
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+        "git": _git_state(),
+    }
+
+
+def sha256(path: str) -> str:
+    """Of the bytes of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _git_state() -> dict[str, Any] | None:
+    """Commit of the repository that this code lies in and whether it has changes, or None."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(PACKAGE), *arguments]
+        said = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
+        return said.strip()
+
+    try:
+        commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain", "-uno")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return {"commit": commit, "dirty": bool(changes)}

@@ -295,3 +295,16 @@ def _three_digits(value: float) -> str:
     if abs(value) >= _IMMENSE:
         return f"{value:.2e}"
     return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
+#: Amounts from which on cents are left out, unless the interval is as narrow.
+_LARGE_AMOUNT = 1e3
+
+
+def format_amount(mean: float, half: float) -> str:
+    """An amount of money or the like, with half its interval where there is one."""
+    if half <= abs(mean) * 1e-9:
+        half = 0.0  # it was rounding
+    digits = 0 if abs(mean) >= _LARGE_AMOUNT and not 0 < half < 1 else 2
+    shown = f"{mean:,.{digits}f}"
+    return shown if math.isnan(half) else f"{shown} ±{half:,.{digits}f}"

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -23,8 +22,6 @@ COMPILED = tuple(
 _NUMBERS = ("cprsim.basics.periods", "cprsim.failures.hit", "cprsim.job.platform")
 #: Settings of Numba for commands that start in a folder.
 _NUMBA_FILE = ".numba_config.yaml"
-#: Seconds after which a compilation counts as stopped; it takes about twenty.
-_COMPILES_S = 300.0
 
 
 def why_uncompiled() -> str | None:
@@ -46,7 +43,7 @@ def is_compiled() -> bool:
     loaded = getattr(sys.modules.get("cprsim.batch.play"), "play_runs", None)
     if loaded is not None and loaded.signatures:
         return True
-    own, name = os.environ.get("NUMBA_CACHE_DIR"), _mark()
+    own, name = os.environ.get("NUMBA_CACHE_DIR"), mark()
     if own is not None:
         return any(Path(own).glob(f"*/{name}"))
     if (_HERE / "__pycache__" / name).exists():
@@ -59,7 +56,7 @@ def is_compiled() -> bool:
 def note_compiled(folder: Path) -> None:
     """Mark a folder as one with machine code of these sources."""
     with suppress(OSError):
-        (folder / _mark()).touch()
+        (folder / mark()).touch()
 
 
 @cache
@@ -67,30 +64,12 @@ def start_compiling() -> None:
     """Start a process that compiles the machine, once; it outlives this one."""
     if not sys.executable:
         return
-    script = "from cprsim.batch.readiness import compile_alone; compile_alone()"
+    script = "from cprsim.batch.alone import compile_alone; compile_alone()"
     null = subprocess.DEVNULL
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdin=null, stdout=null, stderr=null, start_new_session=True
     )
     Thread(target=process.wait, daemon=True).start()
-
-
-def compile_alone() -> None:
-    """Compile the machine at the lowest priority, unless another process does so."""
-    if hasattr(os, "nice"):
-        os.nice(19)
-    engine, play = import_module("cprsim.batch.engine"), import_module("cprsim.batch.play")
-    under_way = Path(play.play_runs.stats.cache_path or os.devnull) / f"{_mark()}.begun"
-    with suppress(OSError):
-        if time.time() - under_way.stat().st_mtime < _COMPILES_S:
-            return
-    with suppress(OSError):
-        under_way.parent.mkdir(parents=True, exist_ok=True)
-        under_way.touch()
-        try:
-            engine.make_ready()
-        finally:
-            under_way.unlink()
 
 
 @cache
@@ -104,6 +83,7 @@ def sources() -> str:
     return sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()
 
 
-def _mark() -> str:
+def mark() -> str:
+    """Return the name of the file that marks a folder with machine code of these sources."""
     python = sys.implementation.cache_tag
     return f"compiled-{python}-numba-{version('numba')}-{sources()[:16]}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.advice.robustness import Robustness
     from cprsim.advice.search import Leading
-    from cprsim.fleets.fleet import Fleet
+    from cprsim.runs.fleet import Fleet
     from cprsim.scenario import Scenario
 
 
@@ -93,7 +93,7 @@ def advise(
     if cluster:
         _advise_cluster(scenario, overrides or [], asked["seed"], workers, as_json)
         return
-    from cprsim.fleets.fleet import Fleet, of_job
+    from cprsim.runs.fleet import Fleet, of_job
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
     _check_printed(printed, steps, as_json)
@@ -117,12 +117,12 @@ def advise(
     advice, robust = _advised(job, as_json, printed is None, **asked)
     if folder is not None:
         from cprsim.report.answer_page import contents
-        from cprsim.report.source import ScenarioSource
+        from cprsim.report.basis import ScenarioSource
 
         source = ScenarioSource(text, tuple(overrides or ()), None)
         folder.write(contents(advice, robust, source), silent=as_json)
     if printed is not None:
-        from cprsim.report.configuration import interval
+        from cprsim.report.screen import interval
 
         echo(interval(advice, steps))
     elif as_json:
@@ -164,7 +164,7 @@ def _advise_cluster(
         from cprsim.clusters.spec import load_cluster
 
         advice = advise_cluster(load_cluster(path, overrides), seed, workers, progress.update)
-    from cprsim.report.cluster import advice_lines, advice_table
+    from cprsim.clusters.display import advice_lines, advice_table
 
     show(advice, advice_table, as_json, advice_lines)
 
@@ -193,7 +193,7 @@ def _check_alone(*others: object) -> None:
 
 def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bool) -> None:
     """Print CPR's decision, by its equations alone."""
-    from cprsim.estimates.decision import decide
+    from cprsim.advice.decision import decide
     from cprsim.report.decision import decision_lines, decision_table
 
     decision = decide(job, target_pls, quality)  # type: ignore[arg-type]
@@ -207,8 +207,7 @@ def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bo
 
 def _show(advice: "Advice", robust: "Robustness | None", details: bool) -> None:
     from cprsim.report.answer import detail_lines
-    from cprsim.report.candidates import answer_table
-    from cprsim.report.screen import WIDTH, screen
+    from cprsim.report.screen import WIDTH, answer_table, screen
 
     for line in screen(advice, robust, min(width(), WIDTH)):
         echo(line)

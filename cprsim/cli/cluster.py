@@ -70,7 +70,7 @@ def cluster(
             files = _files(result, part)
     if folder is not None:
         folder.write(files, silent=as_json)
-    from cprsim.report.cluster import cluster_lines, cluster_table
+    from cprsim.clusters.display import cluster_lines, cluster_table
 
     show(result, cluster_table, as_json, cluster_lines)
 
@@ -92,10 +92,9 @@ def _window(text: str | None) -> tuple[float, float] | None:
 
 
 def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[str, bytes]:
-    from cprsim.basics.manifest import with_manifest
+    from cprsim.basics.manifest import versions, with_manifest
     from cprsim.figures import save_bytes
     from cprsim.figures.cluster import jobs_over_time, overhead_of_sharing
-    from cprsim.report.outputs import versions
 
     title = result.spec.title
     tables = {"jobs.csv": result.jobs, "use.csv": result.use, "crowds.csv": result.crowds}

@@ -92,7 +92,7 @@ def print_table(table: Any, piped: int = 140) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from cprsim.report.terminal import Fitting
+    from cprsim.basics.terminal import Fitting
 
     shown = Fitting(table) if isinstance(table, Table) else table
     console = Console(width=_width(sys.stdout) or piped, markup=False, highlight=False)

@@ -128,18 +128,18 @@ def _log(
     if of_every_size and taken["ties"] != "drop":
         raise UsageError("--ties goes with gaps that are fitted; leave it out, or give --nodes")
     with ProgressBar("fitting", silent=as_json):
+        from cprsim.fitting import display
         from cprsim.fitting.fit_log import fit as fit_log
         from cprsim.fitting.mtbf import mtbf_by_nodes
-        from cprsim.report import tables
 
         found: Any
         table: Any
         if of_every_size:
             for name in ("view", "nodes", "ties"):
                 del taken[name]
-            found, table = mtbf_by_nodes(log, **taken), tables.mtbf_table
+            found, table = mtbf_by_nodes(log, **taken), display.mtbf_table
         else:
-            found, table = fit_log(log, **taken), tables.fit_table
+            found, table = fit_log(log, **taken), display.fit_table
     block = found.toml() if toml else None
     if picture is not None:
         picture.draw(found.figure(), silent=as_json)
@@ -153,7 +153,7 @@ def _jobs(log: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
     """Print interruptions of jobs by their size, from a table of jobs."""
     from cprsim.errors import UsageError
     from cprsim.failures.logs.job_table import read_jobs
-    from cprsim.report.job_records import jobs_table
+    from cprsim.fitting.display import jobs_table
 
     rules = taken.pop("rules")
     asked = {key: rules.pop(key) for key in ("failure_when", "time_unit") if key in rules}
@@ -175,9 +175,8 @@ def _jobs(log: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
 def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
     """Fit, and play law and log at the length, nodes and policies of a scenario."""
     from cprsim.fitting.at_hand import at_hand
+    from cprsim.fitting.display import at_hand_table, fit_table
     from cprsim.fitting.for_job import fit_for
-    from cprsim.report import tables
-    from cprsim.report.at_hand import at_hand_table
     from cprsim.scenario import load_scenario
 
     with ProgressBar("fitting", silent=as_json) as progress:
@@ -190,7 +189,7 @@ def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: 
     elif as_json:
         print_json(fitted.document() | {"for": found.document()})
     else:
-        show(fitted, tables.fit_table, as_json)
+        show(fitted, fit_table, as_json)
         echo()
         show(found, at_hand_table, as_json)
 
@@ -199,8 +198,8 @@ def _own_law(path: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> No
     """Print how the law of a scenario compares with the log that it names."""
     from cprsim.errors import UsageError
     from cprsim.fitting.at_hand import its_own_law
+    from cprsim.fitting.display import at_hand_table
     from cprsim.fitting.for_job import fit_named
-    from cprsim.report.at_hand import at_hand_table
     from cprsim.scenario import load_scenario
 
     if toml:

@@ -84,8 +84,7 @@ def replay(
             interruptions = folders.enter_context(owned_folder()) / LOG
             scenario = _of_events(events, given, interruptions, step_time is not None)
             if folder is not None:
-                from cprsim.basics.manifest import with_manifest
-                from cprsim.report.outputs import versions
+                from cprsim.basics.manifest import versions, with_manifest
 
                 told = scenario.to_toml().replace(str(interruptions), LOG)
                 files = {"scenario.toml": told.encode(), LOG: interruptions.read_bytes()}
@@ -105,13 +104,14 @@ def replay(
     if as_json:
         print_json(result.document() | ({} if events is None else {"logged": events.document()}))
         return
-    from cprsim.report.tables import RunTable, event_lines, notes
+    from cprsim.fitting.display import event_lines
+    from cprsim.report.tables import notes, run_table
     from cprsim.runs.cautions import AS_IT_STANDS
 
     if events is not None:
         for line in event_lines(events):
             echo_wrapped(line)
-    print_table(RunTable(result))
+    print_table(run_table(result))
     for line in notes(result):
         if events is None or line != AS_IT_STANDS:  # here that is what was asked for
             echo_wrapped(line)

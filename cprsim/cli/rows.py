@@ -47,7 +47,7 @@ def rows(
     if log is not None:
         paths.check_text(log)
     with ProgressBar("counting", silent=as_json):
-        from cprsim.estimates import row_loss
+        from cprsim.advice import row_loss
         from cprsim.report import tables
         from cprsim.scenario import load_scenario
 

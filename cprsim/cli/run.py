@@ -59,7 +59,7 @@ def run(
     words, folder = None if vocabulary is None else named(vocabulary), None
     with ProgressBar("simulating", "replications", silent=as_json) as progress:
         from cprsim.errors import UsageError
-        from cprsim.fleets.fleet import Fleet, of_tables
+        from cprsim.runs.fleet import Fleet, of_tables
         from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
         text = scenario_text(scenario)
@@ -69,15 +69,15 @@ def run(
             raise UsageError("--max-restarts: asks of one job, and this is a fleet; leave it out")
         if out is not None:
             from cprsim.report import outputs
-            from cprsim.report.source import ScenarioSource
+            from cprsim.report.basis import ScenarioSource
 
             folder = OutputFolder(out, outputs.NAMES, force=force)
             example = loaded.example if isinstance(loaded, Fleet) else loaded
             trace = outputs.trace_sha256(example)
             source = ScenarioSource(text, tuple(overrides or ()), trace)
-        from cprsim.fleets.play import run_fleet
         from cprsim.runs import runner
         from cprsim.runs.engines import waits
+        from cprsim.runs.fleet_play import run_fleet
 
         if waits(asked["engine"]):
             progress.begin("compiling, once")
@@ -125,14 +125,14 @@ def with_systems(tables: dict[str, Any], names: Sequence[str] | None) -> dict[st
 
 def _show_run(result: Any, words: "Vocabulary | None") -> None:
     """Print the tables of a run of a scenario or a fleet."""
-    from cprsim.fleets.result import FleetResult
     from cprsim.report import tables
     from cprsim.report.conclusion import conclusion
+    from cprsim.runs.fleet_result import FleetResult
 
     of_fleet = isinstance(result, FleetResult)
-    print_table(tables.FleetTable(result) if of_fleet else tables.RunTable(result))
+    print_table(tables.fleet_table(result) if of_fleet else tables.run_table(result))
     if words is not None:
-        print_table(tables.WallTable(result, words))
+        print_table(tables.wall_table(result, words))
     _print_any(tables.resources_table(result))
     if of_fleet:
         for line in (*tables.fleet_notes(result), tables.given_up_line(result)):

@@ -57,16 +57,15 @@ def train(
 
 
 def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:
-    from cprsim.basics.manifest import with_manifest
-    from cprsim.report.outputs import versions
+    from cprsim.basics.manifest import versions, with_manifest
 
     files = {_RESULT: json_bytes(trained.document()), "scenario.toml": scenario.encode()}
     return with_manifest(files, {**versions(), "seed": trained.seed})
 
 
 def _table(trained: "Trained") -> "Table":
+    from cprsim.basics.terminal import plain_table
     from cprsim.basics.units import counted, format_duration, percent
-    from cprsim.report.terminal import plain_table
 
     steps = counted(trained.steps, "step")
     table = plain_table(f"{trained.policy}, seed {trained.seed}: {steps}")

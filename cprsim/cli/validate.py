@@ -50,8 +50,7 @@ def validate(
     as_json: bool,
 ) -> None:
     """Predicted beside measured: calibrate, simulate, and train for real, failures and all."""
-    from cprsim.basics.manifest import with_manifest
-    from cprsim.report.outputs import versions
+    from cprsim.basics.manifest import versions, with_manifest
     from cprsim.runs.runner import check_whole
 
     ready_to_train()
@@ -108,8 +107,8 @@ def _contents(found: "Validated") -> dict[str, bytes]:
 
 
 def _show(found: "Validated") -> None:
+    from cprsim.basics.terminal import plain_table
     from cprsim.basics.units import format_duration
-    from cprsim.report.terminal import plain_table
 
     predicted, load = found.predicted, found.load
     again = max(len(each.runs) for each in found.compared) > 1

@@ -28,8 +28,7 @@ _PATIENCE_S = 2.0
 def app(*, scenario: Path | None, port: int, browser: bool) -> None:
     """Open a page on this machine that moves a scenario and shows what follows; Ctrl-C ends it."""
     from cprsim.app.answers import Answering
-    from cprsim.app.opening import opened
-    from cprsim.app.server import AppServer
+    from cprsim.app.server import AppServer, opened
     from cprsim.app.subject import Subject
     from cprsim.basics.shipped import shipped
 

@@ -62,7 +62,7 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
         `"fleet-breakdown"`: what the jobs at some percentiles lose.
     table
         `cprsim.runs.result.Result.summary`, `Result.causes`, or
-        `cprsim.fleets.result.FleetResult.percentiles`.
+        `cprsim.runs.fleet_result.FleetResult.percentiles`.
 
     Raises
     ------

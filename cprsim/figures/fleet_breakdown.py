@@ -24,7 +24,7 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
     Parameters
     ----------
     table
-        A row a policy and percentile, as in `cprsim.fleets.result.FleetResult.percentiles`:
+        A row a policy and percentile, as in `cprsim.runs.fleet_result.FleetResult.percentiles`:
         `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
         over the jobs around it.
 

@@ -5,16 +5,11 @@ import math
 import numpy as np
 import pandas as pd
 
-from cprsim.contract import Context
-from cprsim.contract.ledger import overhead
+from cprsim.advice.decision import closed_form
 from cprsim.errors import UsageError
-from cprsim.formulas.expected import expected
 from cprsim.formulas.intervals import young_interval_s
-from cprsim.formulas.makespan import blocking_makespan_s, segment_count
 from cprsim.gallery.points import at_mtbf, measured, tidy
 from cprsim.policies.cpr import CprVanilla
-from cprsim.policies.full import full_plan
-from cprsim.policies.partial import partial_plan
 from cprsim.scenario import Scenario
 
 #: Simulated intervals, as multiples of Young's.
@@ -55,24 +50,6 @@ def table(scenario: Scenario, replications: int = 200) -> pd.DataFrame:
     closed["best"] = closed.index == of_full.idxmin()
     simulated = _simulated(scenario, closed[closed["interval_s"].isin(played)], replications)
     return closed.merge(simulated, how="left", on=["system", "interval_s"])
-
-
-def closed_form(context: Context, system: str, interval_s: float) -> float:
-    """Expected overhead at an interval under exponential failures, as a share.
-
-    Exact for full recovery. Partial recovery repeats no work, so each failure costs its recovery
-    alone; failures in recoveries are neglected.
-    """
-    plan = full_plan(interval_s) if system == "full" else partial_plan(interval_s)
-    shares, mtbf_s, useful_s = expected(plan, context), context.mtbf_s, context.useful_time_s
-    load_s, away_s = shares.load * mtbf_s, (shares.reschedule + shares.detect) * mtbf_s
-    save_s = context.save_s
-    if system == "full":
-        wall_s = blocking_makespan_s(useful_s, interval_s, save_s, mtbf_s, load_s, away_s)
-    else:
-        saving_s = (segment_count(useful_s, interval_s) - 1) * save_s
-        wall_s = (useful_s + saving_s) * (1 + (load_s + away_s) / mtbf_s)
-    return float(overhead(wall_s, useful_s))
 
 
 def _simulated(scenario: Scenario, points: pd.DataFrame, replications: int) -> pd.DataFrame:

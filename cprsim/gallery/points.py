@@ -11,7 +11,6 @@ from cprsim.errors import UsageError
 from cprsim.formulas.expected import expected
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
-from cprsim.scenario.mapping import set_value
 
 #: What the CPR paper compares: full recovery, partial recovery at its interval, and CPR.
 CPR_SYSTEMS = ("full", "partial", "cpr-vanilla")
@@ -26,18 +25,10 @@ _COLUMNS = [
 ]
 
 
-def at(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
-    """The scenario with other values, by dotted key as in `--set`."""
-    mapping = scenario.mapping()
-    for key, value in values.items():
-        set_value(mapping, key.split("."), value, f"figure: {key}")
-    return Scenario(**mapping)
-
-
 def at_mtbf(scenario: Scenario, mtbf_s: float, values: Mapping[str, object]) -> Scenario:
-    """The same with exponential failures of the whole job, whatever strikes it in the scenario."""
+    """The scenario with other values, and exponential failures of the whole job."""
     failures = failing(scenario, {"distribution": "exponential", "mean": f"{mtbf_s!r} s"})
-    return at(scenario, {**values, "failures": failures})
+    return scenario.with_values({**values, "failures": failures})
 
 
 def failing(scenario: Scenario, when: Mapping[str, object]) -> dict[str, object]:

@@ -2,12 +2,12 @@
 
 from typing import Final
 
+from cprsim.advice.row_loss import RowLosses, row_losses
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.estimates.row_loss import RowLosses, row_losses
-from cprsim.fleets.result import FleetResult
 from cprsim.gallery import ecrec, files, interval, ladder, runs, sweeps, tables
 from cprsim.gallery.picture import Picture, Titled, of_scenario
+from cprsim.runs.fleet_result import FleetResult
 from cprsim.runs.result import Result
 
 _SET_UP: Final = "in ECRec's cluster (PVLDB 2023)"

@@ -12,11 +12,11 @@ from cprsim.advice.robustness import Robustness, robustness
 from cprsim.basics.manifest import read_manifest
 from cprsim.contract.ledger import RARE_CAUSES
 from cprsim.errors import UsageError
-from cprsim.fleets.fleet import Fleet, load
-from cprsim.fleets.play import run_fleet
-from cprsim.fleets.result import FleetResult
 from cprsim.gallery.picture import PictureSource, Titled
 from cprsim.gallery.points import of_systems
+from cprsim.runs.fleet import Fleet, load
+from cprsim.runs.fleet_play import run_fleet
+from cprsim.runs.fleet_result import FleetResult
 from cprsim.runs.measures import Basis, measures_of
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result

@@ -8,7 +8,6 @@ from cprsim.errors import UsageError
 from cprsim.fitting.mtbf import STEP_S, independent_s
 from cprsim.gallery.points import (
     CPR_SYSTEMS,
-    at,
     at_mtbf,
     check_fails,
     failing,
@@ -80,7 +79,7 @@ def sensitivity(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
 
     def point(count: int, hits: object) -> Scenario:
         failures = failing(scenario, {"exactly": count, "hits": hits})
-        return at(scenario, {"failures": failures, "policies": policies})
+        return scenario.with_values({"failures": failures, "policies": policies})
 
     return tidy(
         measured(point(count, who), replications, varied=varied, value=value)
@@ -99,11 +98,11 @@ def tradeoff(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     full = {name: p for name, p in scenario.policies.items() if p.system == "full"}
     points = []
     if full:
-        points.append(measured(at(scenario, {"policies": full}), replications, target=0.0))
+        points.append(measured(scenario.with_values({"policies": full}), replications, target=0.0))
     for target in _TARGETS:
         # An interval of their own would be stronger than the target.
         update = {"target_pls": target, "interval": None}
         policies = {name: policy.model_copy(update=update) for name, policy in cpr.items()}
-        there = at(scenario, {"policies": policies})
+        there = scenario.with_values({"policies": policies})
         points.append(measured(there, replications, target=target))
     return tidy(points)

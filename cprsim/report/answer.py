@@ -4,7 +4,7 @@ The command, the report, the page and the README take the answer from here.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cprsim.advice.aims import ALLOWED, LOST
@@ -18,19 +18,26 @@ from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
+    from cprsim.advice.robustness import Doubled, Lever, Robustness
     from cprsim.advice.search import Leading
     from cprsim.runs.mean import Mean
 
-#: Overhead from which on a job is said to be hopeless: half the time again.
-HOPELESS = 0.5
-#: Overhead of a run that was given up.
-_ENDLESS = 50.0
-#: So many causes of an overhead are told, and none of less than one in so many parts of it.
+#: Overhead from which on a job is said to be hopeless, half the time again; and of a run that was
+#: given up.
+HOPELESS, _ENDLESS = 0.5, 50.0
+#: So many causes of an overhead are printed, and none of less than one in so many parts of it.
 _LARGEST, _SMALL = 2, 20.0
 #: Causes that make so little of a difference are left out, as a share of it.
 _LITTLE = 0.1
 #: Extra memory from which on the answer says so, as a share of that of the tables.
 _MUCH_MEMORY = 0.1
+#: Inputs that are twice as bad.
+_WITH = {
+    "MTBF": "with a failure every {value}",
+    "save bandwidth": "with saves at {value}",
+    "rescheduling": "with rescheduling in {value}",
+    "detection": "with detection in {value}",
+}
 
 
 def answer_lines(advice: "Advice") -> Iterator[str]:
@@ -38,17 +45,20 @@ def answer_lines(advice: "Advice") -> Iterator[str]:
     yield headline(advice)
     best = advice.best
     if best is None:
-        yield from _nearest(advice)
+        over = [each for each in advice.found if each.why]
+        if over:
+            near = min(over, key=lambda e: (advice.aim.assumed and not e.lossless, e.over))
+            yield f"The nearest: {near.name} ({settings_of(near)}): {near.why}."
         return
     yield _cost(advice, best)
-    policy = type(best.candidate.policy)
-    if policy.does():
+    does = type(best.candidate.policy).does()
+    if does:
         needs = f" It needs {TRAINER_NEEDS[best.needs]}." * (best.needs != "any")
-        yield f"{best.candidate.system}: {policy.does()}{needs}{_assuming(best)}"
+        yield f"{best.candidate.system}: {does}{needs}{_assuming(best)}"
     yield certainty(advice)
     if not advice.of_fleet:
         yield from unverified(best, advice.scenario.context)
-    yield from _allowing(advice)
+    yield from _allowing(advice, best)
 
 
 def headline(advice: "Advice") -> str:
@@ -79,12 +89,6 @@ def _assuming(found: "Found") -> str:
     return f" Assumed: {unpriced}." if unpriced else ""
 
 
-def _unknown(found: "Found") -> str:
-    """Own costs of a policy that nothing tells, as a sentence; empty for none."""
-    keys = [each.key for each in found.plan.own_costs if each.basis == "unknown"]
-    return f" Not known and charged as 0: {', '.join(keys)}." if keys else ""
-
-
 def settings_of(found: "Found", ranges: bool = True) -> str:
     """Settings of a candidate, with the `ranges` of durations that are as good."""
     said = []
@@ -96,17 +100,15 @@ def settings_of(found: "Found", ranges: bool = True) -> str:
             said.append(f"no {name} save" if name else "no save")
         else:
             every = f"a save to {name} every" if name else "a save every"
-            said.append(f"{every} {value}{_range(found, key) if ranges else ''}")
+            low_s, high_s = found.as_good(key)
+            alike = ""
+            if ranges and high_s > low_s:
+                low, high = format_duration(low_s), format_duration(high_s)
+                number, unit = low.split()
+                first = number if high.endswith(f" {unit}") else low
+                alike = f" ({first} to {high} is as good)"
+            said.append(f"{every} {value}{alike}")
     return ", ".join(said)
-
-
-def _range(found: "Found", key: str) -> str:
-    low_s, high_s = found.as_good(key)
-    if high_s <= low_s:
-        return ""
-    low, high = format_duration(low_s), format_duration(high_s)
-    number, unit = low.split()
-    return f" ({number if high.endswith(f' {unit}') else low} to {high} is as good)"
 
 
 def _cost(advice: "Advice", best: "Found") -> str:
@@ -122,16 +124,13 @@ def _cost(advice: "Advice", best: "Found") -> str:
         cost += f", {amount(best.measures['cost'].mean)} {advice.scenario.currency}"
     if best.plan.memory_overhead >= _MUCH_MEMORY:
         cost += f", {100 * best.plan.memory_overhead:.0f} % more table memory"
-    lost = "no learning is" if best.loses_nothing else f"{_lost(best)} of the learning is"
-    return f"{cost}{_spent(best, overhead)}; {lost} lost."
-
-
-def _spent(best: "Found", overhead: float) -> str:
-    """The largest parts of an overhead, by cause; empty where one cause is all of it."""
     parts = [(each.mean, CAUSE_LABELS[cause]) for cause, each in best.causes.items()]
     parts = sorted((each for each in parts if each[0] > overhead / _SMALL), reverse=True)
-    said = [f"{percent(mean)} % {label}" for mean, label in parts[:_LARGEST]]
-    return f" ({', '.join(said)}{', ...' * (len(parts) > _LARGEST)})" if len(parts) > 1 else ""
+    if len(parts) > 1:
+        said = [f"{percent(mean)} % {label}" for mean, label in parts[:_LARGEST]]
+        cost += f" ({', '.join(said)}{', ...' * (len(parts) > _LARGEST)})"
+    lost = "no learning is" if best.loses_nothing else f"{_lost(best)} of the learning is"
+    return f"{cost}; {lost} lost."
 
 
 def _lost(found: "Found") -> str:
@@ -150,10 +149,9 @@ def certainty(advice: "Advice") -> str:
     return f"Certainty: {said}; wrong inputs matter more."
 
 
-def _allowing(advice: "Advice") -> Iterator[str]:
+def _allowing(advice: "Advice", best: "Found") -> Iterator[str]:
     """What allowing some loss would gain, or what allowing none would cost."""
-    best, second = advice.best, advice.allowing
-    assert best is not None
+    second, safe = advice.allowing, advice.lossless
     if second is not None and second.best is not None:
         other = second.best
         allowing = f"Allowing {100 * ALLOWED.most:g} % of the learning to be lost"
@@ -163,29 +161,18 @@ def _allowing(advice: "Advice") -> Iterator[str]:
             return
         may = "may" if second.verdict == "undecided" else "would"
         does = type(other.candidate.policy).does()
+        keys = [each.key for each in other.plan.own_costs if each.basis == "unknown"]
+        unknown = f" Not known and charged as 0: {', '.join(keys)}." if keys else ""
         yield (
             f"{allowing} {may} gain {words.POINTS.text(gain)}: {other.label}, "
             f"{settings_of(other, ranges=False)}, loses {_lost(other)}. {does}{_assuming(other)}"
-            f"{_unknown(other)}"
+            f"{unknown}"
         )
-    elif not best.loses_nothing:
-        safe = advice.lossless
-        yield (
-            "Every policy that was considered loses learning."
-            if safe is None
-            else (
-                f"The best that loses no learning: {safe.label}, {settings_of(safe)}, "
-                f"{format_percent(safe.measures['overhead'].mean)}."
-            )
-        )
-
-
-def _nearest(advice: "Advice") -> Iterator[str]:
-    """The policy nearest to limits that none meets, and the limit that it exceeds."""
-    over = [each for each in advice.found if each.why]
-    if over:
-        near = min(over, key=lambda each: (advice.aim.assumed and not each.lossless, each.over))
-        yield f"The nearest: {near.name} ({settings_of(near)}): {near.why}."
+    elif not best.loses_nothing and safe is None:
+        yield "Every policy that was considered loses learning."
+    elif not best.loses_nothing and safe is not None:
+        overhead = format_percent(safe.measures["overhead"].mean)
+        yield (f"The best that loses no learning: {safe.label}, {settings_of(safe)}, {overhead}.")
 
 
 def known_so_far(known: "Advice | Leading | None") -> str:
@@ -201,31 +188,74 @@ def known_so_far(known: "Advice | Leading | None") -> str:
     )
 
 
+def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]:
+    """What the answer assumes, with the effect of each, and the range over which it holds."""
+    best = advice.best
+    if best is None or robust is None:
+        return
+    now = best.objective.mean
+    changes = [each for each in robust.assumptions if each.more.mean > robust.within / 2]
+    changes.sort(key=lambda each: -each.more.mean)
+    if changes:
+        said = ", ".join(f"{percent(now + each.more.mean)} {_with(each)}" for each in changes)
+        yield f"If one input is twice as bad, {percent(now)} % becomes {said}."
+    unknown = [each.name for each in robust.assumptions if each.basis == "unknown"]
+    if unknown:
+        yield f"Not known and charged as 0, of {best.candidate.system}: {', '.join(unknown)}."
+    held = {each.name: _held(each, robust.within) for each in robust.levers}
+    others = [name for name, said in held.items() if not said]
+    parts = [f"for {', '.join(filter(None, held.values()))}"] * (len(others) < len(held))
+    if others:
+        parts.append(f"if {words.listed(others).replace(' and ', ' or ')} is 1/4 to 4 times yours")
+    if parts:
+        yield f"Still the best {', and '.join(parts)}."
+
+
+def _with(each: "Doubled") -> str:
+    """An input that is twice as bad, in words."""
+    if each.value.startswith("a save in "):
+        return f"with {each.value}"
+    basis = "" if each.basis == "given" else f" ({each.basis})"
+    return _WITH.get(each.name, "with {name} of {value}").format(**each._asdict()) + basis
+
+
+def _held(lever: "Lever", within: float) -> str:
+    """The range over which the choice stays the best; empty for all that was tried.
+
+    Open where nothing farther was tried.
+    """
+    low, high = lever.range(within)
+    from_first, to_last = low is lever.worlds[0], high is lever.worlds[-1]
+    if from_first and to_last:
+        return ""
+    if from_first:
+        return f"{lever.name} up to {high.value}"
+    return (
+        f"{lever.name} from {low.value}" if to_last else f"{lever.name} {low.value} to {high.value}"
+    )
+
+
 def detail_lines(advice: "Advice") -> Iterator[str]:
     """What makes the difference to the second, notes, and the policies that were not considered."""
-    yield from _difference(advice)
-    for note in advice.warnings:
-        yield f"Note: {note}"
-    yield from _refused(advice)
-
-
-def _difference(advice: "Advice") -> Iterator[str]:
-    """By cause, what the best takes less or more than the second, in time."""
     second = advice.runner_up
-    if second is None or advice.aim.objective == "cost":
-        return
-    causes = {cause: each for cause, each in advice.apart.items() if cause != "overhead"}
-    most = max((abs(each.mean) for each in causes.values()), default=0.0)
-    large = sorted(
-        (cause for cause, e in causes.items() if abs(e.mean) > max(_LITTLE * most, ROUNDING)),
-        key=lambda cause: -abs(causes[cause].mean),
-    )
-    if large:
+    if second is not None and advice.aim.objective != "cost":
+        causes = {cause: each for cause, each in advice.apart.items() if cause != "overhead"}
+        most = max((abs(each.mean) for each in causes.values()), default=0.0)
+        large = [c for c, e in causes.items() if abs(e.mean) > max(_LITTLE * most, ROUNDING)]
         parts = [
             f"{_points(causes[cause])} {'less' if causes[cause].mean > 0 else 'more'} {cause}"
-            for cause in large
+            for cause in sorted(large, key=lambda cause: -abs(causes[cause].mean))
         ]
-        yield f"Compared with {second.name}, the second best: {words.listed(parts)}."
+        if parts:
+            yield f"Compared with {second.name}, the second best: {words.listed(parts)}."
+    for note in advice.warnings:
+        yield f"Note: {note}"
+    reasons = defaultdict[str, list[str]](list)
+    for each in advice.refused:
+        reasons[each.why.removeprefix(f"system {each.system!r} ")].append(each.name)
+    if reasons:
+        said = (f"{words.listed(names)}: {why}" for why, names in reasons.items())
+        yield f"Not considered: {'; '.join(said)}."
 
 
 def _points(mean: "Mean") -> str:
@@ -234,12 +264,3 @@ def _points(mean: "Mean") -> str:
     if max(abs(low), abs(high)) < ROUNDING:
         return words.POINTS.text(0.0)
     return words.between(abs(mean.mean), low, high)
-
-
-def _refused(advice: "Advice") -> Iterator[str]:
-    reasons = defaultdict[str, list[str]](list)
-    for each in advice.refused:
-        reasons[each.why.removeprefix(f"system {each.system!r} ")].append(each.name)
-    if reasons:
-        said: Iterable[str] = (f"{words.listed(n)}: {why}" for why, n in reasons.items())
-        yield f"Not considered: {'; '.join(said)}."

@@ -5,20 +5,24 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from cprsim.basics.schema import Section
 from cprsim.basics.units import format_duration
 from cprsim.contract import Plan
 from cprsim.errors import ScenarioError
 from cprsim.job.tiers import REMOTE
 from cprsim.report import html
-from cprsim.report.source import ScenarioSource
 from cprsim.scenario import Scenario
 
-_SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures", "accuracy", "prices")
+
+class ScenarioSource(NamedTuple):
+    """The file's text, what the command line set in it (`key=value`), and the log's hash."""
+
+    text: str
+    overrides: tuple[str, ...] = ()
+    trace_sha256: str | None = None
 
 
 class Assumption(NamedTuple):
-    """A quantity, its value, where it comes from, and what the file says of it."""
+    """A quantity that the scenario doesn't say outright: its value, where it comes from, a note."""
 
     name: str
     value: str
@@ -32,21 +36,21 @@ def inputs(
     source: ScenarioSource | None,
     first: Iterable[str] = (),
 ) -> str:
-    """What the file says of itself, and a table of what was given and what follows from it."""
-    head = [] if source is None else source.head
-    said = [html.paragraph("The scenario file says of itself:")] * bool(head)
-    said += [f"<blockquote>{html.paragraph(text)}</blockquote>\n" for text in head]
-    told = (
-        "Given values are inputs, of which the file's notes say what is measured, calibrated or "
+    """The scenario file with its comments, and a table of what follows from it."""
+    parts = [*first]
+    if source is not None:
+        parts += [html.paragraph("The scenario file:"), html.code(source.text)]
+        if source.overrides:
+            parts.append(html.paragraph(f"Set by --set: {'; '.join(source.overrides)}."))
+    about = (
+        "Values of the file are inputs, of which its comments say what is measured, calibrated or "
         "assumed; derived ones follow from them, and so do the intervals that policies plan. What "
-        "isn't listed is at its default, which the scenario at the end shows."
+        "the file doesn't have is at its default, which the scenario at the end shows."
     )
-    rows = [tuple(each) for each in assumptions(scenario, plans, source)]
     headings = ("quantity", "value", "where from", "note")
+    table = html.table("What follows from it", headings, derived(scenario, plans), "words")
     what = "Inputs, and what follows from them"
-    table = html.table(what, headings, rows, "words")
-    parts = [*first, *said, html.paragraph(told), table]
-    return html.folded("Inputs and assumptions", what, parts)
+    return html.folded("Inputs and assumptions", what, [*parts, html.paragraph(about), table])
 
 
 def repeat(
@@ -70,71 +74,23 @@ def repeat(
     return html.folded("Reproduce", f"The command, versions and the scenario {how}", parts)
 
 
-def assumptions(
-    scenario: Scenario, plans: Mapping[str, Plan], source: ScenarioSource | None
-) -> list[Assumption]:
-    """What the scenario gives, table by table, then what was derived from it.
-
-    `plans`: of those of its policies that are told of, by name.
-    """
-    return [*_given(scenario, plans, source), *_derived(scenario, plans)]
-
-
-def _given(
-    scenario: Scenario, names: Iterable[str], source: ScenarioSource | None
-) -> Iterator[Assumption]:
-    sections: dict[str, Section | None] = {name: getattr(scenario, name) for name in _SECTIONS}
-    sections |= {f"policies.{name}": scenario.policies[name] for name in names}
-    overridden = set() if source is None else source.overridden
-    comments = {} if source is None else source.comments
-    for table, section in sections.items():
-        if section is None:
-            continue
-        given = section.model_dump(
-            mode="json", by_alias=True, exclude_none=True, exclude_unset=True
-        )
-        for key, value in given.items():
-            path = f"{table}.{key}"
-            if any(each == path or each.startswith(f"{path}.") for each in overridden):
-                yield Assumption(path, _shown(value), "set by --set")
-            else:
-                note = comments.get(path, "")
-                if key == "system":
-                    note = "; ".join(filter(None, (comments.get(table), note)))
-                yield Assumption(path, _shown(value), "given", note)
-
-
-def _shown(value: object) -> str:
-    """A value on one line."""
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items())
-    if isinstance(value, list | tuple):
-        named = [each["name"] for each in value if isinstance(each, dict) and each.get("name")]
-        return ", ".join(named if len(named) == len(value) else map(_shown, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _derived(scenario: Scenario, plans: Mapping[str, Plan]) -> Iterator[Assumption]:
-    """What the scenario doesn't say outright."""
+def derived(scenario: Scenario, plans: Mapping[str, Plan]) -> Iterator[Assumption]:
+    """Yield what follows from a scenario, and from the policies of `plans`."""
     mtbf = format_duration(scenario.context.mtbf_s)
     yield Assumption("MTBF of the job", mtbf, "derived", "what policies plan with")
     model, costs = scenario.cost_model, scenario.costs
     one_load = costs.load_s is not None
-    of_all, of_shard = costs.load_full_s is not None, costs.load_partial_s is not None
-    kinds = (
-        ("one save", costs.save_s is not None, partial(model.save, REMOTE)),
-        ("one load of everything", one_load or of_all, partial(model.load, REMOTE, "all", 1)),
-        (
-            "one load of one server's shard",
-            one_load or of_shard,
+    kinds = {
+        "one save": (costs.save_s, partial(model.save, REMOTE)),
+        "one load of everything": (costs.load_full_s, partial(model.load, REMOTE, "all", 1)),
+        "one load of one server's shard": (
+            costs.load_partial_s,
             partial(model.load, REMOTE, "lost", 1),
         ),
-    )
+    }
     note = "from sizes and bandwidths, with the links to itself"
-    for name, measured, flow in kinds:
-        if not measured:
+    for name, (measured_s, flow) in kinds.items():
+        if measured_s is None and not (one_load and name != "one save"):
             with suppress(ScenarioError):  # no policy needs it
                 seconds = model.seconds(flow())
                 yield Assumption(name, format_duration(seconds), "derived", note)
@@ -144,6 +100,6 @@ def _derived(scenario: Scenario, plans: Mapping[str, Plan]) -> Iterator[Assumpti
             note += f"; {plan.note}"
         yield Assumption(f"{name}: saves every", format_duration(plan.interval_s), "planned", note)
         for own in plan.own_costs:
-            if own.basis != "given":  # those are among what the scenario gives
+            if own.basis != "given":
                 key, _, value = own.text.partition(" = ")
                 yield Assumption(f"{name}: {key}", value, own.basis, own.follows)

@@ -6,9 +6,8 @@ here recommends one.
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from cprsim.basics.units import format_bytes, format_percent
+from cprsim.basics.units import format_percent
 from cprsim.report.answer import HOPELESS
 from cprsim.runs.result import Result
 from cprsim.selection.certificate import WITHIN, Certificate, judge
@@ -37,15 +36,14 @@ def certified(
 
 def conclusion(result: Result) -> str:
     """The fastest policy that loses nothing, how certain that is, and what a faster one loses."""
-    names = list(result.plans)
+    names, overheads = list(result.plans), result.summary["overhead"].to_dict()
     sound = [name for name in names if not _corrupt(result, name)] or names
     safe = [name for name in sound if not _loses(result, name)]
     pool = safe or sound
     found = certified(result, among=pool)
     best = pool[found.best or 0]
-    overhead = _of(result, best, "overhead")
-    hopeless = "This job is hopeless under these policies. " * (overhead >= HOPELESS)
-    share = f"{format_percent(overhead)} overhead"
+    hopeless = "This job is hopeless under these policies. " * (overheads[best] >= HOPELESS)
+    share = f"{format_percent(overheads[best])} overhead"
     if len(names) == 1:
         lost = "" if safe else f", {_lost(result, best)} of the updates lost"
         return f"{hopeless}{best}: {share}{lost}; no other policy was run."
@@ -54,71 +52,45 @@ def conclusion(result: Result) -> str:
         lossless += f"{' and' * bool(lossless)} that ends without silent faults"
     certainty = f"; {standing(found, pool)}" if found.rivals else ""
     said = f"Of {len(names)} policies, {best} is the fastest{lossless}: {share}{certainty}"
-    faster = min(
-        (each for each in sound if each not in pool),
-        key=lambda each: _of(result, each, "overhead"),
-        default=None,
-    )
+    others = [each for each in sound if each not in pool]
+    faster = min(others, key=lambda each: overheads[each], default=best)
     if not safe:
         said += f"; it loses {_lost(result, best)} of the updates"
-    elif faster is not None and _of(result, faster, "overhead") < _of(result, best, "overhead"):
-        taken = format_percent(_of(result, faster, "overhead"))
+    elif overheads[faster] < overheads[best]:
+        taken = format_percent(overheads[faster])
         said += f"; {faster} takes {taken} and loses {_lost(result, faster)} of the updates"
     return f"{hopeless}{said}."
 
 
 def findings(result: Result) -> list[str]:
     """What else to know of the policies: a sentence each."""
-    what = _dearest, _silent, _accuracy, _retrained, _resources, _cheapest
+    what = _silent, _unknown_accuracy, _retrained, _cheapest
     return [*filter(None, (each(result) for each in what))]
-
-
-def _dearest(result: Result) -> str:
-    """The cause of failures that costs the most under each policy, and its detection."""
-    if result.scenario.failures.causes is None:
-        return ""
-    said = []
-    for policy, rows in result.causes.groupby("policy", sort=False):
-        worst: Any = rows.iloc[0]
-        detection = format_percent(worst["detect"])
-        under = f"under {policy} " * (len(result.plans) > 1)
-        said.append(
-            f"{under}{worst['cause']} ({format_percent(worst['overhead'])} of the useful time, "
-            f"{detection} of it until it is noticed)"
-        )
-    return f"The cause of failures that costs the most: {'; '.join(said)}."
 
 
 def _silent(result: Result) -> str:
     """How often a policy ends with a silent fault."""
     shares = {name: _corrupt(result, name) for name in result.plans}
-    ends = [f"{name} in {format_percent(share)}" for name, share in shares.items() if share]
-    if not ends:
-        return ""
-    return (
-        f"Replications that end with a silent fault in the model: {', '.join(ends)}. Set "
-        "verify_every to find them."
+    ends = ", ".join(
+        f"{name} in {format_percent(share)}" for name, share in shares.items() if share
     )
+    said = f"Replications that end with a silent fault in the model: {ends}. Set verify_every to"
+    return f"{said} find them." if ends else ""
 
 
-def _accuracy(result: Result) -> str:
-    """What lost learning does to accuracy, as far as a slope was measured."""
+def _unknown_accuracy(result: Result) -> str:
+    """Policies that lose learning, where no slope was measured for any of them."""
     losing = [name for name in result.plans if _loses(result, name)]
-    drops = {name: result.auc_drops.get(name) for name in losing}
-    known = [
-        f"{name} {drop.mean:.4f} (measured with {drop.source})"
-        for name, drop in drops.items()
-        if drop is not None and not math.isnan(drop.mean)
-    ]
-    if known:
-        return f"Predicted drop of AUC: {', '.join(known)}."
-    return f"What lost updates do to accuracy isn't known: {listed(losing)}." if losing else ""
+    drops = [result.auc_drops.get(name) for name in losing]
+    if not losing or any(drop is not None and not math.isnan(drop.mean) for drop in drops):
+        return ""
+    return f"What lost updates do to accuracy isn't known: {listed(losing)}."
 
 
 def _retrained(result: Result) -> str:
     """The order of the policies if lost updates are trained again, where it differs."""
     by_time, by_worth = (
-        sorted(result.plans, key=lambda name: _of(result, name, measure))
+        sorted(result.plans, key=result.summary[measure].to_dict().__getitem__)
         for measure in ("overhead", "overhead_retrained")
     )
     if by_time == by_worth:
@@ -128,20 +100,6 @@ def _retrained(result: Result) -> str:
         f"Counting the time to train lost updates again, the order is {listed(by_worth)} "
         f"({by_worth[0]}: {least}); by overhead it is {listed(by_time)}."
     )
-
-
-def _resources(result: Result) -> str:
-    """What each policy needs in memory, network and spare machines."""
-    said = []
-    for name in result.plans:
-        memory, sent = _of(result, name, "memory_overhead"), _of(result, name, "peer_bytes")
-        spares = _of(result, name, "spares")
-        needs = [f"{100 * memory:.3g} % more table memory"] * (memory > 0)
-        needs += [f"{format_bytes(sent)} sent between servers"] * (sent > 0)
-        needs += [f"{spares:.0f} spare machines"] * (spares > 0)
-        if needs:
-            said.append(f"{name} needs {listed(needs)}")
-    return f"{'; '.join(said)}." if said else ""
 
 
 def _cheapest(result: Result) -> str:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from cprsim.basics.terminal import plain_table
 from cprsim.basics.units import format_duration, format_percent, percent
 from cprsim.contract.ledger import told_causes
-from cprsim.report.terminal import plain_table
 
 if TYPE_CHECKING:
-    from cprsim.estimates.decision import Decision
+    from cprsim.advice.decision import Decision
 
 
 #: Causes that CPR's equations know, and ones that only some scenarios have, by their headings.

@@ -1,28 +1,18 @@
 """The files of `run --out`: replications, scenario as resolved, manifest, picture, report."""
 
 import hashlib
-import platform
-import subprocess
-from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cprsim.basics.manifest import with_manifest
+from cprsim.basics.manifest import sha256, versions, with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.contract.ledger import RARE_CAUSES, told_causes
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
-from cprsim.version import PACKAGE, __version__
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from cprsim.contract.vocabulary import Vocabulary
-    from cprsim.report.source import ScenarioSource
-
-_LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
-
+    from cprsim.report.basis import ScenarioSource
 
 #: What `run --out` may write.
 NAMES = (
@@ -42,10 +32,9 @@ def contents(
 ) -> dict[str, bytes | None]:
     """Name and bytes of each of `NAMES`, None for no such file; the same result, the same bytes.
 
-    There is no results.csv of replications that are not kept.
-
-    `source`: the scenario file that the result comes from, for what its comments say. `words`: in
-    which the report tells where the wall clock goes.
+    There is no results.csv of replications that are not kept. `source`: the scenario file that the
+    result comes from, for its comments. `words`: the vocabulary in which the report says where the
+    wall clock goes.
     """
     from cprsim.figures import page_bytes, save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
     from cprsim.report.report import report  # noqa: PLC0415
@@ -62,19 +51,17 @@ def contents(
     )
     files = {"scenario.toml": scenario.encode()}
     if isinstance(result.kept, ReplicationTable):
-        files["results.csv"] = csv_bytes(_told(result.kept.table))
+        # Without causes that only some scenarios have, where this one has none of them.
+        table = result.kept.table
+        shown = told_causes(lambda cause: table[f"{cause}_s"].any())
+        left_out = [f"{each}_s" for each in RARE_CAUSES if each not in shown]
+        files["results.csv"] = csv_bytes(table.drop(columns=left_out))
     drawn = {name: result.figure(name) for name in result.PICTURES}
     files |= {f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()}
     if type(result) is Result:  # the one job that it tells of
         files["report.html"] = report(result, page_bytes(drawn["breakdown"]), known, source, words)
     of_others = dict.fromkeys(NAMES)  # what a run of another kind has left
     return of_others | with_manifest(files, known)
-
-
-def _told(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Without causes that only some scenarios have, where this one has none of them."""
-    told = told_causes(lambda cause: table[f"{cause}_s"].any())
-    return table.drop(columns=[f"{each}_s" for each in RARE_CAUSES if each not in told])
 
 
 def trace_sha256(scenario: Scenario) -> str | None:
@@ -91,34 +78,3 @@ def about(scenario: str, trace_sha256: str | None, **more: Any) -> dict[str, Any
         "trace_sha256": trace_sha256,
         **more,
     }
-
-
-def versions() -> dict[str, Any]:
-    """Of cprsim, Python and libraries, and the commit of the code."""
-    return {
-        "cprsim": __version__,
-        "python": platform.python_version(),
-        "libraries": {name: version(name) for name in _LIBRARIES},
-        "git": _git_state(),
-    }
-
-
-def sha256(path: str) -> str:
-    """Of the bytes of a file."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _git_state() -> dict[str, Any] | None:
-    """Commit of the repository that this code lies in and whether it has changes, or None."""
-    try:
-        commit = _git("rev-parse", "HEAD")
-        return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "-uno"))}
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(PACKAGE), *arguments]
-    said = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
-    return said.strip()

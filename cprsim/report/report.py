@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cprsim.basics.units import format_duration
@@ -11,15 +11,14 @@ from cprsim.figures import page_bytes
 from cprsim.figures.timeline import timelines
 from cprsim.history.recorder import record
 from cprsim.report import html
-from cprsim.report.basis import inputs, repeat
+from cprsim.report.basis import ScenarioSource, inputs, repeat
 from cprsim.report.conclusion import certified, conclusion, findings
-from cprsim.report.source import ScenarioSource
 from cprsim.report.tables import (
-    RunTable,
-    WallTable,
     accuracy_table,
     causes_table,
     resources_table,
+    run_table,
+    wall_table,
 )
 from cprsim.runs.result import Result
 from cprsim.selection.words import interval
@@ -32,25 +31,23 @@ def report(
     source: ScenarioSource | None = None,
     words: Vocabulary | None = None,
 ) -> bytes:
-    """The page.
+    """The page of a run.
 
-    Parameters
-    ----------
-    result
-        What is reported.
-    breakdown
-        The picture of where the time goes, of `cprsim.figures.page_bytes`.
-    manifest
-        Versions and the like, as in `manifest.json`.
-    source
-        The file that the scenario was read from, whose comments go into the page.
-    words
-        Terms in which a table says where the wall clock goes.
+    `breakdown`: the picture of where the time goes, of `cprsim.figures.page_bytes`. `manifest`:
+    versions and the like, as in `manifest.json`. `source`: the scenario's file, whose comments go
+    into the page. `words`: terms in which a table says where the wall clock goes.
     """
     title = result.scenario.title or "cprsim run"
     sections = {
         "Conclusion": _conclusion(result),
-        "Where the time goes": [_breakdown(result, breakdown)],
+        "Where the time goes": [
+            html.picture(
+                breakdown,
+                f"Bars of overhead by cause: {_shares(result.summary['overhead'].items())}.",
+                "Mean overhead by cause. Grey: with lost updates trained again. Right: updates "
+                "lost.",
+            )
+        ],
         "Causes of failures": _causes(result),
         "Results": _tables(result, words),
         "Differences": _paired(result),
@@ -77,30 +74,26 @@ def _conclusion(result: Result) -> list[str]:
 
 
 def _tables(result: Result, words: Vocabulary | None) -> list[str]:
-    table = RunTable(result).wide()
+    table = run_table(result).wide()
     _, _, caption = str(table.title).partition("\n")
     parts = [html.terminal_table(caption, table)]
-    wall = None if words is None else WallTable(result, words).wide()
+    wall = None if words is None else wall_table(result, words).wide()
     more = wall, causes_table(result), resources_table(result), accuracy_table(result)
     return parts + [html.terminal_table(str(each.title), each) for each in more if each is not None]
 
 
-def _breakdown(result: Result, svg: bytes) -> str:
-    overheads = result.summary["overhead"]
-    described = "; ".join(f"{name} {share:.2%}" for name, share in overheads.items())
-    caption = "Mean overhead by cause. Grey: with lost updates trained again. Right: updates lost."
-    return html.picture(svg, f"Bars of overhead by cause: {described}.", caption)
+def _shares(of: Iterable[tuple[Any, float]]) -> str:
+    return "; ".join(f"{name} {share:.2%}" for name, share in of)
 
 
 def _causes(result: Result) -> list[str]:
     """What failures of each cause cost, under the first policy; nothing without causes."""
     if result.scenario.failures.causes is None:
         return []
-    costs = zip(result.causes["cause"], result.causes["overhead"], strict=True)
-    described = "; ".join(f"{cause} {share:.2%}" for cause, share in costs)
+    costs = _shares(zip(result.causes["cause"], result.causes["overhead"], strict=True))
     caption = "What failures of each cause cost, in the mean of a job. All policies: Results."
     drawn = page_bytes(result.figure("causes"))
-    return [html.picture(drawn, f"Bars of overhead by cause of failure: {described}.", caption)]
+    return [html.picture(drawn, f"Bars of overhead by cause of failure: {costs}.", caption)]
 
 
 def _timelines(result: Result) -> list[str]:
@@ -130,32 +123,30 @@ def reference_policy(result: Result) -> str:
 
 
 def _paired(result: Result) -> list[str]:
-    paired = (
+    """For each policy but the one with the lowest overhead, by how much it exceeds that."""
+    caption = (
         "Paired differences on the same failures, with intervals of 95 % for all of them together"
     )
-    parts = [_differences(result, "overhead", paired)]
+    measures = {"overhead": caption}
     if (result.summary["overhead_retrained"] > result.summary["overhead"]).any():
-        again = f"{paired}; every lost update trained again"
-        parts.append(_differences(result, "overhead_retrained", again))
-    return [each for each in parts if each] or [html.paragraph("Only one policy was run.")]
-
-
-def _differences(result: Result, measure: str, caption: str) -> str:
-    """A row for each policy but the one with the least; nothing where that is the only one."""
-    found, names = certified(result, measure), list(result.plans)
-    means = result.summary[measure]
-    rows = [
-        (
-            names[each.candidate],
-            f"{100 * means[names[each.candidate]]:.2f}",
-            interval(each),
-            each.standing,
+        measures["overhead_retrained"] = f"{caption}; every lost update trained again"
+    parts = []
+    for measure, about in measures.items():
+        found, names, means = (
+            certified(result, measure),
+            list(result.plans),
+            result.summary[measure],
         )
-        for each in found.rivals
-    ]
-    shown = measure.replace("_", " ")
-    headings = ("policy", f"{shown}, %", f"more than {names[found.best or 0]}", "verdict")
-    return html.table(caption, headings, rows) if rows else ""
+        shown = f"{measure.replace('_', ' ')}, %"
+        headings = ("policy", shown, f"more than {names[found.best or 0]}", "verdict")
+        rows = [
+            (names[i], f"{100 * means[names[i]]:.2f}", interval(each), each.standing)
+            for each in found.rivals
+            for i in [each.candidate]
+        ]
+        if rows:
+            parts.append(html.table(about, headings, rows))
+    return parts or [html.paragraph("Only one policy was run.")]
 
 
 def _reproduction(result: Result, manifest: Mapping[str, Any]) -> str:

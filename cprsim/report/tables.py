@@ -8,93 +8,109 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.table import Table
 
+from cprsim.basics.terminal import Column, Fitting, PolicyTable, plain_table
 from cprsim.basics.units import (
     counted,
+    format_amount,
     format_bytes,
     format_duration,
-    format_durations,
-    format_percent,
     percent,
-    rough_percent,
 )
 from cprsim.contract.ledger import FAILURE_COSTS, OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.means import share_and_half
-from cprsim.report.terminal import Column, Fitting, PolicyTable, plain_table
 from cprsim.runs import by_cause
 from cprsim.runs.cautions import of_run
 from cprsim.runs.mean import Mean
 from cprsim.runs.restarts import restarts
-from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cprsim.estimates.row_loss import AccessLog, RowLosses
-    from cprsim.fitting.job_events import JobEvents
-    from cprsim.fitting.log_fit import LogFit
-    from cprsim.fitting.mtbf import MtbfByNodes
-    from cprsim.fleets.result import FleetResult
+    from cprsim.advice.row_loss import AccessLog, RowLosses
+    from cprsim.runs.fleet_result import FleetResult
     from cprsim.runs.result import Result
 
 
-class RunTable(PolicyTable):
+#: Headings of what a failure costs.
+_PARTS = {
+    "detect": "detec-\ntion",
+    "reschedule": "waiting",
+    "start": "start",
+    "load": "load",
+    "lost": "lost",
+}
+#: Letters of a line of a heading that is a term of another vocabulary.
+_TERM = 14
+#: The causes in the order in which people read them: what checkpoints cost, then what failures do.
+_CAUSES = (
+    *("save", "verify", "load", "lost", "reschedule", "detect", "slowdown", "stall"),
+    *("start", "shutdown"),
+)
+assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
+#: Headings of what a run shows of each policy beside its overhead.
+_LOST = {
+    "PLS %": "pls",
+    "updates\nlost %": "updates_lost",
+    "learning\nlost %": "learning_lost",
+    "ETTR %": "ettr",
+}
+
+
+def run_table(result: "Result") -> PolicyTable:
     """Overhead with its 95 % interval, with lost updates trained again, and by cause.
 
-    What was lost, ETTR and interval besides.
+    Then what was lost, ETTR and interval.
     """
+    title = (
+        f"{result.scenario.title or 'cprsim run'}\n"
+        f"{counted(result.count, 'replication')}, seed {result.seed}; time in % of the useful "
+        f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
+    )
+    summary = result.summary
+    shown = told_causes(lambda cause: summary[cause].any())
+    causes = {cause: cause for cause in _CAUSES if cause in shown}
+    corrupt = "corrupt" in summary and summary["corrupt"].any()
+    columns = [
+        *_overheads(summary),
+        *_shares(summary, causes),
+        *_shares(summary, {"corrupt\n%": "corrupt"} if corrupt else {}),
+        *_shares(summary, _LOST),
+        ("saves\nevery", summary["interval_s"].map(format_duration)),
+    ]
+    return PolicyTable(title, columns, optional=causes)
 
-    def __init__(self, result: "Result") -> None:
-        title = (
-            f"{result.scenario.title or 'cprsim run'}\n"
-            f"{counted(result.count, 'replication')}, seed {result.seed}; time in % of the useful "
-            f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
-        )
-        summary = result.summary
-        told = told_causes(lambda cause: summary[cause].any())
-        causes = {cause: cause for cause in _CAUSES if cause in told}
-        columns = [*_overheads(summary), *_shares(summary, causes)]
-        if "corrupt" in summary and summary["corrupt"].any():
-            columns += _shares(summary, {"corrupt\n%": "corrupt"})
-        columns += _shares(summary, _LOST)
-        columns.append(("saves\nevery", summary["interval_s"].map(format_duration)))
-        super().__init__(title, columns, optional=causes)
 
-
-class FleetTable(PolicyTable):
+def fleet_table(result: "FleetResult") -> PolicyTable:
     """Overhead over the jobs of a fleet and by machine time, its percentiles, and by cause."""
-
-    def __init__(self, result: "FleetResult") -> None:
-        title = (
-            f"{result.fleet.title or 'cprsim run'}\n"
-            f"{counted(result.count, 'job')}, seed {result.seed}; time in % of each job's useful "
-            "time, ± 95 % of the mean; node-hours of all jobs together"
-        )
-        summary = result.summary
-        ends = sorted(column for column in summary.columns if column.startswith("overhead_p"))
-        percentiles = {column.removeprefix("overhead_").upper(): column for column in ends}
-        causes = {cause: cause for cause in _CAUSES if summary[cause].any()}
-        columns = [
-            *_overheads(summary),
-            ("by machine\ntime", _with_interval(summary, "machine_overhead")),
-            *_shares(summary, percentiles | causes | {"PLS %": "pls"}),
-            ("saves every\n(median)", summary["interval_s"].map(format_duration)),
-            ("node-hours\nlost", (summary["machine_s"] / 3600).map("{:,.0f}".format)),
-            ("given\nback", (summary["given_back_s"] / 3600).map("{:,.0f}".format)),
-            *_amounts(result),
-        ]
-        super().__init__(title, columns)
+    title = (
+        f"{result.fleet.title or 'cprsim run'}\n"
+        f"{counted(result.count, 'job')}, seed {result.seed}; time in % of each job's useful "
+        "time, ± 95 % of the mean; node-hours of all jobs together"
+    )
+    summary = result.summary
+    ends = sorted(column for column in summary.columns if column.startswith("overhead_p"))
+    percentiles = {column.removeprefix("overhead_").upper(): column for column in ends}
+    causes = {cause: cause for cause in _CAUSES if summary[cause].any()}
+    columns = [
+        *_overheads(summary),
+        ("by machine\ntime", _with_interval(summary, "machine_overhead")),
+        *_shares(summary, percentiles | causes | {"PLS %": "pls"}),
+        ("saves every\n(median)", summary["interval_s"].map(format_duration)),
+        ("node-hours\nlost", (summary["machine_s"] / 3600).map("{:,.0f}".format)),
+        ("given\nback", (summary["given_back_s"] / 3600).map("{:,.0f}".format)),
+        *_amounts(result),
+    ]
+    return PolicyTable(title, columns)
 
 
-class WallTable(PolicyTable):
-    """Shares of the wall clock in somebody's terms, which add up to 100 % in each row."""
-
-    def __init__(self, result: "Result", words: Vocabulary) -> None:
-        shares = result.wall_shares(words)
-        terms = [term for term in words.terms if any(each[term] for each in shares.values())]
-        title = f"Of the wall clock of all together, in %, by {words.about}"
-        parts = ((_broken(term), [percent(e[term]) for e in shares.values()]) for term in terms)
-        super().__init__(title, [("policy", shares), *parts])
+def wall_table(result: "Result", words: Vocabulary) -> PolicyTable:
+    """Shares of the wall clock in other terms, which add up to 100 % in each row."""
+    shares = result.wall_shares(words)
+    terms = [term for term in words.terms if any(each[term] for each in shares.values())]
+    title = f"Of the wall clock of all together, in %, by {words.about}"
+    parts = ((_broken(term), [percent(e[term]) for e in shares.values()]) for term in terms)
+    return PolicyTable(title, [("policy", shares), *parts])
 
 
 def _broken(term: str) -> str:
@@ -114,43 +130,6 @@ def given_up_line(result: "FleetResult") -> str | None:
         return None
     each = ", ".join(f"{count:,} under {name}" for name, count in counts.items())
     return f"Left out under all policies: jobs that do not finish, {each}."
-
-
-#: Parts of the wall clock of a logged job.
-_EVENTS = {
-    "train": "training",
-    "retrained": "training done again",
-    "start": "from starts to loads",
-    "warm_up": "warming up after loads",
-    "save": "saving",
-    "unsaved": "from the last save to the next start",
-    "no_save": "attempts without a save",
-}
-#: Headings of what a failure costs.
-_PARTS = {
-    "detect": "detec-\ntion",
-    "reschedule": "waiting",
-    "start": "start",
-    "load": "load",
-    "lost": "lost",
-}
-#: Amounts from which on cents are no longer told, unless the interval is as narrow.
-_LARGE = 1e3
-#: Letters of a line of a heading that is a term of another vocabulary.
-_TERM = 14
-#: The causes in the order in which people read them: what checkpoints cost, then what failures do.
-_CAUSES = (
-    *("save", "verify", "load", "lost", "reschedule", "detect", "slowdown", "stall"),
-    *("start", "shutdown"),
-)
-assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
-#: Headings of what a run shows of each policy beside its overhead.
-_LOST = {
-    "PLS %": "pls",
-    "updates\nlost %": "updates_lost",
-    "learning\nlost %": "learning_lost",
-    "ETTR %": "ettr",
-}
 
 
 def resources_table(result: "Result") -> Table | None:
@@ -186,35 +165,6 @@ def _amounts(result: "Result") -> list[Column]:
         for name, heading in headings.items()
         if name in summary
     ]
-
-
-def format_amount(mean: float, half: float) -> str:
-    """An amount of money or the like, with half its interval where there is one."""
-    if half <= abs(mean) * 1e-9:
-        half = 0.0  # it was rounding
-    digits = 0 if abs(mean) >= _LARGE and not 0 < half < 1 else 2
-    shown = f"{mean:,.{digits}f}"
-    return shown if math.isnan(half) else f"{shown} ±{half:,.{digits}f}"
-
-
-def event_lines(events: "JobEvents") -> Iterator[str]:
-    """What the event log of a job says of it, and of its wall clock."""
-    starts = sum(each.starts for each in events.attempts)
-    yield (
-        f"{events.path}: {format_duration(events.wall_s)} on {counted(events.nodes, 'node')}, "
-        f"{counted(len(events.attempts), 'attempt')} with {starts:,} starts, of which "
-        f"{events.without_a_save:,} never got to a save."
-    )
-    split = {
-        _EVENTS[name]: seconds / events.wall_s
-        for name, seconds in events.split().items()
-        if name != "train"
-    }
-    parts = ", ".join(f"{format_percent(share)} {name}" for name, share in split.items() if share)
-    yield (
-        f"Goodput as logged: {format_percent(events.goodput)} ({events.steps:,.0f} steps of "
-        f"{format_duration(events.step_s)}). The rest: {parts}."
-    )
 
 
 def restarts_table(result: "Result", most: int) -> Table:
@@ -284,52 +234,6 @@ def accuracy_table(result: "Result") -> Table | None:
             shown += f" ±{drop.half:.5f}"
         table.add_row(name, shown, "; ".join(filter(None, (drop.source, drop.note))))
     return table
-
-
-def fit_table(fitted: "LogFit") -> Group:
-    """A row a law, the best first: mean and shape with 95 % intervals, distances, AIC."""
-    sample = fitted.view.sample
-    of = {
-        "gaps": "gaps between failures of the whole system",
-        "job": f"gaps between failures of a job on {fitted.view.nodes} nodes",
-        "uptime": "uptimes of nodes",
-    }[fitted.look]
-    cut = f" ({format_percent(sample.censored / sample.n)} censored)" if sample.censored else ""
-    median_s = KaplanMeier.from_sample(sample).median_s
-    median = "unknown" if math.isnan(median_s) else format_duration(median_s)
-    # Of lives that were not watched as a whole the mean is that of no life.
-    mean = "watched per failure" if sample.late else "mean"
-    head = (
-        f"{fitted.source}\n{sample.n:,} {of}{cut}; "
-        f"{mean} {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
-    )
-    fits = fitted.fits
-    above = [fit.aic - min(fit.aic for fit in fits) for fit in fits]
-    columns = [
-        ("law", (fit.law.distribution for fit in fits)),
-        ("mean", (format_duration(fit.law.expected_s) for fit in fits)),
-        ("", (format_durations(*fit.mean_interval_s) for fit in fits)),
-        ("shape\nor cv", ("" if fit.spread is None else f"{fit.spread:.3g}" for fit in fits)),
-        ("", ("{:.3g} to {:.3g}".format(*e) if (e := fit.spread_interval) else "" for fit in fits)),
-        ("KS %", (rough_percent(fit.ks).removesuffix(" %") for fit in fits)),
-        ("RMSE\n%", (rough_percent(fit.rmse).removesuffix(" %") for fit in fits)),
-        ("AIC -\nleast", (f"{e:.1f}" if e < _LARGE / 10 else f"{e:,.0f}" for e in above)),
-    ]
-    return Group(head, Fitting(plain_table(None, columns, close=True)))
-
-
-def mtbf_table(found: "MtbfByNodes") -> Group:
-    """A row a number of nodes: MTBF as measured with its 95 % interval, and by two models."""
-    rows = found.rows
-    columns = [
-        ("nodes", rows["nodes"].map("{:,}".format)),
-        ("measured", rows["measured_s"].map(format_duration)),
-        ("", map(format_durations, rows["low_s"], rows["high_s"])),
-        ("linear", rows["linear_s"].map(format_duration)),
-        ("independent\nnodes", rows["independent_s"].map(format_duration)),
-    ]
-    head = f"{found.source}\nMTBF of a job on so many random nodes; intervals are 95 %"
-    return Group(head, Fitting(plain_table(None, columns, names=0)))
 
 
 def rows_table(found: "RowLosses") -> Group:

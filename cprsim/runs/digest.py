@@ -18,7 +18,7 @@ from cprsim.errors import UsageError
 from cprsim.runs.measures import COMPARED, MEASURES, Basis
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.summaries import columns_of, half_width_of, in_columns
-from cprsim.selection.moments import PairedMoments
+from cprsim.selection.samples import PairedMoments
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

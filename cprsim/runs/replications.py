@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cprsim.runs.measures import MEASURES
 from cprsim.runs.summaries import statistics
 from cprsim.runs.unmet import allowance
-from cprsim.selection.certificate import PairedSample
+from cprsim.selection.samples import PairedSample
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What candidates may cost beside what is to be least: bounds on means."""
+"""Upper limits on what a candidate may lose or need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ _P95 = "_p95"
 
 
 class Bound(NamedTuple):
-    """The mean of a `measure`, or its 95th percentile, is `most` at most.
+    """An upper limit, `most`, on the mean of a `measure` or on its 95th percentile.
 
-    The measure is never less than 0. The percentile is `most` at most where the measure of no more
-    than 5 % of all replications is more: so that is bounded like a mean, as a share.
+    The measure is never less than 0. The percentile keeps to the limit where no more than 5 % of
+    all replications exceed it: so that is bounded like a mean, as a share.
     """
 
     measure: str
@@ -49,9 +49,7 @@ class Bound(NamedTuple):
     def __str__(self) -> str:
         if self.measure == RESTARTS:
             return f"restarts (95th percentile) <= {self.most:g}"
-        share = self.measure in _IN_WORDS
-        most = f"{100 * self.most:.12g} %" if share else f"{self.most:g}"
-        return f"{_IN_WORDS.get(self.measure, self.measure)} <= {most}"
+        return f"{_IN_WORDS[self.measure]} <= {100 * self.most:.12g} %"
 
 
 def check_bound(name: str, most: float | None) -> None:
@@ -62,13 +60,7 @@ def check_bound(name: str, most: float | None) -> None:
 
 @dataclass(frozen=True)
 class Quality:
-    """What a candidate may lose of the learning, in the mean; None for whatever it is.
-
-    Raises
-    ------
-    UsageError
-        If a bound is no share.
-    """
+    """Limits on mean losses, as shares; None for no limit. Raises `UsageError` for others."""
 
     max_pls: float | None = None
     max_updates_lost: float | None = None
@@ -80,7 +72,7 @@ class Quality:
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
-        """Those that there are."""
+        """The limits that are given."""
         given = ((name.removeprefix("max_"), most) for name, most in vars(self).items())
         return tuple(Bound(measure, most) for measure, most in given if most is not None)
 

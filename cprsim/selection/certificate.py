@@ -1,23 +1,23 @@
 """Which of several candidates is best by replications on the same timelines, and how sure it is."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.selection.bounds import Bound
-from cprsim.selection.intervals import LEAST_MET, Means, intervals, rounding_of
-from cprsim.selection.moments import PairedMoments
+from cprsim.selection.intervals import LEAST_MET, Means, rounding_of
+from cprsim.selection.samples import PairedMoments, PairedSample
 
 #: `none`: no candidate keeps to the bounds.
 Verdict = Literal["best", "tied", "undecided", "none"]
-#: Of a rival beside the best. `tied`: not surely worse, and better by no more than `within`.
+#: Of a rival of the best. `tied`: not surely worse, and better by no more than `within`.
 Standing = Literal["worse", "tied", "undecided", "same"]
 #: Why a verdict is undecided: too few `failures` were met; whether a candidate keeps to a `bound`
-#: is open; the `margin` is too small for so few replications.
+#: is open; the `margin` is too small for so few replications. The first that applies.
 Why = Literal["failures", "bound", "margin"]
 #: Standings of rivals that the best isn't surely better than, and that differ from it.
 _NOT_WORSE = ("tied", "undecided")
@@ -25,95 +25,11 @@ _NOT_WORSE = ("tied", "undecided")
 CONFIDENCE = 0.95
 #: What is no reason to prefer a candidate, in shares of the useful time: 0.1 points.
 WITHIN = 0.001
+#: Replications at the first look at a sample, and at the last.
+FIRST, MOST = 256, 65536
 
 
-@dataclass(frozen=True)
-class PairedSample:
-    """Replications of some candidates; column i of all was played on one timeline.
-
-    Parameters
-    ----------
-    objective
-        Shape (candidates, replications): what is to be least, in shares of useful time or in money.
-    bounded
-        Shape (candidates, bounds, replications): what is bounded; never below 0.
-    failures
-        Shape (candidates, replications): how many failures each met.
-    can_fail
-        Whether failures can happen at all. If not, replications that are alike are no luck.
-    lossless
-        Shape (candidates,): whether no failure changes what is bounded, by how the candidate
-        recovers; None: of nobody is that known.
-    unmet
-        Shape (candidates,): what an event that no replication met may add to the objective of one,
-        as where copies are lost together and a job starts anew; None: nothing.
-    """
-
-    objective: NDArray[np.float64]
-    bounded: NDArray[np.float64]
-    failures: NDArray[np.float64]
-    can_fail: bool = True
-    lossless: NDArray[np.bool_] | None = None
-    unmet: NDArray[np.float64] | None = None
-
-    def __post_init__(self) -> None:
-        shape = self.objective.shape
-        if len(shape) != 2 or 0 in shape:
-            raise ValueError(f"objective of shape {shape}: candidates and replications are needed")
-        if self.failures.shape != shape:
-            raise ValueError(f"failures of shape {self.failures.shape}, objective of {shape}")
-        if self.bounded.ndim != 3 or self.bounded.shape[::2] != shape:
-            raise ValueError(f"bounded of shape {self.bounded.shape}, objective of {shape}")
-
-    @property
-    def replications(self) -> int:
-        """Of each candidate."""
-        return int(self.objective.shape[1])
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        """Shape (candidates,): of what is to be least."""
-        return np.asarray(self.objective.mean(axis=1))
-
-    def levels(self, miss: float) -> list[Means]:
-        """Of each bound what is bounded, of all candidates."""
-        failed, rounding = self.failures > 0, rounding_of(self.bounded)
-        can_lose = np.full(len(self.objective), self.can_fail)
-        if self.lossless is not None:
-            can_lose &= ~self.lossless
-        found = (
-            intervals(self.bounded[:, i], failed, miss, rounding, can_lose)
-            for i in range(self.bounded.shape[1])
-        )
-        # None is less than 0; infinite ends say that too little was met to tell.
-        return [
-            each._replace(low=np.where(np.isfinite(each.low), each.low.clip(min=0), each.low))
-            for each in found
-        ]
-
-    def differences(self, best: int, others: Sequence[int], miss: float) -> Means:
-        """What the others have more of what is to be least, replication by replication."""
-        failed = (self.failures[others] > 0) | (self.failures[best] > 0)
-        apart = self.objective[others] - self.objective[best]
-        rounding = rounding_of(self.objective)
-        found = intervals(apart, failed, miss, rounding, self.can_fail)
-        if self.unmet is None:
-            return found
-        # What happens with this chance in a replication isn't met in any with that of a miss.
-        chance = -math.log(miss / 2) / self.replications
-        differs = np.abs(apart).max(axis=1) > rounding
-        return found._replace(
-            low=found.low - chance * self.unmet[best] * differs,
-            high=found.high + chance * self.unmet[others] * differs,
-        )
-
-
-#: What a verdict is founded on: replications, or their moments.
-Evidence = PairedSample | PairedMoments
-
-
-@dataclass(frozen=True)
-class Rival:
+class Rival(NamedTuple):
     """Another candidate: its mean less that of the best, with its simultaneous interval.
 
     The ends are infinite where too little was met to tell.
@@ -126,8 +42,7 @@ class Rival:
     standing: Standing
 
 
-@dataclass(frozen=True)
-class Doubt:
+class Doubt(NamedTuple):
     """A mean that may or may not keep to a bound, with its simultaneous interval."""
 
     candidate: int
@@ -141,24 +56,11 @@ class Doubt:
 class Certificate:
     """What is known of which candidate is best; candidates are numbers from 0.
 
-    Parameters
-    ----------
-    best
-        The least mean of those that surely keep to the bounds; if none does so surely, of those
-        that may.
-    rivals
-        All others that keep or may keep to the bounds, the nearest first.
-    kept
-        Of each candidate: whether it keeps to all bounds; None: not known.
-    doubts
-        Of those that are not known, each bound in question.
-    replications
-        Of the best.
-    met
-        Of these the ones that count: those with a failure that made a difference, where that is
-        least known.
-    why
-        Why it is undecided; None if it isn't.
+    `best`: the lowest mean of those that surely keep to the bounds; if none does surely, of those
+    that may. `rivals`: all others that keep or may keep to the bounds, the nearest first. `kept`,
+    of each candidate: whether it keeps to all bounds; None: not known. `doubts`: of those, each
+    bound in question. `replications`: of the best; `met`: those of them that count, with a failure
+    that made a difference, where that is least known. `why`: why it is undecided, or None.
     """
 
     best: int | None
@@ -187,7 +89,7 @@ class Certificate:
 
     @property
     def tied(self) -> tuple[int, ...]:
-        """Candidates than which the best isn't surely better, the same ones left out."""
+        """Candidates that the best isn't surely better than, without equal ones."""
         return tuple(each.candidate for each in self.rivals if each.standing in _NOT_WORSE)
 
     @property
@@ -210,13 +112,28 @@ class Certificate:
         return replace(
             self,
             best=None if self.best is None else numbers[self.best],
-            rivals=tuple(replace(e, candidate=numbers[e.candidate]) for e in self.rivals),
-            doubts=tuple(replace(e, candidate=numbers[e.candidate]) for e in self.doubts),
+            rivals=tuple(e._replace(candidate=numbers[e.candidate]) for e in self.rivals),
+            doubts=tuple(e._replace(candidate=numbers[e.candidate]) for e in self.doubts),
         )
+
+    def beside(self, chosen: Rival) -> "Certificate":
+        """Return the certificate with a rival as the best, by differences of its intervals."""
+        assert self.best is not None
+        is_same = chosen.standing == "same"
+        ends = (-chosen.margin, -chosen.high, -chosen.low)
+        rivals = [Rival(self.best, *ends, "same" if is_same else "tied")]
+        for each in self.rivals:
+            if each is not chosen:
+                low, high = each.low - chosen.high, each.high - chosen.low
+                standing: Standing = each.standing if is_same else "worse" if low > 0 else "tied"
+                margin = each.margin - chosen.margin
+                rivals.append(Rival(each.candidate, margin, low, high, standing))
+        rivals.sort(key=lambda each: each.margin)
+        return replace(self, best=chosen.candidate, rivals=tuple(rivals))
 
 
 def judge(
-    evidence: Evidence,
+    evidence: PairedSample | PairedMoments,
     bounds: Sequence[Bound],
     *,
     confidence: float = CONFIDENCE,
@@ -224,7 +141,7 @@ def judge(
     miss: float | None = None,
     known: Sequence[bool | None] | None = None,
 ) -> Certificate:
-    """Say which candidate is best, and how sure that is, of a sample as it is.
+    """Return which candidate is best, and how sure that is, of a sample as it is.
 
     Differences are taken replication by replication, so what a timeline does to all candidates
     cancels. There are C - 1 comparisons and C statements a bound for C candidates; each interval
@@ -234,7 +151,7 @@ def judge(
     of the C - 1 comparisons of b, or a statement about a bound, has to go wrong (b is the unknown
     control: Edwards and Hsu, JASA 78, 1983, for common random numbers as in Nelson and Matejcik,
     Management Science 41, 1995). So a candidate that isn't the best is called so with a chance of
-    1 - `confidence` at most, several being equally good included, however they vary and hang
+    up to 1 - `confidence`, several being equally good included, however they vary and hang
     together; as far as the intervals hold.
 
     Parameters
@@ -242,32 +159,32 @@ def judge(
     evidence
         Of candidates in the order in which they are preferred where nothing else tells them apart.
     bounds
-        What is bounded in `evidence`.
+        The bounds on `evidence.bounded`.
     within
-        What is no reason to prefer a candidate, in the unit of the objective.
+        A difference of the objective that is no reason to prefer a candidate.
     miss
         The chance with which each interval may miss, where this is one look of several.
     known
-        What was known of each candidate and the bounds before.
-
-    Raises
-    ------
-    ValueError
-        If shapes don't agree, or a parameter makes no sense.
+        Of each candidate whether it keeps to the bounds, where that was known before.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence {confidence:g} is not between 0 and 1")
-    if not within >= 0:
-        raise ValueError(f"within {within:g} is negative")
+    count = len(evidence.means)
     if miss is None:
-        miss = chance_of_a_miss(len(evidence.means), len(bounds), confidence)
-    kept, in_question = _kept(evidence, bounds, miss, known)
-    replications = evidence.replications
-    best = _least(evidence.means, kept)
+        miss = chance_of_a_miss(count, len(bounds), confidence)
+    kept: list[bool | None] = list(known) if known else [None] * count
+    in_question: list[tuple[Doubt, int]] = []
+    levels = list(zip(evidence.levels(miss), bounds, strict=True))
+    for i in (i for i in range(count) if kept[i] is None):
+        answers = [_keeps(means, bound, i) for means, bound in levels]
+        kept[i] = False if False in answers else None if None in answers else True
+        for (means, bound), answer in zip(levels, answers, strict=True):
+            if kept[i] is None and answer is None:
+                ends = (float(each[i]) for each in means[:3])
+                in_question.append((Doubt(i, bound, *ends), int(means.met[i])))
+    replications, best = evidence.replications, _lowest(evidence.means, kept)
     if best is None:
-        return Certificate(None, (), kept, (), replications, 0, None, confidence, within)
+        return Certificate(None, (), tuple(kept), (), replications, 0, None, confidence, within)
     others = [i for i, each in enumerate(kept) if i != best and each is not False]
-    rivals = _rivals(evidence, best, others, miss, within)
+    rivals = _rivals(evidence, best, others, miss, within) if others else []
     matter = {best} | {rival.candidate for rival, _ in rivals if rival.standing in _NOT_WORSE}
     doubts = [each for each in in_question if each[0].candidate in matter]
     # Of each question that is open: why, and how many replications counted.
@@ -282,7 +199,7 @@ def judge(
     return Certificate(
         best,
         tuple(sorted((rival for rival, _ in rivals), key=lambda each: each.margin)),
-        kept,
+        tuple(kept),
         tuple(doubt for doubt, _ in doubts),
         replications,
         min((counted for _, counted in opened), default=replications),
@@ -293,32 +210,12 @@ def judge(
 
 
 def chance_of_a_miss(candidates: int, bounds: int, confidence: float) -> float:
-    """What each interval may miss with, so that all of them hold together."""
+    """Return the chance that each interval may miss with, so that all of them hold together."""
     return (1 - confidence) / max(candidates - 1 + candidates * bounds, 1)
 
 
-def _kept(
-    evidence: Evidence, bounds: Sequence[Bound], miss: float, known: Sequence[bool | None] | None
-) -> tuple[tuple[bool | None, ...], list[tuple[Doubt, int]]]:
-    """Whether candidates keep to the bounds; where that is open, and how many count there."""
-    kept: list[bool | None] = list(known) if known else [None] * len(evidence.means)
-    levels = list(zip(evidence.levels(miss), bounds, strict=True))
-    doubts: list[tuple[Doubt, int]] = []
-    for i, before in enumerate(kept):
-        if before is not None:
-            continue
-        answers = [_keeps(means, bound, i) for means, bound in levels]
-        kept[i] = False if False in answers else None if None in answers else True
-        if kept[i] is None:
-            for (means, bound), answer in zip(levels, answers, strict=True):
-                if answer is None:
-                    ends = (float(each[i]) for each in (means.mean, means.low, means.high))
-                    doubts.append((Doubt(i, bound, *ends), int(means.met[i])))
-    return tuple(kept), doubts
-
-
 def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
-    """Whether a candidate surely keeps to a bound, surely doesn't, or neither."""
+    """Return whether a candidate surely keeps to a bound, surely doesn't, or neither."""
     most = bound.most_mean
     slack = rounding_of(np.array([most]))
     # What is never negative, and once more than 0, is more than 0 in the mean.
@@ -327,8 +224,8 @@ def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
     return True if means.high[candidate] <= most + slack else None
 
 
-def _least(means: NDArray[np.float64], kept: Sequence[bool | None]) -> int | None:
-    """The candidate with the least mean of those that surely keep to the bounds, else may."""
+def _lowest(means: NDArray[np.float64], kept: Sequence[bool | None]) -> int | None:
+    """The candidate with the lowest mean of those that surely keep to the bounds, else may."""
     for answer in (True, None):
         candidates = [i for i, each in enumerate(kept) if each is answer]
         if candidates:
@@ -339,11 +236,13 @@ def _least(means: NDArray[np.float64], kept: Sequence[bool | None]) -> int | Non
 
 
 def _rivals(
-    evidence: Evidence, best: int, others: Sequence[int], miss: float, within: float
+    evidence: PairedSample | PairedMoments,
+    best: int,
+    others: Sequence[int],
+    miss: float,
+    within: float,
 ) -> list[tuple[Rival, int]]:
-    """The others beside the best, and how many replications count in each comparison."""
-    if not others:
-        return []
+    """Compare the others with the best; each with the number of replications that count."""
     rounding = rounding_of(evidence.means)
     found = []
     for other, *ends, met in zip(others, *evidence.differences(best, others, miss), strict=True):
@@ -357,3 +256,62 @@ def _rivals(
             standing = "tied"
         found.append((Rival(other, margin, low, high, standing), int(met)))
     return found
+
+
+def certify(
+    play: Callable[[Sequence[int], int], PairedSample],
+    candidates: int,
+    bounds: Sequence[Bound],
+    *,
+    confidence: float = CONFIDENCE,
+    within: float = WITHIN,
+    first: int = FIRST,
+    most: int = MOST,
+    known: Sequence[bool | None] | None = None,
+) -> Iterator[Certificate]:
+    """Yield what is known after each look, until it is sure which candidate is best.
+
+    The sample is looked at after `first` replications, and whenever it has doubled, up to `most`. A
+    candidate that is then surely worse than one that surely keeps to the bounds, or surely breaks
+    one, is dropped; the others go on, on the same timelines for all. Each look may go wrong with an
+    equal part of 1 - `confidence` (Bonferroni), so the certificate holds whenever it ends. What was
+    once sure of a bound stays so.
+
+    Kim and Nelson's KN (ACM TOMACS 11, 2001) stops sooner where candidates are nearly equal, for it
+    then names any of them; where they aren't it takes more, and its variances are those of its
+    first stage, in which a rare failure may not have happened (docs/validation.md compares).
+
+    Parameters
+    ----------
+    play
+        Returns the first so many replications of the candidates that are left.
+    candidates
+        How many there are, in the order in which they are preferred where nothing tells them apart.
+    known
+        Of each candidate whether it may be chosen, where that is known before: False for one that
+        is played at the first look only. None, or None of a candidate, for not known.
+    """
+    kept: list[bool | None] = [None] * candidates if known is None else list(known)
+    looks = [first * 2**i for i in range(most.bit_length()) if first * 2**i < most] + [most]
+    judged = sum(each is not False for each in kept)
+    miss = chance_of_a_miss(judged, len(bounds), confidence) / len(looks)
+    left, dropped = list(range(candidates)), dict[int, Rival]()
+    for count in looks:
+        found = judge(
+            play(left, count),
+            bounds,
+            confidence=confidence,
+            within=within,
+            miss=miss,
+            known=[kept[each] for each in left],
+        ).renumbered(left)
+        for each, keeps in zip(left, found.kept, strict=True):
+            kept[each] = keeps
+        rivals = sorted((*found.rivals, *dropped.values()), key=lambda each: each.margin)
+        certificate = replace(found, rivals=tuple(rivals), kept=tuple(kept))
+        yield certificate
+        if certificate.verdict != "undecided":
+            return
+        if found.best is not None and kept[found.best]:
+            dropped |= {each.candidate: each for each in found.rivals if each.standing == "worse"}
+        left = [each for each in left if each not in dropped and kept[each] is not False]

@@ -6,16 +6,13 @@ from typing import Final, NamedTuple
 
 from cprsim.selection.certificate import Certificate, Doubt, Rival
 
-#: Candidates' names by their numbers.
-Names = Sequence[str]
-
 #: Where no candidate is left.
 NONE: Final = "no policy meets the limits"
 _MOST_NAMES = 3
 
 
 class Unit(NamedTuple):
-    """What differences of the objective are told in: `size` of the objective is one of them."""
+    """The unit of differences: `size` of the objective is one of them."""
 
     name: str
     size: float
@@ -34,17 +31,17 @@ class Unit(NamedTuple):
 POINTS: Final = Unit("points", 0.01)
 
 
-def sentence(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
+def sentence(found: Certificate, names: Sequence[str], unit: Unit = POINTS) -> str:
     """Return which candidate is best and how certain that is; where it is open, why.
 
-    The certainty is that of simulation noise: what chance does to means of so many replications.
+    The certainty is that of simulation noise. `names`: of the candidates, by their numbers.
     """
     said = standing(found, names, unit)
     is_claim = found.best is not None and found.verdict != "undecided" and not said.startswith("no")
     return f"{names[found.best or 0]} is {said}" if is_claim else said
 
 
-def standing(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
+def standing(found: Certificate, names: Sequence[str], unit: Unit = POINTS) -> str:
     """Return how certain it is that the best is the best: `sentence` without its name."""
     if found.best is None:
         return NONE
@@ -57,31 +54,29 @@ def standing(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
             return f"equal to {tied} within {unit.text(found.within)}: take either"
         return f"statistically tied with {tied} {sure}"
     if found.runner_up is None:
-        return same(found, names) or "the only one"
+        return _same(found, names) or "the only one"
     return f"best {sure}"
 
 
-def short(found: Certificate, names: Names) -> str:
+def short(found: Certificate, names: Sequence[str]) -> str:
     """Return the sentence in a few words, for a cell of a table."""
     if found.best is None:
         return NONE
     said = "best"
-    if found.why is not None:
-        said = f"undecided: {_open(found, names)}"
+    tied = some([names[i] for i in found.tied])
+    if found.replications == 1 and found.why is not None:
+        said = "undecided: one replication"
+    elif found.why == "failures":
+        said = f"undecided: only {found.met:,} failures count"
+    elif found.why == "bound":
+        said = f"undecided: {found.doubts[0].bound} of {names[found.doubts[0].candidate]}?"
+    elif found.why == "margin":
+        said = f"undecided: or {tied}"
     elif found.verdict == "tied":
-        said = f"tied with {some([names[i] for i in found.tied])}"
+        said = f"tied with {tied}"
     elif found.runner_up is None:
         said = "" if found.same else "the only one"
-    return "; ".join(filter(None, (said, same(found, names))))
-
-
-def same(found: Certificate, names: Names) -> str:
-    """Return which candidates equal the best in every replication; empty for none."""
-    if not found.same:
-        return ""
-    if found.runner_up is None:
-        return "no other differs"
-    return f"same as {some([names[i] for i in found.same])}"
+    return "; ".join(filter(None, (said, _same(found, names))))
 
 
 def interval(rival: Rival, unit: Unit = POINTS) -> str:
@@ -108,18 +103,16 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _open(found: Certificate, names: Names) -> str:
-    """What is open, in a few words."""
-    if found.replications == 1:
-        return "one replication"
-    if found.why == "failures":
-        return f"only {found.met:,} failures count"
-    if found.why == "bound":
-        return f"{found.doubts[0].bound} of {names[found.doubts[0].candidate]}?"
-    return f"or {some([names[i] for i in found.tied])}"
+def _same(found: Certificate, names: Sequence[str]) -> str:
+    """Return which candidates equal the best in every replication; empty for none."""
+    if not found.same:
+        return ""
+    if found.runner_up is None:
+        return "no other differs"
+    return f"same as {some([names[i] for i in found.same])}"
 
 
-def _why(found: Certificate, names: Names, unit: Unit) -> str:
+def _why(found: Certificate, names: Sequence[str], unit: Unit) -> str:
     if found.replications == 1:
         return "one replication shows no simulation noise"
     if found.why == "failures":
@@ -132,9 +125,8 @@ def _why(found: Certificate, names: Names, unit: Unit) -> str:
             f"{names[each.candidate]} may exceed {each.bound} ({_level(each)})"
             for each in found.doubts
         )
-    worst = min(
-        (each for each in found.rivals if each.standing == "undecided"), key=lambda each: each.low
-    )
+    open_ones = (each for each in found.rivals if each.standing == "undecided")
+    worst = min(open_ones, key=lambda each: each.low)
     return (
         f"{names[worst.candidate]} may be better by up to {unit.text(-worst.low)}; "
         "more replications may decide"

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.advice.row_loss import row_losses
 from cprsim.basics.owned import owned_folder
-from cprsim.estimates.row_loss import row_losses
 from cprsim.formulas.expected import expected
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.readers import CURVE_HEADER

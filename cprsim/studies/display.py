@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 from rich.table import Table
 
-from cprsim.report.terminal import plain_table
+from cprsim.basics.terminal import plain_table
 from cprsim.studies.findings import (
     Bend,
     Thresholds,

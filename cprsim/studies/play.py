@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import Any
 
 from cprsim.basics.futures import Ended
+from cprsim.basics.manifest import versions
 from cprsim.errors import RunError
-from cprsim.report.outputs import versions
 from cprsim.runs.workers import Workers
 from cprsim.studies.design import Run
 from cprsim.studies.store import RunStore

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from cprsim.runs.measures import MEASURES
 from cprsim.runs.summaries import half_width
 from cprsim.selection.bounds import Quality
-from cprsim.selection.certificate import Certificate, PairedSample, Verdict, judge
+from cprsim.selection.certificate import Certificate, Verdict, judge
+from cprsim.selection.samples import PairedSample
 from cprsim.selection.words import sentence
 from cprsim.sweeps.columns import brief
 from cprsim.sweeps.store import StoredPoint

@@ -9,9 +9,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 
 from cprsim.basics.lines import wrapped
-from cprsim.basics.units import counted, format_duration, format_percent, percent
-from cprsim.report.tables import format_amount
-from cprsim.report.terminal import Fitting, natural_width, plain_table
+from cprsim.basics.terminal import Fitting, natural_width, plain_table
+from cprsim.basics.units import counted, format_amount, format_duration, format_percent, percent
 from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import WITHIN
 from cprsim.selection.words import listed, short, some

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cprsim.basics.manifest import sha256
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.report.outputs import sha256
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import resolve_files, set_value
 from cprsim.sim.engine import MODEL_VERSION

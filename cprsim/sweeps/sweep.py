@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.basics.files import check_writable
+from cprsim.basics.manifest import versions
 from cprsim.basics.streams import COHORT
 from cprsim.errors import CprsimError, RunError, UsageError
-from cprsim.report.outputs import versions
 from cprsim.runs.engines import Engine, check_engine, chosen, prepare, waits
 from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario

@@ -8,5 +8,5 @@ by that looks at the clock, and no groups that hold the same rows.
 from cprsim.contract.interpreter import Interpreter
 from cprsim.contract.needs import WITH_HOOKS
 
-LAB = Interpreter(("controller", "schedules", "background"), "trained yet")
+LAB = Interpreter(tuple(need for need in WITH_HOOKS if need != "twins"), "trained yet")
 HOOKS = Interpreter(WITH_HOOKS, "done by hooks")

@@ -4,12 +4,15 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import cprsim
 from cprsim.cli import command as cli
+from cprsim.selection.certificate import Certificate, certify
 from tests.advice.conftest import SCENARIOS
 from tests.waiting import HANGS_S
 
@@ -165,14 +168,14 @@ def test_interrupted_while_settings_are_searched_it_says_what_leads(
 ) -> None:
     from cprsim.advice import search
 
-    played = search._Known.play
+    played, looks = search._played, iter([False, True])
 
-    def interrupted(self, policies) -> None:
-        if self.leading is not None:
+    def interrupted(*arguments: Any) -> Iterator[Any]:
+        if next(looks):
             raise KeyboardInterrupt
-        played(self, policies)
+        return played(*arguments)
 
-    monkeypatch.setattr(search._Known, "play", interrupted)
+    monkeypatch.setattr(search, "_played", interrupted)
     assert cli._main(["advise", job, "--system", "partial"]) == 1
     said = capsys.readouterr().err
     assert re.fullmatch(
@@ -185,14 +188,12 @@ def test_interrupted_while_settings_are_searched_it_says_what_leads(
 def test_interrupted_it_says_what_is_known(
     job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cprsim.advice import asking
+    from cprsim.advice import advising
 
-    told = asking.Asking._told
-
-    def interrupted(self, advice, replications) -> None:
-        told(self, advice, replications)
+    def interrupted(*arguments: Any, **more: Any) -> Iterator[Certificate]:
+        yield next(certify(*arguments, **more))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(asking.Asking, "_told", interrupted)
+    monkeypatch.setattr(advising, "certify", interrupted)
     assert cli._main(["advise", job, *FEW]) == 1
     assert capsys.readouterr().err.startswith("cprsim: interrupted; known so far: Use ")

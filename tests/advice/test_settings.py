@@ -15,7 +15,7 @@ from cprsim.contract import Choice, Context, DurationSpan, Interval, Plan, Polic
 from cprsim.formulas.intervals import exact_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.policies.registry import systems
-from cprsim.selection.sequential import MOST
+from cprsim.selection.certificate import MOST
 from tests.advice.conftest import SCENARIOS
 
 MEASURED = {

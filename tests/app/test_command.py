@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from cprsim.app.opening import opened
+from cprsim.app.server import opened
 from cprsim.cli import command
 from tests.app.serving import QUICKSTART, SCENARIOS
 from tests.waiting import HANGS_S

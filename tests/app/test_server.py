@@ -1,10 +1,7 @@
 """Who may ask: the page itself, on this machine, with the token; nobody else learns anything."""
 
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
-from functools import partial
 
 import pytest
 
@@ -13,7 +10,7 @@ from cprsim.app.server import AppServer
 from cprsim.app.subject import Subject
 from cprsim.errors import UsageError
 from tests.app.serving import QUICKSTART, get, served
-from tests.waiting import HANGS_S, wait_until
+from tests.waiting import HANGS_S
 
 NO_TOKEN = "cprsim app: this address lacks its token; take the one the command printed\n"
 NOT_OURS = "cprsim app: another page asks; open the address that the command printed\n"
@@ -155,58 +152,13 @@ def test_an_older_question_that_comes_late_is_not_answered(server: AppServer) ->
 @pytest.mark.parametrize("name", ["answer", "report.html", "scenario.toml"])
 @pytest.mark.parametrize("key", ["seed", "replications", "failures.mean", "unknown"])
 def test_a_value_too_long_is_refused(server: AppServer, name: str, key: str) -> None:
-    """Python makes no number of more than 4,300 digits."""
     got = get(server, f"/{server.token}/{name}?{key}={'9' * 5000}")
 
     assert (got.status, got.text) == (
         400,
-        f"cprsim app: {key}: has 5,000 characters; the most are 1,000: give a shorter value\n",
+        f"cprsim app: {key}: has more than 1,000 characters\n",
     )
 
 
 def test_a_seed_of_many_digits_is_answered(server: AppServer) -> None:
     assert get(server, f"/{server.token}/answer?failures.mean=x&seed={'9' * 1000}").body
-
-
-@pytest.mark.parametrize("name", ["answer", "report.html", "scenario.toml"])
-def test_more_questions_than_are_answered_at_once_are_refused(name: str) -> None:
-    with served() as running:
-        held = 0
-        while running.questions.acquire(blocking=False):
-            held += 1
-        busy = get(running, f"/{running.token}/{name}?tab=late")
-        page = get(running, f"/{running.token}/")
-        for _ in range(held):
-            running.questions.release()
-        again = get(running, f"/{running.token}/{name}?seed=x")
-
-    assert (busy.status, busy.headers["Retry-After"], busy.text) == (
-        503,
-        "1",
-        "cprsim app: 16 questions are being answered; ask again in a moment\n",
-    )
-    assert page.status == 200
-    assert again.status in (200, 400)
-    assert held == 16
-
-
-def test_connections_without_a_thread_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two have one each here; once they have gone others are answered."""
-    monkeypatch.setattr("cprsim.app.server._MOST_THREADS", 2)
-    with served() as running, ExitStack() as opened:
-        before = threading.active_count()
-        idle = [
-            opened.enter_context(socket.create_connection(running.server_address[:2], HANGS_S))
-            for _ in range(2)
-        ]
-        wait_until(lambda: threading.active_count() == before + 2)
-        late = opened.enter_context(socket.create_connection(running.server_address[:2], HANGS_S))
-        assert not late.recv(4096)
-        for each in idle:
-            each.sendall(b"GET / HTTP/1.0\r\n\r\n")
-        answers = [b"".join(iter(partial(each.recv, 4096), b"")) for each in idle]
-        wait_until(lambda: threading.active_count() == before)
-        again = get(running, f"/{running.token}/")
-
-    assert all(answer.startswith(b"HTTP/1.0 403 ") for answer in answers)
-    assert again.status == 200

@@ -7,8 +7,8 @@ import pytest
 
 from cprsim.batch import engine as batch
 from cprsim.errors import RunError
-from cprsim.fleets.fleet import load_fleet
 from cprsim.runs.engines import chosen
+from cprsim.runs.fleet import load_fleet
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.sim import engine as sim
 from tests.batch.compare import unlike

@@ -11,7 +11,7 @@ import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws
 from cprsim.failures.timeline import RenewalTimeline
-from cprsim.fleets.fleet import Fleet
+from cprsim.runs.fleet import Fleet
 from tests.batch.compare import compare
 
 LAWS = {

@@ -22,10 +22,10 @@ from cprsim.fitting.at_hand import (
     its_own_law,
 )
 from cprsim.fitting.block import law_keys
+from cprsim.fitting.display import at_hand_table
 from cprsim.fitting.for_job import fit_for, fit_named, of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.strikes import StrikeKind
-from cprsim.report.at_hand import at_hand_table
 from cprsim.runs.mean import Mean
 from cprsim.survival.fitted_laws import law_of
 from tests.survival.cases import LANL, needs_lanl

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.fleets.fleet import load_fleet
-from cprsim.fleets.play import run_fleet
 from cprsim.gallery.registry import picture
+from cprsim.runs.fleet import load_fleet
+from cprsim.runs.fleet_play import run_fleet
 from tools.pages.fleets import NUMBERS, PAGE, of_fits
 from tools.validation.beside import line
 from tools.validation.fleet import facts

@@ -8,8 +8,8 @@ import tomli_w
 import cprsim
 from cprsim.basics.streams import COHORT
 from cprsim.errors import ScenarioError
-from cprsim.fleets.fleet import Fleet, load, load_fleet
-from cprsim.fleets.play import play
+from cprsim.runs.fleet import Fleet, load, load_fleet
+from cprsim.runs.fleet_play import play
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 

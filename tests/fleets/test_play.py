@@ -13,9 +13,9 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import vocabulary
 from cprsim.errors import RunError, UsageError
 from cprsim.figures import draw
-from cprsim.fleets.fleet import Fleet
-from cprsim.fleets.play import run_fleet
-from cprsim.report.tables import FleetTable, fleet_notes, given_up_line
+from cprsim.report.tables import fleet_notes, fleet_table, given_up_line
+from cprsim.runs.fleet import Fleet
+from cprsim.runs.fleet_play import run_fleet
 from cprsim.sim.engine import COLUMNS, simulate
 from tests.figures.reading import boxes_apart, rendered
 from tests.fleets.test_fleet import DELAY, SERVERS, TIME, mapping
@@ -190,7 +190,7 @@ def test_the_command_prints_and_writes_what_the_result_says(fleet, tmp_path, cap
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_table_has_a_row_or_a_column_a_policy(result, width):
     console = Console(width=width, file=io.StringIO())
-    console.print(FleetTable(result))
+    console.print(fleet_table(result))
     text = console.file.getvalue()
 
     assert "120 jobs, seed 4" in text

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from cprsim.fleets.fleet import load_fleet
-from cprsim.fleets.play import run_fleet
+from cprsim.runs.fleet import load_fleet
+from cprsim.runs.fleet_play import run_fleet
 from tools.pages.fleets import PAGE, laws_table, scenario_hash
 from tools.validation.fleet.facts import DOMINANT, FACTS, JOBS, YEARS_WITHIN, measured
 from tools.validation.fleet.sets import SCENARIO

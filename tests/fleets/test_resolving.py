@@ -8,8 +8,8 @@ import pytest
 
 from cprsim.contract.failure_kinds import kinds
 from cprsim.errors import ScenarioError
-from cprsim.fleets.fleet import Fleet, load_fleet
 from cprsim.formulas.expected import expected
+from cprsim.runs.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.scenario import load_scenario

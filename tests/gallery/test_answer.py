@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from cprsim.advice.advice import TOLD, Advice
+from cprsim.advice.advice import SHOWN, Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Lever, Robustness, World
 from cprsim.basics.shipped import shipped
@@ -31,7 +31,7 @@ def test_the_table_is_what_the_document_says() -> None:
     for (_, row), each in zip(table.iterrows(), entries, strict=True):
         assert row["system"] == each["system"]
         assert row["given"] == (each["origin"] is not None and not each["tuned"])
-        for measure in (name for name in TOLD if each.get(name)):
+        for measure in (name for name in SHOWN if each.get(name)):
             assert row[measure] == each[measure]["mean"]
             assert [row[f"{measure}_low"], row[f"{measure}_high"]] == each[measure]["ci95"]
         for cause, share in each["breakdown"].items():

@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 
 import cprsim
+from cprsim.advice.decision import closed_form
 from cprsim.basics.files import write_all
 from cprsim.basics.shipped import shipped
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.gallery import ecrec, files, interval, runs, tables
 from cprsim.gallery.picture import PictureSource
-from cprsim.gallery.points import at, of_systems
+from cprsim.gallery.points import of_systems
 from cprsim.gallery.registry import PICTURES
 from cprsim.report import outputs
 from cprsim.scenario import Scenario, load_scenario
@@ -31,7 +32,7 @@ SAVE_S, LOAD_S, AWAY_S, MTBF_S, USEFUL_S = 5.62 * 60, 2 * 60, 3.39 * 60, 28 * HO
 def kaggle(*policies: str) -> Scenario:
     scenario = load_scenario(shipped("criteo-kaggle.toml"))
     chosen = policies or ("full", "partial", "cpr")
-    return at(scenario, {"policies": {name: scenario.policies[name] for name in chosen}})
+    return scenario.with_values({"policies": {name: scenario.policies[name] for name in chosen}})
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_closed_form_of_partial_recovery_by_hand() -> None:
     recovery = 1 + (LOAD_S + AWAY_S) / MTBF_S
     for hours, saves in ((44.8, 1), (28.0, 1), (27.9, 2), (2.0, 27), (56.0, 0)):
         wall_s = (USEFUL_S + saves * SAVE_S) * recovery
-        found = interval.closed_form(kaggle().context, "cpr-vanilla", hours * HOUR)
+        found = closed_form(kaggle().context, "cpr-vanilla", hours * HOUR)
         assert found == pytest.approx(wall_s / USEFUL_S - 1, rel=1e-9)
 
 
@@ -116,7 +117,7 @@ def test_chosen_intervals_are_youngs_and_cprs() -> None:
 
 
 def test_shares_of_few_servers_are_those_that_can_be() -> None:
-    two = at(kaggle("full"), {"cluster.parameter_servers": 2})
+    two = kaggle("full").with_values({"cluster.parameter_servers": 2})
     table = tables.sensitivity(two, 2)
     assert table.loc[table["varied"] == "share", "value"].tolist() == [0.5]
 
@@ -125,7 +126,7 @@ def test_shares_of_few_servers_are_those_that_can_be() -> None:
 def test_a_job_that_never_fails_has_nothing_to_vary(picture: str) -> None:
     table = {"scaling": tables.scaling, "sensitivity": tables.sensitivity}[picture]
     with pytest.raises(UsageError) as raised:
-        table(at(kaggle("full"), {"failures": {"exactly": 0}}), 2)
+        table(kaggle("full").with_values({"failures": {"exactly": 0}}), 2)
     assert str(raised.value) == (
         f"figure {picture}: the job never fails; give failures.mean, or failures.exactly >= 1"
     )
@@ -133,7 +134,7 @@ def test_a_job_that_never_fails_has_nothing_to_vary(picture: str) -> None:
 
 def test_where_nothing_fails_no_interval_is_best() -> None:
     with pytest.raises(UsageError) as raised:
-        interval.table(at(kaggle("cpr"), {"failures": {"exactly": 0}}), 2)
+        interval.table(kaggle("cpr").with_values({"failures": {"exactly": 0}}), 2)
     assert str(raised.value) == (
         "figure interval: saves or failures cost nothing, so no interval is best"
     )
@@ -153,7 +154,7 @@ def test_tradeoff_by_target() -> None:
 def test_a_policys_own_interval_gives_way_to_the_target() -> None:
     scenario = kaggle("cpr")
     own = scenario.policies["cpr"].model_copy(update={"interval": 3600.0})
-    table = tables.tradeoff(at(scenario, {"policies": {"cpr": own}}), 2)
+    table = tables.tradeoff(scenario.with_values({"policies": {"cpr": own}}), 2)
     assert table["interval_s"].tolist() == pytest.approx(
         [448.0 * HOUR * target for target in (0.005, 0.01, 0.02, 0.05, 0.1)]
     )

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from cprsim.advice.row_loss import row_losses
 from cprsim.app.controls import controls_of
-from cprsim.estimates.row_loss import row_losses
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.sim.engine import simulate
 from tests.batch.compare import Seen, compare_policy

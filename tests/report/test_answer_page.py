@@ -11,30 +11,18 @@ import pytest
 from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Robustness, robustness
-from cprsim.basics.units import percent
 from cprsim.cli.command import _main
-from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.fleets.fleet import load
 from cprsim.report.answer import headline
 from cprsim.report.answer_page import NAMES, contents
-from cprsim.report.source import ScenarioSource
+from cprsim.report.basis import ScenarioSource
+from cprsim.runs.fleet import load
 from cprsim.scenario import Scenario, load_scenario
 from tests.report.reading import Page, check_closed
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 KAGGLE = SCENARIOS / "criteo-kaggle.toml"
 SYSTEMS = ["full", "partial", "replication"]
-SECTIONS = [
-    "Answer",
-    "Sensitivity",
-    "Candidates",
-    "Difference to the second best",
-    "Notes",
-    "Not considered",
-    "CPR's formulas",
-    "Inputs and assumptions",
-    "Reproduce",
-]
+SECTIONS = ["Answer", "Sensitivity", "Candidates", "Notes", "Inputs and assumptions", "Reproduce"]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +52,7 @@ def codes(page: Page) -> list[str]:
 
 
 def test_the_answer_stands_first_and_what_it_rests_on_last(page: Page, advice: Advice) -> None:
-    assert page.texts["h2"] == [each for each in SECTIONS if each != "Notes" or advice.warnings]
+    assert page.texts["h2"] == SECTIONS
     assert page.texts["h1"] == [advice.scenario.title]
     assert advice.best is not None
     assert page.texts["p"][0] == headline(advice)
@@ -96,37 +84,10 @@ def test_the_json_is_the_document(
 
 
 def test_all_candidates_and_who_was_not_asked_are_told(page: Page, advice: Advice) -> None:
-    told = " ".join(page.texts["table"])
-    for each in (*advice.found, *advice.refused):
-        assert each.name in told
-    assert "needs iteration: give it in a [policies.NAME]" in told
-    for warning in advice.warnings:
-        assert warning in " ".join(page.texts["li"])
-
-
-def test_means_have_their_intervals_and_replications(page: Page, advice: Advice) -> None:
-    (table,) = (text for text in page.texts["table"] if "Means and their 95 % intervals" in text)
-    assert "nan" not in table  # nothing has a price
-    for each in advice.found:
-        overhead = each.measures["overhead"]
-        assert f"{each.replications:,}" in table
-        assert percent(overhead.mean) in table
-        if overhead.high - overhead.low > 1e-9:
-            assert f"({percent(overhead.low)} to {percent(overhead.high)})" in table
-
-
-def test_the_difference_by_cause_adds_up(page: Page, advice: Advice) -> None:
-    (table,) = (text for text in page.texts["table"] if "more, points" in text)
-    rows = [line for line in table.splitlines() if line]
-    best, second = advice.best, advice.runner_up
-    assert best is not None
-    assert second is not None
-    for cause, label in CAUSE_LABELS.items():
-        row = next((line for line in rows if line.startswith(label)), None)
-        assert (row is None) == (max(e.causes[cause].mean for e in (best, second)) <= 1e-9)
-        if row is not None:
-            assert percent(advice.apart[cause].mean) in row, row
-    assert percent(advice.apart["overhead"].mean) in rows[-1]
+    table, notes = " ".join(page.texts["table"]), " ".join(page.texts["li"])
+    assert all(each.name in table for each in advice.found)
+    assert all(said in notes for said in (*advice.warnings, *(e.name for e in advice.refused)))
+    assert "needs iteration: give it in a [policies.NAME]" in notes
 
 
 def test_what_is_to_paste_is_the_policy(page: Page, advice: Advice) -> None:
@@ -156,7 +117,7 @@ def test_the_command_on_the_page_gives_the_same_answer(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scenario.toml").write_bytes(files["scenario.toml"])
-    command = shlex.split(codes(page)[1])
+    command = shlex.split(codes(page)[-2])
     assert command[:3] == ["cprsim", "advise", "scenario.toml"]
     assert _main(command[1:]) == 0
     again = json.loads((tmp_path / "again" / "answer.json").read_bytes())
@@ -178,7 +139,7 @@ def test_text_is_text(advice: Advice) -> None:
     page = Page(text.decode())
     check_closed(page)
     assert page.texts["h1"] == ["<script>alert(1)</script> & more"]
-    assert page.texts["li"][0] == "<b>"
+    assert "<b>" in page.texts["li"]
 
 
 def test_nobody_within_the_bounds_has_no_choice_to_tell_of() -> None:
@@ -186,9 +147,7 @@ def test_nobody_within_the_bounds_has_no_choice_to_tell_of() -> None:
     files = contents(nobody, robustness(nobody))
     assert files["robust.png"] is None
     page = Page(files["report.html"].decode())
-    left = {"Sensitivity", "Difference to the second best", "Not considered"}
-    told = [each for each in SECTIONS if each not in left]
-    assert page.texts["h2"] == [each for each in told if each != "Notes" or nobody.warnings]
+    assert page.texts["h2"] == [e for e in SECTIONS if e not in ("Sensitivity", "Notes")]
 
 
 @pytest.mark.slow
@@ -199,5 +158,5 @@ def test_a_fleet_is_repeated_from_its_own_file() -> None:
     files = contents(fleet, None, source)
     page = Page(files["report.html"].decode())
     assert files["scenario.toml"].decode() == source.text
-    assert "--set failures.shape=0.7" in codes(page)[1]
+    assert "--set failures.shape=0.7" in codes(page)[-2]
     assert any("in the middle of its law" in text for text in page.texts["p"])

@@ -9,8 +9,8 @@ import pytest
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.report import outputs
+from cprsim.report.basis import ScenarioSource
 from cprsim.report.report import report
-from cprsim.report.source import ScenarioSource
 from cprsim.scenario import load_scenario
 from tests.report.reading import Page, check_closed
 from tests.report.results import result
@@ -84,10 +84,10 @@ def test_pictures_are_told_in_words_too(page: Page) -> None:
 
 
 def test_it_says_what_the_scenario_says_of_itself(page: Page) -> None:
-    quoted = " ".join(page.texts["blockquote"])
+    (_, file, *_) = page.texts["code"]
 
-    assert "The costs are CALIBRATED, not the paper's own" in quoted
-    assert "sqrt(2 O_save T_fail) = 2.29 h" in page.texts["table"][-1]
+    assert file.strip() == SCENARIO.read_text(encoding="utf-8").strip()
+    assert "MTBF of the job" in page.texts["table"][-1]
 
 
 def test_the_command_on_the_page_gives_the_same_results(
@@ -95,7 +95,7 @@ def test_the_command_on_the_page_gives_the_same_results(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scenario.toml").write_bytes(files["scenario.toml"])
-    timeline, run, scenario = (text.strip() for text in page.texts["code"])
+    timeline, _, run, scenario = (text.strip() for text in page.texts["code"])
     assert scenario.encode() == files["scenario.toml"].strip()
 
     assert cli._main(shlex.split(run)[1:]) == 0

@@ -1,16 +1,14 @@
 """`judge`: by hand, beside SciPy's paired t-test, and where it has to leave things open."""
 
 import math
-import re
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from cprsim.selection.bounds import Bound
-from cprsim.selection.certificate import PairedSample, judge
-from cprsim.selection.moments import PairedMoments
-from cprsim.selection.sequential import certify
+from cprsim.selection.certificate import certify, judge
+from cprsim.selection.samples import PairedMoments, PairedSample
 from tools.validation.worlds import judged, two_rare
 
 PLS = Bound("pls", 0.02)
@@ -208,7 +206,7 @@ def test_each_look_has_its_part_of_the_chance():
     pair = sample([0.1, 0.2], [0.12, 0.19])
     one, half = judge(pair, ()), judge(pair, (), confidence=0.975)
     count = pair.replications
-    of_two = certify(lambda *_: pair, 2, (), first=count, most=2 * count, go_on=lambda _: False)
+    of_two = next(certify(lambda *_: pair, 2, (), first=count, most=2 * count))
 
     assert of_two.replications == count
     assert of_two.rivals == half.rivals
@@ -234,31 +232,6 @@ def test_moments_tell_what_the_replications_told():
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=0.01)
     few = PairedMoments(20_000, moments.means, means, moments.squares, np.full(3, 0.0005))
     assert judge(few, ()).why == "failures"
-
-
-@pytest.mark.parametrize(
-    ("changed", "fault"),
-    [
-        ({"confidence": 1.0}, "confidence 1 is not between 0 and 1"),
-        ({"within": -1.0}, "within -1 is negative"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(changed, fault):
-    with pytest.raises(ValueError, match=re.escape(fault)):
-        judge(sample([1.0]), (), **changed)
-
-
-@pytest.mark.parametrize(
-    ("shapes", "fault"),
-    [
-        (((0, 3), (0, 0, 3), (0, 3)), "objective of shape (0, 3): candidates and replications are"),
-        (((2, 3), (2, 0, 3), (2, 4)), "failures of shape (2, 4), objective of (2, 3)"),
-        (((2, 3), (2, 0, 4), (2, 3)), "bounded of shape (2, 0, 4), objective of (2, 3)"),
-    ],
-)
-def test_a_sample_whose_shapes_differ_is_refused(shapes, fault):
-    with pytest.raises(ValueError, match=re.escape(fault)):
-        PairedSample(*map(np.zeros, shapes))
 
 
 def test_two_rare_is_the_case_that_was_reviewed():

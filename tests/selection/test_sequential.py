@@ -1,13 +1,11 @@
-"""`certify`: who is dropped when, what is told, and KN of other software on the same data."""
-
-import re
+"""`certify`: who is dropped when, each look, and KN of other software on the same data."""
 
 import numpy as np
 import pytest
 
 from cprsim.selection.bounds import Bound
-from cprsim.selection.certificate import PairedSample
-from cprsim.selection.sequential import certify
+from cprsim.selection.certificate import Certificate, certify
+from cprsim.selection.samples import PairedSample
 from tools.validation.worlds import World, certified, kim_nelson, spread
 
 
@@ -29,6 +27,10 @@ class Played:
         )
 
 
+def ended(play: Played, *arguments, **more) -> Certificate:
+    return [*certify(play, *arguments, **more)][-1]
+
+
 def noise(*means: float, lost=None, size: int = 65536, seed: int = 0) -> PairedSample:
     rng = np.random.default_rng(seed)
     values = np.array(means)[:, None] + rng.normal(0, 0.01, (len(means), size))
@@ -40,7 +42,7 @@ def noise(*means: float, lost=None, size: int = 65536, seed: int = 0) -> PairedS
 
 def test_who_is_surely_worse_is_dropped_and_the_others_go_on_where_they_were():
     played = Played(noise(0.05, 0.02, 0.0205, 0.09))
-    found = certify(played, 4, (), within=0.0)
+    found = ended(played, 4, (), within=0.0)
 
     assert played.asked[0] == ([0, 1, 2, 3], 256)
     assert played.asked[1] == ([1, 2], 512)
@@ -56,7 +58,7 @@ def test_who_is_surely_worse_is_dropped_and_the_others_go_on_where_they_were():
 
 
 def test_equals_end_as_a_tie_within():
-    found = certify(Played(noise(0.02, 0.02, 0.02)), 3, (), within=0.002)
+    found = ended(Played(noise(0.02, 0.02, 0.02)), 3, (), within=0.002)
 
     assert found.verdict == "tied"
     assert len(found.tied) == 2
@@ -64,46 +66,31 @@ def test_equals_end_as_a_tie_within():
 
 
 def test_what_is_not_decided_at_the_most_is_told_after_each_look():
-    told = []
     played = Played(noise(0.02, 0.02, size=1000))
-    found = certify(played, 2, (), within=1e-5, most=1000, tell=told.append)
+    looks = [*certify(played, 2, (), within=1e-5, most=1000)]
 
-    assert [each.replications for each in told] == [256, 512, 1000]
-    assert told[-1] is found
-    assert (found.verdict, found.why) == ("undecided", "margin")
-
-
-def test_whoever_pays_for_it_may_end_it():
-    asked = []
-    played = Played(noise(0.02, 0.02))
-    found = certify(
-        played, 2, (), within=1e-5, first=100, go_on=lambda n: asked.append(n) or n < 400
-    )
-
-    assert asked == [200, 400]
-    assert (found.verdict, found.replications) == ("undecided", 200)
+    assert [each.replications for each in looks] == [256, 512, 1000]
+    assert (looks[-1].verdict, looks[-1].why) == ("undecided", "margin")
 
 
 def test_who_surely_breaks_a_bound_is_dropped_and_who_may_keep_to_it_goes_on():
     played = Played(noise(0.01, 0.02, 0.03, lost=(0.05, 0.0195, 0.001)))
-    found = certify(played, 3, [Bound("pls", 0.02)])
+    found = ended(played, 3, [Bound("pls", 0.02)])
 
     assert played.asked[1][0] == [1, 2]
     assert found.kept[0] is False
     assert found.kept[2] is True
     assert (found.verdict, found.best) == (("best", 1) if found.kept[1] else ("undecided", 2))
-    none = certify(Played(noise(0.01, lost=(0.05,))), 1, [Bound("pls", 0.02)])
+    none = ended(Played(noise(0.01, lost=(0.05,))), 1, [Bound("pls", 0.02)])
     assert (none.verdict, none.best, none.kept) == ("none", None, (False,))
 
 
 def test_rare_failures_are_waited_for():
     # 0.2 % of the runs fail, and then the first, which is cheaper without, costs 3 more.
     world = World(np.array([0.010, 0.012]), np.array([3.0, 0.0]), 0.002)
-    told = []
-    found = certify(Played(world.sample(np.random.default_rng(5), 65536)), 2, (), tell=told.append)
+    first, *_, found = certify(Played(world.sample(np.random.default_rng(5), 65536)), 2, ())
 
-    assert told[0].verdict == "undecided"
-    assert told[0].why == "failures"
+    assert (first.verdict, first.why) == ("undecided", "failures")
     assert (found.verdict, found.best) in {("best", 1), ("tied", 1)}
     assert 2 * 20 / 0.002 > found.replications >= 20 / 0.002 / 2
 
@@ -129,7 +116,7 @@ def test_the_best_is_the_one_that_sim_tools_selects(seed):
     world = spread(rng)
     sample = world.sample(rng, 16384)
 
-    found = certify(Played(sample), len(world.quiet), (), most=16384)
+    found = ended(Played(sample), len(world.quiet), (), most=16384)
     assert found.verdict in {"best", "tied"}
     assert found.best == SIM_TOOLS[seed]
 
@@ -142,19 +129,3 @@ def test_our_kn_is_that_of_sim_tools(seed):
     selected, played = kim_nelson(sample.objective[:2], 0.001, 256)
     # Theirs plays the one that is left once more before it stops.
     assert (selected, played + 1) == SIM_TOOLS_OF_TWO[seed]
-
-
-@pytest.mark.parametrize(
-    ("changed", "fault"),
-    [
-        ({"candidates": 0}, "0 candidates, 256 to 65536 replications"),
-        ({"first": 0}, "2 candidates, 0 to 65536 replications"),
-        ({"most": 100}, "2 candidates, 256 to 100 replications"),
-        ({"confidence": 0.0}, "confidence 0 is not between 0 and 1"),
-        ({"candidates": 3}, "3 candidates and 256 replications were to be played, not (2, 256)"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(changed, fault):
-    given = {"candidates": 2, "bounds": ()} | changed
-    with pytest.raises(ValueError, match=re.escape(fault)):
-        certify(lambda left, count: noise(0.1, 0.2, size=count), **given)

@@ -80,7 +80,7 @@ def test_a_certificate_in_words(found, told, in_short):
 def test_money_has_a_unit_of_its_own():
     dollars = Unit("dollars", 1.0)
 
-    found = interval(replace(OPEN, margin=1234.4, low=-20.0, high=2489.0), dollars)
+    found = interval(OPEN._replace(margin=1234.4, low=-20.0, high=2489.0), dollars)
     assert found == "1,234 dollars (-20 to 2,489)"
     assert interval(UNKNOWN) == "0.2 points"
 

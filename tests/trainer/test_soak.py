@@ -4,6 +4,7 @@ from tests.trainer.soak import soak
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("kills", "seed"), [(30, 0), pytest.param(500, 100, marks=pytest.mark.nightly)]
 )

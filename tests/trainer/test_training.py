@@ -48,6 +48,12 @@ snapshot = "0 s"
 [policies.partial]
 system = "partial"
 interval = "70 ms"
+[policies.differences]
+system = "check-n-run"
+interval = "70 ms"
+snapshot = "0 s"
+tracking = 0.0
+bits = 32
 [policies.portions]
 system = "cpr-ssu"
 fraction = 0.25
@@ -72,7 +78,10 @@ def scenario(tmp_path):
     [
         "full",
         "portions",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("async", "partial")),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("async", "differences", "partial")
+        ),
     ],
 )
 def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
@@ -84,7 +93,7 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
     assert trained.pls == pytest.approx(simulated.pls, rel=1e-12)
     assert trained.struck == trained.replaced == 7
     assert set(trained.seconds) == set(CAUSES)
-    if policy in ("full", "async"):
+    if policy in ("full", "async", "differences"):
         # The simulator's lost seconds are steps of 0.01 s that were trained again.
         assert simulated.lost > 0
         assert trained.executed - trained.steps == round(simulated.lost / 0.01)

@@ -47,7 +47,8 @@ over, on parameter servers that are really killed.
 
 The first two take less than an hour each on two cores; run the same command again to resume.
 Another model on other data has another slope: measure yours with your own samples (`data` in
-[trainer.md](trainer.md)).
+[trainer.md](trainer.md)). The runs below were trained before servers ran the hooks, when failures
+struck before the saves of their step.
 
 Runs are compared seed by seed: a seed decides the samples, the initial weights, and at which steps
 which servers fail. The drop of a run is the AUC of its seed without failures, less its own. All

@@ -12,9 +12,9 @@ from typing import Final
 import pandas as pd
 
 from cprsim.basics.units import SECONDS
-from cprsim.fleets.fleet import Fleet, load_fleet
-from cprsim.fleets.play import run_fleet
-from cprsim.fleets.result import FleetResult
+from cprsim.runs.fleet import Fleet, load_fleet
+from cprsim.runs.fleet_play import run_fleet
+from cprsim.runs.fleet_result import FleetResult
 from cprsim.scenario.mapping import load_mapping
 from tools.paths import DOCS
 from tools.validation import beside

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cprsim.advice.decision import Decision, decide
+from cprsim.advice.row_loss import RowLosses
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.shipped import shipped
-from cprsim.estimates.decision import Decision, decide
-from cprsim.estimates.row_loss import RowLosses
 from cprsim.failures.presets import PRESETS
 from cprsim.fitting.log_fit import LogFit
 from cprsim.gallery.picture import Titled

@@ -8,7 +8,6 @@ import pandas as pd
 from cprsim.basics.shipped import shipped
 from cprsim.gallery import interval, runs, tables
 from cprsim.gallery.picture import PictureSource, Titled
-from cprsim.gallery.points import at
 from cprsim.gallery.registry import PICTURES
 from cprsim.scenario import Scenario, load_scenario
 from tools.reproduction import airesim, cpr, effective, goodput, ladder
@@ -36,7 +35,7 @@ def _kaggle(*policies: str) -> Scenario:
     scenario = load_scenario(shipped("criteo-kaggle.toml"))
     if not policies:
         return scenario
-    return at(scenario, {"policies": {name: scenario.policies[name] for name in policies}})
+    return scenario.with_values({"policies": {name: scenario.policies[name] for name in policies}})
 
 
 def _titled(table: pd.DataFrame) -> Titled:

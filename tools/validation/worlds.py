@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from cprsim.selection.bounds import Bound
-from cprsim.selection.certificate import WITHIN, Certificate, PairedSample, judge
+from cprsim.selection.certificate import FIRST, MOST, WITHIN, Certificate, certify, judge
 from cprsim.selection.intervals import intervals
-from cprsim.selection.sequential import FIRST, MOST, certify
+from cprsim.selection.samples import PairedSample
 
 Rng = np.random.Generator
 Floats = NDArray[np.float64]
@@ -256,7 +256,8 @@ def certified(kind: str, worlds: int, seed: int = 0, most: int = MOST) -> Search
                 unmet=None if whole.unmet is None else whole.unmet[rows],
             )
 
-        outcomes[outcome(world, certify(play, len(world.quiet), world.bounds, most=most))] += 1
+        *_, last = certify(play, len(world.quiet), world.bounds, most=most)
+        outcomes[outcome(world, last)] += 1
         played += sum(counts.values())
         if not world.bounds:
             best, taken = kim_nelson(whole.objective, WITHIN, first=FIRST)

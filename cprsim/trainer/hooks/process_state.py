@@ -134,6 +134,11 @@ class ProcessState(Generic[_Batch]):
         self.updates = UpdateCount(len(places))
 
     @property
+    def tells_modified(self) -> bool:
+        """Whether saves may be of modified rows alone."""
+        return self._modified is not None
+
+    @property
     def shards(self) -> tuple[int, ...]:
         """Numbers of the shards that are here."""
         return self._layout.shards

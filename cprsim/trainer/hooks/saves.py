@@ -233,10 +233,11 @@ class Saves:
         agreed = self._ranks.least(outcome)
         self._under_way = None
         if agreed == _STORED:
-            if under_way.save.expects:  # what was modified is known by now
+            if self._state.tells_modified:  # known by now; a new process may expect other saves
                 total = self._ranks.total
                 writes = total(size) / total(under_way.snapshot.whole_bytes)
-                under_way.save = under_way.save._replace(writes=writes)
+                if under_way.save.expects:
+                    under_way.save = under_way.save._replace(writes=writes)
             self._stored(under_way, size)
             return True
         self._job.controller.tell(Void(self._job.clock, under_way.save))

@@ -129,7 +129,7 @@ class _Told(HooksObserver):
 
     def saved(self, save: StoredSave) -> None:
         """A save is stored."""
-        if not save.whole:
+        if save.rows is not None:
             self._control.send(("saved", save.rows))
 
     def save_failed(self, step: int, error: Exception) -> None:  # noqa: ARG002

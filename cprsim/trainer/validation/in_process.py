@@ -4,10 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 from torch.nn import functional
 
 from cprsim.job.workload import MOST_DIRECTIONS
@@ -58,23 +55,15 @@ class InProcess:
         """Train on a batch of the samples; what that did on each server."""
         dense, sparse, labels = self._data.batch(number)
         uses = Uses(self.placement, sparse)
-        looked = self._looked_up(uses).view(*sparse.shape, self._dim)
+        ids, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
+        parts = list(zip(self.shards, uses.parts, strict=True))
+        rows = torch.cat([shard.lookup(ids[part]) for shard, part in parts])
+        looked = uses.spread(rows).view(*sparse.shape, self._dim)
         of_uses = self.model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
         gradients = uses.collect(of_uses.reshape(-1, self._dim))
-        ids, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
-        done = [Updates(ids[part], times[part], gradients[part]) for part in uses.parts]
-        for shard, each in zip(self.shards, done, strict=True):
-            shard.update(each.ids, each.gradients)
-        return done
-
-    def look_up(self, sparse: NDArray[np.int64]) -> Tensor:
-        """The rows that samples use, shape (B, tables, dim)."""
-        return self._looked_up(Uses(self.placement, sparse)).view(*sparse.shape, self._dim)
-
-    def _looked_up(self, uses: Uses) -> Tensor:
-        ids = torch.from_numpy(uses.ids)
-        parts = zip(self.shards, uses.parts, strict=True)
-        return uses.spread(torch.cat([shard.lookup(ids[part]) for shard, part in parts]))
+        for shard, part in parts:
+            shard.update(ids[part], gradients[part])
+        return [Updates(ids[part], times[part], gradients[part]) for part in uses.parts]
 
 
 def gradient_directions(data: Data, section: TrainerSection) -> int | None:

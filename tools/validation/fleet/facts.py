@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cprsim.basics.units import SECONDS
-from cprsim.fleets.result import at_percentiles
+from cprsim.runs.fleet_result import at_percentiles
 
 JOBS: Final = 17_000
 YEAR_S: Final = 365.25 * SECONDS["d"]

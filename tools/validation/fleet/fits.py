@@ -12,8 +12,8 @@ from typing import Any, Final
 import pandas as pd
 
 from cprsim.basics.files import write_all
-from cprsim.fleets.play import run_fleet
-from cprsim.fleets.result import FleetResult
+from cprsim.runs.fleet_play import run_fleet
+from cprsim.runs.fleet_result import FleetResult
 from tools.validation.fleet import facts
 from tools.validation.fleet.search import Search
 from tools.validation.fleet.sets import FITTED, SCENARIO, SHIPPED, fleet_of

@@ -1,7 +1,7 @@
 """Jobs of the production fleet under full recovery in NumPy: all at once, 100 times as fast.
 
-They do what `cprsim.fleets` has such jobs do: blocking saves, one law of gaps, a wait of its own
-for each job. A test holds each of those that the simulator would draw to the time that it takes
+They do what `cprsim.runs.fleet` has such jobs do: blocking saves, one law of gaps, a wait of its
+own for each job. A test holds each of those that the simulator would draw to the time that it takes
 there.
 """
 
@@ -17,7 +17,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.basics.units import parse_duration
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.fleets.fleet import Fleet, dotted
+from cprsim.runs.fleet import Fleet, dotted
 from cprsim.scenario.drawn import Drawn
 
 Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ class Jobs(NamedTuple):
     gaps: Array
 
     def played(self, fleet: Fleet) -> pd.DataFrame:
-        """As `cprsim.fleets.result.FleetResult.replications`, as far as the facts go."""
+        """As `cprsim.runs.fleet_result.FleetResult.replications`, as far as the facts go."""
         useful, size, wait, mean, interval, *nodes = (self.values[key] for key in _VALUES)
         storage = fleet.example.storage
         write, read = float(storage.write or np.inf), float(storage.read or np.inf)

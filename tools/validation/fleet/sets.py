@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from cprsim.fleets.fleet import Fleet, load_fleet
+from cprsim.runs.fleet import Fleet, load_fleet
 from tools.paths import SCENARIOS
 
 SCENARIO: Final = SCENARIOS / "production-fleet.toml"

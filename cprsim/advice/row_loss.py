@@ -1,9 +1,10 @@
-"""What saving rows by priority loses and costs: what `cprsim rows` prints and draws."""
+"""Updates lost and memory used by priority saving of hot rows: `cprsim rows`."""
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -20,6 +21,7 @@ from cprsim.rows.movement import OptimizerRule
 from cprsim.rows.popularity import Popularity, counts, zipf
 from cprsim.rows.readers import read_accesses
 from cprsim.rows.skew import Skew
+from cprsim.runs.result import finite
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -33,8 +35,7 @@ _ADAGRAD = "Change: under Adagrad a row's k-th update moves it by 1 / sqrt(k) of
 _FEWEST_ROWS = 64  # of which the smallest fraction takes one
 
 
-@dataclass(frozen=True)
-class RowLoss:
+class RowLoss(NamedTuple):
     """What one policy loses of its rows.
 
     `updates_lost_relative`: updates that a failure at a uniform time of the job loses on average,
@@ -78,23 +79,23 @@ class RowLosses:
         rows = self._rows
         everything = sum(table.rows for table in rows.tables)
         full = [
-            name
+            f"{name}: full recovery costs no more here, and `run` plays that."
             for name in self.policies
             if name in self.scenario.policies and self.scenario.plan(name).recovery == "full"
         ]
+        share = format_percent(rows.tracked_rows / everything)
         return [
-            *(f"{name}: full recovery costs no more here, and `run` plays that." for name in full),
-            f"Tracked: {len(rows.tracked)} of {len(rows.tables)} tables, with "
-            f"{format_percent(rows.tracked_rows / everything)} of {everything:,} rows; the others "
-            "are saved whole each time.",
+            *full,
+            f"Tracked: {len(rows.tracked)} of {len(rows.tables)} tables, with {share} of "
+            f"{everything:,} rows; the others are saved whole each time.",
             *([_ADAGRAD] if self.rule == "adagrad" else []),
         ]
 
     def document(self) -> dict[str, Any]:
         """What `cprsim rows --json` prints."""
-        policies = {name: vars(each).copy() for name, each in self.policies.items()}
+        policies = {name: each._asdict() for name, each in self.policies.items()}
         for each in policies.values():
-            each |= {k: None for k in ("interval_s", "period_s") if each[k] == float("inf")}
+            each |= {key: finite(each[key]) for key in ("interval_s", "period_s")}
         return {"scenario": self.scenario.title, "policies": policies}
 
     def figure(self) -> "Figure":
@@ -103,36 +104,32 @@ class RowLosses:
 
         context, rows = self.scenario.context, self._rows
         table = max(rows.tracked, key=lambda each: each.rows)
-        interval_s = min(each.interval_s for each in self.policies.values())
-        intervals = max(context.useful_time_s / min(interval_s, context.useful_time_s), 1.0)
+        useful_s = context.useful_time_s
+        intervals = max(useful_s / min(each.interval_s for each in self.policies.values()), 1.0)
         updates = float(context.samples or 0) * table.lookups / intervals
-        renewed = rows.renewed * context.useful_time_s / SECONDS["d"] / intervals
+        renewed = rows.renewed * useful_s / SECONDS["d"] / intervals
         if rows.rule != "sgd" or renewed:
             intervals = min(intervals, MOST_PLAYED * min(FRACTIONS))
-        skews = {
-            "uniform": Skew(name="uniform").popularity(table.rows),
-            **{f"Zipf {exponent}": zipf(table.rows, exponent) for exponent in (0.8, 1.2)},
-            "dlrm-production": Skew(name="dlrm-production").popularity(table.rows),
-        }
+        skews = _skews(table.rows) | {f"Zipf {e}": zipf(table.rows, e) for e in (0.8, 1.2)}
+        order = ("uniform", "Zipf 0.8", "Zipf 1.2", "dlrm-production")
         title = (
             f"{self.scenario.title or 'cprsim rows'}: a table of {table.rows:,} rows over "
             f"{intervals:.3g} intervals"
         )
-        return lost_rows(_curves(skews, updates, intervals, rows.rule, renewed), title)
+        chosen = {name: skews[name] for name in order}
+        return lost_rows(_curves(chosen, updates, intervals, rows.rule, renewed), title)
+
+
+def _skews(rows: int) -> dict[str, Popularity]:
+    return {name: Skew(name=name).popularity(rows) for name in ("uniform", "dlrm-production")}
 
 
 def row_losses(scenario: Scenario, policies: Iterable[str] | None = None) -> RowLosses:
     """What each CPR policy of a scenario loses, by the mean field over classes of rows.
 
     Where no policy is chosen and the scenario has none that saves rows by priority, those of CPR
-    stand in for them, as they are by default.
-
-    Raises
-    ------
-    ScenarioError
-        If a chosen policy isn't there.
-    UsageError
-        If no chosen policy is CPR's, or the scenario doesn't tell how rows are accessed.
+    take their place, as they are by default. Raises `ScenarioError` if a chosen policy isn't there,
+    and `UsageError` if none is CPR's, or the scenario doesn't say how rows are accessed.
     """
     context = scenario.context
     chosen = {name: scenario.policies[name] for name in scenario.select(policies)}
@@ -187,7 +184,7 @@ def _loss(policy: Cpr, context: Context) -> RowLoss:
 def _change(plan: Plan, context: Context, interval_s: float) -> tuple[float, float]:
     """Movement that a failure loses: relative to saving everything, and as a share of all of it.
 
-    Of a job of more than `MOST_PLAYED` saves in as many as that.
+    Of a job of more than `MOST_PLAYED` saves, in as many as that.
     """
     fraction, tracker, subsample = 1.0, TRACKERS[0], 1
     if plan.tracking is not None:
@@ -252,8 +249,7 @@ class AccessLog:
         size = self.popularity.size
         skews = {
             os.path.basename(self.path): self.popularity,  # noqa: PTH119  (a name, not a path)
-            "uniform": Skew(name="uniform").popularity(size),
-            "dlrm-production": Skew(name="dlrm-production").popularity(size),
+            **_skews(size),
         }
         return lost_rows(
             _curves(skews, self.accesses, None), f"{self.path}: {size:,} rows, in the long run"
@@ -277,14 +273,12 @@ def _curves(
 ) -> pd.DataFrame:
     """A row a skew, tracker and fraction: over so many intervals, or in the long run."""
     rows = []
-    for skew, popularity in skews.items():
-        for fraction in FRACTIONS:
-            field = MeanField(popularity, updates, fraction, rule=rule, renewed=renewed)
-            for tracker in TRACKERS:
-                relative = (
-                    field.long_run(tracker)
-                    if intervals is None
-                    else field.lost(tracker, intervals).relative(intervals)
-                )
-                rows.append((skew, tracker, fraction, relative))
+    for (skew, popularity), fraction in product(skews.items(), FRACTIONS):
+        field = MeanField(popularity, updates, fraction, rule=rule, renewed=renewed)
+        for tracker in TRACKERS:
+            if intervals is None:
+                relative = field.long_run(tracker)
+            else:
+                relative = field.lost(tracker, intervals).relative(intervals)
+            rows.append((skew, tracker, fraction, relative))
     return pd.DataFrame(rows, columns=["skew", "tracker", "fraction", "relative"])

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from cprsim.contract import Context, Plan
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import UsageError
 from cprsim.formulas.expected import Expected, expected
+from cprsim.formulas.makespan import blocking_makespan_s, segment_count
 from cprsim.policies.cpr import Cpr, CprVanilla, partial_costs_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
@@ -26,6 +27,11 @@ class Option:
 
     interval_s: float
     expected: Expected
+
+    @classmethod
+    def of(cls, plan: Plan, context: Context) -> "Option":
+        """Of a plan."""
+        return cls(plan.interval_s, expected(plan, context))
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; an interval of never is null."""
@@ -124,25 +130,33 @@ def decide(
     """
     scenario = scenario_of(scenario)
     if quality not in get_args(Quality):
-        known = ", ".join(get_args(Quality))
-        raise UsageError(f"quality {quality!r} is not known; known: {known}")
+        raise UsageError(f"quality {quality!r} is not known; known: {', '.join(get_args(Quality))}")
     cpr = _cpr(scenario, target_pls)
     context = scenario.context
     try:
         optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
-        full = _option(full_plan(optimum_s), context)
-        plan, mean_pls = _cpr_plan(scenario, cpr, quality, full.expected.overhead)
+        full = Option.of(full_plan(optimum_s), context)
+        before = full.expected.overhead
+        if quality == "pls":
+            # Where no interval keeps to the target, the shortest that costs no more than `full`.
+            interval_s = cpr.interval_s(context) or context.save_s / before
+            plan = replace(partial_plan(interval_s), after_void=cpr.after_void)
+            mean_pls = cpr.mean_pls(context, interval_s)
+        else:
+            saves_rows = (p for p in scenario.policies.values() if isinstance(p, PrioritySaving))
+            saving = next(saves_rows, CprMfu(system="cpr-mfu"))
+            plan = _kept_to(saving, cpr.target_pls, before, context)
+            mean_pls = saving.mean_pls(context, plan.interval_s)
     except ValueError as error:
         raise UsageError(f"no advice: {error}") from None
-    partial = _option(plan, context)
+    partial = Option.of(plan, context)
     if quality == "pls" and cpr.pls_interval == "mean":
         partial = replace(partial, expected=replace(partial.expected, pls=mean_pls))
     better = partial_costs_less(plan, full_plan(optimum_s), context)
-    before = full.expected.overhead
     return Decision(
         full=full,
         partial=partial,
-        naive_partial=_option(partial_plan(optimum_s), context),
+        naive_partial=Option.of(partial_plan(optimum_s), context),
         recommendation="partial" if better else "full",
         benefit=1 - (partial if better else full).expected.overhead / before if before else 0.0,
         target_pls=cpr.target_pls,
@@ -176,26 +190,11 @@ def _cpr(scenario: Scenario, target_pls: float | None) -> Cpr:
     return cpr.model_copy(update={"target_pls": target_pls})
 
 
-def _cpr_plan(scenario: Scenario, cpr: Cpr, quality: Quality, full: float) -> tuple[Plan, float]:
-    """Partial recovery at the longest interval that keeps to the target, and its mean PLS.
+def _kept_to(saving: PrioritySaving, target: float, full: float, context: Context) -> Plan:
+    """At the longest interval that keeps to a target on updates lost.
 
     Where none does, at the shortest that costs no more than `full`, the overhead of full recovery.
     """
-    context, target = scenario.context, cpr.target_pls
-    if quality == "pls":
-        interval_s = cpr.interval_s(context) or context.save_s / full
-        plan = replace(partial_plan(interval_s), after_void=cpr.after_void)
-        return plan, cpr.mean_pls(context, interval_s)
-    saving = next(
-        (p for p in scenario.policies.values() if isinstance(p, PrioritySaving)),
-        CprMfu(system="cpr-mfu"),
-    )
-    plan = _kept_to(saving, target, full, context)
-    return plan, saving.mean_pls(context, plan.interval_s)
-
-
-def _kept_to(saving: PrioritySaving, target: float, full: float, context: Context) -> Plan:
-    """At the longest interval that keeps to a target on updates lost."""
 
     def at(interval_s: float) -> Plan:
         return saving.model_copy(update={"interval": interval_s}).planned(context)
@@ -221,5 +220,19 @@ def _kept_to(saving: PrioritySaving, target: float, full: float, context: Contex
     return at(shortest_s)
 
 
-def _option(plan: Plan, context: Context) -> Option:
-    return Option(plan.interval_s, expected(plan, context))
+def closed_form(context: Context, system: str, interval_s: float) -> float:
+    """Expected overhead at an interval under exponential failures, as a share.
+
+    Exact for full recovery. Partial recovery repeats no work, so each failure costs its recovery
+    alone; failures in recoveries are neglected.
+    """
+    plan = full_plan(interval_s) if system == "full" else partial_plan(interval_s)
+    shares, mtbf_s, useful_s = expected(plan, context), context.mtbf_s, context.useful_time_s
+    load_s, away_s = shares.load * mtbf_s, (shares.reschedule + shares.detect) * mtbf_s
+    save_s = context.save_s
+    if system == "full":
+        wall_s = blocking_makespan_s(useful_s, interval_s, save_s, mtbf_s, load_s, away_s)
+    else:
+        saving_s = (segment_count(useful_s, interval_s) - 1) * save_s
+        wall_s = (useful_s + saving_s) * (1 + (load_s + away_s) / mtbf_s)
+    return float(overhead(wall_s, useful_s))

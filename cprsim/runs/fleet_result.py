@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.errors import RunError
-from cprsim.fleets.fleet import Fleet, dotted
 from cprsim.runs.engines import Engine
+from cprsim.runs.fleet import Fleet, dotted
 from cprsim.runs.measures import PLANNED, Basis
 from cprsim.runs.rates import Rates
 from cprsim.runs.replications import ReplicationTable

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 from rich.table import Table
 
+from cprsim.basics.terminal import plain_table
 from cprsim.basics.units import counted, format_duration, format_percent, percent
 from cprsim.clusters.advice import CHOOSING, TELLING, ClusterAdvice
 from cprsim.clusters.job_run import ENDED, HOPELESS, RUNNING, WAITING
 from cprsim.clusters.result import ClusterResult
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.report.terminal import plain_table
 
 
 def cluster_table(result: ClusterResult) -> Table:

@@ -8,9 +8,9 @@ import numpy as np
 
 from cprsim.basics.machine import check_memory
 from cprsim.basics.streams import COHORT
-from cprsim.fleets.fleet import Fleet
-from cprsim.fleets.result import FleetResult
 from cprsim.runs.engines import Engine, chosen, play_jobs, prepare
+from cprsim.runs.fleet import Fleet
+from cprsim.runs.fleet_result import FleetResult
 from cprsim.runs.measures import Basis
 from cprsim.runs.runner import Progress, Values, check_arguments, map_tasks
 from cprsim.scenario import Scenario

@@ -1,1 +1,0 @@
-"""Fleets: many jobs, each with values of its own, under the same policies."""
