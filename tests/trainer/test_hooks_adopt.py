@@ -1,5 +1,10 @@
 """State that something else than the hooks has brought: they continue from it without loading."""
 
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
 from functools import cache
 
 import pytest
@@ -154,3 +159,39 @@ def test_a_full_disk_ends_no_training(tmp_path, monkeypatch):
     again = Loop(seed=1)
     assert hooked(again, "cpr-mfu", tmp_path).restore() == 20
     assert again.digest() == loop.digest()
+
+
+def adopting(folder, touches):
+    """A process that adopts a state of a step that it has a checkpoint of; killed meanwhile."""
+    warnings.simplefilter("ignore")
+    loop = Loop()
+    hooks = hooked(loop, "cpr-mfu", folder)
+    train(loop, hooks, hooks.restore(), 10)
+    hooks.save_now()
+    heal(loop, 27)
+    left = [touches]
+
+    def hook(event, _):
+        if event in {"open", "os.rename", "os.remove"}:
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    hooks.adopt(10)
+
+
+@pytest.mark.slow
+def test_a_kill_meanwhile_leaves_one_state_or_the_other(tmp_path):
+    whole, states = {peer(10).digest(), peer(27).digest()}, set()
+    for touches in range(1, 40, 2):
+        folder = tmp_path / str(touches)
+        process = multiprocessing.get_context("fork").Process(
+            target=adopting, args=(folder, touches)
+        )
+        process.start()
+        process.join()
+        loop = Loop(seed=1)
+        assert hooked(loop, "cpr-mfu", folder).restore() == 10
+        states.add(loop.digest())
+    assert states == whole

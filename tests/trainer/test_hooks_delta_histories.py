@@ -62,13 +62,7 @@ class Job:
     """A table in two shards, its optimizer's state, and a step in the dense part."""
 
     def __init__(self):
-        self.weights, self.sums = torch.full((ROWS, 2), -1.0), torch.full((ROWS,), -2.0)
-        self.step = -1
-
-    def begin(self):
-        self.weights.zero_()
-        self.sums.zero_()
-        self.step = 0
+        self.weights, self.sums, self.step = torch.zeros(ROWS, 2), torch.zeros(ROWS), 0
 
     def shards(self):
         half = ROWS // 2
@@ -119,8 +113,6 @@ def live(folder, touches, said):
     """A process that trains: it says what it has loaded first."""
     alone()
     job = Job()
-    if not folder.exists():
-        job.begin()
     killed_at(folder, touches)
     hooks = TrainerHooks(SCENARIO, "delta", job, folder, STEPS)
     try:
@@ -128,9 +120,6 @@ def live(folder, touches, said):
     except CprsimError:
         said.send(None)
         return
-    if job.step < 0:  # nothing was ever stored
-        job.begin()
-        hooks.adopt(0)
     said.send((step, job.step, job.weights.numpy().copy(), job.sums.numpy().copy()))
     for each in range(step, min(step + LIFE, STEPS)):
         job.train(each)

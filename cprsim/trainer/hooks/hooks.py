@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Loss, Resumed, Saved, Train
-from cprsim.errors import CprsimError, UsageError
+from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
@@ -437,12 +437,26 @@ class TrainerHooks(Generic[_Batch]):
         job.controller.tell(Resumed(job.clock, ()))
         self._state.forget()
         self._state.stores.stopped = False
-        if job.usable.last.step <= step:
-            self._saves.do(self._plan.last_save._replace(blocking=True))
-        else:  # all are of steps that the job is not at yet
-            job.usable = UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)])
-            self._saves.first(step)
+        job.watch.switch("save")
+        before, job.usable = (
+            job.usable,
+            UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)]),
+        )
+        try:
+            self._saves.renew(step)
             job.controller.tell(Saved(job.clock, self._plan.last_save, stored=True))
+        except RunError as error:
+            if before.last.step > step:  # there is none to return to
+                raise
+            job.usable = before
+            self._saves.counts["saves_failed"] += 1
+            self._observer.save_failed(step, error)
+            warnings.warn(
+                f"adopt({step}): {error}; training continues, the last checkpoint is of step "
+                f"{before.last.step}",
+                HooksWarning,
+                stacklevel=2,
+            )
         job.watch.switch("train")
         self._observer.loaded(step, 0)
         self._until = step

@@ -165,6 +165,21 @@ class Saves:
             self.first(step)
             self._state.stores.claim(self._ranks)
 
+    def renew(self, step: int) -> None:
+        """Store everything apart from all checkpoints before, which go once all have stored it.
+
+        So no start after a kill takes some of it, and some of a checkpoint of the same step. Raises
+        as `first` does, with the checkpoints before as they were.
+        """
+        stores = self._state.stores
+        stores.renew()
+        stored = False
+        try:
+            self.first(step)
+            stored, self._all_rows = True, step
+        finally:
+            stores.settle_on(stored, self._ranks)
+
     def do(self, save: Save) -> bool:
         """Save; False where training waited for it and it was void."""
         job = self._job

@@ -132,10 +132,30 @@ class ProcessStores:
         self._folder.keep_only(self._start.generation)
         self._folder.set_stopped(False)
 
+    def renew(self) -> None:
+        """Open empty stores, which replace those of before at `settle_on`."""
+        self._folder.clear(self._generation + 1)
+        self._open(self._generation + 1)
+
+    def settle_on(self, stored: bool, ranks: Ranks) -> None:
+        """Continue with the new stores, if all processes have `stored` theirs, or the old ones."""
+        if not stored:
+            self._open(self._generation - 1)
+            self._folder.clear(self._generation + 1)
+            return
+        assert self._folder.claim is not None
+        error: Exception | None = None
+        try:
+            self._folder.write(self._folder.claim._replace(generation=self._generation))
+        except OSError as failed:
+            error = failed
+        agree(error, ranks.least, "write its claim")  # another start may still read what goes now
+        self._folder.keep_only(self._generation)
+
     @property
     def freed(self) -> int:
         """The bytes of older checkpoints here, which go at `claim`."""
-        return 0 if self._start is None else self._folder.bytes_of_others(self._start.generation)
+        return self._folder.bytes_of_others(self._generation)
 
     @property
     def path(self) -> Path:
@@ -189,6 +209,7 @@ class ProcessStores:
         sync_folder(self._mine.folder.parent)
 
     def _open(self, generation: int) -> None:
+        self._generation = generation
         self.dense = CheckpointedDense(self._adapter, dense_in(self.path, generation))
         self.rows = [
             CheckpointedRows(
