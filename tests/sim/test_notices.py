@@ -29,7 +29,7 @@ from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording
-from cprsim.trainer.support import TRAINER
+from cprsim.trainer.support import LAB
 from tools.validation.formulas.shares import (
     announced_goodput,
     predicted_interval_s,
@@ -148,7 +148,7 @@ def test_the_trainer_leaves_answers_to_the_engines(tmp_path):
     it = scenario(log(tmp_path, 80.0) | {"notice": CERTAIN})
     assert why_unsupported(it, "it") is None
     with pytest.raises(ScenarioError, match="answers to notices of failures can be simulated but"):
-        TRAINER.check_plan("it", it.plan("it"), lambda: {"it": it.plan("it")})
+        LAB.check_plan("it", it.plan("it"), lambda: {"it": it.plan("it")})
 
 
 def test_the_controller_saves_once_and_where_there_is_time():
