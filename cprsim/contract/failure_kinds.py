@@ -21,13 +21,15 @@ class FailureKind(NamedTuple):
     """A kind of failure: its share of all failures, and what it takes down.
 
     `servers_hit`: mean servers that it takes down, over all failures. `restart`: whether its nodes
-    are replaced, restart in place, or try to in vain and are replaced after all.
+    are replaced, restart in place, or try to in vain and are replaced after all. `repair_s`: mean
+    time until its nodes are back where no spare is ready, s; None for that of all failures.
     """
 
     share: float
     servers_hit: float
     loss: Loss
     restart: Restart = "none"
+    repair_s: float | None = None
 
 
 def kinds(context: "Context") -> tuple[FailureKind, ...]:
@@ -49,8 +51,14 @@ def mean_delay_s(context: "Context") -> float:
     if not costs.restarts_in_place:
         return context.reschedule_s
     return math.fsum(
-        each.share * away_s(each.restart, costs, context.reschedule_s) for each in kinds(context)
+        each.share * away_s(each.restart, costs, until_back_s(each, context))
+        for each in kinds(context)
     )
+
+
+def until_back_s(kind: FailureKind, context: "Context") -> float:
+    """Mean time until the nodes of a failure are back where no spare is ready, s."""
+    return context.reschedule_s if kind.repair_s is None else kind.repair_s
 
 
 def away_s(restart: Restart, costs: CostModel, replaced_s: float) -> float:
@@ -79,6 +87,7 @@ def _outcomes(kind: FailureKind, costs: CostModel) -> Iterator[FailureKind]:
             fails * kind.servers_hit,
             kind.loss._replace(severity=severity),
             "in vain",
+            kind.repair_s,
         )
 
 
@@ -93,10 +102,14 @@ def _of_severities(context: "Context") -> tuple[FailureKind, ...]:
 
 
 def _of_causes(context: "Context") -> Iterator[FailureKind]:
-    for share, severity, hit in context.causes:
+    for share, severity, hit, repair_s in context.causes:
         of_cause = _each_kind(context.servers, *hit, ((severity, 1.0),), context.trainers)
         for each in of_cause:
-            yield each._replace(share=share * each.share, servers_hit=share * each.servers_hit)
+            yield each._replace(
+                share=share * each.share,
+                servers_hit=share * each.servers_hit,
+                repair_s=context.costs.reschedule_mean_s if repair_s is None else repair_s,
+            )
 
 
 @lru_cache(maxsize=2)  # all plans of a scenario ask in turn, and jobs of a fleet often alike

@@ -51,8 +51,9 @@ class Context:
     `samples`: of the whole job, `rows`: those of its model; None where the scenario lacks them.
     `silent_mtbf_s`: mean training between silent faults, s. `notices`: how failures are announced.
     `severities`: shares of the failures by how much memory survives them (see `Loss`). `causes`:
-    share, severity and mean hit of each cause, where the scenario has any. `detect_s`: mean time
-    until a failure is noticed, s, and `reschedule_s` from then until its nodes are back.
+    share, severity, mean hit and mean repair (s; None for `costs.reschedule`) of each cause, where
+    the scenario has any. `detect_s`: mean time until a failure is noticed, s, and `reschedule_s`
+    from then until its nodes are back.
     `failures_per_recovery`: mean failures in a recovery, its first included, which takes so many
     seconds of waiting and so many of loading after its last one.
     """
@@ -70,7 +71,7 @@ class Context:
     silent_mtbf_s: float = math.inf
     notices: Notices | None = None
     severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
-    causes: tuple[tuple[float, Severity, MeanHit], ...] = ()
+    causes: tuple[tuple[float, Severity, MeanHit, float | None], ...] = ()
     detect_s: float = 0.0
     reschedule_s: float = 0.0
     failures_per_recovery: Callable[[float, float], float] = field(default=_one, compare=False)

@@ -239,8 +239,8 @@ class FailureModel:
         return math.inf if silent is None else silent.expected_s
 
     @property
-    def causes(self) -> tuple[tuple[float, Severity, MeanHit], ...]:
-        """Share, severity and mean hit of each cause; empty without causes."""
+    def causes(self) -> tuple[tuple[float, Severity, MeanHit, float | None], ...]:
+        """Share, severity, mean hit and mean repair, s, of each cause; empty without causes."""
         return self.process.causes if isinstance(self.process, JobRenewals) else ()
 
     def mean_time_s(

@@ -18,6 +18,7 @@ from cprsim.failures.severity import Severities, SeverityRows
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import CauseVictimRows, VictimRows, victim_rows
+from cprsim.job.delays import mean_s
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import Severity
 
@@ -96,12 +97,12 @@ class JobRenewals(_Drawn):
         causes = self.causes
         if not causes:
             return self._severities.mean_hit(self._mean_of(self.spec.hits))
-        parts = [[share * each for each in hit] for share, _, hit in causes]
+        parts = [[share * each for each in hit] for share, _, hit, _ in causes]
         return MeanHit(*map(math.fsum, zip(*parts, strict=True)))
 
     @cached_property
-    def causes(self) -> tuple[tuple[float, Severity, MeanHit], ...]:
-        """Share, severity and mean hit of each cause; empty without causes."""
+    def causes(self) -> tuple[tuple[float, Severity, MeanHit, float | None], ...]:
+        """Share, severity, mean hit and mean repair, s, of each cause; empty without causes."""
         if self.spec.causes is None:
             return ()
         everything = MeanHit(self.cluster.parameter_servers, self.cluster.trainers, 1.0)
@@ -112,6 +113,7 @@ class JobRenewals(_Drawn):
                 everything
                 if kind.severity == "cluster"
                 else self._mean_of(kind.hits or self.spec.hits),
+                None if kind.repair is None else mean_s(kind.repair),
             )
             for kind in self._severities.kinds
         )

@@ -11,7 +11,7 @@ from typing import cast
 
 from cprsim.basics.periods import whole_periods
 from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
-from cprsim.contract.failure_kinds import FailureKind, away_s, kinds
+from cprsim.contract.failure_kinds import FailureKind, away_s, kinds, until_back_s
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.formulas.attempts import mean_attempts, skipped_age_s
 from cprsim.formulas.pls import expected_pls
@@ -236,7 +236,7 @@ def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) 
     nodes = len(kind.loss.servers) + len(kind.loss.trainers)
     # Spares take over at once.
     ready = nodes <= plan.machines_ready(costs.cluster.spares)
-    replaced_s = takeover_s + (0.0 if ready else context.reschedule_s)
+    replaced_s = takeover_s + (0.0 if ready else until_back_s(kind, context))
     return away_s(kind.restart if plan.restarts_in_place(costs) else "none", costs, replaced_s)
 
 

@@ -1,7 +1,7 @@
 """Work that moves over links: a save, a load, training itself, or a wait of a measured length.
 
-A transfer is a value. `uncontended_s` says how long it takes alone; `cprsim.sim.fabric` says how
-long it takes on shared links.
+A transfer is a value. `uncontended_s` says how long it takes alone; `cprsim.machine.fabric` says
+how long it takes on shared links.
 """
 
 import math

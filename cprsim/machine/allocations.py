@@ -120,7 +120,7 @@ def handed_over(job: Running) -> None:
 def take_back(job: Running, at_s: float) -> None:
     """Take the nodes of a job for another one: it trains until `at_s`, saves, and waits."""
     job.run.until_s = math.inf
-    if job.run.phase == GETTING_NODES:  # it is stopped and saved already, for a window (rule 39)
+    if job.run.phase == GETTING_NODES:  # it has stopped and saved already
         job.run.ends_s = math.inf
     open_flow(job, STOPPING, job.transfers[0], at_s - job.run.now)
 

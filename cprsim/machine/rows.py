@@ -711,7 +711,7 @@ class Running(NamedTuple):
     answers: Any
     cases: Any
     whole: Any  # int64: sets of servers, chains and rotations of saves, answers by tier
-    real: Any  # float64: updates that saves leave, shares of differences, windows
+    real: Any  # float64: updates that saves leave, shares of differences
     draws: Any
     numbers: Any  # float64: random numbers
     choices: Any  # int32: random nodes and severities

@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +52,11 @@ def merge_deltas(folder: str | Path) -> int:
     stores = sorted(each for each in Path(folder).rglob("rows-*-*") if each.is_dir())
     if not stores:
         raise UsageError(f"folder {folder}: has no checkpoints of rows; give that of TrainerHooks")
-    return sum(_merge(each) for each in stores)
+    merged = 0
+    for each in stores:
+        with suppress(FileNotFoundError):  # the trainer has replaced that store meanwhile
+            merged += _merge(each)
+    return merged
 
 
 def _merge(folder: Path) -> bool:
@@ -112,8 +116,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if every_s is not None and every_s <= 0:
             raise UsageError(f"--every {given.every!r} is out of range: it must be > 0")
         while True:
-            sys.stdout.write(f"{merge_deltas(given.folder)} new bases\n")
-            sys.stdout.flush()
+            try:
+                sys.stdout.write(f"{merge_deltas(given.folder)} new bases\n")
+                sys.stdout.flush()
+            except OSError as error:  # a full disk, say: the next time may do
+                if every_s is None:
+                    parser.exit(1, f"{parser.prog}: {error}\n")
+                sys.stderr.write(f"{parser.prog}: {error}; trying again in {given.every}\n")
             if every_s is None:
                 return
             time.sleep(every_s)

@@ -177,6 +177,23 @@ def test_the_formula_knows_repairs(restart: Tables) -> None:
     assert abs(waited.mean() - formula.reschedule * running / useful_s) < half
 
 
+def test_the_formula_knows_which_repairs_spares_spare() -> None:
+    """A spare stands in for one server; only failures of four wait for their repair."""
+    causes = [
+        {"name": "a", "share": 0.8, "repair": "1 min", "hits": {"parameter_servers": 1}},
+        {"name": "b", "share": 0.2, "repair": "10 h", "hits": {"parameter_servers": 4}},
+    ]
+    scenario = cprsim.Scenario(
+        job={"useful_time": "20 d"},
+        cluster={"parameter_servers": 8, "spares": 1},
+        costs={"save": "1 min", "load": "1 min", "reschedule": "3 min"},
+        failures={"distribution": "exponential", "mean": "100 h", "causes": causes},
+        policies={"it": {"system": "full", "interval": "2 h"}},
+    )
+
+    assert expected(scenario.plan("it"), scenario.context).reschedule == pytest.approx(0.02)
+
+
 def test_a_restart_that_fails_is_a_failure_of_the_node() -> None:
     """It costs the restart and the replacement; its share is the one asked for."""
     scenario = job([{**CRASH, "share": 1.0}], restart="2 min", restart_fails=0.3)

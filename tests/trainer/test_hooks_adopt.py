@@ -6,12 +6,15 @@ import signal
 import sys
 import warnings
 from functools import cache
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from cprsim.errors import UsageError
 from cprsim.trainer import HooksWarning
+from cprsim.trainer.hooks.job_folder import JobFolder
 from cprsim.trainer.members.store import CheckpointStore
 from tests.trainer.loops import STEPS, Loop, batch, hooked, scenario, train
 
@@ -159,6 +162,54 @@ def test_a_full_disk_ends_no_training(tmp_path, monkeypatch):
     again = Loop(seed=1)
     assert hooked(again, "cpr-mfu", tmp_path).restore() == 20
     assert again.digest() == loop.digest()
+
+
+def test_no_room_for_a_new_folder_ends_no_training(tmp_path, monkeypatch):
+    loop = Loop()
+    hooks = hooked(loop, "full", tmp_path)
+    train(loop, hooks, hooks.restore(), 12)
+    heal(loop, 17)
+    made = CheckpointStore.__init__
+
+    def full(store, folder, *rest, **more):
+        if not Path(folder).exists():
+            raise OSError(28, "No space left on device")
+        made(store, folder, *rest, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CheckpointStore, "__init__", full)
+        with pytest.warns(HooksWarning, match="No space left"):
+            hooks.adopt(17)
+    assert hooks.summary.checkpoint == 10
+    train(loop, hooks, 17, 20)
+    again = Loop(seed=1)
+    assert hooked(again, "full", tmp_path).restore() == 20
+    assert again.digest() == loop.digest()
+
+
+def test_a_claim_that_cant_be_written_ends_training(tmp_path, monkeypatch):
+    loop = Loop()
+    hooks = hooked(loop, "full", tmp_path)
+    train(loop, hooks, hooks.restore(), 12)
+    heal(loop, 17)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(JobFolder, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        hooks.adopt(17)
+
+
+def test_what_was_adopted_is_saved(tmp_path):
+    loop = Loop()
+    hooks = hooked(loop, "cpr-vanilla", tmp_path)
+    train(loop, hooks, hooks.restore(), 12)
+    heal(loop, 18)
+    hooks.adopt(np.int64(18))
+    hooks.on_failure({0})
+
+    assert (hooks.summary.pls, hooks.summary.updates_lost) == (0, 0)
 
 
 def adopting(folder, touches):

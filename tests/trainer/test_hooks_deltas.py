@@ -350,6 +350,16 @@ def test_weights_and_moments_of_a_row_are_of_one_instant_whatever_threads_do(tmp
     assert len(instants) > 10
 
 
+def test_an_update_inside_another_keeps_both(tmp_path):
+    _, hooks = begun(tmp_path)
+    hooks.restore()
+    with hooks.updating():
+        with hooks.updating():
+            pass
+        with pytest.raises(UsageError, match="end that block"):
+            hooks.save_now()
+
+
 def test_a_save_inside_an_update_is_refused(tmp_path):
     _, hooks = begun(tmp_path)
     hooks.restore()

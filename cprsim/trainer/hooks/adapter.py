@@ -59,8 +59,9 @@ class ShardAdapter(Protocol[_Batch_contra]):
     def lookups(self, batch: _Batch_contra) -> Mapping[int, Tensor]:
         """The rows that a batch has looked up, by table: row numbers in it, each as often as used.
 
-        Any shape, any integer type, an empty list too; rows of this process alone. Trackers of
-        cpr-mfu, cpr-ssu and cpr-scar are told; under other policies it isn't asked.
+        Any shape, any integer type, an empty list too; rows of this process alone. Called under
+        cpr-mfu, cpr-ssu and cpr-scar for their trackers, and under delta and check-n-run, whose
+        saves miss each row that changes and is not named here.
         """
 
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Loss, Resumed, Saved, Train
-from cprsim.errors import CprsimError, RunError, UsageError
+from cprsim.errors import CprsimError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
@@ -412,14 +412,17 @@ class TrainerHooks(Generic[_Batch]):
         counts as a failure unless it follows `restore`, which counted the start; no update counts
         as lost. Where there are several processes, all call it, with the same step.
 
-        Raises `UsageError` for a step that the job does not have, and `RunError` where no earlier
-        checkpoint is left and this one can't be stored.
+        Raises `UsageError` for a step that the job does not have and for groups of twins, and
+        `RunError` where no earlier checkpoint is left and this one can't be stored.
         """
         job = self._job
         if not self._started:
             raise UsageError("adopt() before restore(): call that once, which brings the accounts")
-        if not isinstance(step, Integral) or not 0 <= step <= job.steps:
+        if self._twins is not None:
+            raise UsageError("adopt() with groups of twins: call on_failure(), which fills them")
+        if not isinstance(step, Integral) or isinstance(step, bool) or not 0 <= step <= job.steps:
             raise UsageError(f"adopt({step!r}): give a step of the job, 0 to {job.steps}")
+        step = int(step)  # NumPy's are no JSON
         self._thread = threading.get_ident()
         job.watch.reattribute("load")
         self._saves.settle()
@@ -442,12 +445,12 @@ class TrainerHooks(Generic[_Batch]):
             job.usable,
             UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)]),
         )
-        try:
-            self._saves.renew(step)
+        error = self._saves.renew(step)
+        if error is None:
             job.controller.tell(Saved(job.clock, self._plan.last_save, stored=True))
-        except RunError as error:
+        else:
             if before.last.step > step:  # there is none to return to
-                raise
+                raise error
             job.usable = before
             self._saves.counts["saves_failed"] += 1
             self._observer.save_failed(step, error)

@@ -85,7 +85,8 @@ class UpdatedRows:
             before_step, before = self._sample
             for rows, then, now in zip(blocks, before, sample, strict=True):
                 first, end = np.searchsorted(self.sampled, (rows.start, rows.stop))
-                unused = self._last[self.sampled[first:end]] < before_step
+                sampled = self.sampled[first:end]
+                unused = (self._last[sampled] < before_step) & ~self._always[sampled]
                 for one, other in zip(then, now, strict=True):
                     moved = int((one[unused] != other[unused]).any(axis=1).sum())
                     if moved:

@@ -138,7 +138,7 @@ class Saves:
         """The last step of which every process has all."""
         return self._everywhere
 
-    def first(self, step: int) -> None:
+    def first(self, step: int) -> Snapshot:
         """Store what the job begins with, or goes on with in folders that have nothing yet.
 
         Raises `RunError` in all processes where one can't, or has no room for those that follow.
@@ -158,6 +158,7 @@ class Saves:
                 f"({error or 'in another process'}); make room, or give another folder"
             )
         self._everywhere = step
+        return snapshot
 
     def adopt(self, step: int) -> None:
         """Store what was loaded from folders of processes before, if it was."""
@@ -165,20 +166,25 @@ class Saves:
             self.first(step)
             self._state.stores.claim(self._ranks)
 
-    def renew(self, step: int) -> None:
+    def renew(self, step: int) -> RunError | None:
         """Store everything apart from all checkpoints before, which go once all have stored it.
 
-        So no start after a kill takes some of it, and some of a checkpoint of the same step. Raises
-        as `first` does, with the checkpoints before as they were.
+        So no start after a kill takes some of it, and some of a checkpoint of the same step.
+        Returns why it is not stored, with the checkpoints before as they were; raises where a claim
+        can't be written, since then nobody knows which of both count.
         """
         stores = self._state.stores
-        stores.renew()
-        stored = False
+        snapshot = None
         try:
-            self.first(step)
-            stored, self._all_rows = True, step
+            stores.renew(self._ranks)
+            snapshot = self.first(step)
+        except RunError as error:
+            return error
         finally:
-            stores.settle_on(stored, self._ranks)
+            stores.settle_on(snapshot is not None, self._ranks)
+        self._all_rows = step
+        self._state.saved(snapshot, sure=True)
+        return None
 
     def do(self, save: Save) -> bool:
         """Save; False where training waited for it and it was void."""
@@ -231,13 +237,14 @@ class Saves:
         if isinstance(error, UsageError):  # state that will be the same at the next save
             outcome = _NEVER
         agreed = self._ranks.least(outcome)
+        if agreed == _STORED and self._state.tells_modified:
+            # Known by now; a new process may expect other saves, so all add up.
+            total = self._ranks.total
+            writes = total(size) / total(under_way.snapshot.whole_bytes)
+            if under_way.save.expects:
+                under_way.save = under_way.save._replace(writes=writes)
         self._under_way = None
         if agreed == _STORED:
-            if self._state.tells_modified:  # known by now; a new process may expect other saves
-                total = self._ranks.total
-                writes = total(size) / total(under_way.snapshot.whole_bytes)
-                if under_way.save.expects:
-                    under_way.save = under_way.save._replace(writes=writes)
             self._stored(under_way, size)
             return True
         self._job.controller.tell(Void(self._job.clock, under_way.save))

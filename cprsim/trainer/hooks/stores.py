@@ -54,6 +54,7 @@ class ProcessStores:
         tables = json.loads(json.dumps(layout.document()))  # as a claim has them
         whole = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
         self._folder, self._given = JobFolder(folder), tuple(earlier)
+        self._generation = 0
         claim = self._folder.claim
         drawn = uuid4().hex
         known = drawn if claim is None or claim.id is None else claim.id
@@ -132,10 +133,24 @@ class ProcessStores:
         self._folder.keep_only(self._start.generation)
         self._folder.set_stopped(False)
 
-    def renew(self) -> None:
-        """Open empty stores, which replace those of before at `settle_on`."""
-        self._folder.clear(self._generation + 1)
-        self._open(self._generation + 1)
+    def renew(self, ranks: Ranks) -> None:
+        """Open empty stores, which replace those of before at `settle_on`.
+
+        Raises `RunError` in all processes where one can't.
+        """
+        new = self._generation + 1
+        error: OSError | None = None
+        try:
+            self._folder.clear(new)
+            self._open(new)
+        except OSError as failed:
+            error = failed
+        self._generation = new
+        if not ranks.least(int(error is None)):
+            raise RunError(
+                f"folder {self._folder.path}: no new checkpoints can be begun "
+                f"({error or 'in another process'}); make room"
+            )
 
     def settle_on(self, stored: bool, ranks: Ranks) -> None:
         """Continue with the new stores, if all processes have `stored` theirs, or the old ones."""

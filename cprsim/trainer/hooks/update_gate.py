@@ -19,7 +19,7 @@ class UpdateGate:
     def __init__(self) -> None:
         self.used = False
         self._changed = threading.Condition()
-        self._inside: set[int] = set()  # threads that are updating
+        self._inside: dict[int, int] = {}  # blocks that each thread is in
         self._closed = False
 
     @contextmanager
@@ -27,13 +27,15 @@ class UpdateGate:
         """Keep copies and loads waiting until the block ends."""
         self.used, me = True, threading.get_ident()
         with self._changed:
-            self._changed.wait_for(lambda: not self._closed)
-            self._inside.add(me)
+            self._changed.wait_for(lambda: me in self._inside or not self._closed)
+            self._inside[me] = self._inside.get(me, 0) + 1
         try:
             yield
         finally:
             with self._changed:
-                self._inside.discard(me)
+                self._inside[me] -= 1
+                if not self._inside[me]:
+                    del self._inside[me]
                 self._changed.notify_all()
 
     @contextmanager
