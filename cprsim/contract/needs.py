@@ -16,7 +16,7 @@ from cprsim.rows.trackers.contract import BY_USE
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
     "portions", "trackers",
-    "copies", "parities", "several parities", "copies and background", "copies and differences",
+    "copies", "parities",
     "twins", "rebuilding", "training on", "verification", "checksums", "fewer servers", "notices",
 ]
 # fmt: on
@@ -119,12 +119,6 @@ def needs_of_save(save: Save, plan: Plan) -> Needs:
         "bits": (save.bits < ALL_BITS, f"rows stored in {save.bits} bits an element"),
         "background": (not save.blocking, "saves in the background"),
     }
-    if plan.redundancy is not None:
-        kind = _kind(plan.redundancy)
-        background = f"saves in the background beside {kind}"
-        differences = f"saves of modified rows alone beside {kind}"
-        asked["copies and background"] = not save.blocking, background
-        asked["copies and differences"] = save.since is not None, differences
     return {need: words for need, (asks, words) in asked.items() if asks}
 
 
@@ -134,16 +128,10 @@ def _known(plan: Plan) -> tuple[str, ...]:
     return (REMOTE.name, *plan.live_tiers, *(() if redundancy is None else (redundancy.tier,)))
 
 
-def _kind(redundancy: Redundancy) -> str:
-    return "copies" if redundancy.data == 1 else "parities"
-
-
 def _of_redundancy(redundancy: Redundancy) -> Needs:
     if redundancy.data == 1:
         return {"copies": "copies on other servers"}
-    if redundancy.parity == 1:
-        return {"parities": "parities on other servers"}
-    return {"several parities": f"parities, {redundancy.parity} of each group"}
+    return {"parities": "parities on other servers"}
 
 
 def needs_of_answer(answer: Recover, servers: object, plan: Plan) -> Needs:

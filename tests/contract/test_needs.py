@@ -111,19 +111,14 @@ def _anew(copied: bool) -> Recover:
     [
         (Redundancy("peers", 1, 2), {"copies": "copies on other servers"}),
         (Redundancy("peers", 3, 1), {"parities": "parities on other servers"}),
-        (Redundancy("peers", 3, 2), {"several parities": "parities, 2 of each group"}),
     ],
 )
 def test_what_shards_are_made_anew_from_is_a_need(redundancy, needs):
     plan = Plan("parity", every(10.0), Always(Recover("none")), redundancy=redundancy)
 
     assert needs_of(plan) == needs
-    kind = "copies" if redundancy.data == 1 else "parities"
     modified = replace(plan, schedules=every(10.0, Save(since="baseline")))
-    assert needs_of(modified) == needs | {
-        "differences": "saves of modified rows alone",
-        "copies and differences": f"saves of modified rows alone beside {kind}",
-    }
+    assert needs_of(modified) == needs | {"differences": "saves of modified rows alone"}
 
 
 def test_groups_that_are_trained_on_are_one_need_of_their_own():
