@@ -145,7 +145,7 @@ def _scipy_fits(gaps: NDArray[np.float64]) -> None:
 
 
 def trainer() -> None:
-    """What trackers of tensors cost, where torch is installed."""
+    """Measure trackers of tensors, where torch is installed."""
     if importlib.util.find_spec("torch") is None:
         print("\nThe trainer: torch is not installed")
         return

@@ -37,7 +37,7 @@ class Found:
 
     `settings`: by key, as scenario files have them. `measures`: of `SHOWN` the mean of each,
     simulated; `causes`: of its overhead, shares of the useful time; `objective`: what is minimised.
-    `closed_form`: the overhead that first order expects. `feasible`: whether it keeps to all
+    `closed_form`: the overhead that first order expects. `feasible`: whether it meets all
     bounds; None where that isn't sure; `why`: what it breaks or may. `replications`: how many it
     was given; jobs of a fleet. `lossless`: whether nothing that it answers failures with loses
     learning. `over`: by how much it is over the bound that it breaks most; below 0 where it breaks

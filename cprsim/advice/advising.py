@@ -336,7 +336,7 @@ class _Advisor:
         )
 
     def _bounded(self, entrant: _Entrant, aim: Aim) -> NDArray[np.float64]:
-        """What is bounded of each replication, shape (bounds, replications)."""
+        """Return the bounded measures of each replication, shape (bounds, replications)."""
         system = entrant.candidate.system
         return aim.bounded(self._trials.scenario, system, entrant.trial.measures)
 
@@ -409,7 +409,7 @@ class _Advisor:
 
 
 def _why(mean: Mean, bound: Bound, feasible: bool | None) -> str:
-    """How a candidate breaks a bound, or may; empty where it doesn't."""
+    """Return how a candidate breaks a bound, or may; empty where it doesn't."""
     # Intervals of a certificate, which hold all together, are wider than these.
     if not (mean.high > bound.most_mean or (feasible is None and mean.mean > 0)):
         return ""

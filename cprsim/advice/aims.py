@@ -127,7 +127,7 @@ class Aim:
     def bounded(
         self, scenario: Scenario, system: str, measures: Mapping[str, NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """What is bounded of each replication, shape (bounds, replications).
+        """Return the bounded measures of each replication, shape (bounds, replications).
 
         The drop of AUC by the steeper end of its measured slope.
         """

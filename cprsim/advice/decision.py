@@ -30,7 +30,7 @@ class Option:
 
     @classmethod
     def of(cls, plan: Plan, context: Context) -> "Option":
-        """Of a plan."""
+        """Make the numbers of a plan."""
         return cls(plan.interval_s, expected(plan, context))
 
     def document(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def decide(
         full = Option.of(full_plan(optimum_s), context)
         before = full.expected.overhead
         if quality == "pls":
-            # Where no interval keeps to the target, the shortest that costs no more than `full`.
+            # Where no interval meets the target, the shortest that costs no more than `full`.
             interval_s = cpr.interval_s(context) or context.save_s / before
             plan = replace(partial_plan(interval_s), after_void=cpr.after_void)
             mean_pls = cpr.mean_pls(context, interval_s)
@@ -191,9 +191,9 @@ def _cpr(scenario: Scenario, target_pls: float | None) -> Cpr:
 
 
 def _kept_to(saving: PrioritySaving, target: float, full: float, context: Context) -> Plan:
-    """At the longest interval that keeps to a target on updates lost.
+    """Plan with the longest interval that meets a target on updates lost.
 
-    Where none does, at the shortest that costs no more than `full`, the overhead of full recovery.
+    Where none does, with the shortest that costs no more than `full`, what full recovery costs.
     """
 
     def at(interval_s: float) -> Plan:

@@ -47,7 +47,7 @@ class World(NamedTuple):
     `least`: the best policy there that may keep to the bounds; None where none does. `loses`: what
     the choice takes more than that one, of the objective, a share of the useful time, on the same
     failures; not a number where the choice can't be played there, or first order leaves no hope for
-    it. `keeps`: whether the choice keeps to the bounds there; None where that isn't sure.
+    it. `keeps`: whether the choice meets the bounds there; None where that isn't sure.
     """
 
     factor: float
@@ -195,7 +195,7 @@ def _assumptions(advice: Advice, best: Found, choice: Policy) -> Iterator[Double
     own = _played(advice, advice.scenario, {"it": choice}).get("it")
 
     def more(scenario: Scenario, policy: Policy | None) -> Mean:
-        """What a policy takes more in a scenario than the choice does in its own."""
+        """Return how much more a policy takes in a scenario than the choice does in its own."""
         other = None
         if policy is not None and own is not None:
             other = _played(advice, scenario, {"it": policy}, own.count).get("it")

@@ -60,7 +60,7 @@ class Score(NamedTuple):
 
     @classmethod
     def of(cls, played: Trial, aim: Aim) -> "Score":
-        """Of replications. Over a bound is what does not surely keep to it."""
+        """Score replications; over a bound are values that do not surely meet it."""
         over, slack = 0.0, 1.0
         for values, bound in zip(played.bounded, aim.bounds, strict=True):
             high = float(values.mean() + half_width(values))

@@ -15,8 +15,7 @@ from cprsim.rows.trackers.contract import BY_USE
 # fmt: off
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
-    "portions", "trackers",
-    "copies", "parities",
+    "portions", "trackers", "copies", "parities",
     "twins", "rebuilding", "training on", "verification", "checksums", "fewer servers", "notices",
 ]
 # fmt: on
@@ -30,7 +29,11 @@ _LOSSES = [
 Needs = dict[Need, str]
 #: Needs that a trainer meets with this project's hooks in its loop.
 WITH_HOOKS: Final[tuple[Need, ...]] = (
-    *("controller", "schedules", "background", "twins", "differences"),
+    "controller",
+    "schedules",
+    "background",
+    "twins",
+    "differences",
 )
 #: Needs of a whole plan, from the least to the most.
 TrainerNeed = Literal["any", "background", "partial", "own"]

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-import cprsim
 from cprsim.contract import (
     Always,
     Clock,
@@ -30,6 +29,7 @@ from cprsim.formulas.expected import expected
 from cprsim.policies.differential import mean_save_of_differences
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
+from tests.policies.differences import log_of, scenario
 
 
 class TestIntermittent(PolicyConformance):
@@ -72,22 +72,9 @@ CHAIN = {
 }
 
 
-def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) -> cprsim.Scenario:
-    mapping: dict[str, Any] = {
-        "job": {"useful_time": "1000 s"},
-        "cluster": {"parameter_servers": 8},
-        "costs": {"save": "8 s", "load": "16 s", "reschedule": "50 s"},
-        "failures": failures,
-        "policies": {"p": policy},
-    }
-    return cprsim.Scenario(**(mapping | tables))
-
-
 def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
-    log = folder / "log.csv"
-    log.write_text("time_s,node\n" + strikes)
     cluster = {"parameter_servers": 8, "spares": spares}
-    return play(scenario(CHAIN | keys, {"trace": str(log)}, cluster=cluster), "p", 0, 0)
+    return play(scenario(CHAIN | keys, log_of(folder, strikes), cluster=cluster), "p", 0, 0)
 
 
 def quiet(**keys: Any) -> Ledger:

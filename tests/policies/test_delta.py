@@ -1,17 +1,18 @@
 """Deltas that another machine merges: the suite of all policies, cases by hand, other programs."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-import cprsim
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
+from tests.policies.differences import log_of, scenario
 
 
 class TestDelta(PolicyConformance):
@@ -30,21 +31,12 @@ CHAIN = {
 }
 
 
-def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) -> cprsim.Scenario:
-    mapping: dict[str, Any] = {
-        "job": {"useful_time": "1000 s"},
-        "cluster": {"parameter_servers": 8},
-        "costs": {"save": "8 s", "load": "16 s", "reschedule": "50 s"},
-        "failures": failures,
-        "policies": {"p": policy},
-    }
-    return cprsim.Scenario(**(mapping | tables))
-
-
 def struck_at(folder: Path, *strikes: float, **keys: Any) -> Ledger:
-    log = folder / "log.csv"
-    log.write_text("time_s,node\n" + "".join(f"{at!r},0\n" for at in strikes))
-    return play(scenario(CHAIN | keys, {"trace": str(log)}), "p", 0, 0)
+    return play(scenario(CHAIN | keys, struck(folder, strikes)), "p", 0, 0)
+
+
+def struck(folder: Path, strikes: Iterable[float]) -> dict[str, Any]:
+    return log_of(folder, "".join(f"{at!r},0\n" for at in strikes))
 
 
 @pytest.mark.parametrize(
@@ -129,10 +121,8 @@ def test_like_another_program(seed, tmp_path):
     # No failure during a recovery: a load takes 16 (1 + 0.75 x 10) s at most.
     strikes = np.cumsum(rng.integers(200, 400, 5)).astype(float).tolist()
     keys = {"interval": f"{every} s", "merge": f"{merge} s", "modified": share, "snapshot": "0 s"}
-    log = tmp_path / "log.csv"
-    log.write_text("time_s,node\n" + "".join(f"{at!r},0\n" for at in strikes))
     costs = {"save": "1e-9 s", "load": "16 s", "reschedule": "50 s"}
-    one = scenario(CHAIN | keys, {"trace": str(log)}, costs=costs)
+    one = scenario(CHAIN | keys, struck(tmp_path, strikes), costs=costs)
     run = play(one, "p", 0, 0)
 
     found = [run.wall, run.load, run.lost]

@@ -448,9 +448,9 @@ class TrainerHooks(Generic[_Batch]):
         error = self._saves.renew(step)
         if error is None:
             job.controller.tell(Saved(job.clock, self._plan.last_save, stored=True))
+        elif before.last.step > step:  # there is none to return to
+            raise error
         else:
-            if before.last.step > step:  # there is none to return to
-                raise error
             job.usable = before
             self._saves.counts["saves_failed"] += 1
             self._observer.save_failed(step, error)

@@ -138,14 +138,13 @@ class ProcessStores:
 
         Raises `RunError` in all processes where one can't.
         """
-        new = self._generation + 1
+        self._generation += 1
         error: OSError | None = None
         try:
-            self._folder.clear(new)
-            self._open(new)
+            self._folder.clear(self._generation)
+            self._open(self._generation)
         except OSError as failed:
             error = failed
-        self._generation = new
         if not ranks.least(int(error is None)):
             raise RunError(
                 f"folder {self._folder.path}: no new checkpoints can be begun "
