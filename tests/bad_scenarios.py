@@ -382,7 +382,7 @@ QUANTITIES = [
     case(
         "price-of-unknown-bytes",
         {COSTS: COSTS + '[prices]\nread = "0.1 USD/GB"\n'},
-        "prices.read: is of bytes, which [model] tells; give that, or leave this out",
+        "prices.read: is of bytes, which [model] gives; give that, or leave this out",
     ),
     case(
         "energy-for-power",

@@ -56,20 +56,20 @@ def test_branches_by_hand() -> None:
 def follow(job):
     run, phase = job.run, job.run.phase
     if phase in (ONE, TWO):
-        save.cut(job)
+        save.interrupt(job)
     elif phase == THREE or run.volume:
         return
     else:
         run.phase = FOUR
 """
     assert page.branches("follow", source) == {
-        "ONE": "save.cut",
-        "TWO": "save.cut",
+        "ONE": "save.interrupt",
+        "TWO": "save.interrupt",
         "THREE": "",
         "": "FOUR",
     }
     with pytest.raises(ValueError, match="by phase"):
-        page.branches("follow", "def follow(job):\n    save.cut(job)\n")
+        page.branches("follow", "def follow(job):\n    save.interrupt(job)\n")
 
 
 # --- A failure under partial recovery ------------------------------------------------------------
@@ -122,17 +122,17 @@ ADDED = {
     "A rule": {
         "machine/rules.py": [
             (
-                "\n\ndef r23_lost(",
-                "\n\ndef r99_detect_s(first_s: float, later_s: float, failures: int) -> float:\n"
-                '    """Until a failure is noticed: a job that has failed before is looked at."""\n'
-                "    return first_s if failures == 1 else later_s\n\n\ndef r23_lost(",
+                "\n\ndef lost_samples(",
+                "\n\ndef detect_again_s(first_s: float, later_s: float, failures: int) -> float:\n"
+                '    """Return the detection time of the first or a later failure (rule 8)."""\n'
+                "    return first_s if failures == 1 else later_s\n\n\ndef lost_samples(",
             )
         ],
         "machine/recovery.py": [
             (
                 "wait_for(job, DETECTING, detect_s)",
                 "wait_for(job, DETECTING,"
-                " rules.r99_detect_s(plan.detect_s, plan.detect_again_s, run.failures))",
+                " rules.detect_again_s(plan.detect_s, plan.detect_again_s, run.failures))",
             )
         ],
         "machine/rows.py": [

@@ -85,7 +85,7 @@ def test_run_prints_a_row_a_policy_and_every_column(folder, capsys):
     always = [cause for cause in CAUSES if cause != "verify"]  # which nobody does here
     headings = [*always, "policy", "overhead", "PLS %", "updates", "lost %", "ETTR %", "every"]
     assert [heading for heading in headings if heading not in out] == []
-    times, _, beside = out.partition("What it takes beside time")
+    times, _, beside = out.partition("Memory, traffic and machines")
     assert [line.split()[0] for line in beside.splitlines() if "TB" in line] == list(
         result.summary.index[:3]
     )

@@ -63,7 +63,7 @@ class Found:
 
     @property
     def name(self) -> str:
-        """Of its candidate."""
+        """Name of its candidate."""
         return self.candidate.name
 
     @property
@@ -93,12 +93,12 @@ class Found:
 
     @property
     def loses_nothing(self) -> bool:
-        """Whether no failure takes any learning for good, by how it recovers and as it was seen."""
+        """Return whether no failure takes learning for good, by its recovery and in the runs."""
         seen = self.measures["updates_lost"].high, self.measures["pls"].high
         return self.lossless and not any(seen)
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object."""
+        """Return one JSON object."""
         means = {
             name: each.document() if math.isfinite(each.mean) else None
             for name, each in self.measures.items()
@@ -128,7 +128,7 @@ class Found:
 
 @dataclass(frozen=True, repr=False)
 class Advice:
-    """Which policy, with which settings, and how sure that is.
+    """The recommended policy, its settings, and how sure that is.
 
     `scenario`: the job, or the example of a fleet. `found`: all candidates, the lowest first, and
     those that break a bound after the others. `refused`: what couldn't take part. `certificate`:
@@ -151,22 +151,22 @@ class Advice:
 
     @property
     def of_fleet(self) -> bool:
-        """Whether it is of the jobs of a fleet."""
+        """Return whether it is of the jobs of a fleet."""
         return any(each.in_sum is not None for each in self.found)
 
     @property
     def verdict(self) -> str:
-        """`"best"`, `"tied"`, `"undecided"`, or `"none"`: nobody keeps to the bounds."""
+        """`"best"`, `"tied"`, `"undecided"`, or `"none"`: all exceed the bounds."""
         return self.certificate.verdict
 
     @property
     def best(self) -> Found | None:
-        """The candidate with the least of those that keep to the bounds."""
+        """The candidate with the least mean of those within the bounds."""
         return None if self.certificate.best is None else self.found[self.certificate.best]
 
     @property
     def tied(self) -> list[Found]:
-        """Those that aren't surely worse, and those that do exactly the same."""
+        """Candidates that aren't surely worse, and those that do exactly the same."""
         certificate = self.certificate
         return [self.found[i] for i in (*certificate.same, *certificate.tied)]
 
@@ -178,7 +178,7 @@ class Advice:
 
     @property
     def lossless(self) -> Found | None:
-        """The least of those that keep to the bounds and lose nothing of the learning."""
+        """The best candidate within the bounds that loses nothing of the learning."""
         return next((each for each in self.found if each.feasible and each.loses_nothing), None)
 
     @property
@@ -187,9 +187,10 @@ class Advice:
 
         `system`; `origin`, the policy of the scenario that it is or comes from, else its system;
         `given`, whether it is so in the scenario; `settings` in words; `standing`: `chosen`,
-        `same`, `tied`, `open` (more replications may tell), `worse` or `over` (a bound); whether
-        it is `sure` to keep to the bounds, or not to; `replications`; of each of `SHOWN`, and of
-        the shares of the useful time by cause, the mean and its 95 % interval, `_low` to `_high`.
+        `same`, `tied`, `open` (more replications may decide), `worse` or `over` (a bound); whether
+        it is `sure` to be within the bounds, or not to be; `replications`; of each of `SHOWN`, and
+        of the shares of the useful time by cause, the mean and its 95 % interval, `_low` to
+        `_high`.
         """
         standings = ["over" if each.feasible is False else "worse" for each in self.found]
         for rival in self.certificate.rivals:

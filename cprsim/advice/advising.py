@@ -77,7 +77,7 @@ def advise(
     ----------
     scenario
         The job, its file, or the name of a shipped scenario; it needs no policies. Or a fleet:
-        systems are asked with the rules and defaults that they have, as no setting fits all its
+        systems are tried with their own rules and defaults, as no setting fits all its
         jobs, and the objective is its mean over them.
     objective
         What to minimise: `"time"`, the overhead; `"machine-time"`, with machines kept ready;
@@ -109,14 +109,14 @@ def advise(
     target_pls, quality
         The share of learning that may be lost, and how it is counted, as of `decide`.
     seed
-        Of all random streams.
+        Seed of all random streams.
     tell
-        Called as it goes on.
+        Called with the progress.
 
     Raises
     ------
     UsageError
-        For arguments that make no sense, and if nobody can be asked.
+        For arguments that make no sense, and if no system can be tried.
     ScenarioError
         If the scenario lacks a cost that everybody needs, or the model exceeds the cluster's
         memory under any policy.
@@ -442,5 +442,5 @@ def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
     if chosen == best:
         return certificate
     gentler = certificate.beside(equal[chosen])
-    # Intervals beside another candidate are wider: not to say less than is known.
+    # Intervals against another candidate are wider: not to say less than is known.
     return gentler if len(gentler.tied) <= max(len(certificate.tied), 1) else certificate

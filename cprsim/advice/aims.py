@@ -1,4 +1,4 @@
-"""What is to be least, and what a candidate may take for it."""
+"""The objective, and the bounds on candidates."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -47,11 +47,11 @@ class Aim:
 
     `bounds`: upper limits on means and percentiles, met with confidence. `assumed`: the question
     says nothing of lost learning: the answer is the best policy that loses none, and `ALLOWED`,
-    among `bounds`, is what the second answer may lose. `max_memory`: as in `Plan.memory_overhead`;
-    `max_spares`: machines kept ready. `deployable`: only plans that common trainers carry out (see
-    `deployment_fault`). `max_interval_s`: the longest time between saves of everything.
-    `confidence`: of the verdict; `within`: differences of that much, as a share of the useful time
-    (or of its cost), do not matter.
+    among `bounds`, bounds the loss of the second answer. `max_memory`: as in
+    `Plan.memory_overhead`; `max_spares`: machines kept ready. `deployable`: only plans that common
+    trainers carry out (see `deployment_fault`). `max_interval_s`: the longest time between saves of
+    everything. `confidence`: of the verdict; `within`: differences of that much, as a share of the
+    useful time (or of its cost), do not matter.
     """
 
     objective: Objective = "time"
@@ -76,7 +76,7 @@ class Aim:
 
     @property
     def base(self) -> str:
-        """What its measure is a share of."""
+        """Return the noun that its measure is a share of."""
         return "the useful time's cost" if self.objective == "cost" else "the useful time"
 
     @property
@@ -252,7 +252,7 @@ def _longest_s(text: str | float | None) -> float:
 
 
 def useful_cost_of(job: Scenario) -> float:
-    """What the machines of a job cost in its useful time; 0 where they have no price."""
+    """Return the cost of a job's machines in its useful time; 0 where they have no price."""
     prices, cluster = job.prices, job.cluster
     if prices is None:
         return 0.0

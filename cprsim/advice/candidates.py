@@ -31,12 +31,12 @@ class Candidate:
 
     @property
     def system(self) -> str:
-        """Of its policy."""
+        """System of its policy."""
         return self.policy.system
 
     @property
     def given(self) -> bool:
-        """Whether it is a policy of the scenario as it is."""
+        """Return whether it is an unchanged policy of the scenario."""
         return self.origin is not None and not self.tuned
 
 

@@ -34,7 +34,7 @@ class Option:
         return cls(plan.interval_s, expected(plan, context))
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object; an interval of never is null."""
+        """Return one JSON object; an interval of never is null."""
         return {
             "interval_s": self.interval_s if self.interval_s < float("inf") else None,
             "overhead": self.expected.overhead,
@@ -69,12 +69,12 @@ class Decision:
 
     @property
     def never_saves(self) -> bool:
-        """Whether partial recovery at the target makes no save in the whole job."""
+        """Return whether partial recovery at the target makes no save in the whole job."""
         return self.partial.interval_s >= self.useful_time_s
 
     @property
     def gets_nowhere(self) -> bool:
-        """Whether a save takes as long as the job lasts between failures."""
+        """Return whether a save takes as long as the job lasts between failures."""
         return self.save_s >= self.mtbf_s
 
     @property
@@ -116,7 +116,7 @@ def decide(
         or CPR's own default, 0.1.
     quality
         What the target bounds. `"pls"`: the portion of lost samples, by (E6). `"updates"`: the
-        expected share of updates lost, at the longest interval that keeps to it (or at the shortest
+        expected share of updates lost, at the longest interval that meets it (or at the shortest
         that costs no more than full recovery), with the scenario's first policy that saves rows by
         priority, or `cpr-mfu`.
 
@@ -125,7 +125,7 @@ def decide(
     ScenarioError
         If a cost that the estimate needs is neither measured nor derivable.
     UsageError
-        If `target_pls` is not a share > 0, `quality` isn't known, or the scenario doesn't tell how
+        If `target_pls` is not a share > 0, `quality` isn't known, or the scenario doesn't say how
         its rows are accessed.
     """
     scenario = scenario_of(scenario)

@@ -44,7 +44,7 @@ _UNKNOWN = Mean(math.nan, math.nan, math.nan)
 class World(NamedTuple):
     """A job of which one input is `factor` times what it was taken for, `value`.
 
-    `least`: the best policy there that may keep to the bounds; None where none does. `loses`: what
+    `least`: the best policy there that may be within the bounds; None for none. `loses`: what
     the choice takes more than that one, of the objective, a share of the useful time, on the same
     failures; not a number where the choice can't be played there, or first order leaves no hope for
     it. `keeps`: whether the choice meets the bounds there; None where that isn't sure.
@@ -70,7 +70,7 @@ class Lever(NamedTuple):
     worlds: tuple[World, ...]
 
     def range(self, within: float) -> tuple[World, World]:
-        """The ends of where the choice isn't surely another, around what was asked."""
+        """Return the ends of the range around the given value where it may still be best."""
         at = next(i for i, world in enumerate(self.worlds) if world.factor == 1)
         low, high = (
             [self.worlds[at], *takewhile(lambda world: world.holds(within) is not False, worlds)]
@@ -107,7 +107,7 @@ class Robustness:
     assumptions: tuple[Doubled, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object."""
+        """Return one JSON object."""
         return {
             lever.name: [
                 world._asdict()
@@ -135,7 +135,7 @@ class Robustness:
         return pd.DataFrame(rows)
 
     def figure(self, title: str = "") -> "Figure":
-        """What the choice loses where one input is another, and which policy is the best there."""
+        """Return the loss of the choice where one input is another, and the best policy there."""
         from cprsim.figures.robust import robust  # noqa: PLC0415  (matplotlib is slow to import)
 
         return robust(self.table, self.choice, self.within, self.systems, title, self.base)
@@ -233,7 +233,7 @@ def _world(
 
 
 def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:
-    """Whether it keeps to all bounds; None where that isn't sure."""
+    """Return whether a policy is within all bounds; None where that isn't sure."""
     ends = [(Mean.of(row), b.most_mean) for row, b in zip(played.bounded, bounds, strict=True)]
     if any(mean.low > most for mean, most in ends):
         return False

@@ -36,7 +36,7 @@ _FEWEST_ROWS = 64  # of which the smallest fraction takes one
 
 
 class RowLoss(NamedTuple):
-    """What one policy loses of its rows.
+    """The rows that one policy loses.
 
     `updates_lost_relative`: updates that a failure at a uniform time of the job loses on average,
     relative to saving everything at the same interval; `change_lost_relative`: the movement of its
@@ -59,7 +59,7 @@ class RowLoss(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """What each of the CPR policies of a scenario loses, by name."""
+    """The losses of each CPR policy of a scenario, by name."""
 
     scenario: Scenario
     policies: Mapping[str, RowLoss]
@@ -70,12 +70,12 @@ class RowLosses:
 
     @property
     def rule(self) -> OptimizerRule:
-        """How far an update moves its row; under "sgd" lost change is what is lost in updates."""
+        """Distance that an update moves its row; under "sgd" lost change equals lost updates."""
         return self._rows.rule
 
     @property
     def notes(self) -> list[str]:
-        """What is tracked, and what change is, in a sentence each."""
+        """A sentence on the tracked tables, and one on the meaning of change."""
         rows = self._rows
         everything = sum(table.rows for table in rows.tables)
         full = [
@@ -92,7 +92,7 @@ class RowLosses:
         ]
 
     def document(self) -> dict[str, Any]:
-        """What `cprsim rows --json` prints."""
+        """Return the document of `cprsim rows --json`."""
         policies = {name: each._asdict() for name, each in self.policies.items()}
         for each in policies.values():
             each |= {key: finite(each[key]) for key in ("interval_s", "period_s")}
@@ -125,7 +125,7 @@ def _skews(rows: int) -> dict[str, Popularity]:
 
 
 def row_losses(scenario: Scenario, policies: Iterable[str] | None = None) -> RowLosses:
-    """What each CPR policy of a scenario loses, by the mean field over classes of rows.
+    """Return the losses of each CPR policy, by the mean field over classes of rows.
 
     Where no policy is chosen and the scenario has none that saves rows by priority, those of CPR
     take their place, as they are by default. Raises `ScenarioError` if a chosen policy isn't there,
@@ -155,7 +155,7 @@ def _rows_of(context: Context) -> RowModel:
 
 def _loss(policy: Cpr, context: Context) -> RowLoss:
     rows, interval_s = _rows_of(context), policy.interval_s(context)
-    if interval_s == 0:  # none keeps to the target: the paper's, beside the note that it is full
+    if interval_s == 0:  # none meets the target: the paper's, with a note that the plan is full
         interval_s = policy.model_copy(update={"pls_interval": "E6"}).interval_s(context)
     plan = policy.model_copy(update={"interval": interval_s}).planned(context)
     (schedule,), (whole,) = plan.schedules, partial_plan(interval_s).schedules
@@ -190,7 +190,7 @@ def _change(plan: Plan, context: Context, interval_s: float) -> tuple[float, flo
     if plan.tracking is not None:
         tracker, fraction = plan.tracking.tracker, plan.tracking.fraction
         subsample = plan.tracking.subsample
-    # A job that never comes to a save is one of half an interval.
+    # A job without a save counts as one of half an interval.
     interval_s = min(interval_s, 2 * context.useful_time_s)
     samples = float(context.samples or 0) * interval_s / context.useful_time_s
     intervals = min(context.useful_time_s / interval_s, MOST_PLAYED * fraction)
@@ -201,7 +201,7 @@ def _change(plan: Plan, context: Context, interval_s: float) -> tuple[float, flo
 
 @dataclass(frozen=True, eq=False)
 class AccessLog:
-    """How popular the rows of one table are, counted from a log of accesses.
+    """Popularity of the rows of one table, counted from a log of accesses.
 
     `popularity`: of its rows; `accesses`: how many the log has, taken for those of one interval.
     """
@@ -223,14 +223,14 @@ class AccessLog:
 
     @property
     def notes(self) -> list[str]:
-        """How the losses were worked out."""
+        """A sentence on how the losses were worked out."""
         return [
             f"The {self.accesses:,} accesses are taken for those of one interval; an eighth of the "
             "rows is saved every eighth of it."
         ]
 
     def document(self) -> dict[str, Any]:
-        """What `cprsim rows --from --json` prints."""
+        """Return the document of `cprsim rows --from --json`."""
         return {
             "log": self.path,
             "rows": self.popularity.size,
@@ -243,7 +243,7 @@ class AccessLog:
         }
 
     def figure(self) -> "Figure":
-        """Lost share against the fraction of a save, for this log and two skews beside it."""
+        """Lost share against the fraction of a save, for this log and two other skews."""
         from cprsim.figures.lost_rows import lost_rows  # noqa: PLC0415
 
         size = self.popularity.size

@@ -1,6 +1,6 @@
 """The best settings of each policy: from where a rule or the scenario has them outward.
 
-Every search asks for a few settings at a time, and all that is asked for is played together, on the
+Every search asks for a few settings at a time, and they are all played together, on the
 same failures, so that what chance does to one setting it does to its neighbours.
 """
 
@@ -46,7 +46,7 @@ FIRST = 1 << 30
 
 
 class Score(NamedTuple):
-    """How a setting did.
+    """The results of a setting.
 
     `over`: by how much it is over a bound, as a ratio, 0 for none. `objective`: of each
     replication. `lost`: the mean of `LOST`. `slack`: what is left to the nearest bound, as a share
@@ -102,7 +102,7 @@ class Leading(NamedTuple):
 
 
 _Ends = TypeVar("_Ends")
-#: Yields policies, and goes on once they are played; ends with what it found.
+#: Yields policies to be played, resumes when they are; ends with its result.
 _Steps = Generator[list[Policy], None, _Ends]
 _NEVER_PLAYED = Score(math.inf, np.zeros(1))
 
@@ -114,7 +114,7 @@ def search(
 ) -> list[Candidate]:
     """Return each candidate with the best of its settings; `tell`: how many are done, of how many.
 
-    Others after it, where the search couldn't tell that they are no better.
+    Others after it, where the search couldn't rule out that they are better.
     """
     scores, leading = dict[str, Score](), None
     searches = {i: _Search(each, trials, scores).run() for i, each in enumerate(candidates)}
@@ -336,7 +336,7 @@ class _Search:
         return equal[chosen_s], (min(equal), max(equal))
 
     def _others(self, best: Policy) -> _Steps[dict[str, Policy]]:
-        """Policies that may be better than the best, as far as the search can tell."""
+        """Return policies that the search can't rule out to be better than the best."""
         # Neighbouring choices that may gain half of what matters: what is rare makes such
         # differences, as where two copies are lost at once.
         near = _changed(best, {each: _beside(best, each) for each in self._choices})
@@ -354,8 +354,8 @@ class _Search:
                 changed = _at(best, span, shorter_s)
                 if changed is not None:
                     found[f"{span.key} {format_duration(shorter_s)}"] = changed
-        # A choice that loses nothing, with intervals of its own, where the best of all loses: a
-        # loss of 0 has no neighbours that lose less, by which a search could come to it.
+        # A choice that loses nothing, with its own intervals, where the best of all loses: a
+        # loss of 0 has no neighbours that lose less, by which a search could find it.
         trials, aim = self._trials, self._trials.aim
         wanted = aim.assumed or any(bound.most == 0 for bound in aim.bounds)
         if wanted and not trials.loses_nothing(best):
@@ -396,7 +396,7 @@ def _start_s(policy: Policy, setting: DurationSpan) -> float:
 
 
 def _at(policy: Policy, setting: DurationSpan, seconds: float) -> Policy | None:
-    """With a duration in three digits, as it is told; but the whole job, no save, exactly."""
+    """Set a duration in three digits, as printed; but the whole job, no save, exactly."""
     if seconds >= setting.most_s:
         return with_value(policy, setting.key, format_exact(setting.most_s, SECONDS))
     return with_value(policy, setting.key, format_duration(seconds))

@@ -39,7 +39,7 @@ NODE_S = "node_s"
 _BLOCK = 16 * COHORT
 #: Useful times that a run takes that is given up, and from which on a policy isn't searched.
 NOWHERE, _HOPELESS = 100.0, 6.0
-#: Failures in a job from which on one run tells much, and useful times that the first part of such
+#: Failures in a job from which on one run says much, and useful times that the first part of such
 #: a job takes, from which on the job is given up.
 _MANY, _STEEP = 1000.0, 30.0
 #: Replications are as many that so many failures are met, but not fewer; and if it takes longer, by
@@ -124,7 +124,7 @@ class Trials:
         engines = {name: self._engines[name] for name in names}
         prepare(engines.values(), "batch")  # the simulator takes a hundred times as long
         ledgers, jobs = self._ledgers(engines, replications)
-        # Runs that get nowhere take `NOWHERE` useful times, all but one of it lost.
+        # Runs without progress take `NOWHERE` useful times, all but one of it lost.
         useful_s = np.array([job.job.useful_time_s for job in jobs])
         stuck = np.zeros_like(ledgers)
         for column, of_each in (
@@ -171,12 +171,12 @@ class Trials:
         )
 
     def loses_nothing(self, policy: Policy) -> bool:
-        """Whether no failure takes any learning for good, by how it recovers."""
+        """Return whether no failure takes learning for good, by its recovery."""
         plan = self.plan(policy)
         return plan is not None and loses_nothing(plan, self.scenario.context)
 
     def is_hopeless(self, policy: Policy) -> bool:
-        """Whether first order leaves no doubt that it takes many times as long as it trains.
+        """Return whether, to first order, it surely takes many times as long as it trains.
 
         With failures that strike recoveries, and lost computation, which grows exponentially.
         """
@@ -184,7 +184,7 @@ class Trials:
         return plan is not None and self._longer(plan) > _HOPELESS
 
     def gets_nowhere(self, policy: Policy) -> bool:
-        """Whether a run that meets a great many failures is given up."""
+        """Return whether a run that meets a great many failures is given up."""
         if self.scenario.job.useful_time_s / self.scenario.failure_model.mtbf_s <= _MANY:
             return False
         try:
@@ -197,7 +197,7 @@ class Trials:
         return bool(trial.measures["overhead"][0] >= NOWHERE - 1)
 
     def _longer(self, plan: Plan) -> float:
-        """How many useful times it takes, at least, about."""
+        """Return the number of useful times that it takes at least, about."""
         context = self.scenario.context
         found = expected(plan, context)
         waits_s = mean_delay_s(context) if found.reschedule > 0 else 0.0
@@ -206,7 +206,7 @@ class Trials:
         return min(1.0 + (found.overhead - found.lost + lost) * again, NOWHERE)
 
     def fit(self, policies: Sequence[Policy], within_s: float, most: int) -> int:
-        """How many replications of all of them take so long about: a power of two, `most` at most.
+        """Return the replications of all that take about so long: a power of two, at most `most`.
 
         But enough to meet some failures, unless that takes very long, and for intervals to be
         believed.
@@ -217,9 +217,9 @@ class Trials:
         return 1 << int(math.log2(min(max(at_most, to_meet, _FEWEST), most)))
 
     def seconds(self, policies: Iterable[Policy]) -> float:
-        """What a replication of each takes about, in all, on one core of 2025, s.
+        """Return the seconds that a replication of each takes, in all, on one core of 2025, about.
 
-        So that as much is played wherever the same is asked, however fast the machine.
+        Independent of the machine, so that equal questions have equal answers.
         """
         job, failures = self.scenario.job, self.scenario.failures
         found = _NODE_S * self.scenario.failure_model.nodes * (failures.per == "node")
@@ -239,9 +239,9 @@ class Trials:
 
 
 class FleetTrials(Trials):
-    """As `Trials`, of which replication i is job i; `scenario` is the fleet's example.
+    """`Trials` whose replication i is job i; `scenario` is the fleet's example.
 
-    A policy of the fleet is what each job has of it, drawn values and all. One that can't be
+    A policy of the fleet has in each job that job's drawn values. One that can't be
     planned for some job can't be played.
     """
 
@@ -255,7 +255,7 @@ class FleetTrials(Trials):
         self._jobs: list[Scenario] = []
 
     def seconds(self, policies: Iterable[Policy]) -> float:
-        """What a job takes about, s."""
+        """Return the seconds that a job takes, about."""
         return _JOB_S + super().seconds(policies)
 
     def _ledgers(
@@ -269,7 +269,7 @@ class FleetTrials(Trials):
         return play_jobs(tasks, self.seed, engine), jobs
 
     def gets_nowhere(self, policy: Policy) -> bool:  # noqa: ARG002
-        """Return False: jobs that get nowhere are left out one by one."""
+        """Return False: jobs without progress are left out one by one."""
         return False
 
     def why_not(self, policy: Policy) -> str | None:

@@ -133,7 +133,7 @@ def _own_costs(each: Found) -> Iterator[str]:
 
 
 def _formulas(advice: "Advice") -> Iterator[str]:
-    """The formula beside the simulation, of full recovery and of the best."""
+    """Yield where formula and simulation differ, for full recovery and for the best."""
     best = advice.best
     others = [e for e in advice.found if e.candidate.system == "full" and e is not best]
     for found in [*([] if best is None else [best]), *others]:

@@ -57,7 +57,7 @@ class Answering:
 
     @property
     def objectives(self) -> list[str]:
-        """What the advisor may minimise in this job."""
+        """Return the objectives that the advisor may minimise in this job."""
         priced = useful_cost_of(self.subject.scenario(WhatIf())) > 0
         return [each for each in MEASURED if priced or each != "cost"]
 
@@ -72,7 +72,7 @@ class Answering:
     def answer(self, query: str, turn: Turn, send: Send) -> None:
         """Send all parts of an answer, or what is wrong with the question.
 
-        Raises `ReplacedError` as soon as the tab has asked something else.
+        Raises `ReplacedError` as soon as the tab has sent another question.
         """
         try:
             asked = WhatIf.from_query(query, self.subject.controls)
@@ -113,7 +113,7 @@ class Answering:
     def file(self, query: str, name: str, policy: str, turn: Turn) -> bytes:
         """The bytes of one of `FILES`; `policy`: of the timeline.
 
-        Raises `CprsimError` for a question that can't be asked, and for the advisor's picture
+        Raises `CprsimError` for an invalid question, and for the advisor's picture
         before there is an answer.
         """
         asked = WhatIf.from_query(query, self.subject.controls)
@@ -140,7 +140,7 @@ class Answering:
         return page
 
     def _result(self, asked: WhatIf, scenario: Scenario, turn: Turn, count: int) -> Result:
-        """Of the command `cprsim run` that the page shows, with so many replications."""
+        """Return the result of the shown command `cprsim run`, with so many replications."""
         key = asked.query, count
         result = self._results.get(key)
         if result is None:
@@ -155,7 +155,7 @@ class Answering:
         return result
 
     def _play(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
-        """Replications, few and then all; one run as a timeline; intervals beside the chosen."""
+        """Replications, few and then all; one run as a timeline; intervals near the chosen one."""
         known = (asked.query, asked.replications) in self._results
         if asked.replications > COARSE and not known:
             send(_ran(self._result(asked, scenario, turn, COARSE)))
@@ -175,7 +175,7 @@ class Answering:
                 found = pictures.lane(scenario, policy, asked.seed, asked.replication)
             send({"part": "lane", "replication": asked.replication} | found)
         points = pictures.points(scenario, asked.seed)
-        with suppress(CprsimError, ValueError):  # as `pictures.curve` has told
+        with suppress(CprsimError, ValueError):  # `pictures.curve` has sent it
             while True:
                 with turn.computing():
                     of_system = next(points, None)
@@ -215,7 +215,7 @@ def _keep(kept: OrderedDict[Any, Any], key: Any, value: Any) -> None:
 
 
 def _engines(scenario: Scenario) -> dict[str, Any]:
-    """Those that end soonest in a process that has loaded both."""
+    """Return the engines that end soonest in a process that has loaded both."""
     return dict(chosen(scenario, list(scenario.policies), "auto"))
 
 
@@ -224,7 +224,7 @@ def _progress(what: str, done: int, total: int) -> dict[str, Any]:
 
 
 def _facts(scenario: Scenario) -> list[tuple[str, str]]:
-    """What follows from the values, in words."""
+    """Return the consequences of the values, in words."""
     context = scenario.context
     found = [("MTBF of the job", format_duration(context.mtbf_s))]
     with suppress(CprsimError):  # no policy needs it, or there would be no scenario
@@ -233,7 +233,7 @@ def _facts(scenario: Scenario) -> list[tuple[str, str]]:
 
 
 def _ran(result: Result) -> dict[str, Any]:
-    """What is drawn of a run."""
+    """Return the pictures of a run."""
     return {
         "part": "run",
         "sharp": False,

@@ -1,4 +1,4 @@
-"""What of a scenario can be moved on the page: its own keys, each with a range around its value."""
+"""Controls of the page: the keys of a scenario, each with a range around its value."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ UNITS: Final[dict[str, Units]] = {
 _EITHER_WAY: Final = 30.0
 #: Shares end at 1.
 _SHARES: Final = ("target_pls", "fraction")
-#: Ranges of what stands at 0, and so has no neighbours by ratio; 0 stays at the left end.
+#: Ranges of keys that are 0, which have no neighbours by ratio; 0 stays at the left end.
 _FROM_NOTHING: Final[dict[str, tuple[float, float]]] = {
     "duration": (1.0, 3600.0),
     "whole": (1.0, 16.0),
@@ -86,7 +86,7 @@ class Control:
     choices: tuple[str, ...] = ()
 
     def number(self, text: str) -> float | None:
-        """Where a text stands on the slider, in SI units; None if nowhere, as `"optimal"` does."""
+        """Return the place of a text on the slider, in SI units; None for a rule (`"optimal"`)."""
         try:
             parse = _QUANTITIES.get(self.kind)
             found = float(text) if parse is None else parse(text.strip("\"' "))
@@ -104,7 +104,7 @@ class _Value(NamedTuple):
 
 
 def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control, ...]:
-    """What can be moved of a scenario, in the order in which the page has it.
+    """Return the controls of a scenario, in the order of the page.
 
     `written`: the tables of its file, for the units that it uses.
     """
@@ -154,7 +154,7 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
 def _of_policy(
     scenario: Scenario, name: str, tables: Mapping[str, Any], written: Mapping[str, Any]
 ) -> Iterator[Control]:
-    """What its file names, and what the advisor may choose of it."""
+    """Return the keys of its file, and those that the advisor may choose."""
     settings = {each.key: each for each in scenario.policies[name].settings(scenario.context)}
     own = written.get("policies", {}).get(name, {})
     named = [
@@ -182,7 +182,7 @@ def _of_policy(
 
 
 def _value(key: str, tables: Mapping[str, Any], written: Mapping[str, Any]) -> _Value | None:
-    """What stands at a key, as the file has it or by default; None if nothing, or a table."""
+    """Return the value of a key, of the file or by default; None for none, or a table."""
     found = value_at(written, key)
     found = value_at(tables, key) if found is None else found
     if isinstance(found, bool):
@@ -202,14 +202,14 @@ def _value(key: str, tables: Mapping[str, Any], written: Mapping[str, Any]) -> _
 
 
 def texts_in(scenario: Scenario, controls: Iterable[Control]) -> dict[str, str]:
-    """What each control stands at in a scenario that was checked; empty where nothing does."""
+    """Return the value of each control in a checked scenario; empty where there is none."""
     tables = scenario.mapping()
     found = {each.name: value_at(tables, each.keys[0]) for each in controls}
     return {name: "" if value is None else _written(value) for name, value in found.items()}
 
 
 def _written(value: Any) -> str:
-    """As `--set` takes it."""
+    """Return the argument of `--set`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -237,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def controls(answers: Answering) -> dict[str, Any]:
-    """What the page has to know before it asks."""
+    """Return the data that the page needs before its first question."""
     subject = answers.subject
     return {
         "title": subject.title,

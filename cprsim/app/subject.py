@@ -24,7 +24,7 @@ DEFAULTS: Final = {"seed": "0", "replications": "1000", "replication": "0", "obj
 
 
 class MovesError(UsageError):
-    """A question that can't be asked: a fault for each control, by its name."""
+    """An invalid question: a fault for each control, by its name."""
 
     @property
     def faults(self) -> dict[str, str]:
@@ -50,7 +50,7 @@ class WhatIf:
 
     @classmethod
     def from_query(cls, query: str, controls: Sequence[Control]) -> "WhatIf":
-        """Of the address; raise `MovesError` for unknown names, and options that make no sense."""
+        """Read the address; raise `MovesError` for unknown names and invalid options."""
         given = dict(parse_qsl(query, keep_blank_values=True))
         options: dict[str, Any] = DEFAULTS | {k: given.pop(k) for k in DEFAULTS if k in given}
         known = [each.name for each in controls]
@@ -80,7 +80,7 @@ class WhatIf:
 
     @property
     def query(self) -> str:
-        """As it stands in the address; what is as the scenario has it is left out."""
+        """Return the query of the address; values of the scenario are left out."""
         options = {name: str(getattr(self, name)) for name in DEFAULTS}
         changed = {name: text for name, text in options.items() if text != DEFAULTS[name]}
         return urlencode({**self.moved, **changed})
@@ -98,7 +98,7 @@ class Subject:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Of a file; raise `ScenarioError` with every fault of it."""
+        """Read a file; raise `ScenarioError` with every fault of it."""
         text = scenario_text(path)
         written = scenario_tables(mapping_of(text, path))
         scenario = Scenario(**written)
@@ -106,12 +106,12 @@ class Subject:
         return cls(path, text, title, names, controls_of(scenario, written))
 
     def overrides(self, asked: WhatIf) -> tuple[str, ...]:
-        """What was moved, as arguments of `--set`."""
+        """Return the moved values, as arguments of `--set`."""
         moved = ((each.keys, asked.moved.get(each.name)) for each in self.controls)
         return tuple(f"{key}={text}" for keys, text in moved if text is not None for key in keys)
 
     def commands(self, asked: WhatIf) -> list[str]:
-        """What prints the page's table of policies, and what the advisor's answer."""
+        """Return the commands that print the page's table of policies and the advisor's answer."""
         moved = [part for each in self.overrides(asked) for part in ("--set", each)]
         seed, count = str(asked.seed), str(asked.replications)
         run = ["run", str(self.path), *moved, "--replications", count]
@@ -119,7 +119,7 @@ class Subject:
         return [shlex.join(["cprsim", *each, "--seed", seed]) for each in (run, advise)]
 
     def scenario(self, asked: WhatIf) -> Scenario:
-        """The job that is asked about; raise `ScenarioError` with every fault."""
+        """Return the job of a question; raise `ScenarioError` with every fault."""
         overrides = self.overrides(asked)
         return Scenario(**scenario_tables(mapping_of(self.text, self.path, overrides)))
 
@@ -132,7 +132,7 @@ class Subject:
 def faults_at(
     error: ScenarioError, controls: Sequence[Control], asked: WhatIf
 ) -> tuple[dict[str, str], list[str]]:
-    """What is wrong, by the name of the control that it is wrong at; and what is at none."""
+    """Return the faults by the name of their control, and those of no control."""
     moved = [each for each in controls if each.name in asked.moved]
     at: dict[str, str] = {}
     others = []

@@ -13,7 +13,7 @@ _MOMENT_S, _AGAIN_S = 0.4, 0.05
 
 
 class ReplacedError(Exception):
-    """A question that is not needed any more: its tab has asked another."""
+    """A question that is not needed any more: its tab has sent another."""
 
 
 class Turn:
@@ -23,7 +23,7 @@ class Turn:
         self._tabs, self._tab, self._number = tabs, tab, number
 
     def check(self, *_: object) -> None:
-        """Raise `ReplacedError` once the tab has asked another; may be called with progress."""
+        """Raise `ReplacedError` once the tab has sent another; may be called with progress."""
         if self._tabs.newest.get(self._tab) != self._number:
             raise ReplacedError
 
@@ -36,7 +36,7 @@ class Turn:
 
     @contextmanager
     def advising(self) -> Iterator[None]:
-        """With the advisor to itself, which takes seconds, besides what computes for moments.
+        """Hold the advisor, which takes seconds, while short computations continue.
 
         Not before a moment has gone, in which a slider that is being moved moves on.
         """
@@ -54,7 +54,7 @@ class Turn:
 class Tabs:
     """The number of the newest question of each tab.
 
-    A tab numbers its questions: two of them may be taken up in another order than they were asked.
+    A tab numbers its questions: two of them may begin in another order than they were sent.
     """
 
     def __init__(self) -> None:

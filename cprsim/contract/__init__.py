@@ -1,7 +1,7 @@
 """The policy contract: a policy is a value, and everything that runs it reads this package alone.
 
     Policy.plan(context) -> Plan      every number resolved; pure
-    Plan.start() -> Controller        the state of one run: tell(event), then ask(now)
+    Plan.start() -> Controller        the state of one run: .tell(event), then .ask(now)
 
 Actions and events are plain data: the simulator charges them, a trainer carries them out.
 """

@@ -133,7 +133,7 @@ class Loss(NamedTuple):
 
     def drains_to(self, ready: int) -> bool:
         """Return whether so many ready machines can take their places before they fail."""
-        return rules.r38_can_drain(self.nodes, ready, SEVERITIES.index(self.severity))
+        return rules.can_drain(self.nodes, ready, SEVERITIES.index(self.severity))
 
 
 class Drain(NamedTuple):

@@ -80,7 +80,7 @@ def _no_drain(plan: Plan, context: "Context", lead_s: float) -> str:
     costs = context.costs
     ready = plan.machines_ready(costs.cluster.spares)
     if not ready:
-        return "no spare machine (cluster.spares) stands ready to drain a node to"
+        return "no spare machine (cluster.spares) is ready to drain a node to"
     found = kinds(context)
     if found and not any(kind.loss.drains_to(ready) for kind in found):
         machines = counted(ready, "spare machine")

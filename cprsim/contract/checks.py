@@ -92,8 +92,8 @@ def _order_flaws(plan: Plan) -> Iterator[str]:
     for one in saved_to:
         if saved_to.count(one) > 1:
             yield (
-                f"with {saved_to.count(one)} schedules of saves to {one!r}; give each a tier of "
-                "its own, or a controller that says which save comes next"
+                f"with {saved_to.count(one)} schedules of saves to {one!r}; give each its "
+                "own tier, or a controller that says which save comes next"
             )
     if sorted(saved_to, key=names.index) != saved_to:
         yield f"whose schedules save to {', '.join(saved_to)}; give them in the order of its tiers"
@@ -136,7 +136,7 @@ def _answer_flaws(answer: Recover, loss: Loss, plan: Plan) -> Iterator[str]:
         )
     if answer.made_anew and loss.servers and not plan.makes_anew(answer.source):
         yield (
-            f"by which lost shards are made anew out of {answer.source!r}, which holds checkpoints "
+            f"by which lost shards are rebuilt from {answer.source!r}, which holds checkpoints "
             "alone; say what they are made of (redundancy, mirror, or a live tier), or load them "
             "(rollback 'lost')"
         )

@@ -12,8 +12,8 @@ from cprsim.job.severity import Severity
 if TYPE_CHECKING:
     from cprsim.contract.policy import Context
 
-#: What becomes of the nodes of a failure.
-Restart = Literal["none", "in place", "in vain"]
+#: Whether the nodes of a failure restart in place.
+Restart = Literal["none", "in place", "fails"]
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
 
 
@@ -21,8 +21,8 @@ class FailureKind(NamedTuple):
     """A kind of failure: its share of all failures, and what it takes down.
 
     `servers_hit`: mean servers that it takes down, over all failures. `restart`: whether its nodes
-    are replaced, restart in place, or try to in vain and are replaced after all. `repair_s`: mean
-    time until its nodes are back where no spare is ready, s; None for that of all failures.
+    are replaced, restart in place, or fail to and are replaced after all. `repair_s`: mean time
+    until its nodes are back where no spare is ready, s; None for that of all failures.
     """
 
     share: float
@@ -68,7 +68,7 @@ def away_s(restart: Restart, costs: CostModel, replaced_s: float) -> float:
     """
     if restart == "in place":
         return costs.restart_mean_s
-    return replaced_s + (costs.restart_mean_s if restart == "in vain" else 0.0)
+    return replaced_s + (costs.restart_mean_s if restart == "fails" else 0.0)
 
 
 def _outcomes(kind: FailureKind, costs: CostModel) -> Iterator[FailureKind]:
@@ -86,7 +86,7 @@ def _outcomes(kind: FailureKind, costs: CostModel) -> Iterator[FailureKind]:
             fails * kind.share,
             fails * kind.servers_hit,
             kind.loss._replace(severity=severity),
-            "in vain",
+            "fails",
             kind.repair_s,
         )
 

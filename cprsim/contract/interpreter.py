@@ -77,7 +77,7 @@ class CheckedController:
         if isinstance(action, Save):
             flaw = save_flaw(action, self._plan)
             if flaw:
-                raise RunError(f"the controller asked for a save {flaw}")
+                raise RunError(f"the controller requested a save {flaw}")
             self._check(needs_of_save(action, self._plan), action)
         elif not isinstance(action, Train):
             raise RunError(f"nothing has failed, but the controller answered {action}")

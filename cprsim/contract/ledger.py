@@ -65,7 +65,7 @@ class Ledger:
     `pls`: portion of lost samples, (E4) of CPR. `updates_lost`: share of all updates of embedding
     shards that were made and then lost for good; it differs from `pls` where a shard fails twice
     between checkpoints, since what is lost already can't be lost again. `learning_lost`: the mean
-    over shards of -ln(1 - u), where u is the share of its own updates that a shard has lost for
+    over shards of -ln(1 - u), where u is the share of a shard's updates that it has lost for
     good; a shard that loses much loses more than its updates. `failures`: struck; `absorbed`: fell
     into a downtime, or took nodes that were drained; `saves`: checkpoints that became usable.
     `stored` and `sent`: bytes that saves wrote to the remote store and to the memory of peers, in

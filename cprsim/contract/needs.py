@@ -144,7 +144,7 @@ def needs_of_answer(answer: Recover, servers: object, plan: Plan) -> Needs:
     anew = answer.made_anew and servers
     asked: dict[Need, tuple[object, str]] = {
         "places": (places, f"checkpoints in {', '.join(sorted(places))}"),
-        "rebuilding": (anew and plan.redundancy is None, "lost shards made anew"),
+        "rebuilding": (anew and plan.redundancy is None, "lost shards rebuilt from copies"),
         "fewer servers": (answer.regrow, "training with fewer servers"),
         "training on": (answer.keep_training, "training while lost nodes are replaced"),
     }

@@ -37,7 +37,7 @@ class Mirror(NamedTuple):
 
 
 class Tracking(NamedTuple):
-    """How rows are chosen for saves of a portion: by a tracker of each table on each server.
+    """The choice of rows for saves of a portion: a tracker of each table on each server.
 
     `fraction`: share of the rows that one save takes, for which SSU's list has room.
     `subsample`: of so many batches it looks at one. `left`: share of what saves leave unsaved that
@@ -81,8 +81,9 @@ KEEP = 10
 class Plan:
     """A policy resolved for one scenario.
 
-    `schedules`: nearest tier first; a blocking save to a tier serves the nearer ones as well.
-    `recover`: the answer to each loss; as data (`Answers`), or any callable. `tiers`: all that
+    `recovery`: the kind of system, which tables and pictures name. `recover`: the answer to each
+    loss; as data (`Answers`), or any callable. `schedules`: nearest tier first; a blocking save to
+    a tier serves the nearer ones as well. `tiers`: all that
     saves and answers name, nearest first. `tracking`: who chooses the rows, where saves are of a
     portion of them. `redundancy`: copies or parities on other servers, where there are any.
     `sequence`: which save comes next, where that is more than the schedule's own.
@@ -204,7 +205,7 @@ class Plan:
 
     def tries_again(self, save: Save) -> bool:
         """Return whether a save that failed is tried again at once."""
-        return rules.r31_tries_again(self.after_void, save.blocking, save.leaves)
+        return rules.retries_save(self.after_void, save.blocking, save.leaves)
 
     def start(self) -> Controller:
         """Return a controller that saves by the plan's schedules, and by its sequence if any.

@@ -106,7 +106,7 @@ class Policy(Section):
     A subclass names its `system` (a `Literal`), its own keys, and `plan`. Its docstring names the
     paper, the equations and the assumptions. `plan` must be pure: the same context, the same plan.
 
-    `system`: which fault-tolerance system this is, with keys of its own.
+    `system`: which fault-tolerance system this is; each has further keys.
 
     `interval`: training from one save to the next: a duration, `"optimal"` (Young's formula),
     `"exact"` (the exact minimiser under exponential failures) or `"never"`.

@@ -43,7 +43,7 @@ def as_shares(keys: Mapping[str, Any]) -> Mapping[str, Any]:
 
     Failures of independent causes at constant rates come at the sum of the rates, and each is of a
     cause with its share of that sum. So the keys get an exponential law of that mean; a `mean`
-    beside the causes is that of all of them, in the proportions of theirs.
+    next to the causes is that of all of them, in the proportions of theirs.
     """
     given = keys.get("causes")
     if not isinstance(given, list | tuple):
@@ -65,7 +65,7 @@ def as_shares(keys: Mapping[str, Any]) -> Mapping[str, Any]:
             "cause a share"
         )
     rates = [_rate(mean) for mean in means]
-    if None in rates:  # the fault is told for the cause itself
+    if None in rates:  # the fault is reported for the cause itself
         causes = [{**each, "share": 1 / len(causes)} for each in causes]
         return {"distribution": "exponential", "mean": "1 d", **keys, "causes": causes}
     total = math.fsum(rate or 0.0 for rate in rates)
@@ -99,7 +99,7 @@ def check_causes(causes: Sequence[FailureCause]) -> None:
     names = [each.name for each in causes]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"causes: two are called {name!r}; give each a name of its own")
+            raise ValueError(f"causes: two are called {name!r}; give each another name")
     for each in causes:
         if each.share is None:
             raise ValueError(f"causes: {each.name!r} has neither share nor mean; give one of them")

@@ -32,7 +32,7 @@ class RenewalCohort:
 
 @dataclass(frozen=True)
 class InstantCohort:
-    """As many failures in each replication, at `times_s`, shape (COHORT, failures), in order."""
+    """Failures at `times_s`, shape (COHORT, failures), in order; each replication has as many."""
 
     times_s: NDArray[np.float64]
     victims: VictimRows | CauseVictimRows

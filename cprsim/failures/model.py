@@ -214,7 +214,7 @@ class FailureModel:
 
     @cached_property
     def mean_hit(self) -> MeanHit:
-        """What one failure takes down on average."""
+        """The nodes that one failure takes down on average."""
         return self.process.mean_hit
 
     @property

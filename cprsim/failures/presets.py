@@ -1,7 +1,7 @@
 """Failure models from the literature and from public logs, by name.
 
 Each says where its numbers come from. Those fitted with this package's own `cprsim fit` have the
-command beside them, and a test fits them again where the log is available.
+command next to them, and a test fits them again where the log is available.
 """
 
 from collections.abc import Mapping

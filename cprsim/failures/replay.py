@@ -155,7 +155,7 @@ class Resampled:
         self._circle_s = log.watched_s
         if log.population is None:
             raise LogError(
-                f"{path}: doesn't tell how many nodes its system has, so no job is put on some of "
+                f"{path}: doesn't say how many nodes its system has, so no job is put on some of "
                 "them; take a law that cprsim fit finds in it"
             )
         if self._nodes > self._system:

@@ -31,7 +31,7 @@ _BLOCK: Final = 16
 
 
 class SeverityWeights(Section):
-    """How often a failure is of which severity; only the ratios count.
+    """Weights of the severities of failures; only the ratios count.
 
     `process`: the processes of the nodes hit die, the memory of their hosts survives. `node`: the
     hosts' memory is lost, too. `cluster`: all servers and trainers are hit and lose everything.
@@ -191,7 +191,7 @@ class Severities:
         cluster: Cluster,
         causes: Sequence[FailureCause] | None = None,
     ) -> "Severities":
-        """Those of a scenario: by its causes, or by the weights of its severities."""
+        """Return the kinds of a scenario: by its causes, or by the weights of its severities."""
         if causes is not None:
             total = total_share(causes)
             kinds = [
@@ -213,7 +213,7 @@ class Severities:
     def rows(
         self, seed: int, cohort: int, shared: SharedDraws | None = None
     ) -> SeverityRows | None:
-        """Those of a cohort; None where there is nothing to draw."""
+        """Return the kinds drawn for a cohort; None where there is nothing to draw."""
         if not self.kinds:
             return None
         return SeverityRows(self.kinds, self.cluster, seed, cohort, shared)
@@ -228,7 +228,7 @@ class Severities:
         }
 
     def mean_hit(self, alone: MeanHit) -> MeanHit:
-        """What a failure takes down on average: `alone`, or all that there is; exact."""
+        """Return the nodes that a failure takes down on average: `alone`, or all of them; exact."""
         everything = MeanHit(self.cluster.parameter_servers, self.cluster.trainers, 1.0)
         if not self.kinds:
             return MeanHit(*map(min, alone, everything))

@@ -94,7 +94,7 @@ class Failures(Section):
     fit --for`; the keys that go with a trace say what was taken of it. Nothing is played of it.
     `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
     is `node` without them. `causes`: in its place causes of failures, each with its share (or with
-    a `mean` of its own, in place of a law), severity, detection and nodes hit. `silent`: faults
+    a `mean`, in place of a law), severity, detection and nodes hit. `silent`: faults
     that nobody notices. `notice`: how failures are announced.
     `during_recovery`: whether a failure can strike while loading. `while_waiting`: whether a
     failure can strike also while the job holds nodes that are up and waits for others. See
@@ -223,7 +223,7 @@ class Failures(Section):
         if self.trace is not None:
             raise ValueError(
                 "'causes' does not go with trace; fit a law to the log (cprsim fit --toml), and "
-                "give the causes beside it"
+                "give the causes with it"
             )
         if self.per == "node" and any(each.hits is not None for each in self.causes):
             raise ValueError(

@@ -88,7 +88,7 @@ def loses_nothing(plan: Plan, context: Context) -> bool:
 def _worked_out(plan: Plan, context: Context) -> Expected:
     save, stall = _saves(plan, context)
     costs = mean_start(context.costs.costs)
-    first_s = rules.r36_start_s(*costs[:3], first=True, warm=False)
+    first_s = rules.launch_s(*costs[:3], first=True, warm=False)
     causes = defaultdict[str, float](float)
     drained = 0.0
     for kind in kinds(context):
@@ -128,7 +128,7 @@ def mean_unsaved_s(schedule: Schedule, useful_time_s: float) -> float:
     rest_s = max(useful_time_s - saves * period_s, 0.0)
     known = unsaved_s[: saves - 1]
     after_s = math.fsum(known) + (saves - 1 - len(known)) * unsaved_s[-1]
-    last_s: float = rules.r25_unsaved_s(unsaved_s, saves)
+    last_s: float = rules.updates_unsaved_s(unsaved_s, saves)
     left = after_s * period_s + last_s * rest_s
     return (saves * period_s**2 / 2 + rest_s**2 / 2 + left) / useful_time_s
 
@@ -148,7 +148,7 @@ def _saves(plan: Plan, context: Context) -> tuple[float, float]:
         rate = 1 / period_s if period_s < context.useful_time_s else 0.0
         if schedule.save.blocking:
             # A blocking save to a tier serves the nearer ones as well.
-            own, further = rules.r5_own_saves(rate, further), max(rate, further)
+            own, further = rules.own_saves(rate, further), max(rate, further)
             saving += own * _save_s(plan, context, schedule)
         else:
             stalled += rate * plan.tier(schedule.save.tier).snapshot_s
@@ -185,7 +185,7 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
     severity = SEVERITIES.index(kind.loss.severity)
-    if rules.r36_starts_again(answer.starts_again, severity):
+    if rules.restarts_all(answer.starts_again, severity):
         yield "start", _start_s(context, kind) / mtbf_s
     schedule = _to(plan, answer.source)
     if answer.rollback == "all":
@@ -210,9 +210,9 @@ def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tu
     load_s = costs.seconds(costs.load(tier, answer.loads, servers, share_read(plan, answer)))
     load_s *= mean_attempts(costs.load_fails(tier))
     delay_s = _away_s(plan, context, kind, answer.takeover_s)
-    if rules.r42_regroups(rules.DEPTH[answer.rollback], answer.keep_training):
+    if rules.regroups(rules.DEPTH[answer.rollback], answer.keep_training):
         delay_s += costs.regroup_mean_s
-    if not rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]):
+    if not rules.trains_on(answer.keep_training, rules.DEPTH[answer.rollback]):
         yield "reschedule", delay_s / mtbf_s
         yield "load", load_s / mtbf_s
         return
@@ -303,16 +303,16 @@ def _start_s(context: Context, kind: FailureKind) -> float:
     """Return the time of a start after a failure, s; its compile cache is warm if kept."""
     measured = context.costs.costs
     on_node = measured.start is not None and measured.start.on_node
-    warm = rules.r36_keeps_cache(on_node, SEVERITIES.index(kind.loss.severity))
+    warm = rules.keeps_cache(on_node, SEVERITIES.index(kind.loss.severity))
     schedule_s, cold_s, warm_s, _ = mean_start(measured)
-    return rules.r36_start_s(schedule_s, cold_s, warm_s, first=False, warm=warm)
+    return rules.launch_s(schedule_s, cold_s, warm_s, first=False, warm=warm)
 
 
 def share_read(plan: Plan, answer: Recover) -> float:
     """Bytes that an answer's load reads, as a share of those of whole shards."""
     schedule = _to(plan, answer.source)
     of_checkpoint = 1.0 if schedule is None else schedule.save.reads
-    return rules.r26_reads(answer.reads, answer.made_anew, of_checkpoint)
+    return rules.bytes_read(answer.reads, answer.made_anew, of_checkpoint)
 
 
 def _to(plan: Plan, tier: str | None) -> Schedule | None:

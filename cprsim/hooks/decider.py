@@ -1,6 +1,6 @@
 """A policy's decisions alone, for any training loop: when to save, and what a failure takes back.
 
-Importing it loads neither torch nor simpy; what plans is loaded when the first decision is asked.
+Importing it loads neither torch nor simpy; the planning code is loaded at the first decision.
 """
 
 import math
@@ -28,10 +28,10 @@ _WEIGHT: Final = 1.0
 
 @dataclass(frozen=True)
 class LearnedCosts:
-    """What a decider has measured: to keep in a checkpoint, and to give to the next process.
+    """The measurements of a decider, to keep in a checkpoint for the next process.
 
     `step_s`, `save_s`: what a step and a save take, s; 0 if not known. `away_s`: from a failure
-    until training goes on, s. `running_s`: time under way. `failures`: losses, and starts after
+    until training resumes, s. `running_s`: time under way. `failures`: losses, and starts after
     one.
     """
 
@@ -80,7 +80,7 @@ class Decider:
     learned
         What a decider of the same job had measured, in the process before this one, which failed.
     clock
-        Tells the time, s.
+        Returns the time, s.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Decider:
     UsageError
         If steps or another value makes no sense.
     ScenarioError
-        If the scenario or the policy is wrong, when the first decision is asked.
+        If the scenario or the policy is wrong, at the first decision.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class Decider:
 
     @property
     def learned(self) -> LearnedCosts:
-        """What was measured so far; `asdict` of it fits into a checkpoint."""
+        """Return the measurements so far; `asdict` of it fits into a checkpoint."""
         running_s = self._before.running_s + self.clock() - self._began_s
         return LearnedCosts(self._pace_s, self._save_s, self._away_s, running_s, self._failures)
 
@@ -272,7 +272,7 @@ class Decider:
         return self._save_s, self.learned.mtbf_s(parse_duration(self._mtbf))
 
     def _plan(self, step: int) -> None:
-        """Plan anew, from this step on where costs are measured."""
+        """Plan again, from this step on where costs are measured."""
         from cprsim.scenario import scenario_of  # noqa: PLC0415
 
         if self._given is None:

@@ -135,7 +135,7 @@ class Storage(Section):
 
 
 #: Links that transfers draw on. A `server` or `trainer` link is that link of every such
-#: node: what a transfer draws on it is what it draws on the busiest of them.
+#: node: a transfer draws on it as much as on the busiest of them.
 SERVER_OUT, SERVER_IN = "server.out", "server.in"
 TRAINER_OUT, TRAINER_IN = "trainer.out", "trainer.in"
 STORE_WRITE, STORE_READ = "store.write", "store.read"

@@ -15,7 +15,7 @@ class Transfer:
 
     One transfer describes a whole group of symmetric flows by one member. A save by n servers of
     b bytes each is `Transfer(b, uses=(("server.out", 1.0), ("store.write", n)))`: a member draws
-    once on the card of its own server, and the group n times on the store that all share. So what
+    once on the card of its server, and the group n times on the store that all share. So what
     a transfer costs to simulate doesn't depend on n.
 
     Training is a transfer too: volume in useful seconds, cap 1, and each use in bytes per useful

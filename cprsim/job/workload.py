@@ -147,14 +147,14 @@ class Model(Section):
     follows from: `"sgd"` (none), `"adagrad"` (a value for each element), `"rowwise-adagrad"` (a
     float32 for each row) or `"adam"` (two values for each element). `dense`: size of the part that
     every trainer holds a copy of, with its optimizer state. `skew`: how unequally the rows of a
-    preset's tables are accessed, in place of its own.
+    preset's tables are accessed, in place of the preset's skew.
     `tracked_tables`: how many of the largest tables are saved by priority; those that hold 99 % of
     the rows if not given. `optimizer_rule`: how far an update moves its row, all alike (`"sgd"`) or
     the k-th by 1 / sqrt(k) of the first (`"adagrad"`); that of `optimizer` if not given.
     `gradient_directions`: how many a row's gradients have, independent of each other; all updates
     of a row point one way if not given.
     `batch`: samples of one, in which a row with such gradients moves once and a list of SSU sees it
-    once, where ids aren't renewed; each sample is one of its own if not given. `renewed`: share of
+    once, where ids aren't renewed; each sample is a batch if not given. `renewed`: share of
     the ids, by their popularity, that new ones replace in a day of training.
     """
 

@@ -52,20 +52,20 @@ def allocated(job: Running) -> None:
         run.nodes_s += starts.scheduled_s(job)
         starts.start(job, STARTING)
     else:
-        _go_on(job)
+        _continue(job)
 
 
 def started(job: Running) -> None:
     """Continue once all processes are up."""
     starts.warmed(job)
-    _go_on(job)
+    _continue(job)
 
 
-def _go_on(job: Running) -> None:
+def _continue(job: Running) -> None:
     """Set the end of the allocation; load the previous allocation's last save, or train."""
     run, plan = job.run, job.plan
     if plan.allocated:
-        stop_s = rules.r37_stop_s(run.nodes_s, plan.allocation_s, plan.stop_s)
+        stop_s = rules.planned_stop_s(run.nodes_s, plan.allocation_s, plan.stop_s)
         run.stops = run.stops or stop_s <= run.now
         if not run.stops:
             open_flow(job, STOPPING, job.transfers[0], stop_s - run.now)
@@ -83,7 +83,7 @@ def hand_over(job: Running) -> None:
     """End an allocation whose training is saved; the next one continues from that save."""
     run, lists = job.run, job.lists
     if run.progress_s <= run.allocation_began_s:
-        attempts.vain(job, HELD_SHORTLY)
+        attempts.count_wasted(job, HELD_SHORTLY)
     for row in (HIT, DOWN, NEW):
         node_lists.clear(lists, row)
     abandon_saves(job)

@@ -67,7 +67,7 @@ def load(job: Running, answer: Any, servers: int, room: int) -> Any:
     Gives the run up where its cost can't be derived.
     """
     of_checkpoint = state.saved(job, answer.source, answer.mirrored).reads
-    reads = rules.r26_reads(answer.reads, answer.made_anew, of_checkpoint)
+    reads = rules.bytes_read(answer.reads, answer.made_anew, of_checkpoint)
     rated, place = job.rated[room], answer.load if servers else answer.nothing
     if place == NONE:  # its cost can't be derived; the simulator's error names the missing key
         give_up(job, NO_LOAD)

@@ -30,7 +30,7 @@ MOST_IDLE_SAVES = 1000
 MOST_IN_VAIN = 10_000_000
 
 
-def save_is_void(job: Running, save: Any, start_s: float) -> bool:
+def save_has_failed(job: Running, save: Any, start_s: float) -> bool:
     """Return whether a save that began at `start_s` and ends now has failed (rule 31).
 
     Sets `run.torn` where the save leaves a torn checkpoint instead (rule 35).
@@ -65,7 +65,7 @@ def load_has_failed(job: Running, answer: Any, start_s: float) -> bool:
         run.torn_loads -= 1
         failed = True
     if failed:
-        vain(job, IN_VAIN)
+        count_wasted(job, IN_VAIN)
     return failed
 
 
@@ -105,17 +105,17 @@ def give_up(job: Running, why: int) -> None:
     job.run.status = job.run.status or GIVEN_UP
 
 
-def failure(job: Running) -> None:
+def count_failure(job: Running) -> None:
     """Count a failure; give the run up where it can no longer end (rule 29)."""
     run = job.run
-    far = rules.r29_far_from_its_end(run.progress_s, job.plan.useful_s, run.failures)
+    far = rules.fails_too_often(run.progress_s, job.plan.useful_s, run.failures)
     if far or run.failures >= MOST_FAILURES:
         give_up(job, TOO_MANY)
     _check(job, TOO_RARELY_SAVED)
     run.failures += 1
 
 
-def save(job: Running) -> None:
+def count_save(job: Running) -> None:
     """Count a save; give the run up where it only saves."""
     run = job.run
     run.idle_saves += 1
@@ -124,7 +124,7 @@ def save(job: Running) -> None:
         give_up(job, ONLY_SAVES)
 
 
-def vain(job: Running, why: int) -> None:
+def count_wasted(job: Running, why: int) -> None:
     """Count a failed save or load, a drain or the like; give up for reason `why` after too many."""
     run = job.run
     if run.in_vain >= MOST_IN_VAIN:
@@ -135,7 +135,7 @@ def vain(job: Running, why: int) -> None:
 
 def _check(job: Running, why: int) -> None:
     run = job.run
-    if rules.r29_gets_nowhere(run.now, job.plan.useful_s, run.failures + run.saves + run.in_vain):
+    if rules.makes_no_progress(run.now, job.plan.useful_s, run.failures + run.saves + run.in_vain):
         give_up(job, why)
 
 
@@ -155,7 +155,7 @@ def replacement_s(job: Running, nodes: int) -> float:
     return take_spares(job, nodes, delay_s) if job.plan.spares else delay_s
 
 
-def ready(job: Running) -> int:
+def spares_ready(job: Running) -> int:
     """Return the number of spare machines that are ready now."""
     count = 0
     for spare in range(job.plan.spares):

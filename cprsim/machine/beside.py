@@ -26,7 +26,7 @@ def beside(job: Running) -> bool:
     saves = saves_before = _take_up(job)
     first, next_end_s = _next_end(job)
     useful_s, nearly_done_s, strike_s = plan.useful_s, plan.nearly_done_s, run.next_s
-    hopeless_s = rules.r29_hopeless_s(useful_s)
+    hopeless_s = rules.hopeless_s(useful_s)
     rate, unslowed = job.transfers[plan.training].limit, plan.unslowed
     now, progress_s, stalled_s, begun_s = run.now, run.progress_s, job.spent[STALL], run.now
     while progress_s < useful_s and now < strike_s:

@@ -137,12 +137,12 @@ def _land(job: Running, flow: Any) -> None:
     """Make a save usable whose last byte is stored, or repeat or skip a failed one (rule 31)."""
     save = job.saves[flow.save]
     taken = state.under_way(flow)
-    if not attempts.save_is_void(job, save, flow.began_s):
+    if not attempts.save_has_failed(job, save, flow.began_s):
         state.usable(job, taken, save, flow.writes)
         schedules.landed(job, save.tier, flow.save)
         return
     state.ended(job, save, flow.writes)
-    attempts.vain(job, IN_VAIN)
+    attempts.count_wasted(job, IN_VAIN)
     if save.tries_again:
         start_save(job, flow.save, taken, flow.writes)
     else:

@@ -57,7 +57,7 @@ def lost(job: Running) -> float:
     total = 0.0
     if job.run.updates_lost > 0.0:
         for server in range(job.plan.servers):
-            total += rules.r24_learning_lost(job.nodes[server].lost_s / job.plan.useful_s)
+            total += rules.learning_lost(job.nodes[server].lost_s / job.plan.useful_s)
     return total / job.plan.servers
 
 

@@ -44,13 +44,13 @@ def of_taken(job: Running) -> int:
     """Return the marks of a checkpoint that is taken now."""
     if not job.plan.marked:
         return 0
-    return rules.r34_marks(is_corrupt(job), is_verified(job))
+    return rules.marks_taken(is_corrupt(job), is_verified(job))
 
 
 def stored(job: Running, tier: int, save: Any, taken: int, reads: float) -> int:
     """Return the marks of a taken checkpoint once it is stored in a tier."""
     torn, live = job.run.torn and tier == save.tier, _schedule(job, tier).live
-    return rules.r35_marks(
+    return rules.marks_stored(
         taken, torn, save.alone and reads <= 1.0, job.tiers[tier].last_marks, live
     )
 
@@ -103,8 +103,8 @@ def fall_back(job: Running, tier: int, verified: bool) -> int:
     tried = 0
     if tier == NONE:
         return tried
-    while not rules.r35_serves(job.tiers[tier].last_marks, verified):
-        tried += rules.r35_is_tried(job.tiers[tier].last_marks, verified)
+    while not rules.is_usable(job.tiers[tier].last_marks, verified):
+        tried += rules.is_loaded_first(job.tiers[tier].last_marks, verified)
         _pop(job, tier)
     return tried
 

@@ -22,7 +22,7 @@ def answers(job: Running) -> bool:
     run, plan = job.run, job.plan
     announce(job)
     if run.drain_by_s < math.inf:
-        attempts.vain(job, DRAINED_IN_VAIN)
+        attempts.count_wasted(job, DRAINED_IN_VAIN)
         wait(job, DRAINING, plan.drain_s)
         return True
     if schedules.saves_in_time(job):
@@ -39,18 +39,18 @@ def announce(job: Running) -> None:
     run, plan, coming_s = job.run, job.plan, math.inf
     schedules.forget_notices(job)
     ahead = run.next_s < math.inf and run.next_s != run.told_s
-    if ahead and rules.r38_is_announced(_drawn(job), plan.recall):
+    if ahead and rules.is_announced(_drawn(job), plan.recall):
         coming_s = run.next_s - plan.lead_s
     if coming_s <= run.now:
         run.told_s, coming_s = run.next_s, math.inf
         if plan.drains or plan.own:
             cursors.look_ahead(job)
-        _tell(job, run.next_s, job.lists[STRUCK][COUNT], job.lists[STRUCK][SEVERITY], NONE)
+        _record(job, run.next_s, job.lists[STRUCK][COUNT], job.lists[STRUCK][SEVERITY], NONE)
     alarm_s = _alarm_s(job)
     while alarm_s <= run.now:
         run.alarms += 1
         if alarm_s + plan.lead_s > run.now:
-            _tell(job, alarm_s + plan.lead_s, _ONE, _NODE, run.alarms - 1)
+            _record(job, alarm_s + plan.lead_s, _ONE, _NODE, run.alarms - 1)
         alarm_s = _alarm_s(job)
     _wait_until(job, min(coming_s, alarm_s))
 
@@ -76,7 +76,7 @@ def _alarm_s(job: Running) -> float:
     return job.numbers[draws.alarms + run.alarms]
 
 
-def _tell(job: Running, deadline_s: float, nodes: int, severity: int, alarm: int) -> None:
+def _record(job: Running, deadline_s: float, nodes: int, severity: int, alarm: int) -> None:
     """Pass a notice to the controller, or note what may answer it.
 
     The notice is about the nodes in `STRUCK`, or about false alarm number `alarm`.
@@ -84,7 +84,7 @@ def _tell(job: Running, deadline_s: float, nodes: int, severity: int, alarm: int
     if job.plan.own:
         job.outside.noticed(deadline_s, alarm)
     else:
-        schedules.notice(job, deadline_s, nodes, attempts.ready(job), severity)
+        schedules.notice(job, deadline_s, nodes, attempts.spares_ready(job), severity)
 
 
 def _wait_until(job: Running, next_s: float) -> None:

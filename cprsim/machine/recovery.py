@@ -46,13 +46,13 @@ from cprsim.machine.work import begin, wait
 _RELOADED = 0  # row of `job.rated` for the load
 
 
-def strike(job: Running) -> None:
+def begin_recovery(job: Running) -> None:
     """Begin a recovery from the failure at this instant."""
     job.run.depth = rules.NONE
-    waiting.strike(job)
+    waiting.take_failure(job)
     node_lists.clear(job.lists, WAITING)  # no recovery is under way
     job.run.deepest = NONE
-    _fail(job)
+    _answer_failure(job)
 
 
 def return_to_verified(job: Running) -> None:
@@ -62,33 +62,33 @@ def return_to_verified(job: Running) -> None:
     _fall_back(job, job.answers[number].source, number)
     for row in (NEW, DOWN, WAITING):
         node_lists.clear(job.lists, row)
-    _return(job, number)
+    _apply_rollback(job, number)
     run.deepest, run.depth = number, rules.ALL
     run.fails_after_load = False  # no node has failed, so failures were never stopped
     load(job, LOADING, 0)
 
 
-def _fail(job: Running) -> None:
+def _answer_failure(job: Running) -> None:
     """Roll back as the answer says, and begin detection; replacement machines set out after it."""
     run, plan, lists = job.run, job.plan, job.lists
-    attempts.failure(job)
+    attempts.count_failure(job)
     job.outside.failure()
-    starts.failed(job)
+    starts.forget_cache(job)
     _take_stock(job)
     number = answer_to(job, DOWN)
     answer = job.answers[number]
-    _note(job, number)
+    _remember_answer(job, number)
     set_back(job, number)
     delay_s = restarts.wait_s(job, lists[LOST][COUNT], answer.takeover_s)
     detect_s = restarts.detection_s(job)
-    if rules.r42_regroups(answer.depth, answer.keep):
+    if rules.regroups(answer.depth, answer.keep):
         delay_s += restarts.regroup_s(job)
     if answer.depth == rules.ALL and rebuilding(job):
         delay_s = max(delay_s, join_rebuilding(job) - detect_s)
-    if rules.r12_goes_as_deep(answer.depth, run.depth):
+    if rules.goes_as_deep(answer.depth, run.depth):
         run.deepest, run.depth = number, answer.depth
-    run.trains_on = rules.r13_trains_on(answer.keep, run.depth)
-    run.fails_while_waiting = not run.trains_on and rules.r11_can_fail(
+    run.trains_on = rules.trains_on(answer.keep, run.depth)
+    run.fails_while_waiting = not run.trains_on and rules.can_fail_while_waiting(
         plan.while_waiting, run.depth, plan.holds_nodes
     )
     run.fails_after_load = not plan.during_recovery
@@ -107,7 +107,7 @@ def detected(job: Running) -> None:
     # Machines set out at the end of the detection, which a failure may have cut.
     job.comings[run.comings - 1].left_s += run.wait_s
     if run.wait_cut:
-        _fail(job)
+        _answer_failure(job)
     elif run.trains_on:
         _train_on(job)
     else:
@@ -119,7 +119,7 @@ def arrived(job: Running) -> None:
     if not waiting.waited(job):
         return
     if job.run.wait_cut:
-        _fail(job)
+        _answer_failure(job)
     else:
         _reload(job)
 
@@ -138,9 +138,7 @@ def _reload(job: Running) -> None:
     run, plan = job.run, job.plan
     if plan.during_recovery and not run.fails_while_waiting:
         cursors.resume(job)
-    again = rules.r36_starts_again(
-        job.answers[run.deepest].starts_again, job.lists[WAITING][SEVERITY]
-    )
+    again = rules.restarts_all(job.answers[run.deepest].starts_again, job.lists[WAITING][SEVERITY])
     if again and plan.starts:
         starts.start(job, RESTARTING)
     else:
@@ -157,13 +155,13 @@ def _load_lost(job: Running) -> None:
     load(job, LOADING, node_lists.server_count(job.lists, WAITING, job.plan.servers))
 
 
-def struck_in_load(job: Running) -> None:
+def fail_in_load(job: Running) -> None:
     """Recover again from a failure during a restart or a load.
 
     The new recovery loads all of `WAITING`, from the beginning.
     """
-    waiting.strike(job)
-    _fail(job)
+    waiting.take_failure(job)
+    _answer_failure(job)
 
 
 def load(job: Running, phase: int, servers: int) -> None:
@@ -198,10 +196,6 @@ def loaded(job: Running) -> None:
 def _resume(job: Running) -> None:
     """Resume the schedules, then training or the interrupted save."""
     schedules.resume(job, job.run.depth == rules.ALL)
-    _trains(job)
-
-
-def _trains(job: Running) -> None:
     if job.run.held == NONE:
         job.run.phase = TURN
     else:
@@ -241,7 +235,7 @@ def _take_stock(job: Running) -> None:
     join_down(job, DOWN)
 
 
-def _note(job: Running, answer: int) -> None:
+def _remember_answer(job: Running, answer: int) -> None:
     """Record what sequences of saves need to know of an answer."""
     run, lists = job.run, job.lists
     run.source = job.answers[answer].source
@@ -256,9 +250,9 @@ def set_back(job: Running, number: int) -> None:
     """
     answer = job.answers[number]
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
-    if job.plan.torn and rules.r35_is_read(answer.depth, answer.has_healthy, servers):
+    if job.plan.torn and rules.checkpoint_is_read(answer.depth, answer.has_healthy, servers):
         _fall_back(job, answer.source, NONE)
-    _return(job, number)
+    _apply_rollback(job, number)
 
 
 def _fall_back(job: Running, tier: int, verified: int) -> None:
@@ -272,7 +266,7 @@ def _fall_back(job: Running, tier: int, verified: int) -> None:
         schedules.unusable(job, tier, verified)
 
 
-def _return(job: Running, number: int) -> None:
+def _apply_rollback(job: Running, number: int) -> None:
     """Roll back as an answer says, and abandon saves that then lack a part (rule 9)."""
     answer = job.answers[number]
     if answer.depth == rules.ALL:
@@ -283,7 +277,7 @@ def _return(job: Running, number: int) -> None:
         state.lose(job, NEW, answer.source)
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
     # A lost server takes its part of every background save with it.
-    if rules.r9_is_void(answer.depth, servers, trained_on=True):
+    if rules.save_is_lost(answer.depth, servers, trained_on=True):
         abandon_saves(job)
     job.outside.answered(number)
 

@@ -1,7 +1,7 @@
 """Rules of the job that every interpreter follows, each written once.
 
-A name begins with the number of its rule in docs/semantics.md. All take plain numbers, so that
-they can be compiled; depths are those of `DEPTH`. Lower rooms, too, count how many periods fit into
+Numbers are those of docs/semantics.md. All functions take plain numbers, so that they can be
+compiled; depths are those of `DEPTH`. Lower rooms, too, count how many periods fit into
 a time, so that rule is `cprsim.basics.periods.whole_periods`.
 """
 
@@ -35,36 +35,36 @@ _TOO_OFTEN = 10_000
 _TOO_MANY = 10_000_000
 
 
-def r3_due_s(due_s: float, progress_s: float, period_s: float) -> float:
-    """Return when the next save is due: after a rollback at most one period of training ahead."""
+def next_due_s(due_s: float, progress_s: float, period_s: float) -> float:
+    """Return when the next save is due: after a rollback at most one period ahead (rule 3)."""
     return progress_s + period_s if due_s - progress_s > period_s else due_s
 
 
-def r4_nearly_done_s(useful_time_s: float) -> float:
-    """Return the progress from which only rounding is left to train, and no save is due."""
+def nearly_done_s(useful_time_s: float) -> float:
+    """Return the progress from which only rounding is left, and no save is due (rule 4)."""
     return useful_time_s * (1 - ROUNDING)
 
 
-def r4_is_over(final_save: bool, saved: float, total: float) -> bool:
-    """Return whether a job with all its progress is over; `saved`: progress of its checkpoint."""
+def is_over(final_save: bool, saved: float, total: float) -> bool:
+    """Return whether a fully trained job is over; `saved`: progress of its checkpoint (rule 4)."""
     return not final_save or saved >= total
 
 
-def r5_nearest(tier: int, stored: bool) -> int:
-    """Return the nearest tier that a save to `tier` serves, together with those in between.
+def nearest_served(tier: int, stored: bool) -> int:
+    """Return the nearest tier that a save to `tier` serves, with those in between (rule 5).
 
     A save that is `stored` before training resumes serves all nearer tiers.
     """
     return 0 if stored else tier
 
 
-def r5_own_saves(due: float, further: float) -> float:
-    """Return the saves due to a tier that no blocking save to a `further` tier serves."""
+def own_saves(due: float, further: float) -> float:
+    """Return the saves due to a tier that no blocking save to a `further` tier serves (rule 5)."""
     return max(due - further, 0.0)
 
 
-def r9_is_void(depth: int, lost_servers: int, trained_on: bool) -> bool:
-    """Return whether a failure makes a save worthless that is not stored yet.
+def save_is_lost(depth: int, lost_servers: int, trained_on: bool) -> bool:
+    """Return whether a failure makes a save worthless that is not stored yet (rule 9).
 
     A rollback of the whole job does (8). So do lost shards if training went on during the save
     (`trained_on`), which then lacks them. Otherwise a lost shard equals its last checkpoint, and
@@ -73,41 +73,41 @@ def r9_is_void(depth: int, lost_servers: int, trained_on: bool) -> bool:
     return depth == ALL or (depth == LOST and lost_servers > 0 and trained_on)
 
 
-def r11_can_fail(while_waiting: bool, depth: int, holds_nodes: bool) -> bool:
-    """Return whether nodes that are up can fail while the job waits for others."""
+def can_fail_while_waiting(while_waiting: bool, depth: int, holds_nodes: bool) -> bool:
+    """Return whether nodes that are up can fail while the job waits for others (rule 11)."""
     return while_waiting and (depth < ALL or holds_nodes)
 
 
-def r12_goes_as_deep(depth: int, deepest: int) -> bool:
-    """Return whether an answer replaces the `deepest` one before it in the same recovery."""
+def goes_as_deep(depth: int, deepest: int) -> bool:
+    """Return whether an answer replaces the `deepest` one of the same recovery (rule 12)."""
     return depth >= deepest
 
 
-def r13_trains_on(keep_training: bool, depth: int) -> bool:
-    """Return whether the other nodes train on while the lost nodes are replaced."""
+def trains_on(keep_training: bool, depth: int) -> bool:
+    """Return whether the other nodes train on while the lost nodes are replaced (rule 13)."""
     return keep_training and depth < ALL
 
 
-def r23_lost(samples: _Number, last: _Number) -> _Number:
-    """Return the numerator of CPR's (E4): samples of a failed server since its last checkpoint."""
+def lost_samples(samples: _Number, last: _Number) -> _Number:
+    """Return the samples of a failed server since its last checkpoint: (E4), above (rule 23)."""
     return samples - last
 
 
-def r23_all(total: float, servers: int) -> float:
-    """Return the denominator of CPR's (E4): all samples of all servers."""
+def all_samples(total: float, servers: int) -> float:
+    """Return all samples of all servers: the denominator of CPR's (E4) (rule 23)."""
     return total * servers
 
 
-def r24_learning_lost(share: float) -> float:
-    """Return the learning that a shard lacks after losing `share` of all the updates it gets.
+def learning_lost(share: float) -> float:
+    """Return the learning that a shard lacks that lost `share` of its updates (rule 24).
 
     To first order that share. Accuracy grows as the logarithm of the samples that a row has seen.
     """
     return -math.log1p(-min(share, 1.0 - LEAST_KEPT))
 
 
-def r25_round(portions: float, portion: float) -> tuple[bool, float]:
-    """Return whether a save completes a round of portions, and the portions that the next has.
+def next_round(portions: float, portion: float) -> tuple[bool, float]:
+    """Return whether a save completes a round, and the portions of the next one (rule 25).
 
     `portions`: saved since the last round. A save of everything is a round by itself. The excess
     over a round counts for the next, or rounds would be longer than the interval.
@@ -118,8 +118,8 @@ def r25_round(portions: float, portion: float) -> tuple[bool, float]:
     return (True, max(portions - 1.0, 0.0)) if portions >= _WHOLE else (False, portions)
 
 
-def r25_unsaved_s(unsaved_s: Sequence[float], saves: float) -> float:
-    """Return the updates of a shard that saves have left out, in useful seconds.
+def updates_unsaved_s(unsaved_s: Sequence[float], saves: float) -> float:
+    """Return the updates of a shard that saves have left out, in useful seconds (rule 25).
 
     The shard was whole `saves` saves ago. `unsaved_s`: the updates after 1, 2, ... saves; the last
     holds for all later ones. A part of a save counts as that part.
@@ -131,8 +131,8 @@ def r25_unsaved_s(unsaved_s: Sequence[float], saves: float) -> float:
     return before + (saves - done) * (unsaved_s[done] - before)
 
 
-def r26_reads(reads: float, made_anew: bool, of_checkpoint: float) -> float:
-    """Return the bytes that a load reads, as a share of those of whole shards.
+def bytes_read(reads: float, made_anew: bool, of_checkpoint: float) -> float:
+    """Return the bytes that a load reads, as a share of those of whole shards (rule 26).
 
     `reads`: shards read for each lost one. `of_checkpoint`: bytes of the loaded checkpoint, as a
     share of a whole one; shards `made_anew` from copies or parities load none.
@@ -140,23 +140,23 @@ def r26_reads(reads: float, made_anew: bool, of_checkpoint: float) -> float:
     return reads if made_anew else reads * of_checkpoint
 
 
-def r29_hopeless_s(useful_time_s: float) -> float:
-    """Return the wall clock after which a job may be given up, s."""
+def hopeless_s(useful_time_s: float) -> float:
+    """Return the wall clock after which a job may be given up, s (rule 29)."""
     return _HOPELESS * useful_time_s
 
 
-def r29_gets_nowhere(now_s: float, useful_time_s: float, events: int) -> bool:
-    """Return whether a job is given up that has failed and saved so often by now."""
+def makes_no_progress(now_s: float, useful_time_s: float, events: int) -> bool:
+    """Return whether a job is given up that has failed and saved so often by now (rule 29)."""
     return now_s > _HOPELESS * useful_time_s and events >= _OFTEN
 
 
-def r29_far_from_its_end(progress_s: float, useful_time_s: float, failures: int) -> bool:
-    """Return whether a job is given up that has failed so often, with so little progress."""
+def fails_too_often(progress_s: float, useful_time_s: float, failures: int) -> bool:
+    """Return whether a job is given up that failed so often at that progress (rule 29)."""
     return failures >= _TOO_OFTEN and progress_s * _TOO_MANY < useful_time_s * failures
 
 
-def r31_tries_again(after_void: str | None, blocking: bool, leaves: bool) -> bool:
-    """Return whether a failed save is tried again at once.
+def retries_save(after_void: str | None, blocking: bool, leaves: bool) -> bool:
+    """Return whether a failed save is tried again at once (rule 31).
 
     The policy says so (`after_void`); without that, blocking saves are. A save that `leaves` rows
     to other saves always is.
@@ -168,85 +168,85 @@ def r31_tries_again(after_void: str | None, blocking: bool, leaves: bool) -> boo
 CORRUPT, VERIFIED, TORN = 1, 2, 4
 
 
-def r34_verifies(begun: int, every: int, at_end: bool) -> bool:
-    """Return whether training is verified before a save; `begun`: saves since the last time."""
+def verifies_now(begun: int, every: int, at_end: bool) -> bool:
+    """Return whether training is verified first; `begun`: saves since the last time (rule 34)."""
     return at_end or begun + 1 >= every
 
 
-def r34_marks(corrupt: bool, verified: bool) -> int:
-    """Return the marks of a checkpoint that is taken now."""
+def marks_taken(corrupt: bool, verified: bool) -> int:
+    """Return the marks of a checkpoint that is taken now (rule 34)."""
     return CORRUPT * corrupt + VERIFIED * verified
 
 
-def r35_marks(marks: int, torn: bool, alone: bool, before: int, live: bool) -> int:
-    """Return the marks of a stored checkpoint; if not `alone` (whole), it needs the one before."""
+def marks_stored(marks: int, torn: bool, alone: bool, before: int, live: bool) -> int:
+    """Return the marks of a stored checkpoint, which unless `alone` needs the last (rule 35)."""
     if live:
         marks &= ~VERIFIED
     return marks | TORN if torn or (not alone and before & TORN != 0) else marks
 
 
-def r35_is_read(depth: int, has_healthy: bool, lost_servers: int) -> bool:
-    """Return whether any node reads the checkpoint that an answer returns to."""
+def checkpoint_is_read(depth: int, has_healthy: bool, lost_servers: int) -> bool:
+    """Return whether any node reads the checkpoint that an answer returns to (rule 35)."""
     return depth != NONE and (lost_servers > 0 or (depth == ALL and not has_healthy))
 
 
-def r35_returned(marks: int, mirrored: bool, corrupt: bool) -> int:
-    """Return the marks of the state that the job has returned to.
+def marks_returned(marks: int, mirrored: bool, corrupt: bool) -> int:
+    """Return the marks of the state that the job has returned to (rule 35).
 
     A mirror has a silent fault if the training that it copies is `corrupt`.
     """
     return CORRUPT * corrupt if mirrored else marks & (CORRUPT | VERIFIED)
 
 
-def r35_serves(marks: int, verified: bool) -> bool:
-    """Return whether a job can return to a checkpoint, or to one that must be `verified`."""
+def is_usable(marks: int, verified: bool) -> bool:
+    """Return whether a checkpoint, which may have to be `verified`, is usable (rule 35)."""
     return marks & TORN == 0 and (not verified or marks & VERIFIED != 0)
 
 
-def r35_is_tried(marks: int, verified: bool) -> bool:
-    """Return whether a useless checkpoint is loaded before that is found out."""
+def is_loaded_first(marks: int, verified: bool) -> bool:
+    """Return whether a useless checkpoint is loaded before that is found out (rule 35)."""
     return marks & TORN != 0 and (not verified or marks & VERIFIED != 0)
 
 
-def r36_start_s(schedule_s: float, cold_s: float, warm_s: float, first: bool, warm: bool) -> float:
-    """Return the duration of a start, s; the first in an allocation waits for scheduling, too."""
+def launch_s(schedule_s: float, cold_s: float, warm_s: float, first: bool, warm: bool) -> float:
+    """Return the duration of a start, s; an allocation's first waits for nodes, too (rule 36)."""
     start_s = warm_s if warm else cold_s
     return schedule_s + start_s if first else start_s
 
 
-def r36_starts_again(answer_does: bool, severity: int) -> bool:
-    """Return whether all processes restart: if the answer says so, or if all were killed."""
+def restarts_all(answer_does: bool, severity: int) -> bool:
+    """Return whether all processes restart: the answer says so, or all were killed (rule 36)."""
     return answer_does or severity == CLUSTER
 
 
-def r36_keeps_cache(on_node: bool, severity: int) -> bool:
-    """Return whether the compile cache outlives a failure; `severity`: place in `SEVERITIES`."""
+def keeps_cache(on_node: bool, severity: int) -> bool:
+    """Return whether the compile cache outlives a failure of that severity (rule 36)."""
     return not on_node or severity == 0
 
 
-def r37_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
-    """Return when training stops, s, so that the stop ends with the allocation of the nodes."""
+def planned_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
+    """Return when training stops, s, for the stop to end with the allocation (rule 37)."""
     return nodes_s + allocation_s - stop_s
 
 
-def r38_is_announced(drawn: float, recall: float) -> bool:
-    """Return whether a failure is announced; `drawn`: its random number, 0 to 1."""
+def is_announced(drawn: float, recall: float) -> bool:
+    """Return whether a failure is announced; `drawn`: its random number, 0 to 1 (rule 38)."""
     return drawn < recall
 
 
-def r38_in_time(now_s: float, takes_s: float, deadline_s: float) -> bool:
-    """Return whether an answer that takes so long is done by the deadline of a notice."""
+def ends_in_time(now_s: float, takes_s: float, deadline_s: float) -> bool:
+    """Return whether an answer that takes so long is done by the deadline of a notice (rule 38)."""
     return now_s + takes_s <= deadline_s
 
 
-def r38_can_drain(nodes: int, ready: int, severity: int) -> bool:
-    """Return whether nodes that are to fail can move to the machines that are ready.
+def can_drain(nodes: int, ready: int, severity: int) -> bool:
+    """Return whether nodes that are to fail can move to the machines that are ready (rule 38).
 
     A failure of the cluster (`severity`: by place in `SEVERITIES`) takes these machines as well.
     """
     return nodes <= ready and severity != CLUSTER
 
 
-def r42_regroups(depth: int, trains_on: bool) -> bool:
-    """Return whether processes that are up form their group again with the replacements."""
+def regroups(depth: int, trains_on: bool) -> bool:
+    """Return whether processes that are up form their group again (rule 42)."""
     return depth != ALL and not trains_on

@@ -14,13 +14,11 @@ from cprsim.machine.phases import AWAITING, BLOCKING_SAVE, SNAPSHOT, TURN, VERIF
 from cprsim.machine.rows import Running
 from cprsim.machine.work import begin, wait
 
-_NOBODY = 0
-
 
 def save(job: Running, number: int) -> None:
     """Begin a save, or the verification before it."""
     run, plan, row = job.run, job.plan, job.saves[number]
-    attempts.save(job)
+    attempts.count_save(job)
     whole = number == plan.last_save or (plan.notices and number == plan.emergency)
     run.writes, run.reads = 1.0, row.reads
     if plan.sequence == DIFFERENCES and not whole:
@@ -29,7 +27,7 @@ def save(job: Running, number: int) -> None:
         verify(job, number)
         return
     run.begun += 1
-    _hold_up(job, number)
+    _begin_hold(job, number)
 
 
 def verifies(job: Running) -> bool:
@@ -37,7 +35,7 @@ def verifies(job: Running) -> bool:
     run, plan = job.run, job.plan
     if not plan.verifies or marks.is_verified(job):
         return False
-    return rules.r34_verifies(run.begun, plan.verify_every, _at_end(job))
+    return rules.verifies_now(run.begun, plan.verify_every, _at_end(job))
 
 
 def verify(job: Running, number: int) -> None:
@@ -51,16 +49,16 @@ def verified(job: Running) -> None:
     run = job.run
     run.begun = 0
     if not marks.verify(job):
-        attempts.vain(job, CORRUPT)
+        attempts.count_wasted(job, CORRUPT)
         if not run.status:
             recovery.return_to_verified(job)
     elif run.saving != NONE:
-        _hold_up(job, run.saving)
+        _begin_hold(job, run.saving)
     else:
         run.phase = TURN
 
 
-def _hold_up(job: Running, number: int) -> None:
+def _begin_hold(job: Running, number: int) -> None:
     """Hold training for a save: a blocking one's whole time, or a snapshot."""
     run, row = job.run, job.saves[number]
     run.saving, run.hold_s = number, run.now
@@ -71,19 +69,19 @@ def _hold_up(job: Running, number: int) -> None:
         wait(job, SNAPSHOT, row.snapshot_s)
 
 
-def cut(job: Running) -> None:
+def interrupt(job: Running) -> None:
     """Hold the rest of a save or verification that a failure interrupts, and recover."""
     run = job.run
     run.held, run.held_left = run.phase, run.volume - run.done
-    recovery.strike(job)
+    recovery.begin_recovery(job)
 
 
-def resume_held(job: Running) -> None:
+def resume_interrupted(job: Running) -> None:
     """Resume what was held, unless a rollback has made it worthless (rule 9)."""
     run = job.run
     phase, left = run.held, run.held_left
     run.held = NONE
-    if rules.r9_is_void(run.depth, _NOBODY, trained_on=False):
+    if rules.save_is_lost(run.depth, 0, trained_on=False):
         run.phase = TURN
     elif phase == BLOCKING_SAVE:
         hold = job.transfers[job.saves[run.saving].transfer]
@@ -92,12 +90,12 @@ def resume_held(job: Running) -> None:
         wait(job, phase, left)
 
 
-def held_up(job: Running) -> None:
+def end_hold(job: Running) -> None:
     """Resume training after a save or a snapshot, unless a failed save is tried again."""
     run, number = job.run, job.run.saving
     row = job.saves[number]
     run.phase = TURN
-    if not (row.blocking and attempts.save_is_void(job, row, run.hold_s)):
+    if not (row.blocking and attempts.save_has_failed(job, row, run.hold_s)):
         taken = state.taken(job, run.reads)
         if row.blocking:
             state.usable(job, taken, row, run.writes)
@@ -106,9 +104,9 @@ def held_up(job: Running) -> None:
         schedules.saved(job, number, row.blocking)
     else:
         state.ended(job, row, run.writes)
-        attempts.vain(job, IN_VAIN)
+        attempts.count_wasted(job, IN_VAIN)
         if _at_end(job) or row.tries_again:  # the job can't end without its last save
-            _hold_up(job, number)
+            _begin_hold(job, number)
             return
         schedules.skip(job, number)
     if run.flows:

@@ -47,7 +47,7 @@ def saved(job: Running, save: Any, stored: bool) -> None:
     job.tiers[number].pending += not stored
     if stored:
         run.stored_s = run.progress_s
-    for i in range(rules.r5_nearest(number, stored), number + 1):
+    for i in range(rules.nearest_served(number, stored), number + 1):
         tier = job.tiers[i]
         tier.due_s = run.progress_s + tier.period_s
     run.train_s = _next_due_s(job)
@@ -115,7 +115,7 @@ def resume(job: Running, returned: bool) -> None:
     if job.plan.own:
         job.outside.resumed(NONE, False)
         return
-    _go_on(job)
+    _continue(job)
     if returned:
         job.run.stored_s = job.run.progress_s
     if job.plan.sequence == ROTATIONS:
@@ -128,18 +128,18 @@ def handed_over(job: Running, tier: int) -> None:
         job.outside.resumed(tier, True)
         return
     job.run.source = tier
-    _go_on(job)
+    _continue(job)
     job.run.turned_s = job.run.stored_s = job.run.progress_s
 
 
-def _go_on(job: Running) -> None:
+def _continue(job: Running) -> None:
     run, plan = job.run, job.plan
     run.since_s, run.since_progress_s = run.now, run.progress_s
     if plan.sequence == LEARNED:
         _learn(job)
     void = 0
     for i in range(plan.schedules):
-        job.tiers[i].due_s = rules.r3_due_s(
+        job.tiers[i].due_s = rules.next_due_s(
             job.tiers[i].due_s, run.progress_s, job.tiers[i].period_s
         )
         under_way = 0
@@ -149,7 +149,7 @@ def _go_on(job: Running) -> None:
         void |= (under_way < job.tiers[i].pending) << i
         job.tiers[i].pending = under_way
     if plan.sequence == CHAINS:
-        _return(job, void)
+        _rebase_chains(job, void)
     run.train_s = _next_due_s(job)
 
 
@@ -282,7 +282,7 @@ def _chain(job: Running, save: Any, number: int, stored: bool) -> None:
         nearer.stored_link = nearer.taken_link
 
 
-def _return(job: Running, void: int) -> None:
+def _rebase_chains(job: Running, void: int) -> None:
     """Give refilled tiers a base, and drop abandoned saves from chains."""
     run, plan = job.run, job.plan
     source = plan.schedules if run.source == NONE else run.source
@@ -306,7 +306,7 @@ def _saved_to(job: Running, number: int) -> int:
 
 def _left_s(job: Running, number: int, saves: float) -> float:
     save = job.saves[_saved_to(job, number)]
-    return rules.r25_unsaved_s(part(job.real, save.unsaved, save.unsaved_count), saves)
+    return rules.updates_unsaved_s(part(job.real, save.unsaved, save.unsaved_count), saves)
 
 
 def _count(job: Running) -> None:
@@ -341,8 +341,8 @@ def notice(job: Running, deadline_s: float, nodes: int, ready: int, severity: in
     run.deadline_s = max(run.deadline_s, deadline_s)
     if not plan.drains or deadline_s >= run.drain_by_s:
         return
-    able = rules.r38_can_drain(nodes, ready, severity)
-    if able and rules.r38_in_time(run.now, plan.drain_s, deadline_s):
+    able = rules.can_drain(nodes, ready, severity)
+    if able and rules.ends_in_time(run.now, plan.drain_s, deadline_s):
         run.drain_by_s, run.drained_nodes = deadline_s, nodes
 
 
@@ -350,4 +350,4 @@ def saves_in_time(job: Running) -> bool:
     """Return whether a save answers the notices: it is done in time, and anything is unsaved."""
     run, plan = job.run, job.plan
     unsaved = plan.emergency != NONE and run.progress_s > run.stored_s
-    return unsaved and rules.r38_in_time(run.now, plan.emergency_s, run.deadline_s)
+    return unsaved and rules.ends_in_time(run.now, plan.emergency_s, run.deadline_s)

@@ -13,10 +13,10 @@ from cprsim.machine.work import wait
 _SCHEDULE, _COLD, _WARM, _SHUTDOWN = range(4)
 
 
-def failed(job: Running) -> None:
+def forget_cache(job: Running) -> None:
     """Empty the compile cache if the failure in `STRUCK` took it."""
     if job.run.warm:
-        job.run.warm = rules.r36_keeps_cache(job.plan.cache_on_node, job.lists[STRUCK][SEVERITY])
+        job.run.warm = rules.keeps_cache(job.plan.cache_on_node, job.lists[STRUCK][SEVERITY])
 
 
 def scheduled_s(job: Running) -> float:
@@ -29,7 +29,7 @@ def start(job: Running, phase: int) -> None:
     run = job.run
     number = run.starts
     run.starts += 1
-    seconds = rules.r36_start_s(
+    seconds = rules.launch_s(
         _cost(job, number, _SCHEDULE),
         _cost(job, number, _COLD),
         _cost(job, number, _WARM),

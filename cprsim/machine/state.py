@@ -79,7 +79,7 @@ def _put(job: Running, tier: int, checkpoint: Held, save: Any) -> None:
     set_last(job, tier, checkpoint, checkpoint.reads)
     row.last_marks = own
     row.unsaved, row.unsaved_count = save.unsaved, save.unsaved_count
-    complete, row.portions = rules.r25_round(row.portions, save.portion)
+    complete, row.portions = rules.next_round(row.portions, save.portion)
     if complete:
         row.whole_s = checkpoint.progress_s
 
@@ -103,7 +103,7 @@ def roll_back(
     to = saved(job, source, mirrored)
     own_marks = to.marks
     if job.plan.marked:
-        own_marks = rules.r35_returned(to.marks, mirrored, marks.is_corrupt(job))
+        own_marks = rules.marks_returned(to.marks, mirrored, marks.is_corrupt(job))
         marks.returned(job, to.progress_s, own_marks, source)
     run.lost_s += run.progress_s - to.progress_s + run.slowdown_s - to.slowdown_s
     run.progress_s, run.slowdown_s = to.progress_s, to.slowdown_s
@@ -181,7 +181,9 @@ def lose(job: Running, servers: int, source: int) -> None:
     """
     run, per_shard = job.run, job.plan.per_shard
     last_s = job.tiers[source].last_s if source != NONE else 0.0
-    lost_s = rules.r23_lost(run.progress_s, job.tiers[source].whole_s if source != NONE else 0.0)
+    lost_s = rules.lost_samples(
+        run.progress_s, job.tiers[source].whole_s if source != NONE else 0.0
+    )
     for i in range(node_lists.server_count(job.lists, servers, job.plan.servers)):
         server = job.lists[servers][FIRST + i]
         run.pls += lost_s * per_shard
@@ -234,7 +236,7 @@ def _unsaved_of(job: Running, tier: int, whole_s: float) -> float:
     first = job.tiers[tier].unsaved
     period_s = job.schedules[job.plan.first_schedule + tier].period_s
     left_s = part(job.real, first, job.tiers[tier].unsaved_count)
-    return rules.r25_unsaved_s(left_s, (job.tiers[tier].last_s - whole_s) / period_s)
+    return rules.updates_unsaved_s(left_s, (job.tiers[tier].last_s - whole_s) / period_s)
 
 
 def _stale(job: Running, source: int, has_healthy: bool, healthy: int, down: int) -> float:

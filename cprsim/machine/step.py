@@ -62,7 +62,7 @@ def _settle_instants(job: Running) -> None:
         if run.phase == TURN:
             turn.take_turn(job)
         elif run.phase == HELD:
-            save.resume_held(job)
+            save.resume_interrupted(job)
         elif run.phase == OVER or run.volume:
             return
         else:
@@ -71,21 +71,23 @@ def _settle_instants(job: Running) -> None:
 
 def _follow(job: Running) -> None:
     run = job.run
-    # A failure during a detection or a wait is found by what continues it (`waiting.waited`).
+    # A detection or a wait finds out by itself whether it has ended (`waiting.waited`).
     if run.phase in (DETECTING, ARRIVING) or run.done == run.volume:
         _ended(job)
     else:
-        _struck(job)
+        _interrupted(job)
 
 
-def _struck(job: Running) -> None:
-    """Handle an interrupted phase: by a failure, or of training by the end of a flow."""
+def _interrupted(job: Running) -> None:
+    """Handle a phase that a failure interrupts, or training that the end of a flow does."""
     run, phase = job.run, job.run.phase
-    if phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
-        save.cut(job)
+    if phase == TRAINING:
+        run.phase = TURN  # `turn.take_turn` sees the failure, and begins the recovery
+    elif phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
+        save.interrupt(job)
     elif phase in (LOADING, RESTARTING):
-        recovery.struck_in_load(job)
-    else:  # the next decision handles the failure
+        recovery.fail_in_load(job)
+    else:
         run.phase = TURN
 
 
@@ -95,7 +97,7 @@ def _ended(job: Running) -> None:
     if phase == TRAINING:  # first, since most are
         run.phase = TURN
     elif phase in (BLOCKING_SAVE, SNAPSHOT):
-        save.held_up(job)
+        save.end_hold(job)
     elif phase == DETECTING:
         recovery.detected(job)
     elif phase == ARRIVING:

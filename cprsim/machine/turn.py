@@ -32,7 +32,7 @@ def take_turn(job: Running) -> None:
     if run.progress_s >= job.plan.useful_s or run.stops:
         _near_the_end(job)
     elif run.next_s <= run.now:
-        recovery.strike(job)
+        recovery.begin_recovery(job)
     else:
         _decide(job)
 
@@ -99,7 +99,7 @@ def _near_the_end(job: Running) -> None:
     """End the job or the allocation, once all training is verified and saved."""
     run, plan = job.run, job.plan
     done = run.progress_s >= plan.useful_s
-    over = rules.r4_is_over(plan.final_save or not done, _saved_s(job), run.progress_s)
+    over = rules.is_over(plan.final_save or not done, _saved_s(job), run.progress_s)
     if not done:
         _refill(job)
     if over and not save.verifies(job):
@@ -108,7 +108,7 @@ def _near_the_end(job: Running) -> None:
         else:
             allocations.hand_over(job)
     elif run.next_s <= run.now:
-        recovery.strike(job)
+        recovery.begin_recovery(job)
     elif over:
         save.verify(job, NONE)
     else:

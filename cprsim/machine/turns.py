@@ -18,7 +18,7 @@ def in_turn(job: Running) -> bool:
     save_s = job.transfers[save.transfer].volume / job.transfers[save.transfer].limit
     rate, unslowed = job.transfers[plan.training].limit, plan.unslowed
     useful_s, nearly_done_s, strike_s = plan.useful_s, plan.nearly_done_s, run.next_s
-    latest_s = min(strike_s, rules.r29_hopeless_s(useful_s))
+    latest_s = min(strike_s, rules.hopeless_s(useful_s))
     now, progress_s, slowdown_s, due_s = run.now, run.progress_s, run.slowdown_s, tier.due_s
     spent_s, stored, sent = job.spent[SAVE], run.stored, run.sent
     whole_s, portions, saves = tier.whole_s, tier.portions, 0
@@ -51,7 +51,7 @@ def in_turn(job: Running) -> bool:
             stored += save.stored
             sent += save.sent
             last_s, last_slowdown_s = progress_s, slowdown_s
-            complete, portions = rules.r25_round(portions, save.portion)
+            complete, portions = rules.next_round(portions, save.portion)
             if complete:
                 whole_s = progress_s
             due_s = progress_s + tier.period_s

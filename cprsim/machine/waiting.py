@@ -8,7 +8,7 @@ from cprsim.machine.rows import Running, close_up
 from cprsim.machine.work import wait
 
 
-def strike(job: Running) -> None:
+def take_failure(job: Running) -> None:
     """Take the failure at this instant."""
     cursors.strike(job)
     restarts.decide(job)
@@ -86,7 +86,7 @@ def waited(job: Running) -> bool:
 
 def _hits_anybody(job: Running) -> bool:
     """Return whether a failure hits a node that is up; otherwise it is masked (rule 11)."""
-    strike(job)
+    take_failure(job)
     list_away(job)
     node_lists.without(job.lists, NEW, STRUCK, AWAY)
     if job.lists[NEW][COUNT]:

@@ -89,8 +89,7 @@ class Reading:
     def __post_init__(self) -> None:
         if "cause" in self.labels:
             raise UsageError(
-                f"labels: cause = {self.labels['cause']!r} is what seconds went to; name it "
-                "otherwise"
+                f"labels: cause = {self.labels['cause']!r} is a cause of seconds; name it otherwise"
             )
 
     def measured(self) -> Measured:

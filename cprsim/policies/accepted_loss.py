@@ -46,9 +46,9 @@ class AcceptedLoss(Policy):
     Source: Monolith (arXiv 2209.07663).
 
     A lost server's shard returns to the last snapshot, a day old at most by default, while training
-    goes on without it: what it had learned since is lost, and so is what it would have learned
-    until its replacement is filled. Trainers hold no state that matters: the others go on, slower
-    by their share. Only noticing a failure (`costs.detect`) stops training.
+    continues without it: its updates since then are lost, and so are those that it would have had
+    until its replacement is filled. Trainers hold no state that matters: the others continue,
+    slower by their share. Only noticing a failure (`costs.detect`) stops training.
 
     First order: a failure costs no time but its detection; it loses `interval / 2` of one shard,
     plus what a save takes until it is stored, plus what its replacement takes. With a rate of
@@ -56,11 +56,10 @@ class AcceptedLoss(Policy):
     job is.
 
     `interval`: a duration; no interval is optimal, for failures cost lost updates and no time. The
-    default is the paper's. `snapshot`: how long one holds training up; the paper doesn't say. 0 for
-    copy-on-write; by default a server's part of the checkpoint over `cluster.memory_bandwidth`. One
-    save is under way at a time, from a copy in memory of all
-    that it holds. Assumed: one that the failure of any
-    server falls into is void for all of them.
+    default is the paper's. `snapshot`: how long training waits for one; the paper doesn't say. 0
+    for copy-on-write; by default a server's part of the checkpoint over `cluster.memory_bandwidth`.
+    One save is under way at a time, from a copy in memory of all that it holds. Assumed: one that
+    the failure of any server falls into fails for all of them.
     """
 
     unpriced = "lookups in a lost shard harm no other training"

@@ -45,13 +45,13 @@ class Async(Policy):
 
     `snapshot`: how long it takes to copy the state to host memory; 0 for copy-on-write. By default
     a server's part of the checkpoint over `cluster.memory_bandwidth`. Training stalls for it. With
-    `staging = "pinned"` the copy goes on beside one training step, of `iteration`, and training
+    `staging = "pinned"` the copy overlaps with one training step, of `iteration`, and training
     stalls for the rest of it alone: `max(0, snapshot - iteration)`. The save itself takes as long
     as a blocking one, longer where it shares bandwidth with training, and counts from the instant
     its last byte is stored: a failure before that returns to the one before it. The background
     write moves no optimum but bounds the interval: with `in_flight` saves under way at most, the
     next snapshot waits for the oldest of them. A lost server or trainer takes its part of every
-    snapshot in memory with it, so saves in flight are void then.
+    snapshot in memory with it, so saves in flight fail then.
 
     `interval = "checkfreq"`: `max(ceil((t_full - overhead) / iteration), 1)` steps at first, with
     `t_full` the snapshot and the save and `overhead` the stall; then, whenever the time from one
@@ -64,7 +64,7 @@ class Async(Policy):
     to spare for that; a plan that takes more is refused.
 
     `in_flight`: saves that may be under way at a time. `staging`: how the copy is made, into
-    pageable memory or beside a training step into pinned memory. `iteration`: time of one training
+    pageable memory, or during a training step into pinned memory. `iteration`: time of one training
     step, which `"pinned"` and `"checkfreq"` need. `max_overhead`: the share of time that
     `"checkfreq"` lets a save cost.
     """

@@ -29,7 +29,7 @@ class Cpr(Policy):
     a save, in recoveries, and at the end of the job; recoveries of more than a fifth of the MTBF
     lose less than it expects. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail, divided by the
     mean number of servers that one failure takes down, since each of them loses its own share; it
-    leaves all that out. Where no interval keeps to the target, or (E7) where (E2) at that interval
+    leaves all that out. Where no interval meets the target, or (E7) where (E2) at that interval
     costs no less than (E1) at full recovery's optimum, the plan is full recovery. `interval`:
     training from one save to the next; one that is given leaves nothing to resolve or decide: it is
     partial recovery then. Failures that are announced and answered (`on_notice`) count as none.
@@ -69,21 +69,23 @@ class Cpr(Policy):
         if self.pls_interval == "E6":
             hit = context.servers, context.servers_hit
             return pls_interval_s(self.target_pls, self.unannounced_s(context), *hit)
-        job = self._saves_and_failures(context)
+        job = self._effective_saves_and_failures(context)
         return mean_pls_interval_s(self.target_pls, *job, context.useful_time_s)
 
     def mean_pls(self, context: Context, interval_s: float) -> float:
         """The PLS of partial recovery at that interval, with saves, recoveries, and the end."""
-        return mean_pls(interval_s, *self._saves_and_failures(context), context.useful_time_s)
+        return mean_pls(
+            interval_s, *self._effective_saves_and_failures(context), context.useful_time_s
+        )
 
     def _beyond(self, context: Context) -> str:
         """Return why no interval meets the target."""
-        least = least_pls(*self._saves_and_failures(context))
-        target = f"no interval keeps to PLS {self.target_pls:g}"
+        least = least_pls(*self._effective_saves_and_failures(context))
+        target = f"PLS {self.target_pls:g} cannot be met"
         return f"{target}: failures in saves, and in recoveries from them, lose {least:.3g}"
 
-    def _saves_and_failures(self, context: Context) -> tuple[float, float, int, float]:
-        """Return the arguments of `formulas.pls`: seconds a save, MTBF, servers, and servers hit.
+    def _effective_saves_and_failures(self, context: Context) -> tuple[float, float, int, float]:
+        """Return seconds a save, MTBF, servers, and servers hit, as `formulas.pls` takes them.
 
         In useful seconds of training, which slower training has more failures in. Where lost saves
         are left out, checkpoints are older by a factor, as if failures came that much more often.

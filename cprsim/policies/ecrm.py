@@ -75,15 +75,15 @@ class Ecrm(Policy):
     `parity` entries of as many servers are added up into one parity on a further server (0: none),
     optimiser state likewise: memory 1/`parity`. Every update is applied to its entry, and the
     difference sent on to its parity, so updates double and +200 % of the pushed bytes go between
-    servers, whatever `parity` is. `two_phase_commit` and `nn_replication` (the dense part copied
-    to another server) are ECRec's; without both this is ECRM. `coding`, `commit` and `replication`
-    are the shares of time that these three add to every useful second; one that is off adds none.
-    By default `coding` is the share of the servers' time that reading and writing the parities of
-    all updated entries and their optimizer state takes of `cluster.memory_bandwidth`, or ECRec's
+    servers, whatever `parity` is. `two_phase_commit` and `nn_replication` (the dense part copied to
+    another server) are ECRec's; without both this is ECRM. `coding`, `commit` and `replication` are
+    the shares of time that these three add to every useful second; one that is off adds none. By
+    default `coding` is the share of the servers' time that reading and writing the parities of all
+    updated entries and their optimizer state takes of `cluster.memory_bandwidth`, or ECRec's
     measured 2.6 % where nothing says how many bytes are pushed; `commit` is as much again, as ECRec
-    measured; `replication` is what the dense part, once a batch, takes of the servers' cards, where
-    `model.dense`, `model.batch`, `job.samples` and `cluster.nic` are given, and else 0.
-    ECRec's own figures are those of `cprsim.formulas.ecrec`, calibrated at 220 GB on 5 servers.
+    measured; `replication` is the share of the servers' cards that the dense part, once a batch,
+    takes, where `model.dense`, `model.batch`, `job.samples` and `cluster.nic` are given, and else
+    0. ECRec's own figures are those of `cprsim.formulas.ecrec`, calibrated at 220 GB on 5 servers.
     Without parities there is nothing to commit, and the job is one of `full`.
 
     A lost server stops training for `resume`; then reads are decoded while it is rebuilt from
@@ -128,7 +128,7 @@ class Ecrm(Policy):
         if self.parity + 1 > context.servers:
             raise ValueError(
                 f"parity = {self.parity} needs {self.parity + 1} parameter servers for one group, "
-                f"but there are {context.servers}; each member of a group needs a server of its own"
+                f"but there are {context.servers}; each member of a group needs its own server"
             )
         interval_s = math.inf
         if self.interval is not None:

@@ -53,10 +53,10 @@ class Elastic(Policy):
 
     Source: DLRover (Wang et al., VLDB 2024) and Lazarus (arXiv 2407.04656).
 
-    When a server is lost, those that are left load its rows from the last checkpoint,
-    and training goes on: what these rows had learned since is lost, as under `partial`, but nobody
+    When a server is lost, the others load its rows from the last checkpoint, and training
+    continues: the updates of these rows since then are lost, as under `partial`, but nobody
     waits for a machine. While there are fewer, a useful second takes longer. When the replacement
-    is there it takes its rows back over the servers' cards, beside training, and nothing is lost.
+    is there it takes its rows back over the servers' cards, during training, and nothing is lost.
 
     First order: a failure costs `costs.detect`, one load, `reshard`, and `bound k / (n - k)` of
     the time until the replacement serves, in place of that time.

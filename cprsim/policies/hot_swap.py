@@ -26,12 +26,12 @@ class HotSwap(InMemory):
     Each step, off the critical path, what peers can't rebuild is copied into ping-pong buffers of
     the own host and of one peer: neighbouring servers form pairs, the last three a ring where their
     number is odd. On parameter servers that is the rows which the step touched, where the model
-    tells its rows and the job its samples (`RowModel.touched_bytes` of samples x iteration / useful
+    gives its rows and the job its samples (`RowModel.touched_bytes` of samples x iteration / useful
     time), else all embedding rows with their optimizer state; `snapshot` sets it, all servers
     together. The dense part, of which every trainer holds a copy, never travels.
 
     After a failure a spare takes over in `takeover`: classification, and new communicators at run
-    time; the published bound, < 40 s, taken as it stands and without its load. Lost shards come
+    time; the published bound, < 40 s, taken unchanged and without its load. Lost shards come
     from the pair's other server, and all go on from the last snapshot, `behind` = 1 step at most
     before the last full step. With none of the `spares` left the job waits for the first machine
     that is repaired, after its `costs.reschedule` (with exponential lives that is so for Erlang's

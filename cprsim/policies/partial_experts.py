@@ -69,7 +69,7 @@ class PartialExperts(Policy):
     `interval`: training from one save to the next. `"optimal"` weighs time alone, not what is lost.
     `snapshot_experts`: how many experts of each save, K_s >= K, are kept in the memory of the hosts
     (the paper's second level), which hosts that are up return to, in `snapshot_load` where nothing
-    has to come from the store. `snapshot`: what a save holds training up for, the paper's max(0,
+    has to come from the store. `snapshot`: how long training waits for a save, the paper's max(0,
     T_snapshot - T_forward_backward); by default a server's part of what is copied over
     `cluster.memory_bandwidth`.
 

@@ -138,7 +138,7 @@ class PeerMemory(InMemory):
         if self.copies > context.servers:
             raise ValueError(
                 f"copies = {self.copies} is more than the {context.servers} parameter servers; "
-                "each copy of a shard needs the memory of a server of its own"
+                "each copy of a shard needs the memory of another server"
             )
         model = context.costs.model
         whole = None if model is None else model.checkpoint_bytes

@@ -22,8 +22,8 @@ class Place(Section):
     `interval`: training from one save to the next, or `"optimal"`, Young's rule for this tier.
     `save`, `load`: what one takes, measured. `write`, `read`: in place of that, what one node does
     at most; without either, the remote tier costs what the scenario says, and the peers' memory
-    what the network cards allow. `blocking`: whether training waits for a save. `snapshot`: what a
-    save that doesn't block holds training up for; a server's part of the bytes over
+    what the network cards allow. `blocking`: whether training waits for a save. `snapshot`: how
+    long training waits for a save that doesn't block; a server's part of the bytes over
     `cluster.memory_bandwidth` if not given. `differential`: share of the bytes that a
     difference writes. `base_every`: each save of that number is whole, where differences are saved.
     """

@@ -40,7 +40,7 @@ class PrioritySaving(Cpr):
     recovery (E7).
 
     What is lost comes from the mean field of `cprsim.rows.meanfield`, in updates that count alike,
-    whatever their movement; `cprsim rows` has that beside it. Each server chooses among its
+    whatever their movement; `cprsim rows` reports movement as well. Each server chooses among its
     own rows, and what its tracker knew is lost with it: so a shard that was set back is as at the
     start. One that was set back within a period is taken to have had that part of a save.
 
@@ -49,8 +49,8 @@ class PrioritySaving(Cpr):
     nothing is tracked: it is CPR-vanilla.
 
     `writes`: share of that which a save really writes, and collects: rows that nobody used since
-    they were last saved are in none, however many it may take. `select`: what choosing takes this
-    tracker, beside `costs.select`.
+    they were last saved are in none, however many it may take. `select`: time that choosing takes
+    this tracker, in addition to `costs.select`.
 
     `merge_after`: saves are appended to the last whole one, and each `merge_after`-th is merged
     with them into another, which takes `costs.merge`, or else what loading them and saving

@@ -79,10 +79,10 @@ class Replication(Policy):
     Memory: `copies - 1` times the rows.
 
     After a failure the copies serve once they have taken over, `takeover` after it was noticed (the
-    paper: about 1 s, the default), and the lost server's shards are copied to its replacement
-    while training goes on. Meanwhile the next server on the ring serves in its place: `degraded` is
-    the share of the throughput that this takes, by default what the cards say where `job.network`
-    is given, and else nothing. `interval`: rare checkpoints for the case that all copies of a shard
+    paper: about 1 s, the default), and the lost server's shards are copied to its replacement while
+    training continues. Meanwhile the next server on the ring serves in its place: `degraded` is the
+    share of the throughput that this takes, by default what the cards say where `job.network` is
+    given, and else nothing. `interval`: rare checkpoints for the case that all copies of a shard
     go; none by default. `"optimal"` weighs them against all failures, not these rare ones alone.
 
     `copies`: servers that hold each shard. `aggregation`: workers whose updates are sent on as one.
@@ -112,7 +112,7 @@ class Replication(Policy):
         if self.copies > context.servers:
             raise ValueError(
                 f"copies = {self.copies} is more than the {context.servers} parameter servers; "
-                "each copy of a shard needs a server of its own"
+                "each copy of a shard needs its own server"
             )
         if self.aggregation > context.trainers > 0:
             raise ValueError(

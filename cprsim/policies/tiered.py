@@ -59,7 +59,7 @@ class Tiered(Policy):
 
     `interval = "optimal"`: Young's rule tier by tier, sqrt(2 C_l / lambda_l), with the rate of the
     failures that return to that tier; in all, sum_l sqrt(2 lambda_l C_l) to first order. A nearer
-    tier that comes out rarer than a further one has no saves of its own.
+    tier that comes out rarer than a further one has no own saves.
 
     Measured: nothing by default; all costs are the scenario's. Derived: what a save in the
     background stalls training for. Assumed: a base every 10 saves where differences are saved.
@@ -118,7 +118,7 @@ class Tiered(Policy):
         if copies > context.servers:
             raise ValueError(
                 f"peer.copies = {copies} is more than the {context.servers} parameter servers; "
-                "each copy of a shard needs a server of its own"
+                "each copy of a shard needs its own server"
             )
         rule = nearest_survivor(tuple(self.places), Groups(context.servers, copies))
         places = self.places.items()

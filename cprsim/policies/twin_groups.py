@@ -65,7 +65,7 @@ class TwinGroups(Policy):
     Memory: `groups - 1` times the rows.
 
     `groups`: how many hold all tables; they must divide the servers. `every`: training from one
-    averaging to the next. `sync`: what one holds training up for; where it isn't given, an
+    averaging to the next. `sync`: how long training waits for one; where it isn't given, an
     all-reduce between the groups on rings, `2 (groups - 1) / groups` of a server's rows over its
     card each way (R. Rabenseifner, ICCS 2004). `interval`: saves to the store, none by default.
     """

@@ -1,11 +1,11 @@
 """The meaning of each key of a section, from the docstring of its class.
 
-That is the one place where keys are described. A sentence of it that begins with a key and a colon
-is about that key, and so is what follows until another key or the end of the paragraph:
+Keys are described there alone. A sentence of it that begins with a key and a colon
+is about that key, as are those after it until another key or the end of the paragraph:
 
     `save`: one blocking save of everything. `load`: one load. It takes as long as ...
 
-Several keys may share one (`` `write`, `read`: ... ``), and a value may stand with its key
+Several keys may share one (`` `write`, `read`: ... ``), and a value may follow its key
 (`` `per = "node"`: ... ``). A class that doesn't describe a key leaves that to the class it is made
 of.
 """

@@ -1,7 +1,7 @@
 """The JSON schema of scenario files, as editors take it: made of the sections themselves.
 
 Descriptions are those of the docstrings (see `descriptions`), types and ranges those of the fields.
-What a key may be besides, a table that is drawn from for each job of a fleet, is in it, too.
+The table that a key may be in a fleet, drawn from for each job, is in it, too.
 """
 
 import tomllib
@@ -35,7 +35,7 @@ BLOCKS: dict[str, type[Section]] = {
 #: What editors for TOML know.
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 _REF = "#/definitions/{model}"
-#: Where no table may stand in the place of a value.
+#: Keys whose value no table may replace.
 _UNDRAWN = ("system", "distribution")
 _BOUNDS = (
     ("minimum", ">="),

@@ -41,7 +41,7 @@ _WITH = {
 
 
 def answer_lines(advice: "Advice") -> Iterator[str]:
-    """What to do, what the policy does, how certain that is, and what a limit would change."""
+    """Yield the recommendation, what the policy does, the certainty, the effect of a limit."""
     yield headline(advice)
     best = advice.best
     if best is None:
@@ -84,7 +84,7 @@ def headline(advice: "Advice") -> str:
 
 
 def _assuming(found: "Found") -> str:
-    """What a policy rests on that no cost can price, as a sentence; empty for nothing."""
+    """Return a sentence on what a policy rests on that no cost prices; empty for nothing."""
     unpriced = type(found.candidate.policy).unpriced
     return f" Assumed: {unpriced}." if unpriced else ""
 
@@ -112,7 +112,7 @@ def settings_of(found: "Found", ranges: bool = True) -> str:
 
 
 def _cost(advice: "Advice", best: "Found") -> str:
-    """What the policy costs, what that is spent on, and what it loses."""
+    """Return a sentence on the costs of the policy, by cause, and on its losses."""
     overhead = best.measures["overhead"].mean
     if advice.of_fleet:
         cost = f"It costs {format_percent(overhead)} of the useful time of the mean job"
@@ -138,7 +138,7 @@ def _lost(found: "Found") -> str:
 
 
 def certainty(advice: "Advice") -> str:
-    """How certain the choice is, as far as chance goes."""
+    """Return a sentence on the statistical certainty of the choice."""
     names = [
         f"{each.name} as it is" if each.candidate.given else each.name for each in advice.found
     ]
@@ -150,7 +150,7 @@ def certainty(advice: "Advice") -> str:
 
 
 def _allowing(advice: "Advice", best: "Found") -> Iterator[str]:
-    """What allowing some loss would gain, or what allowing none would cost."""
+    """Yield the gain of allowing some loss, or the cost of allowing none."""
     second, safe = advice.allowing, advice.lossless
     if second is not None and second.best is not None:
         other = second.best
@@ -176,7 +176,7 @@ def _allowing(advice: "Advice", best: "Found") -> Iterator[str]:
 
 
 def known_so_far(known: "Advice | Leading | None") -> str:
-    """What is known when the search is interrupted."""
+    """Yield the result of an interrupted search."""
     if known is None:
         return "nothing was simulated yet"
     if not isinstance(known, tuple):
@@ -189,7 +189,7 @@ def known_so_far(known: "Advice | Leading | None") -> str:
 
 
 def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]:
-    """What the answer assumes, with the effect of each, and the range over which it holds."""
+    """Yield the assumptions, the effect of each, and the range over which the answer holds."""
     best = advice.best
     if best is None or robust is None:
         return
@@ -236,7 +236,7 @@ def _held(lever: "Lever", within: float) -> str:
 
 
 def detail_lines(advice: "Advice") -> Iterator[str]:
-    """What makes the difference to the second, notes, and the policies that were not considered."""
+    """Yield the difference to the second, notes, and the policies that were not considered."""
     second = advice.runner_up
     if second is not None and advice.aim.objective != "cost":
         causes = {cause: each for cause, each in advice.apart.items() if cause != "overhead"}

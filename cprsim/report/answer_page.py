@@ -30,7 +30,7 @@ NAMES = (
     "report.html",
     "manifest.json",
 )
-_OF_FLEET = "A fleet: what its jobs draw stands here in the middle of its law."
+_OF_FLEET = "A fleet: values drawn for each job are shown as the middle of their law."
 
 
 def contents(
@@ -38,7 +38,7 @@ def contents(
 ) -> dict[str, bytes | None]:
     """Name and bytes of each of `NAMES`, None for no such file; the same answer, the same bytes.
 
-    `robust`: how the choice holds elsewhere, if that was asked. `source`: the scenario file that
+    `robust`: how the choice holds elsewhere, if that was played. `source`: the scenario file that
     the answer comes from, for what its comments say; of a fleet, the fleet itself.
     """
     # The file that repeats the answer: as resolved, but for a fleet, which draws its values.

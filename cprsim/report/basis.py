@@ -1,4 +1,4 @@
-"""What a result rests on: what was given, what follows from it, and how to get it again."""
+"""The basis of a result: given values, values derived from them, and how to get it again."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -58,7 +58,7 @@ def repeat(
 ) -> str:
     """The command, the versions of all that took part, and the file that it is given.
 
-    `how` that file stands there.
+    `how`: a word on the form of that file.
     """
     git = manifest["git"]
     commit = "" if git is None else f", commit {git['commit'][:12]}{' with changes' * git['dirty']}"

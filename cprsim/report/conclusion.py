@@ -1,4 +1,4 @@
-"""What a run shows about its policies: a conclusion in one sentence, and what else to know.
+"""The conclusion of a run, in one sentence, and notes on its policies.
 
 A run compares the policies it was given. Only `cprsim advise` searches all systems, so that nothing
 here recommends one.
@@ -63,13 +63,13 @@ def conclusion(result: Result) -> str:
 
 
 def findings(result: Result) -> list[str]:
-    """What else to know of the policies: a sentence each."""
+    """Yield notes on the policies, a sentence each."""
     what = _silent, _unknown_accuracy, _retrained, _cheapest
     return [*filter(None, (each(result) for each in what))]
 
 
 def _silent(result: Result) -> str:
-    """How often a policy ends with a silent fault."""
+    """Yield how often a policy ends with a silent fault."""
     shares = {name: _corrupt(result, name) for name in result.plans}
     ends = ", ".join(
         f"{name} in {format_percent(share)}" for name, share in shares.items() if share

@@ -56,7 +56,7 @@ def decision_table(decision: "Decision", title: str) -> Table:
 
 
 def decision_lines(decision: "Decision") -> Iterator[str]:
-    """What CPR's formulas give, and where they are off. Formulas recommend nothing."""
+    """Yield the results of CPR's formulas, and where they are off. They recommend nothing."""
     yield from filter(None, [_beyond(decision), _given(decision), _far(decision)])
 
 
@@ -93,7 +93,7 @@ def _given(decision: "Decision") -> str:
 
 
 def _far(decision: "Decision") -> str | None:
-    """What first order leaves out, where that is much."""
+    """Yield what first order leaves out, where that is much."""
     far = max(each.expected.overhead for each in (decision.full, decision.partial)) > _FAR
     if not far or decision.gets_nowhere:
         return None
@@ -105,7 +105,7 @@ def _far(decision: "Decision") -> str | None:
 
 
 def _beyond(decision: "Decision") -> str | None:
-    """What partial recovery loses where that isn't, about, the target or what (E5) says."""
+    """Yield the loss of partial recovery where it differs from the target or from (E5)."""
     said = decision.partial.expected.pls
     near = abs(decision.mean_pls - said) <= _ABOUT * said
     if decision.quality != "pls" or (near and said <= (1 + _ABOUT) * decision.target_pls):

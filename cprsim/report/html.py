@@ -10,7 +10,7 @@ from rich.table import Table
 
 
 def page(title: str, sections: Mapping[str, Sequence[str]], below: Iterable[str]) -> bytes:
-    """A whole document, which fetches nothing and runs nothing: the browser is told to refuse.
+    """A whole document, which fetches nothing and runs nothing: its policy forbids both.
 
     `sections`: parts by their headings; those without any are left out. `below`: what is folded.
     """
@@ -46,7 +46,7 @@ def points(texts: Iterable[str]) -> str:
 
 
 def code(text: str) -> str:
-    """A file or a command as it stands."""
+    """Return a file or a command, unchanged."""
     return f'<pre tabindex="0"><code>{escape(text)}</code></pre>\n'
 
 

@@ -58,14 +58,14 @@ def contents(
         files["results.csv"] = csv_bytes(table.drop(columns=left_out))
     drawn = {name: result.figure(name) for name in result.PICTURES}
     files |= {f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()}
-    if type(result) is Result:  # the one job that it tells of
+    if type(result) is Result:  # a report is of one job
         files["report.html"] = report(result, page_bytes(drawn["breakdown"]), known, source, words)
     of_others = dict.fromkeys(NAMES)  # what a run of another kind has left
     return of_others | with_manifest(files, known)
 
 
 def trace_sha256(scenario: Scenario) -> str | None:
-    """Of the log that is replayed, if one is."""
+    """Return the SHA-256 of the replayed log, if there is one."""
     trace = scenario.failures.trace
     return None if trace is None else sha256(trace)
 

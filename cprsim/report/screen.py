@@ -158,7 +158,7 @@ def _question(advice: "Advice") -> str:
 
 
 def _base(advice: "Advice") -> str:
-    """What overheads are shares of."""
+    """Return the noun that overheads are shares of."""
     if advice.of_fleet:
         return f"% of the useful time of {advice.certificate.replications:,} jobs"
     scenario = advice.scenario

@@ -48,7 +48,7 @@ _CAUSES = (
     *("start", "shutdown"),
 )
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
-#: Headings of what a run shows of each policy beside its overhead.
+#: Headings of the columns of each policy after its overhead.
 _LOST = {
     "PLS %": "pls",
     "updates\nlost %": "updates_lost",
@@ -124,7 +124,7 @@ def _broken(term: str) -> str:
 
 
 def given_up_line(result: "FleetResult") -> str | None:
-    """How many jobs of a fleet are left out as they do not finish; None for none."""
+    """Return a note on jobs of a fleet that are left out as they do not finish; None for none."""
     counts = {name: len(jobs) for name, jobs in result.given_up.items() if jobs}
     if not counts:
         return None
@@ -133,7 +133,7 @@ def given_up_line(result: "FleetResult") -> str | None:
 
 
 def resources_table(result: "Result") -> Table | None:
-    """What each policy takes beside time.
+    """Table of the memory, traffic and machines of each policy.
 
     None where all of them only write to the store, and nothing has a price.
     """
@@ -149,11 +149,11 @@ def resources_table(result: "Result") -> Table | None:
         ("spares", summary["spares"].map("{:.0f}".format)),
         ("machine\ntime %", _with_interval(summary, "machine_overhead")),
     ]
-    return plain_table("What it takes beside time", columns + amounts)
+    return plain_table("Memory, traffic and machines", columns + amounts)
 
 
 def _amounts(result: "Result") -> list[Column]:
-    """What rests on the scenario's prices, as far as it has them, each mean with its interval."""
+    """Table of amounts by the scenario's prices, each mean with its interval."""
     summary = result.summary
     headings = {
         "cost": f"cost,\n{result.currency}",
@@ -202,7 +202,7 @@ def causes_table(result: "Result") -> Table | None:
 
 
 def notes(result: "Result") -> Iterator[str]:
-    """Which policies came to another plan than their system is for, and what else to know of it."""
+    """Yield the policies whose plan is not the usual one of their system, and why."""
     yield from of_run(result)
     for name, plan in result.plans.items():
         if plan.note is not None:
@@ -216,12 +216,12 @@ def fleet_notes(result: "FleetResult") -> Iterator[str]:
         if fell_back.any():
             yield (
                 f"{name}: full recovery in {fell_back.sum():,.0f} of {len(fell_back):,} jobs, "
-                "where it is expected to cost no more, or no interval keeps to the target"
+                "where it is expected to cost no more, or no interval meets the target"
             )
 
 
 def accuracy_table(result: "Result") -> Table | None:
-    """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
+    """Table of the predicted loss of AUC of each policy; None without slopes."""
     if not result.auc_drops:
         return None
     table = plain_table("Predicted drop of AUC, in proportion to learning lost")
@@ -248,13 +248,13 @@ def rows_table(found: "RowLosses") -> Group:
         ("a save\nevery", (format_duration(e.period_s) for e in each)),
         ("everything\nevery", (format_duration(e.interval_s) for e in each)),
     ]
-    if found.rule == "sgd":  # change is what is lost in updates
+    if found.rule == "sgd":  # lost change equals lost updates
         del columns[2]
     return Group(found.scenario.title or "cprsim rows", Fitting(plain_table(None, columns)))
 
 
 def access_table(found: "AccessLog") -> Group:
-    """How concentrated the accesses of a log are, and what each tracker loses of its updates."""
+    """Tables of the concentration of a log's accesses, and of the updates each tracker loses."""
     parts, relative = found.concentration, found.relative
     shares = [
         ("most popular rows, %", (f"{100 * share:g}" for share in parts)),

@@ -183,7 +183,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
                 found[name] = PlanFault([f"policies.{name}: {error}"], error)
         if self.prices is not None and self.prices.lacks_spare:
             lacks = (
-                "prices.spare: is missing, but machines have prices and spares stand ready under "
+                "prices.spare: is missing, but machines have prices and spares are ready under "
                 f'{", ".join(holding)}; write e.g. spare = "2.5 USD/h"'
             )
             found |= {name: PlanFault([lacks]) for name in holding}
@@ -296,7 +296,7 @@ def _check_allocation(plan: Plan, costs: CostModel, allocation_s: float) -> None
     """Raise `ValueError` where nothing is handed over, or nothing is trained."""
     tier = check_hands_over(plan, "at the end of job.allocation")
     parts = mean_start(costs.costs)
-    start_s = rules.r36_start_s(0.0, parts.cold_s, parts.warm_s, first=True, warm=False)
+    start_s = rules.launch_s(0.0, parts.cold_s, parts.warm_s, first=True, warm=False)
     load_s = costs.seconds(costs.load(tier, "all", 0))
     stop_s = plan.stop_s(costs)
     if start_s + load_s + stop_s >= allocation_s:

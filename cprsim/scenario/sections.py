@@ -293,7 +293,7 @@ def _restart_faults(
     if failures.frailty_of == "machine":
         return [
             "costs.restart: a node that restarts keeps its pace, which frailty_of = 'machine' "
-            "draws anew; take 'place'"
+            "draws again; take 'place'"
         ]
     return []
 
@@ -309,7 +309,7 @@ def _memory_faults(cluster: Cluster | None) -> list[str]:
 
 def _price_faults(prices: Prices | None) -> list[str]:
     return [
-        f"prices.{key}: is of bytes, which [model] tells; give that, or leave this out"
+        f"prices.{key}: is of bytes, which [model] gives; give that, or leave this out"
         for key in (prices.of_bytes if prices else ())
     ]
 

@@ -1,1 +1,1 @@
-"""Which candidate is best, and how sure that is: the one place that says so."""
+"""Selection of the best candidate, and the certainty of it."""

@@ -23,7 +23,7 @@ _P95 = "_p95"
 class Bound(NamedTuple):
     """An upper limit, `most`, on the mean of a `measure` or on its 95th percentile.
 
-    The measure is never less than 0. The percentile keeps to the limit where no more than 5 % of
+    The measure is never less than 0. The percentile is within the limit where no more than 5 % of
     all replications exceed it: so that is bounded like a mean, as a share.
     """
 

@@ -1,4 +1,4 @@
-"""Which of several candidates is best by replications on the same timelines, and how sure it is."""
+"""The best of several candidates, by replications on the same timelines, and its certainty."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,11 +12,11 @@ from cprsim.selection.bounds import Bound
 from cprsim.selection.intervals import LEAST_MET, Means, rounding_of
 from cprsim.selection.samples import PairedMoments, PairedSample
 
-#: `none`: no candidate keeps to the bounds.
+#: `none`: no candidate is within the bounds.
 Verdict = Literal["best", "tied", "undecided", "none"]
 #: Of a rival of the best. `tied`: not surely worse, and better by no more than `within`.
 Standing = Literal["worse", "tied", "undecided", "same"]
-#: Why a verdict is undecided: too few `failures` were met; whether a candidate keeps to a `bound`
+#: Why a verdict is undecided: too few `failures` were met; whether a candidate meets a `bound`
 #: is open; the `margin` is too small for so few replications. The first that applies.
 Why = Literal["failures", "bound", "margin"]
 #: Standings of rivals that the best isn't surely better than, and that differ from it.
@@ -32,7 +32,7 @@ FIRST, MOST = 256, 65536
 class Rival(NamedTuple):
     """Another candidate: its mean less that of the best, with its simultaneous interval.
 
-    The ends are infinite where too little was met to tell.
+    The ends are infinite where too few failures were met.
     """
 
     candidate: int
@@ -43,7 +43,7 @@ class Rival(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """A mean that may or may not keep to a bound, with its simultaneous interval."""
+    """A mean that may or may not be within a bound, with its simultaneous interval."""
 
     candidate: int
     bound: Bound
@@ -54,11 +54,11 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of which candidate is best; candidates are numbers from 0.
+    """The evidence on which candidate is best; candidates are numbers from 0.
 
-    `best`: the lowest mean of those that surely keep to the bounds; if none does surely, of those
-    that may. `rivals`: all others that keep or may keep to the bounds, the nearest first. `kept`,
-    of each candidate: whether it keeps to all bounds; None: not known. `doubts`: of those, each
+    `best`: the lowest mean of those surely within the bounds; if none does surely, of those
+    that may. `rivals`: all others that are or may be within the bounds, the nearest first. `kept`,
+    of each candidate: whether it meets all bounds; None: not known. `doubts`: of those, each
     bound in question. `replications`: of the best; `met`: those of them that count, with a failure
     that made a difference, where that is least known. `why`: why it is undecided, or None.
     """
@@ -75,11 +75,11 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """How sure it is.
+        """The certainty of the choice.
 
         `best`: surely better than every other. `tied`: no other is better by more than `within`,
-        though some aren't surely worse. `undecided`: more replications may tell, and `why`. `none`:
-        no candidate keeps to the bounds.
+        though some aren't surely worse. `undecided`: more replications may decide, and `why`.
+        `none`: no candidate is within the bounds.
         """
         if self.best is None:
             return "none"
@@ -157,7 +157,7 @@ def judge(
     Parameters
     ----------
     evidence
-        Of candidates in the order in which they are preferred where nothing else tells them apart.
+        Of candidates in the order in which they are preferred where they are equal.
     bounds
         The bounds on `evidence.bounded`.
     within
@@ -165,7 +165,7 @@ def judge(
     miss
         The chance with which each interval may miss, where this is one look of several.
     known
-        Of each candidate whether it keeps to the bounds, where that was known before.
+        Of each candidate whether it meets the bounds, where that was known before.
     """
     count = len(evidence.means)
     if miss is None:
@@ -215,7 +215,7 @@ def chance_of_a_miss(candidates: int, bounds: int, confidence: float) -> float:
 
 
 def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
-    """Return whether a candidate surely keeps to a bound, surely doesn't, or neither."""
+    """Return whether a candidate surely meets a bound, surely doesn't, or neither."""
     most = bound.most_mean
     slack = rounding_of(np.array([most]))
     # What is never negative, and once more than 0, is more than 0 in the mean.
@@ -225,7 +225,7 @@ def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
 
 
 def _lowest(means: NDArray[np.float64], kept: Sequence[bool | None]) -> int | None:
-    """The candidate with the lowest mean of those that surely keep to the bounds, else may."""
+    """The candidate with the lowest mean of those surely within the bounds, else maybe."""
     for answer in (True, None):
         candidates = [i for i, each in enumerate(kept) if each is answer]
         if candidates:
@@ -272,8 +272,8 @@ def certify(
     """Yield what is known after each look, until it is sure which candidate is best.
 
     The sample is looked at after `first` replications, and whenever it has doubled, up to `most`. A
-    candidate that is then surely worse than one that surely keeps to the bounds, or surely breaks
-    one, is dropped; the others go on, on the same timelines for all. Each look may go wrong with an
+    candidate that is then surely worse than one surely within the bounds, or surely breaks one, is
+    dropped; the others continue, on the same timelines for all. Each look may go wrong with an
     equal part of 1 - `confidence` (Bonferroni), so the certificate holds whenever it ends. What was
     once sure of a bound stays so.
 
@@ -286,7 +286,7 @@ def certify(
     play
         Returns the first so many replications of the candidates that are left.
     candidates
-        How many there are, in the order in which they are preferred where nothing tells them apart.
+        Their number; they are in the order in which they are preferred where they are equal.
     known
         Of each candidate whether it may be chosen, where that is known before: False for one that
         is played at the first look only. None, or None of a candidate, for not known.

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: Replications that have to have met a failure, and to differ for it, before they tell anything.
+#: Replications that have to have met a failure, and to differ for it, before they count.
 #: Below, the skewness that is seen says little of the one that there is (docs/validation.md).
 LEAST_MET: Final = 20
 #: Differences no larger than this, in shares of the largest value or of 1, are rounding.
@@ -22,7 +22,7 @@ _SYMMETRIC: Final = 1e-6  # skewness of a mean below which Hall's transformation
 class Means(NamedTuple):
     """Means of rows with their intervals; arrays of shape (rows,).
 
-    `low`, `high`: infinite where too little was met to tell. `met`: replications that count, those
+    `low`, `high`: infinite where too few failures were met. `met`: replications that count, those
     that met a failure or, where only some differ, that differ.
     """
 
@@ -33,7 +33,7 @@ class Means(NamedTuple):
 
 
 def rounding_of(values: NDArray[np.float64]) -> float:
-    """What of these values is rounding."""
+    """Return the part of these values that may be rounding."""
     return ROUNDING * max(1.0, float(np.abs(values).max(initial=0.0)))
 
 
@@ -52,7 +52,7 @@ def intervals(
 
     * fewer than `LEAST_MET` with a failure, or k below that: the interval is infinite. Where all
       are alike though enough met a failure, it is a point; so it is where nothing can fail.
-    * Student's t has k - 1 degrees of freedom: the alike ones tell nothing of the spread.
+    * Student's t has k - 1 degrees of freedom: the alike ones say nothing of the spread.
     * Either end is the farther of that of Student's t and that of Hall's transformation of it,
       which allows for the skewness G (Hall, J. R. Statist. Soc. B 54, 1992, equation 2.3 for the
       monotone cubic). As long as n < 25 G² (Cochran; 25 at 95 %, more at higher levels, as the
@@ -88,7 +88,7 @@ def intervals(
 def _half_widths(
     deviations: NDArray[np.float64], differ: NDArray[np.int64], miss: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of rows that aren't alike: how far the ends lie below and above the mean."""
+    """Return how far the ends lie below and above the mean, for rows that aren't alike."""
     n = deviations.shape[1]
     variance = (deviations**2).mean(axis=1)
     skewness = (deviations**3).mean(axis=1) / variance**1.5
@@ -112,7 +112,7 @@ def _hall(x: NDArray[np.float64], skewness: NDArray[np.float64]) -> NDArray[np.f
 
 @lru_cache(maxsize=4096)
 def students_t(freedom: int, miss: float) -> float:
-    """What Student's t exceeds to either side with the chance `miss`."""
+    """Return the quantile that Student's t exceeds to either side with the chance `miss`."""
     from scipy.special import stdtrit  # noqa: PLC0415
 
     return float(stdtrit(freedom, 1 - miss / 2))

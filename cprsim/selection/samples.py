@@ -48,7 +48,7 @@ class PairedSample:
 
     @property
     def replications(self) -> int:
-        """Of each candidate."""
+        """Return the mean of each candidate."""
         return int(self.objective.shape[1])
 
     @property
@@ -64,7 +64,7 @@ class PairedSample:
             can_lose &= ~self.lossless
         for values in self.bounded.swapaxes(0, 1):
             found = intervals(values, failed, miss, rounding, can_lose)
-            # None is less than 0; infinite ends say that too little was met to tell.
+            # None is less than 0; infinite ends say that too few failures were met.
             low = np.where(np.isfinite(found.low), found.low.clip(min=0), found.low)
             yield found._replace(low=low)
 

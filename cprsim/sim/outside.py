@@ -249,11 +249,11 @@ class OwnController(Outside):
 
     def _drain(self, drain: Drain) -> None:
         run, nodes = self.job.run, drain.nodes
-        ready = attempts.ready(self.job)
+        ready = attempts.spares_ready(self.job)
         if not nodes.drains_to(ready):
             spares = counted(ready, "spare machine")
             raise RunError(f"{counted(nodes.nodes, 'node')} can't be drained to {spares}")
-        attempts.vain(self.job, codes.DRAINED_IN_VAIN)
+        attempts.count_wasted(self.job, codes.DRAINED_IN_VAIN)
         run.drain_by_s, run.drained_nodes = drain.deadline_s, nodes.nodes
         wait(self.job, phases.DRAINING, drain.takes_s)
 
@@ -310,5 +310,5 @@ class OwnController(Outside):
             node = int(self._alarm_nodes(alarm))
             hit = Hit.of([node], self._plan_costs.servers)
             loss = Loss(frozenset(hit.servers), frozenset(hit.trainers))
-        ready = attempts.ready(self.job)
+        ready = attempts.spares_ready(self.job)
         self._controller.tell(Notice(self.now(), deadline_s, loss, ready))

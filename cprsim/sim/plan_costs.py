@@ -67,7 +67,7 @@ class PlanCosts:
             If the scenario doesn't give its cost.
         """
         tier = self.plan.tier(answer.source)
-        read = rules.r26_reads(answer.reads, answer.made_anew, reads)
+        read = rules.bytes_read(answer.reads, answer.made_anew, reads)
         return self._rated(self.costs.load(tier, answer.loads, servers, read))
 
     def _rated(self, transfer: Transfer) -> Rated:

@@ -151,8 +151,8 @@ class PolicyConformance:
     -----
     The job of the shipped conditions takes 40 h, on 8 parameter servers and some trainers, and is
     hit every few hours, so an `interval` of the policy should be between minutes and hours. Each
-    test says in its name what it demands; a controller is watched under the simulator, and what it
-    was told and asked is played to a fresh one again. Numbers are held in every engine that `auto`
+    test says in its name what it demands; a controller is watched under the simulator, and the
+    same events and questions are given to a fresh one. Numbers are held in every engine that `auto`
     would take.
 
     Examples
@@ -292,7 +292,7 @@ class PolicyConformance:
                 answers = [_replay(controller, step) for step in watch.transcript]
             require(
                 answers == watch.transcript,
-                f"{where}: told and asked the same again, a fresh controller answers otherwise: "
+                f"{where}: a fresh controller answers the same events and questions otherwise: "
                 + _first_difference(watch.transcript, answers),
             )
 
@@ -390,7 +390,7 @@ class PolicyConformance:
                 alone = simulate(beside, {name: engines[name] for name in names}, [0, 1], 3)
                 require(
                     between[:, [0, *range(2, len(names) + 1)]].tobytes() == alone.tobytes(),
-                    f"{where}: the numbers of {names} change where the policy runs beside them",
+                    f"{where}: the numbers of {names} change where the policy runs as well",
                 )
 
     # --- Helpers ---

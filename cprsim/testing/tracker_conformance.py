@@ -23,8 +23,8 @@ class TrackerConformance:
     rows
         Of the table that most tests track, at least 100.
     only_touched
-        It selects no row that wasn't observed since it was last saved; and if it is asked for all
-        rows, it selects those it has selected before and that have not been saved.
+        It selects no row that wasn't observed since it was last saved; if all rows are
+        requested, it selects those it has selected before and that have not been saved.
     counts
         A row comes before any other that was accessed less often since both were saved.
     memory_bytes
@@ -80,9 +80,9 @@ class TrackerConformance:
         def ask(tracker: Tracker) -> None:
             for k in (3, self.rows, 1):
                 once, again = (sorted(tracker.select(k).tolist()) for _ in range(2))
-                require(once == again, f"select({k}) gives {once}, and asked again {again}")
+                require(once == again, f"select({k}) gives {once}, and called again {again}")
 
-        self._check_same("it was asked in between", self._play(), self._play(beside=ask))
+        self._check_same("select was called in between", self._play(), self._play(beside=ask))
 
     def test_selects_touched_rows_alone(self) -> None:
         """None before the first batch, then some of those seen; if it is `only_touched`."""
@@ -143,7 +143,7 @@ class TrackerConformance:
                 f"row i was accessed {accesses.tolist()}[i] times, but select({k}) is {chosen}",
             )
 
-    # --- What it is told ---
+    # --- Observations ---
 
     def test_order_in_a_batch_does_not_matter(self) -> None:
         """A batch is a bag of ids."""

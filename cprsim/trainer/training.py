@@ -13,7 +13,7 @@ from cprsim.basics.owned import owned_folder
 from cprsim.contract import rules
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Timeline
-from cprsim.machine.rules import r24_learning_lost
+from cprsim.machine.rules import learning_lost
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.data.contract import Data
@@ -164,7 +164,7 @@ def carry_out(
         policy=policy,
         seed=seed,
         **_scored(predicted, labels, section),
-        pls=job.lost_steps / rules.r23_all(job.steps, servers),
+        pls=job.lost_steps / rules.all_samples(job.steps, servers),
         updates_lost=int((made - kept).sum()) / int(made.sum()),
         learning_lost=_learning_lost(made, kept),
         dense_lost=1 - left[TRAINER] / job.steps,
@@ -192,7 +192,7 @@ def _updates_made(data: Data, placement: Placement) -> NDArray[np.int64]:
 def _learning_lost(made: NDArray[np.int64], kept: NDArray[np.int64]) -> float:
     """The mean over servers of what each has lost of its learning, by its share of updates."""
     shares = ((made - kept) / np.maximum(made, 1)).tolist()
-    return math.fsum(map(r24_learning_lost, shares)) / len(shares)
+    return math.fsum(map(learning_lost, shares)) / len(shares)
 
 
 def _scored(

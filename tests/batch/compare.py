@@ -127,7 +127,7 @@ class Watcher(Recording):
         """Counts what turns out to be in vain, while it is open."""
         stack = ExitStack()
         for owner, name, what in (
-            (attempts, "save_is_void", "void saves"),
+            (attempts, "save_has_failed", "void saves"),
             (attempts, "load_has_failed", "failed loads"),
             (attempts, "_was_away", "of an outage"),
         ):

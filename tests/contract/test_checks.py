@@ -65,7 +65,7 @@ ANSWERS: list[tuple[Any, str]] = [
     ),
     (
         Recover("none"),
-        "with a Recover by which lost shards are made anew out of 'remote', which holds "
+        "with a Recover by which lost shards are rebuilt from 'remote', which holds "
         "checkpoints alone; say what they are made of (redundancy, mirror, or a live tier), or "
         "load them (rollback 'lost')",
     ),

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from inspect import isfunction
 from pathlib import Path
 from typing import Literal
 
@@ -119,12 +120,12 @@ def test_what_saves_leave(left_s, saves):
     # Nothing is left before the first; in between it is interpolated, and the last holds on.
     expected = np.interp(saves, np.arange(len(left_s) + 1), [0.0, *left_s])
 
-    assert rules.r25_unsaved_s(left_s, saves) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert rules.updates_unsaved_s(left_s, saves) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @given(seconds, seconds, positive)
 def test_when_a_save_is_due_again(due_s, progress_s, period_s):
-    found = rules.r3_due_s(due_s, progress_s, period_s)
+    found = rules.next_due_s(due_s, progress_s, period_s)
 
     assert found == (progress_s + period_s if due_s - progress_s > period_s else due_s)
     assert found <= max(due_s, progress_s + period_s)
@@ -135,13 +136,13 @@ def test_when_a_save_is_due_again(due_s, progress_s, period_s):
 @pytest.mark.parametrize("servers", [0, 2])
 def test_what_a_failure_does_to_a_save(rollback, servers, trained_on):
     depth = rules.DEPTH[rollback]
-    void = rules.r9_is_void(depth, servers, trained_on)
+    void = rules.save_is_lost(depth, servers, trained_on)
 
     assert void == (rollback == "all" or (rollback == "lost" and servers > 0 and trained_on))
 
 
 def test_samples_lost_by_hand():
-    assert rules.r23_lost(34.0, 20.0) / rules.r23_all(40.0, 2) == 0.175
+    assert rules.lost_samples(34.0, 20.0) / rules.all_samples(40.0, 2) == 0.175
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_samples_lost_by_hand():
 def test_who_trains_on(keep_training, rollback, expected):
     depth = rules.DEPTH[rollback]
 
-    assert rules.r13_trains_on(keep_training, depth) is expected
+    assert rules.trains_on(keep_training, depth) is expected
 
 
 def test_the_deepest_rollback_is_what_has_to_be_loaded():
@@ -166,53 +167,53 @@ def test_the_deepest_rollback_is_what_has_to_be_loaded():
     cases = [(none, none), (lost, none), (none, lost), (lost, lost), (every, lost), (lost, every)]
     expected = [True, True, False, True, True, False]
 
-    assert [rules.r12_goes_as_deep(*case) for case in cases] == expected
+    assert [rules.goes_as_deep(*case) for case in cases] == expected
 
 
 def test_tiers_that_a_save_serves():
-    assert rules.r5_nearest(2, stored=True) == 0
-    assert rules.r5_nearest(2, stored=False) == 2
-    assert rules.r5_nearest(0, stored=True) == 0
-    assert (rules.r5_own_saves(5.0, 2.0), rules.r5_own_saves(2.0, 5.0)) == (3.0, 0.0)
+    assert rules.nearest_served(2, stored=True) == 0
+    assert rules.nearest_served(2, stored=False) == 2
+    assert rules.nearest_served(0, stored=True) == 0
+    assert (rules.own_saves(5.0, 2.0), rules.own_saves(2.0, 5.0)) == (3.0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("final_save", "saved", "over"), [(False, 3, True), (True, 3, False), (True, 4, True)]
 )
 def test_a_job_with_a_final_save_is_over_once_that_is_usable(final_save, saved, over):
-    assert rules.r4_is_over(final_save, saved, 4) is over
+    assert rules.is_over(final_save, saved, 4) is over
 
 
 def test_what_a_load_reads():
     # Three shards are read for a lost one; a chain of differences reads half as much again.
-    assert rules.r26_reads(3.0, made_anew=True, of_checkpoint=1.5) == 3.0
-    assert rules.r26_reads(1.0, made_anew=False, of_checkpoint=1.5) == 1.5
-    assert rules.r26_reads(3.0, made_anew=False, of_checkpoint=1.5) == 4.5
+    assert rules.bytes_read(3.0, made_anew=True, of_checkpoint=1.5) == 3.0
+    assert rules.bytes_read(1.0, made_anew=False, of_checkpoint=1.5) == 1.5
+    assert rules.bytes_read(3.0, made_anew=False, of_checkpoint=1.5) == 4.5
 
 
 def test_jobs_that_get_nowhere():
-    assert not rules.r29_gets_nowhere(990.0, 10.0, 5000)
-    assert not rules.r29_gets_nowhere(1010.0, 10.0, 999)
-    assert rules.r29_gets_nowhere(1010.0, 10.0, 1000)
-    assert rules.r29_hopeless_s(10.0) == 1000.0
+    assert not rules.makes_no_progress(990.0, 10.0, 5000)
+    assert not rules.makes_no_progress(1010.0, 10.0, 999)
+    assert rules.makes_no_progress(1010.0, 10.0, 1000)
+    assert rules.hopeless_s(10.0) == 1000.0
 
 
 def test_four_tenths_three_times_are_a_round_and_two_tenths_more():
     complete, portions = False, 0.0
     for number in (1, 2, 3):
         assert not complete, number
-        complete, portions = rules.r25_round(portions, 0.4)
+        complete, portions = rules.next_round(portions, 0.4)
 
     assert complete
     assert portions == pytest.approx(0.2)
-    assert rules.r25_round(0.9, 1.0) == (True, 0.0)
+    assert rules.next_round(0.9, 1.0) == (True, 0.0)
 
 
-def test_a_function_is_named_after_a_rule():
-    numbered = [name for name in vars(rules) if re.match(r"r\d", name)]
+def test_each_function_names_its_rule_of_the_page():
     page = (Path(__file__).parents[2] / "docs/semantics.md").read_text()
+    functions = [each for each in vars(rules).values() if isfunction(each)]
 
-    assert len(numbered) > 10
-    for name in numbered:
-        number = re.match(r"r(\d+)_", name)[1]
-        assert re.search(rf"^{number}\. ", page, re.MULTILINE), name
+    assert len(functions) > 30
+    for function in functions:
+        (number,) = re.findall(r"\(rule (\d+)\)", function.__doc__)
+        assert re.search(rf"^{number}\. ", page, re.MULTILINE), function

@@ -144,7 +144,7 @@ def test_a_log_that_counts_no_nodes_is_not_replayed(reader: str, generated: Path
     cluster = Cluster(parameter_servers=4, trainers=2)
     job = Job.model_validate({"useful_time": "100 h"})
 
-    with pytest.raises(ScenarioError, match="doesn't tell how many nodes its system has"):
+    with pytest.raises(ScenarioError, match="doesn't say how many nodes its system has"):
         FailureModel(failures, cluster, job).check()
 
 

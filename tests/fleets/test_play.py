@@ -150,7 +150,7 @@ def test_jobs_in_which_a_policy_falls_back_are_counted():
     assert result.of("it")["fell_back"].tolist() == often.tolist()
     assert list(fleet_notes(result)) == [
         f"it: full recovery in {often.sum()} of 12 jobs, where it is expected to cost no more, or "
-        "no interval keeps to the target"
+        "no interval meets the target"
     ]
 
 

@@ -157,6 +157,6 @@ def test_expected_pls_inverts_the_pls_interval(target, mtbf_s, servers, share):
 def test_expected_pls_is_the_mean_increment_times_the_failures():
     # 2 failures in 56 h, each with a save of mean age half an interval: (E4) of one server of 8
     interval_s = 44.8 * HOUR
-    summed = 2 * rules.r23_lost(interval_s / 2, 0.0) / rules.r23_all(56 * HOUR, 8)
+    summed = 2 * rules.lost_samples(interval_s / 2, 0.0) / rules.all_samples(56 * HOUR, 8)
     assert summed == pytest.approx(expected_pls(interval_s, 28 * HOUR, servers=8))
     assert summed == pytest.approx(0.1)

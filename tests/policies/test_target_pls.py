@@ -104,12 +104,11 @@ def test_the_papers_own_interval_leaves_out_the_save() -> None:
     assert planned(target_pls=0.01).interval_s == pytest.approx(1.4 * 3600, rel=1e-3)
 
 
-def test_a_target_that_no_interval_keeps_to_is_full_recovery_and_says_so() -> None:
+def test_a_target_that_no_interval_meets_is_full_recovery_and_says_so() -> None:
     plan = planned(target_pls=0.001)
     assert plan.recovery == "full"
     assert plan.note == (
-        "no interval keeps to PLS 0.001: "
-        "failures in saves, and in recoveries from them, lose 0.00125"
+        "PLS 0.001 cannot be met: failures in saves, and in recoveries from them, lose 0.00125"
     )
 
 

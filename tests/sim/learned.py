@@ -41,7 +41,7 @@ class State:
             servers=servers,
             useful_s=useful_time_s,
             schedules=len(schedules),
-            per_shard=1.0 / rules.r23_all(useful_time_s, servers),
+            per_shard=1.0 / rules.all_samples(useful_time_s, servers),
             updates=1,
             uneven=bool(update_shares),
             left=1 + len(update_shares),

@@ -182,8 +182,7 @@ def test_draining_moves_no_failure(per):
             "20 s",
             0,
             EmergencySave(Save(), 5.0),
-            "no spare machine (cluster.spares) stands ready to drain a node to; everything is "
-            "saved",
+            "no spare machine (cluster.spares) is ready to drain a node to; everything is saved",
         ),
     ],
 )

@@ -10,8 +10,9 @@ import pytest
 
 from cprsim.batch import engine as batch
 from cprsim.contract import Save, Schedule
+from cprsim.machine import rules
 from cprsim.machine.codes import MORE_ROOM
-from cprsim.machine.rules import LEAST_KEPT, r24_learning_lost
+from cprsim.machine.rules import LEAST_KEPT
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 from tests.sim.learned import State
@@ -49,7 +50,7 @@ def state(**more: Any) -> State:
 def test_a_shard_that_keeps_a_share_of_its_samples_loses_its_logarithm(
     share: float, lost: float
 ) -> None:
-    assert r24_learning_lost(share) == pytest.approx(lost, rel=1e-11)
+    assert rules.learning_lost(share) == pytest.approx(lost, rel=1e-11)
 
 
 # --- By hand: when which shards of four fail in a job of 100 s, and what each has lost -----------

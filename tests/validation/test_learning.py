@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from cprsim.machine.rules import r24_learning_lost
+from cprsim.machine.rules import learning_lost
 from cprsim.rows.skew import Skew
 from cprsim.trainer.config import opened
 from cprsim.trainer.data import Planted
@@ -38,7 +38,7 @@ def test_a_server_that_never_saved_loses_what_it_learned() -> None:
 
     # Steps are alike on average, and so are the servers: half of a quarter of all updates.
     assert lost.updates_lost == pytest.approx(0.5 / SERVERS, rel=0.05)
-    assert lost.learning_lost == pytest.approx(r24_learning_lost(0.5) / SERVERS, rel=0.05)
+    assert lost.learning_lost == pytest.approx(learning_lost(0.5) / SERVERS, rel=0.05)
     assert lost.pls == pytest.approx(50 / 100 / SERVERS)
 
 

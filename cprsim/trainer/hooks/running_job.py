@@ -131,7 +131,7 @@ class UsableCheckpoints:
 
     def put(self, step: int, portion: float, trained_s: float) -> None:
         """All members have stored a save of that portion."""
-        complete, self.portions = rules.r25_round(self.portions, portion)
+        complete, self.portions = rules.next_round(self.portions, portion)
         self._usable.append(
             UsableCheckpoint(step, step if complete else self.last.whole, trained_s)
         )
@@ -187,15 +187,15 @@ class RunningJob:
 
     def lose(self, last: int) -> None:
         """Steps of a server are lost: from `last`, when all of it was saved, to now."""
-        self.lost_steps += rules.r23_lost(self.step, last)
+        self.lost_steps += rules.lost_samples(self.step, last)
 
     def pls(self, servers: int) -> float:
         """(E4) of CPR, so far."""
-        return self.lost_steps / rules.r23_all(self.steps, servers)
+        return self.lost_steps / rules.all_samples(self.steps, servers)
 
     def is_over(self, final_save: bool) -> bool:
         """Whether there is nothing to do behind the last step."""
-        return rules.r4_is_over(final_save, self.usable.last.step, self.steps)
+        return rules.is_over(final_save, self.usable.last.step, self.steps)
 
     @property
     def clock(self) -> Clock:

@@ -172,7 +172,7 @@ class Execution:
             return
         if step > job.step:  # all of a step was done but that the trainer said so
             job.did(step)
-        job.lost_steps += len(servers) * rules.r23_lost(step, whole)
+        job.lost_steps += len(servers) * rules.lost_samples(step, whole)
 
     def _gather(
         self, kind: str, names: Collection[Name], struck: bool = True

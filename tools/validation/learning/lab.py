@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from cprsim.machine.rules import r24_learning_lost
+from cprsim.machine.rules import learning_lost
 from cprsim.trainer.data import Data
 from cprsim.trainer.lab.dlrm import Dlrm
 from cprsim.trainer.lab.members import member_seed
@@ -229,6 +229,6 @@ def _lost(servers: Sequence[_Server], pls: float, found: float) -> Lost:
         pls,
         float(lost.sum() / made.sum()),
         math.fsum(e.way_lost for e in counts) / math.fsum(e.way_made for e in counts),
-        math.fsum(map(r24_learning_lost, (lost / made).tolist())) / SERVERS,
+        math.fsum(map(learning_lost, (lost / made).tolist())) / SERVERS,
         float((by_row * rows_made[used]).sum() / rows_made.sum()),
     )
