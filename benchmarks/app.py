@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import cprsim
 from cprsim.app.answers import Answering
+from cprsim.app.page_model import PageModel
 from cprsim.app.server import AppServer
-from cprsim.app.subject import Subject
 
 #: What is moved of each, and how its values are written.
 _MOVES = {
@@ -82,7 +82,7 @@ def _answer(server: AppServer, query: str) -> tuple[float, float]:
 
 @contextmanager
 def _served(path: Path) -> Iterator[AppServer]:
-    answers = Answering(Subject.read(path))
+    answers = Answering(PageModel.read(path))
     answers.warm_up()
     with AppServer(answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

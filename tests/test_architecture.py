@@ -135,7 +135,7 @@ ADDED = {
                 " rules.detect_again_s(plan.detect_s, plan.detect_again_s, run.failures))",
             )
         ],
-        "machine/rows.py": [
+        "machine/plan_rows.py": [
             (
                 "    detect_s: float = 0.0\n",
                 "    detect_s: float = 0.0\n    detect_again_s: float = 0.0\n",
@@ -226,7 +226,7 @@ ADDED = {
             ("REPLACING: Final = 4", "REPLACING: Final = 5"),
             ("FILLING: Final = 5", "FILLING: Final = 6"),
         ],
-        "machine/rows.py": [
+        "machine/run_rows.py": [
             (
                 "    taken_rate: float = 0.0\n",
                 "    taken_rate: float = 0.0\n    sends: float = 0.0\n",

@@ -42,7 +42,7 @@ def test_a_scenario_in_a_line() -> None:
 
 def test_a_limit_may_be_a_percentage() -> None:
     job = cprsim.load_scenario("quickstart")
-    asked = [cprsim.advise(job, systems=["full"], max_pls=most).aim for most in (0.02, "2%")]
+    asked = [cprsim.advise(job, systems=["full"], max_pls=most).criteria for most in (0.02, "2%")]
     assert asked[0] == asked[1]
     with pytest.raises(UsageError, match="max_pls: '2' is not a share: write a percentage"):
         cprsim.advise(job, systems=["full"], max_pls="2")

@@ -14,9 +14,9 @@ from pydantic import Field
 
 from cprsim.basics.schema import Section
 from cprsim.cli.command import _main
+from cprsim.cli.descriptions import descriptions
+from cprsim.cli.json_schema import scenario_schema
 from cprsim.policies.registry import systems
-from cprsim.reference.descriptions import descriptions
-from cprsim.reference.json_schema import scenario_schema
 from tools.paths import ROOT
 
 SCHEMA = scenario_schema()
@@ -58,7 +58,7 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_takes_no_extra() -> None:
-    code = "import sys; sys.modules['torch'] = None; import cprsim.reference.json_schema"
+    code = "import sys; sys.modules['torch'] = None; import cprsim.cli.json_schema"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
+from cprsim.advice.criteria import Criteria
 from cprsim.advice.decision import Decision
 from cprsim.advice.round_numbers import inner
 from cprsim.basics.notebook import between, notebook_html, percent
@@ -139,7 +139,7 @@ class Advice:
     """
 
     scenario: Scenario
-    aim: Aim
+    criteria: Criteria
     seed: int
     found: tuple[Found, ...]
     refused: tuple[Refused, ...]
@@ -148,6 +148,11 @@ class Advice:
     apart: Mapping[str, Mean]
     warnings: tuple[str, ...]
     allowing: "Advice | None" = None
+
+    @property
+    def criteria(self) -> Criteria:
+        """The former name of `criteria`."""
+        return self.criteria
 
     @property
     def of_fleet(self) -> bool:
@@ -229,8 +234,8 @@ class Advice:
             )
         return pictures[name](
             self.table,
-            self.aim.measure,
-            {each.measure: each.most for each in self.aim.bounds},
+            self.criteria.measure,
+            {each.measure: each.most for each in self.criteria.bounds},
             self.scenario.currency or "",
             self.scenario.title,
         )
@@ -252,7 +257,8 @@ class Advice:
         ]
         head = (
             f"{self.verdict}: {'nobody' if self.best is None else self.best.name}, with "
-            f"{self.aim.confidence:.0%}; least {self.aim.objective}; in % of the useful time"
+            f"{self.criteria.confidence:.0%}; least {self.criteria.objective}; "
+            "in % of the useful time"
         )
         lost = ("PLS", "updates lost")
         headings = ("policy", "settings", "overhead", "95 %", *lost, "machine time", "standing")
@@ -265,16 +271,16 @@ class Advice:
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
-            "objective": self.aim.objective,
+            "objective": self.criteria.objective,
             "limits": {
-                **{each.option: each.most for each in self.aim.bounds},
-                "max_memory": finite(self.aim.max_memory),
-                "max_spares": finite(self.aim.max_spares),
-                "deployable": self.aim.deployable,
-                "max_interval_s": finite(self.aim.max_interval_s),
+                **{each.option: each.most for each in self.criteria.bounds},
+                "max_memory": finite(self.criteria.max_memory),
+                "max_spares": finite(self.criteria.max_spares),
+                "deployable": self.criteria.deployable,
+                "max_interval_s": finite(self.criteria.max_interval_s),
             },
-            "confidence": self.aim.confidence,
-            "within": self.aim.within,
+            "confidence": self.criteria.confidence,
+            "within": self.criteria.within,
             "verdict": self.verdict,
             "best": None if best is None else best.document(),
             "tied": [each.name for each in self.tied],
@@ -298,7 +304,7 @@ class Advice:
     def brief(self) -> dict[str, Any]:
         """The limits, the verdict and the best as one JSON document."""
         return {
-            **{each.option: each.most for each in self.aim.bounds},
+            **{each.option: each.most for each in self.criteria.bounds},
             "verdict": self.verdict,
             "best": None if self.best is None else self.best.document(),
             "tied": [each.name for each in self.tied],

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.advice import SHOWN, Advice, Found
-from cprsim.advice.aims import LOST, MAX_INTERVAL, Aim, Share, aim_of
 from cprsim.advice.candidates import Candidate, Refused, asked, chosen
+from cprsim.advice.criteria import LOST, MAX_INTERVAL, Criteria, Share, criteria_of
 from cprsim.advice.decision import Decision, Quality, decide
-from cprsim.advice.search import Leading, able, at_target, search
+from cprsim.advice.search import Incumbent, able, at_target, search
 from cprsim.advice.trials import NODE_S, FleetTrials, Trial, Trials
 from cprsim.advice.warning import warnings
 from cprsim.basics.units import rough_percent
@@ -35,7 +35,7 @@ from cprsim.selection.certificate import Certificate, certify
 from cprsim.selection.samples import PairedSample
 
 #: Called with progress: the step, how much of it is done, of how much; the answer so far, if any.
-Tell = Callable[[str, int, int, Advice | Leading | None], None]
+Tell = Callable[[str, int, int, Advice | Incumbent | None], None]
 _STUCK = "makes no progress under so many failures"
 #: Seconds that a look may take, about, on one core; the same of the first, and its most
 #: replications.
@@ -133,7 +133,7 @@ def advise(
         raise ScenarioError(
             f"cluster: the model {too_large}, so no policy fits; use more machines, or larger ones"
         )
-    aim = aim_of(
+    criteria = criteria_of(
         job,
         objective,
         max_pls=max_pls,
@@ -154,7 +154,7 @@ def advise(
     decision = None
     with suppress(UsageError, ScenarioError):  # it has none
         decision = decide(job, target_pls, quality)
-    trials = FleetTrials(fleet, aim, seed) if fleet else Trials(job, aim, seed)
+    trials = FleetTrials(fleet, criteria, seed) if fleet else Trials(job, criteria, seed)
     return _Advisor(trials, tell or (lambda *_: None), decision).answer(systems)
 
 
@@ -198,24 +198,24 @@ class _Advisor:
         Where the question says nothing of lost learning, of the policies that lose none, with a
         second answer that may lose as much as the bounds allow.
         """
-        aim, useful_s = self._trials.aim, self._trials.scenario.job.useful_time_s
+        criteria, useful_s = self._trials.criteria, self._trials.scenario.job.useful_time_s
         self._gather(systems)
         if not self._entrants:
             why = "; ".join(f"{each.name} {each.why}" for each in self._refused)
             raise UsageError(f"no policy can be compared: {why}")
-        rare = [aim.too_rare(e.plan, useful_s) or self._overlooks(e) for e in self._entrants]
+        rare = [criteria.too_rare(e.plan, useful_s) or self._overlooks(e) for e in self._entrants]
         barred = [
             why or (None if each.lossless else "loses learning")
             for why, each in zip(rare, self._entrants, strict=True)
         ]
-        if not aim.assumed or None not in barred:
-            return self._certified(aim, rare, aim.bounds)
-        none = replace(aim, bounds=(Bound(LOST, 0.0), *aim.asked))
+        if not criteria.assumed or None not in barred:
+            return self._certified(criteria, rare, criteria.bounds)
+        none = replace(criteria, bounds=(Bound(LOST, 0.0), *criteria.asked))
         # That no learning is lost isn't open: all others are barred.
-        lossless = self._certified(none, barred, aim.asked)
+        lossless = self._certified(none, barred, criteria.asked)
         if barred == rare:
             return lossless
-        return replace(lossless, allowing=self._certified(aim, rare, aim.bounds))
+        return replace(lossless, allowing=self._certified(criteria, rare, criteria.bounds))
 
     def _overlooks(self, entrant: _Entrant) -> str | None:
         """Why a policy that leaves silent faults in the model can't be chosen, if others don't."""
@@ -225,9 +225,9 @@ class _Advisor:
         return "ends with silent faults in the model"
 
     def _certified(
-        self, aim: Aim, barred: Sequence[str | None], judged: tuple[Bound, ...]
+        self, criteria: Criteria, barred: Sequence[str | None], judged: tuple[Bound, ...]
     ) -> Advice:
-        """The answer under an aim; `barred`: why a candidate can't be chosen, or None.
+        """The answer under an criteria; `barred`: why a candidate can't be chosen, or None.
 
         `judged`: the bounds that are open.
         """
@@ -235,20 +235,20 @@ class _Advisor:
 
         def play(places: Sequence[int], count: int) -> PairedSample:
             left[:] = [self._entrants[place] for place in places]
-            return self._sample(left, count, replace(aim, bounds=judged))
+            return self._sample(left, count, replace(criteria, bounds=judged))
 
         policies = [each.candidate.policy for each in self._entrants]
         for certificate in certify(
             play,
             len(policies),
             judged,
-            confidence=aim.confidence,
-            within=aim.within,
+            confidence=criteria.confidence,
+            within=criteria.within,
             first=trials.fit(policies, _FIRST_S, min(_MOST_FIRST, trials.most)),
             most=trials.most,
             known=[False if why else None for why in barred],
         ):
-            advice = self._advice(certificate, aim, barred)
+            advice = self._advice(certificate, criteria, barred)
             self._tell("comparing", certificate.replications, trials.most, advice)
             more = min(2 * certificate.replications, trials.most)
             if more / 2 * trials.seconds(each.candidate.policy for each in left) >= _LOOK_S:
@@ -262,7 +262,9 @@ class _Advisor:
         self._refused = list(ask.refused)
         if trials.of_fleet:  # by rules: no one interval fits all its jobs
             new = [each for each in ask.searched if each.origin is None]
-            by_rule = [replace(e, policy=at_target(e.policy, trials.aim), tuned=False) for e in new]
+            by_rule = [
+                replace(e, policy=at_target(e.policy, trials.criteria), tuned=False) for e in new
+            ]
             for number, each in enumerate((*ask.given, *by_rule)):
                 self._tell("planning jobs", number, len(ask.given) + len(new), None)
                 self._enter(each)
@@ -280,7 +282,7 @@ class _Advisor:
     def _is_hopeless(self, candidate: Candidate) -> bool:
         """Return whether it is too dear, or too stuck, to be searched, and note why."""
         trials, why = self._trials, None
-        start, _ = able(at_target(candidate.policy, trials.aim), trials)
+        start, _ = able(at_target(candidate.policy, trials.criteria), trials)
         plan = trials.plan(start)
         if plan is None:
             return False
@@ -318,7 +320,7 @@ class _Advisor:
             for each in (entrant.candidate for entrant in self._entrants)
         )
 
-    def _sample(self, entrants: Sequence[_Entrant], count: int, aim: Aim) -> PairedSample:
+    def _sample(self, entrants: Sequence[_Entrant], count: int, criteria: Criteria) -> PairedSample:
         """So many replications of some candidates, of which those are played that weren't yet."""
         for start in {each.count for each in entrants if each.count < count}:
             new = [each for each in entrants if each.count == start]
@@ -328,22 +330,24 @@ class _Advisor:
                 each.played = more if each.played is None else each.played.followed_by(more)
         return PairedSample(
             np.array([each.trial.objective[:count] for each in entrants]),
-            np.array([self._bounded(each, aim)[:, :count] for each in entrants]),
+            np.array([self._bounded(each, criteria)[:, :count] for each in entrants]),
             np.array([each.trial.measures["failures"][:count] for each in entrants]),
             self._trials.scenario.failure_model.mtbf_s < math.inf,
             np.array([each.lossless for each in entrants]),
             np.array([each.unmet for each in entrants]),
         )
 
-    def _bounded(self, entrant: _Entrant, aim: Aim) -> NDArray[np.float64]:
+    def _bounded(self, entrant: _Entrant, criteria: Criteria) -> NDArray[np.float64]:
         """Return the bounded measures of each replication, shape (bounds, replications)."""
         system = entrant.candidate.system
-        return aim.bounded(self._trials.scenario, system, entrant.trial.measures)
+        return criteria.bounded(self._trials.scenario, system, entrant.trial.measures)
 
-    def _advice(self, certificate: Certificate, aim: Aim, barred: Sequence[str | None]) -> Advice:
+    def _advice(
+        self, certificate: Certificate, criteria: Criteria, barred: Sequence[str | None]
+    ) -> Advice:
         trials = self._trials
         found = [
-            self._found(entrant, kept, aim, why)
+            self._found(entrant, kept, criteria, why)
             for entrant, kept, why in zip(self._entrants, certificate.kept, barred, strict=True)
         ]
         certificate = _gentlest(certificate, found)
@@ -354,7 +358,7 @@ class _Advisor:
         kept = tuple(certificate.kept[i] for i in order)
         advice = Advice(
             trials.scenario,
-            aim,
+            criteria,
             trials.seed,
             tuple(found[i] for i in order),
             tuple(self._refused),
@@ -378,13 +382,13 @@ class _Advisor:
             yield cause, Mean.of(values)
 
     def _found(
-        self, entrant: _Entrant, feasible: bool | None, aim: Aim, barred: str | None
+        self, entrant: _Entrant, feasible: bool | None, criteria: Criteria, barred: str | None
     ) -> Found:
         played, scenario = entrant.trial, self._trials.scenario
         lacks = allowance(played.causes["lost"], entrant.unmet)
         means = {name: Mean.of(played.measures[name]) for name in SHOWN if name in played.measures}
         means |= {name: means[name].or_more(lacks) for name in IN_TIME}
-        bounded = list(zip(self._bounded(entrant, aim), aim.bounds, strict=True))
+        bounded = list(zip(self._bounded(entrant, criteria), criteria.bounds, strict=True))
         weight, in_sum = played.measures.get(NODE_S), None
         if weight is not None:  # as in `FleetResult.summary`
             machine_s = played.measures["machine_overhead"] * weight
@@ -441,6 +445,6 @@ def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
     chosen = min((best, *equal), key=key)
     if chosen == best:
         return certificate
-    gentler = certificate.beside(equal[chosen])
+    gentler = certificate.against(equal[chosen])
     # Intervals against another candidate are wider: not to say less than is known.
     return gentler if len(gentler.tied) <= max(len(certificate.tied), 1) else certificate

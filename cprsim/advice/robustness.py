@@ -41,7 +41,7 @@ _FIRST = 1 << 29
 _UNKNOWN = Mean(math.nan, math.nan, math.nan)
 
 
-class World(NamedTuple):
+class PerturbedScenario(NamedTuple):
     """A job of which one input is `factor` times what it was taken for, `value`.
 
     `least`: the best policy there that may be within the bounds; None for none. `loses`: what
@@ -63,13 +63,13 @@ class World(NamedTuple):
         return True if self.keeps and self.loses.high <= within else None
 
 
-class Lever(NamedTuple):
+class Parameter(NamedTuple):
     """One input at each of `FACTORS` where it can be; the others as they are."""
 
     name: str
-    worlds: tuple[World, ...]
+    worlds: tuple[PerturbedScenario, ...]
 
-    def range(self, within: float) -> tuple[World, World]:
+    def range(self, within: float) -> tuple[PerturbedScenario, PerturbedScenario]:
         """Return the ends of the range around the given value where it may still be best."""
         at = next(i for i, world in enumerate(self.worlds) if world.factor == 1)
         low, high = (
@@ -101,7 +101,7 @@ class Robustness:
 
     choice: str
     within: float
-    levers: tuple[Lever, ...]
+    levers: tuple[Parameter, ...]
     systems: Mapping[str, str] = field(default_factory=dict)
     base: str = "the useful time"
     assumptions: tuple[Doubled, ...] = ()
@@ -119,7 +119,7 @@ class Robustness:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a circumstance and factor: `lever` and what `World` has.
+        """A row a circumstance and factor: `lever` and the fields of `PerturbedScenario`.
 
         `keeps` and `holds` are true where they may be; `sure`: whether that it holds, or not, is
         sure. Losses have 95 % intervals, `loses_low` to `loses_high`.
@@ -162,13 +162,13 @@ def robustness(advice: Advice) -> Robustness | None:
         changed = [(f, _changed(scenario, change, f)) for f in FACTORS]
         worlds = [_world(advice, policies, *each, factor) for factor, each in changed if each]
         if len(worlds) > 1:
-            levers.append(Lever(name, tuple(worlds)))
+            levers.append(Parameter(name, tuple(worlds)))
     return Robustness(
         best.name,
-        advice.aim.within,
+        advice.criteria.within,
         tuple(levers),
         {each.name: each.candidate.system for each in finalists},
-        advice.aim.base,
+        advice.criteria.base,
         tuple(_assumptions(advice, best, policies[best.name])),
     )
 
@@ -177,7 +177,7 @@ def _played(
     advice: Advice, scenario: Scenario, policies: Mapping[str, Policy], most: int = _MOST
 ) -> dict[str, Trial]:
     """Replications, up to `most`, of the policies that can be played in a scenario."""
-    trials = Trials(scenario, advice.aim, advice.seed)
+    trials = Trials(scenario, advice.criteria, advice.seed)
     able = {
         name: each
         for name, each in policies.items()
@@ -216,20 +216,20 @@ def _assumptions(advice: Advice, best: Found, choice: Policy) -> Iterator[Double
 
 def _world(
     advice: Advice, policies: Mapping[str, Policy], scenario: Scenario, value: str, factor: float
-) -> World:
+) -> PerturbedScenario:
     """The policies in a scenario, of which the first is the choice."""
     played, best = _played(advice, scenario, policies), next(iter(policies))
-    keeps = {name: _keeps(each, advice.aim.bounds) for name, each in played.items()}
+    keeps = {name: _keeps(each, advice.criteria.bounds) for name, each in played.items()}
     able = {name: played[name].objective for name in played if keeps[name] is not False}
     least = min(able, key=lambda name: able[name].mean(), default=None)
     if best not in played:
-        return World(factor, value, least, _UNKNOWN, False)
+        return PerturbedScenario(factor, value, least, _UNKNOWN, False)
     # More than the lowest of those that may be chosen; each end is the farthest.
     apart = [Mean.of(played[best].objective - other) for other in able.values()]
     loses = Mean(*map(max, zip(*apart, strict=True))) if apart else _UNKNOWN
     if best in able and loses.mean <= ROUNDING:  # of those that are alike, the choice
         least = best
-    return World(factor, value, least, loses, keeps[best])
+    return PerturbedScenario(factor, value, least, loses, keeps[best])
 
 
 def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:

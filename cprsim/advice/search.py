@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.advice.aims import LOST, Aim
 from cprsim.advice.candidates import Candidate, value_of, with_value
+from cprsim.advice.criteria import LOST, Criteria
 from cprsim.advice.round_numbers import round_durations
 from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.units import SECONDS, format_duration, format_exact, parse_duration
@@ -59,10 +59,10 @@ class Score(NamedTuple):
     slack: float = 1.0
 
     @classmethod
-    def of(cls, played: Trial, aim: Aim) -> "Score":
+    def of(cls, played: Trial, criteria: Criteria) -> "Score":
         """Score replications; over a bound are values that do not surely meet it."""
         over, slack = 0.0, 1.0
-        for values, bound in zip(played.bounded, aim.bounds, strict=True):
+        for values, bound in zip(played.bounded, criteria.bounds, strict=True):
             high = float(values.mean() + half_width(values))
             if bound.most_mean:
                 slack = min(slack, 1 - float(values.mean()) / bound.most_mean)
@@ -93,7 +93,7 @@ class Score(NamedTuple):
         return not self.over and -self.gain(best)[0] <= within
 
 
-class Leading(NamedTuple):
+class Incumbent(NamedTuple):
     """The policy that is best so far within the bounds: before anything is certain."""
 
     policy: Policy
@@ -110,7 +110,7 @@ _NEVER_PLAYED = Score(math.inf, np.zeros(1))
 def search(
     candidates: Sequence[Candidate],
     trials: Trials,
-    tell: Callable[[int, int, Leading | None], None],
+    tell: Callable[[int, int, Incumbent | None], None],
 ) -> list[Candidate]:
     """Return each candidate with the best of its settings; `tell`: how many are done, of how many.
 
@@ -132,7 +132,7 @@ def search(
         for key, score in _played(new, trials):
             scores[key] = score
             if not score.over and (leading is None or score.mean < leading.objective):
-                leading = Leading(new[key], score.mean, len(score.objective))
+                leading = Incumbent(new[key], score.mean, len(score.objective))
         tell(len(found), len(candidates), leading)
     return [each for i in sorted(found) for each in found[i]]
 
@@ -146,13 +146,13 @@ def _played(policies: Mapping[str, Policy], trials: Trials) -> Iterator[tuple[st
     for count, alike in together.items():
         played = trials.play(list(alike.values()), range(FIRST, FIRST + count))
         for key, each in zip(alike, played, strict=True):
-            yield key, Score.of(each, trials.aim)
+            yield key, Score.of(each, trials.criteria)
 
 
-def at_target(policy: Policy, aim: Aim) -> Policy:
+def at_target(policy: Policy, criteria: Criteria) -> Policy:
     """CPR at the portion of lost samples that is accepted, by its own rule; others as they are."""
-    if isinstance(policy, Cpr) and aim.accepted:
-        target = min(aim.accepted, 1.0)
+    if isinstance(policy, Cpr) and criteria.accepted:
+        target = min(criteria.accepted, 1.0)
         return policy.model_copy(update={"target_pls": target, "interval": None})
     return policy
 
@@ -160,7 +160,7 @@ def at_target(policy: Policy, aim: Aim) -> Policy:
 def is_able(policy: Policy, trials: Trials) -> bool:
     """Return whether a policy has a plan, saves often enough, and leaves any hope."""
     plan, useful_s = trials.plan(policy), trials.scenario.job.useful_time_s
-    if plan is None or trials.aim.too_rare(plan, useful_s):
+    if plan is None or trials.criteria.too_rare(plan, useful_s):
         return False
     return not trials.is_hopeless(policy)
 
@@ -171,12 +171,12 @@ def able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
     One of which first order leaves no hope is as good as one that can't: so is a system that saves
     nothing by default where all its copies are often lost.
     """
-    context, aim = trials.scenario.context, trials.aim
+    context, criteria = trials.scenario.context, trials.criteria
     try:
         full = policy.settings(context)
     except (CprsimError, ValueError):  # it has no plan
         return policy, ()
-    settings, first = aim.limited(full), policy
+    settings, first = criteria.limited(full), policy
     for setting, unlimited in zip(settings, full, strict=True):
         if isinstance(setting, DurationSpan) and isinstance(unlimited, DurationSpan):
             longer = unlimited.start_s > setting.start_s
@@ -188,7 +188,7 @@ def able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
     )
     for each in (first, *others):
         if each is not None and is_able(each, trials):
-            return each, aim.limited(each.settings(context))
+            return each, criteria.limited(each.settings(context))
     return first, ()
 
 
@@ -213,9 +213,9 @@ class _Search:
 
     def __init__(self, candidate: Candidate, trials: Trials, scores: Mapping[str, Score]) -> None:
         self._candidate, self._trials, self._scores = candidate, trials, scores
-        self._within = trials.aim.within
+        self._within = trials.criteria.within
         self._worth = _WORTH * self._within
-        best, settings = able(at_target(candidate.policy, trials.aim), trials)
+        best, settings = able(at_target(candidate.policy, trials.criteria), trials)
         self._first, self._settings = best, _of_use(best, settings, trials, self._worth)
         self._spans = [each for each in self._settings if isinstance(each, DurationSpan)]
         self._choices = [each for each in self._settings if isinstance(each, Choice)]
@@ -356,8 +356,8 @@ class _Search:
                     found[f"{span.key} {format_duration(shorter_s)}"] = changed
         # A choice that loses nothing, with its own intervals, where the best of all loses: a
         # loss of 0 has no neighbours that lose less, by which a search could find it.
-        trials, aim = self._trials, self._trials.aim
-        wanted = aim.assumed or any(bound.most == 0 for bound in aim.bounds)
+        trials, criteria = self._trials, self._trials.criteria
+        wanted = criteria.assumed or any(bound.most == 0 for bound in criteria.bounds)
         if wanted and not trials.loses_nothing(best):
             chosen = _changed(best, {each: each.values for each in self._choices})
             for name, safe in chosen.items():

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.advice.aims import Aim, useful_cost_of
+from cprsim.advice.criteria import Criteria, useful_cost_of
 from cprsim.basics.futures import Threads
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
@@ -58,8 +58,8 @@ class Trial:
     """Replications of one policy, by number from `first` on.
 
     `measures`: of `runs.measures.MEASURES`, and `causes` in shares of the useful time, each of
-    shape (replications,); `bounded`: by the aim, of shape (bounds, replications). In a fleet, whose
-    jobs differ, `measures` has their useful node-seconds as well, `NODE_S`.
+    shape (replications,); `bounded`: by the criteria, of shape (bounds, replications). In a fleet,
+    whose jobs differ, `measures` has their useful node-seconds as well, `NODE_S`.
     """
 
     measures: Mapping[str, Values]
@@ -84,14 +84,14 @@ class Trial:
 
 
 class Trials:
-    """Policies of one job, played on the same failures; `aim` says what of it counts."""
+    """Policies of one job, played on the same failures; `criteria` says what of it counts."""
 
     #: Replications that a certificate may take, and whether each is a job of a fleet.
     most: ClassVar[int] = MOST
     of_fleet: ClassVar[bool] = False
 
-    def __init__(self, scenario: Scenario, aim: Aim, seed: int) -> None:
-        self.scenario, self.aim, self.seed = scenario, aim, seed
+    def __init__(self, scenario: Scenario, criteria: Criteria, seed: int) -> None:
+        self.scenario, self.criteria, self.seed = scenario, criteria, seed
         self._policies, self._plans = dict[str, Policy](), dict[str, Plan]()
         self._refused, self._engines = dict[str, str](), dict[str, Engine]()
 
@@ -103,7 +103,7 @@ class Trials:
             job = self.scenario.with_policies({key: policy})
             try:
                 plan = job.check(key)
-                why_not = self.aim.why_not(plan, self.scenario, policy.system)
+                why_not = self.criteria.why_not(plan, self.scenario, policy.system)
             except (CprsimError, ValueError) as error:
                 why_not = str(error)
             if why_not is None:
@@ -158,8 +158,8 @@ class Trials:
         columns = dict(zip(COLUMNS, ledgers.T, strict=True))
         basis = Basis(*np.array([Basis.of(job, name) for job in jobs]).T)
         measures = measured(columns, basis)
-        objective = measures[self.aim.measure]
-        if self.aim.objective == "cost":
+        objective = measures[self.criteria.measure]
+        if self.criteria.objective == "cost":
             objective = objective / np.array([useful_cost_of(job) for job in jobs]) - 1
         if self.of_fleet:
             measures[NODE_S] = basis.useful_s * basis.nodes
@@ -167,7 +167,7 @@ class Trials:
             measures,
             {cause: columns[cause] / basis.useful_s for cause in OVERHEAD_CAUSES},
             objective,
-            self.aim.bounded(self.scenario, self._policies[name].system, measures),
+            self.criteria.bounded(self.scenario, self._policies[name].system, measures),
         )
 
     def loses_nothing(self, policy: Policy) -> bool:
@@ -248,8 +248,8 @@ class FleetTrials(Trials):
     most = 1024
     of_fleet = True
 
-    def __init__(self, fleet: Fleet, aim: Aim, seed: int) -> None:
-        super().__init__(fleet.example, aim, seed)
+    def __init__(self, fleet: Fleet, criteria: Criteria, seed: int) -> None:
+        super().__init__(fleet.example, criteria, seed)
         self._fleet = fleet
         self._own = {self._key(each): name for name, each in fleet.example.policies.items()}
         self._jobs: list[Scenario] = []

@@ -51,7 +51,7 @@ def warnings(advice: "Advice") -> Iterator[str]:
         yield from _regroup(advice)
     yield from _defaults(advice)
     for each in (best, advice.lossless if advice.lossless is not best else None):
-        if each is not None and each.lacks >= _LITTLE * advice.aim.within:
+        if each is not None and each.lacks >= _LITTLE * advice.criteria.within:
             yield _unmet(each, advice.scenario.job.useful_time_s)
     for each in advice.found:
         if each.plan.note is not None:
@@ -139,7 +139,7 @@ def _formulas(advice: "Advice") -> Iterator[str]:
     for found in [*([] if best is None else [best]), *others]:
         mean = found.measures["overhead"]
         apart = found.closed_form - mean.mean
-        if abs(apart) > max(_OFF * abs(mean.mean), mean.high - mean.mean, advice.aim.within):
+        if abs(apart) > max(_OFF * abs(mean.mean), mean.high - mean.mean, advice.criteria.within):
             yield (
                 f"{found.name}: the formula gives {format_percent(found.closed_form)}, the "
                 f"simulation {format_percent(mean.mean)}. Trust the simulation."

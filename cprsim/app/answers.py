@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
-from cprsim.advice.aims import MEASURED, useful_cost_of
+from cprsim.advice.criteria import MEASURED, useful_cost_of
 from cprsim.advice.decision import decide
-from cprsim.advice.search import Leading
+from cprsim.advice.search import Incumbent
 from cprsim.app import pictures
 from cprsim.app.controls import texts_in
-from cprsim.app.subject import MovesError, Subject, WhatIf, faults_at
-from cprsim.app.turns import Turn
+from cprsim.app.page_model import MovesError, PageModel, WhatIf, faults_at
+from cprsim.app.requests import RequestToken
 from cprsim.basics.machine import cores
 from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError, UsageError
@@ -50,7 +50,7 @@ Send = Callable[[dict[str, Any]], None]
 class Answering:
     """Answers questions about one scenario file, and keeps the latest answers."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: PageModel) -> None:
         self.subject = subject
         self._results: OrderedDict[tuple[str, int], Result] = OrderedDict()
         self._advice: OrderedDict[str, Advice] = OrderedDict()
@@ -69,7 +69,7 @@ class Answering:
             prepare(engines.values())
             simulate(scenario, engines, range(2), 0)
 
-    def answer(self, query: str, turn: Turn, send: Send) -> None:
+    def answer(self, query: str, turn: RequestToken, send: Send) -> None:
         """Send all parts of an answer, or what is wrong with the question.
 
         Raises `ReplacedError` as soon as the tab has sent another question.
@@ -110,7 +110,7 @@ class Answering:
             send({"part": "failed", "lines": str(error).splitlines()})
         send({"part": "done"})
 
-    def file(self, query: str, name: str, policy: str, turn: Turn) -> bytes:
+    def file(self, query: str, name: str, policy: str, turn: RequestToken) -> bytes:
         """The bytes of one of `FILES`; `policy`: of the timeline.
 
         Raises `CprsimError` for an invalid question, and for the advisor's picture
@@ -139,7 +139,7 @@ class Answering:
         assert page is not None
         return page
 
-    def _result(self, asked: WhatIf, scenario: Scenario, turn: Turn, count: int) -> Result:
+    def _result(self, asked: WhatIf, scenario: Scenario, turn: RequestToken, count: int) -> Result:
         """Return the result of the shown command `cprsim run`, with so many replications."""
         key = asked.query, count
         result = self._results.get(key)
@@ -154,7 +154,7 @@ class Answering:
             _keep(self._results, key, result)
         return result
 
-    def _play(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
+    def _play(self, asked: WhatIf, scenario: Scenario, turn: RequestToken, send: Send) -> None:
         """Replications, few and then all; one run as a timeline; intervals near the chosen one."""
         known = (asked.query, asked.replications) in self._results
         if asked.replications > COARSE and not known:
@@ -183,11 +183,11 @@ class Answering:
                     break
                 send({"part": "points", "system": of_system[0], "points": of_system[1]})
 
-    def _advise(self, asked: WhatIf, scenario: Scenario, turn: Turn, send: Send) -> None:
+    def _advise(self, asked: WhatIf, scenario: Scenario, turn: RequestToken, send: Send) -> None:
         known = self._advice.get(asked.query)
         if known is None:
 
-            def tell(what: str, done: int, total: int, so_far: Advice | Leading | None) -> None:
+            def tell(what: str, done: int, total: int, so_far: Advice | Incumbent | None) -> None:
                 turn.check()
                 said = "" if so_far is None else known_so_far(so_far)
                 send(_progress(f"the advisor: {what}", done, total) | {"known": said})

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cprsim.app.answers import FILES, Answering
 from cprsim.app.controls import UNITS
-from cprsim.app.turns import ReplacedError, Tabs
+from cprsim.app.requests import ReplacedError, Sessions
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.errors import CprsimError, UsageError
 from cprsim.figures.parts.style import CAUSE_COLOURS, SYSTEM_COLOURS, TRAINING_COLOUR
@@ -78,7 +78,7 @@ class AppServer(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, answers: Answering, port: int = 0) -> None:
-        self.answers, self.tabs, self.token = answers, Tabs(), secrets.token_urlsafe(24)
+        self.answers, self.tabs, self.token = answers, Sessions(), secrets.token_urlsafe(24)
         if not 0 <= port <= _MOST_PORT:
             raise UsageError(f"--port {port}: is no port; give one from 1 to {_MOST_PORT}")
         try:

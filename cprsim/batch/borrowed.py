@@ -28,10 +28,15 @@ from numba.extending import (
 )
 
 from cprsim.batch.records import dtype
-from cprsim.machine import rows
+from cprsim.machine import draws_row, plan_rows, run_rows
+from cprsim.machine.rows import Row
 
-_ROWS: list[Any] = rows.Row.__subclasses__()
-_KINDS = {from_dtype(dtype(kind)): kind for kind in _ROWS}
+_KINDS = {
+    from_dtype(dtype(kind)): kind
+    for module in (draws_row, plan_rows, run_rows)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Row) and kind is not Row
+}
 
 
 class RowPlace(types.Type):

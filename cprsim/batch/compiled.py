@@ -15,7 +15,7 @@ import numpy as np
 
 from cprsim.batch import readiness
 from cprsim.batch.borrowed import part
-from cprsim.batch.inner import EntryCompiler, Inner, Nobody
+from cprsim.batch.inner import EntryCompiler, Inner, NoOutside
 from cprsim.machine import rows
 from cprsim.machine.codes import NONE
 
@@ -92,7 +92,7 @@ def _no(*_asked: Any) -> bool:
 
 
 #: No observer watches, no plan has its own controller, and no job shares its links.
-NOBODY = Nobody(
+NO_OUTSIDE = NoOutside(
     Inner(_nothing),
     {"answer": Inner(_no_number), "by_rule": Inner(_no_number), "must_wait": Inner(_no)},
 )

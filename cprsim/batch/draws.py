@@ -25,7 +25,7 @@ from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import StartDraws, starts_vary
 from cprsim.machine import codes
 from cprsim.machine.codes import NONE
-from cprsim.machine.rows import DrawsRow
+from cprsim.machine.draws_row import DrawsRow
 from cprsim.scenario import Scenario
 
 _Rows = NDArray[np.intp]

@@ -18,7 +18,8 @@ from cprsim.batch.records import arrays, records
 from cprsim.batch.support import source_of, why_unsupported
 from cprsim.machine.codes import CAUSES, DONE, GIVEN_UP, MORE_ROOM
 from cprsim.machine.node_lists import FIRST, FIXED
-from cprsim.machine.rows import (
+from cprsim.machine.plan_rows import TransferRow
+from cprsim.machine.run_rows import (
     ComingRow,
     FlowRow,
     KeptRow,
@@ -28,7 +29,6 @@ from cprsim.machine.rows import (
     RunRow,
     ShardRow,
     TierRow,
-    TransferRow,
 )
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim

@@ -149,36 +149,36 @@ def _type_of(inner: Inner, _context: Any) -> _InnerType:
     return _InnerType(inner)
 
 
-class Nobody(NamedTuple):
+class NoOutside(NamedTuple):
     """A substitute for an object, whose methods are called without effect."""
 
     does: Inner
     answers: dict[str, Inner]
 
 
-class _NobodyType(types.Dummy):
-    def __init__(self, nobody: Nobody) -> None:
-        self.nobody = nobody
-        super().__init__("Nobody")
+class _NoOutsideType(types.Dummy):
+    def __init__(self, no_outside: NoOutside) -> None:
+        self.no_outside = no_outside
+        super().__init__("NoOutside")
 
 
-register_model(_NobodyType)(models.OpaqueModel)
+register_model(_NoOutsideType)(models.OpaqueModel)
 
 
-@typeof_impl.register(Nobody)
-def _type_of_nobody(nobody: Nobody, _context: Any) -> _NobodyType:
-    return _NobodyType(nobody)
+@typeof_impl.register(NoOutside)
+def _type_of_no_outside(no_outside: NoOutside, _context: Any) -> _NoOutsideType:
+    return _NoOutsideType(no_outside)
 
 
 @infer_getattr
 class _Method(AttributeTemplate):
-    key = _NobodyType
+    key = _NoOutsideType
 
-    def generic_resolve(self, kind: _NobodyType, name: str) -> _InnerType:
-        return _InnerType(kind.nobody.answers.get(name, kind.nobody.does))
+    def generic_resolve(self, kind: _NoOutsideType, name: str) -> _InnerType:
+        return _InnerType(kind.no_outside.answers.get(name, kind.no_outside.does))
 
 
-@lower_getattr_generic(_NobodyType)
+@lower_getattr_generic(_NoOutsideType)
 def _method(context: Any, _builder: Any, _kind: Any, _value: Any, _name: str) -> Any:
     return context.get_dummy_value()
 

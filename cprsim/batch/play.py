@@ -3,7 +3,7 @@
 from typing import Any
 
 from cprsim.batch.borrowed import borrow, together
-from cprsim.batch.compiled import NOBODY, SOURCES, kept, machine
+from cprsim.batch.compiled import NO_OUTSIDE, SOURCES, kept, machine
 from cprsim.machine.rows import Running
 
 _step, _ledger = (machine[f"cprsim.machine.{name}"] for name in ("step", "ledger"))
@@ -77,7 +77,7 @@ def _entry(sources: str) -> Any:
                     borrow(tree),
                     borrow(ready_s),
                     borrow(rated),
-                    NOBODY,
+                    NO_OUTSIDE,
                 )
             )
             _start(job)

@@ -31,7 +31,7 @@ from cprsim.cli.output import OutputFolder
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.advice.robustness import Robustness
-    from cprsim.advice.search import Leading
+    from cprsim.advice.search import Incumbent
     from cprsim.runs.fleet import Fleet
     from cprsim.scenario import Scenario
 
@@ -105,7 +105,7 @@ def advise(
         example = job.example if isinstance(job, Fleet) else job
         _decide(example, asked["target_pls"], asked["quality"], as_json)
         return
-    from cprsim.advice.aims import MAX_INTERVAL
+    from cprsim.advice.criteria import MAX_INTERVAL
 
     folder = None
     if out is not None:
@@ -138,13 +138,13 @@ def _advised(
     """Return the advice, and how it holds, with a bar meanwhile; interrupted, say what is known."""
     from cprsim.errors import RunError
 
-    last: Advice | Leading | None = None
+    last: Advice | Incumbent | None = None
     with ProgressBar("searching settings", silent=as_json) as progress:
         from cprsim.advice.advising import advise as sought
         from cprsim.advice.robustness import robustness
         from cprsim.report.answer import known_so_far
 
-        def tell(what: str, done: int, total: int, known: "Advice | Leading | None") -> None:
+        def tell(what: str, done: int, total: int, known: "Advice | Incumbent | None") -> None:
             nonlocal last
             last = known or last
             progress.update(done, total, what)

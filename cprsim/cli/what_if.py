@@ -28,11 +28,11 @@ _PATIENCE_S = 2.0
 def app(*, scenario: Path | None, port: int, browser: bool) -> None:
     """Open a page on this machine that moves a scenario and shows what follows; Ctrl-C ends it."""
     from cprsim.app.answers import Answering
+    from cprsim.app.page_model import PageModel
     from cprsim.app.server import AppServer, opened
-    from cprsim.app.subject import Subject
     from cprsim.basics.shipped import shipped
 
-    answers = Answering(Subject.read(shipped(_DEFAULT) if scenario is None else scenario))
+    answers = Answering(PageModel.read(shipped(_DEFAULT) if scenario is None else scenario))
     with AppServer(answers, port) as server, suppress(KeyboardInterrupt):
         typer.echo(server.address)
         typer.echo(f"cprsim: the page is about {answers.subject.path}; Ctrl-C ends it", err=True)

@@ -18,7 +18,7 @@ class JobWatch(Observer):
         self.start_s = 0.0
         self.waits = False
         self.spans: list[tuple[str, float, float]] = []
-        self.beside: list[tuple[float, float]] = []
+        self.in_background: list[tuple[float, float]] = []
         self.failures: list[float] = []
 
     def span(self, cause: str, start_s: float, end_s: float) -> None:
@@ -39,7 +39,7 @@ class JobWatch(Observer):
     ) -> None:
         """Keep saves and loads that run during training."""
         if task.kind != "reschedule" and end_s > start_s:
-            self.beside.append((self.start_s + start_s, self.start_s + end_s))
+            self.in_background.append((self.start_s + start_s, self.start_s + end_s))
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ from cprsim.job.platform import SERVER_OUT, STORE_READ, STORE_WRITE, TRAINER_OUT
 from cprsim.machine import fabric, turn
 from cprsim.machine.codes import SAVING
 from cprsim.machine.phases import BLOCKING_SAVE, SNAPSHOT, TRAINING, VERIFYING
-from cprsim.machine.rows import LINKS
+from cprsim.machine.plan_rows import LINKS
 
 #: Links that all jobs share.
 NAMES: Final = ("core", "write", "read")

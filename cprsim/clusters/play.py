@@ -21,10 +21,10 @@ from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
 from cprsim.machine import allocations
 from cprsim.machine.codes import AS_ALL_S, NONE
-from cprsim.sim.beside import PlayerBeside
 from cprsim.sim.drawn import Away, InBlocks, RunDraws
 from cprsim.sim.engine import waits
 from cprsim.sim.plan_costs import PlanCosts
+from cprsim.sim.sharing import SharingPlayer
 
 _ARRIVES = attrgetter("arrives_s")
 #: A process of SimPy.
@@ -160,7 +160,9 @@ class _Playing:
         """Play a job from now on, in racks that it has got."""
         job, spec = run.job, self.spec
         number = self.replication * len(self.runs) + run.number
-        player = PlayerBeside(PlanCosts(job.scenario, job.policy), job.scenario.failure_model.nodes)
+        player = SharingPlayer(
+            PlanCosts(job.scenario, job.policy), job.scenario.failure_model.nodes
+        )
         own = job.scenario.failure_model.timeline(self.seed, number)
         delays, starts = next(waits(job.scenario, self.seed, [number]))
         timeline = JobTimeline(own, self.shocks, job.scenario.cluster.parameter_servers)
@@ -209,7 +211,7 @@ class _Playing:
                 queue.arrive(run)
 
         try:
-            yield from player.play_beside(env, begun, stepped)
+            yield from player.process_shared(env, begun, stepped)
             run.row, run.state = player.ledger(), ENDED
         except NowhereError:
             run.state = HOPELESS

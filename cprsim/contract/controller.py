@@ -29,7 +29,8 @@ from cprsim.job.severity import SEVERITIES
 from cprsim.machine import differences, rules, schedules
 from cprsim.machine.codes import DIFFERENCES, NONE, SAVING
 from cprsim.machine.differences import ASKED, STORED, UNDER_WAY
-from cprsim.machine.rows import FlowRow, LinkRow, PlanRow, RunRow, TierRow
+from cprsim.machine.plan_rows import PlanRow
+from cprsim.machine.run_rows import FlowRow, LinkRow, RunRow, TierRow
 
 
 class ScheduledController:

@@ -17,7 +17,7 @@ from cprsim.contract.patterns import (
     Schedule,
 )
 from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SCHEDULED
-from cprsim.machine.rows import AnswerRow, SaveRow, ScheduleRow
+from cprsim.machine.plan_rows import AnswerRow, SaveRow, ScheduleRow
 
 
 class PatternTables:

@@ -181,7 +181,7 @@ def _bar(axes: Axes, job: "JobRun", row: int, window: tuple[float, float]) -> No
         spans = [(a, b - a) for cause, a, b in job.watch.spans if cause in causes]
         seen = [(a, b) for a, b in spans if a < to_s and a + b > from_s]
         axes.broken_barh(seen, (low, _BAR), color=colour, linewidth=0.2)
-    beside = [(a, b - a) for a, b in job.watch.beside if a < to_s and b > from_s]
+    beside = [(a, b - a) for a, b in job.watch.in_background if a < to_s and b > from_s]
     axes.broken_barh(beside, (row + _BAR / 2 - _BESIDE, _BESIDE), color=_DOES["saves"][0])
     failures = [at_s for at_s in job.watch.failures if from_s <= at_s <= to_s]
     axes.plot(failures, [low - 0.02] * len(failures), "v", color=style.INK, markersize=3)

@@ -6,7 +6,8 @@ from cprsim.machine import node_lists, rules, state
 from cprsim.machine.attempts import give_up
 from cprsim.machine.codes import NO_LOAD, NONE
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY
-from cprsim.machine.rows import LINKS, Running
+from cprsim.machine.plan_rows import LINKS
+from cprsim.machine.rows import Running
 
 _LINKS = len(LINKS)
 

@@ -9,7 +9,6 @@ from cprsim.machine import rules
 from cprsim.machine.codes import (
     AS_ALL_S,
     GIVEN_UP,
-    IN_VAIN,
     MORE_DELAYS,
     MORE_LOADS,
     MORE_OUTAGES,
@@ -19,6 +18,7 @@ from cprsim.machine.codes import (
     TOO_MANY,
     TOO_OFTEN_SAVED,
     TOO_RARELY_SAVED,
+    WASTED,
 )
 from cprsim.machine.rows import Running
 
@@ -27,7 +27,7 @@ MOST_FAILURES = 1_000_000
 #: Saves in a row without training in between, after which a job will not end.
 MOST_IDLE_SAVES = 1000
 #: Failed saves and loads after which a job will not end, even if they take no time.
-MOST_IN_VAIN = 10_000_000
+MOST_WASTED = 10_000_000
 
 
 def save_has_failed(job: Running, save: Any, start_s: float) -> bool:
@@ -37,7 +37,7 @@ def save_has_failed(job: Running, save: Any, start_s: float) -> bool:
     """
     run, draws = job.run, job.draws
     run.torn = False
-    if not save.can_be_void:
+    if not save.can_fail:
         return False
     if run.void >= draws.void_count:
         run.status = MORE_VOIDS
@@ -65,7 +65,7 @@ def load_has_failed(job: Running, answer: Any, start_s: float) -> bool:
         run.torn_loads -= 1
         failed = True
     if failed:
-        count_wasted(job, IN_VAIN)
+        count_wasted(job, WASTED)
     return failed
 
 
@@ -127,15 +127,15 @@ def count_save(job: Running) -> None:
 def count_wasted(job: Running, why: int) -> None:
     """Count a failed save or load, a drain or the like; give up for reason `why` after too many."""
     run = job.run
-    if run.in_vain >= MOST_IN_VAIN:
+    if run.wasted >= MOST_WASTED:
         give_up(job, why)
     _check(job, why)
-    run.in_vain += 1
+    run.wasted += 1
 
 
 def _check(job: Running, why: int) -> None:
     run = job.run
-    if rules.makes_no_progress(run.now, job.plan.useful_s, run.failures + run.saves + run.in_vain):
+    if rules.makes_no_progress(run.now, job.plan.useful_s, run.failures + run.saves + run.wasted):
         give_up(job, why)
 
 

@@ -35,7 +35,7 @@ RENEWAL, ABSOLUTE, LIVES, SHARED, OTHER = range(5)
 #: Too many failures; saves too rare for them; saves too frequent; saves without any training.
 TOO_MANY, TOO_RARELY_SAVED, TOO_OFTEN_SAVED, ONLY_SAVES = range(4)
 #: Failed saves and loads; corrupt state found too often; wasted drains; allocations too short.
-IN_VAIN, CORRUPT, DRAINED_IN_VAIN, HELD_SHORTLY = range(4, 8)
+WASTED, CORRUPT, DRAINED_FOR_NOTHING, HELD_SHORTLY = range(4, 8)
 #: Training requested up to a progress already reached; an unknown tier; a load without a cost.
 NOT_AHEAD, NO_TIER, NO_LOAD = range(8, 11)
 

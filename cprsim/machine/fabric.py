@@ -4,7 +4,8 @@ import math
 from typing import Any
 
 from cprsim.machine.codes import FOREGROUND, MORE_ROOM, NONE
-from cprsim.machine.rows import LINKS, Running, close_up
+from cprsim.machine.plan_rows import LINKS
+from cprsim.machine.rows import Running, close_up
 
 _LINKS = len(LINKS)
 

@@ -7,13 +7,13 @@ from cprsim.machine.answers import load
 from cprsim.machine.codes import (
     FILLING,
     FOREGROUND,
-    IN_VAIN,
     MORE_ROOM,
     NONE,
     NOTICING,
     REPLACING,
     SAVING,
     STOPPING,
+    WASTED,
 )
 from cprsim.machine.fabric import advance, close_flow, open_flow
 from cprsim.machine.node_lists import COUNT, FIRST, SPARE
@@ -142,7 +142,7 @@ def _land(job: Running, flow: Any) -> None:
         schedules.landed(job, save.tier, flow.save)
         return
     state.ended(job, save, flow.writes)
-    attempts.count_wasted(job, IN_VAIN)
+    attempts.count_wasted(job, WASTED)
     if save.tries_again:
         start_save(job, flow.save, taken, flow.writes)
     else:

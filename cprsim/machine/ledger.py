@@ -34,7 +34,7 @@ def start(job: Running) -> None:
     run.begun = run.faults = run.torn_loads = 0
     run.corrupt = run.torn = False
     run.status = DONE
-    run.failures = run.saves = run.passed = run.idle_saves = run.in_vain = 0
+    run.failures = run.saves = run.passed = run.idle_saves = run.wasted = 0
     run.flows = run.comings = run.void = run.load = run.rotation = 0
     run.foreground = NONE
     run.starts = run.ends = 0

@@ -7,7 +7,7 @@ import math
 
 from cprsim.job.severity import SEVERITIES
 from cprsim.machine import attempts, cursors, rules, save, schedules
-from cprsim.machine.codes import DRAINED_IN_VAIN, MORE_ALARMS, MORE_NOTICES, NONE, NOTICING
+from cprsim.machine.codes import DRAINED_FOR_NOTHING, MORE_ALARMS, MORE_NOTICES, NONE, NOTICING
 from cprsim.machine.fabric import close_flow, open_flow
 from cprsim.machine.node_lists import COUNT, SEVERITY, STRUCK
 from cprsim.machine.phases import DRAINING, TURN
@@ -22,7 +22,7 @@ def answers(job: Running) -> bool:
     run, plan = job.run, job.plan
     announce(job)
     if run.drain_by_s < math.inf:
-        attempts.count_wasted(job, DRAINED_IN_VAIN)
+        attempts.count_wasted(job, DRAINED_FOR_NOTHING)
         wait(job, DRAINING, plan.drain_s)
         return True
     if schedules.saves_in_time(job):

@@ -8,7 +8,7 @@ the background is a flow, which `recovery._return` keeps or abandons.
 import math
 
 from cprsim.machine import attempts, flows, marks, recovery, rules, schedules, state
-from cprsim.machine.codes import CORRUPT, DIFFERENCES, IN_VAIN, NO_TIER, NONE
+from cprsim.machine.codes import CORRUPT, DIFFERENCES, NO_TIER, NONE, WASTED
 from cprsim.machine.differences import ASKED
 from cprsim.machine.phases import AWAITING, BLOCKING_SAVE, SNAPSHOT, TURN, VERIFYING
 from cprsim.machine.rows import Running
@@ -104,7 +104,7 @@ def end_hold(job: Running) -> None:
         schedules.saved(job, number, row.blocking)
     else:
         state.ended(job, row, run.writes)
-        attempts.count_wasted(job, IN_VAIN)
+        attempts.count_wasted(job, WASTED)
         if _at_end(job) or row.tries_again:  # the job can't end without its last save
             _begin_hold(job, number)
             return

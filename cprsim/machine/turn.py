@@ -13,13 +13,11 @@ from cprsim.machine import (
     state,
 )
 from cprsim.machine.answers import by_rule
-from cprsim.machine.beside import beside
 from cprsim.machine.codes import NONE, NOT_AHEAD, NOTICING, REPLACING
 from cprsim.machine.fabric import open_flow
 from cprsim.machine.node_lists import DOWN
 from cprsim.machine.phases import OVER, TRAINING
 from cprsim.machine.rows import Running
-from cprsim.machine.turns import in_turn
 from cprsim.machine.work import begin
 
 _LOST = rules.LOST
@@ -46,8 +44,6 @@ def _decide(job: Running) -> None:
         job.outside.decide()
         return
     if plan.notices and notices.answers(job):
-        return
-    if (plan.in_turn and not run.flows and in_turn(job)) or (plan.beside and beside(job)):
         return
     number = schedules.ask(job)
     if number == NONE:

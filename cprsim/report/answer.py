@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cprsim.advice.aims import ALLOWED, LOST
+from cprsim.advice.criteria import ALLOWED, LOST
 from cprsim.advice.warning import unverified
 from cprsim.basics.units import format_duration, format_percent, percent
 from cprsim.contract.ledger import CAUSE_LABELS
@@ -18,8 +18,8 @@ from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
-    from cprsim.advice.robustness import Doubled, Lever, Robustness
-    from cprsim.advice.search import Leading
+    from cprsim.advice.robustness import Doubled, Parameter, Robustness
+    from cprsim.advice.search import Incumbent
     from cprsim.runs.mean import Mean
 
 #: Overhead from which on a job is said to be hopeless, half the time again; and of a run that was
@@ -47,7 +47,7 @@ def answer_lines(advice: "Advice") -> Iterator[str]:
     if best is None:
         over = [each for each in advice.found if each.why]
         if over:
-            near = min(over, key=lambda e: (advice.aim.assumed and not e.lossless, e.over))
+            near = min(over, key=lambda e: (advice.criteria.assumed and not e.lossless, e.over))
             yield f"The nearest: {near.name} ({settings_of(near)}): {near.why}."
         return
     yield _cost(advice, best)
@@ -144,7 +144,7 @@ def certainty(advice: "Advice") -> str:
     ]
     said = words.standing(advice.certificate, names)
     if not advice.certificate.rivals:
-        within = "that loses no learning" if advice.aim.assumed else "within the limits"
+        within = "that loses no learning" if advice.criteria.assumed else "within the limits"
         said = f"it is the only one considered {within}"
     return f"Certainty: {said}; wrong inputs matter more."
 
@@ -156,7 +156,7 @@ def _allowing(advice: "Advice", best: "Found") -> Iterator[str]:
         other = second.best
         allowing = f"Allowing {100 * ALLOWED.most:g} % of the learning to be lost"
         gain = best.objective.mean - other.objective.mean
-        if gain <= advice.aim.within:
+        if gain <= advice.criteria.within:
             yield f"{allowing} would gain nothing."
             return
         may = "may" if second.verdict == "undecided" else "would"
@@ -175,7 +175,7 @@ def _allowing(advice: "Advice", best: "Found") -> Iterator[str]:
         yield (f"The best that loses no learning: {safe.label}, {settings_of(safe)}, {overhead}.")
 
 
-def known_so_far(known: "Advice | Leading | None") -> str:
+def known_so_far(known: "Advice | Incumbent | None") -> str:
     """Yield the result of an interrupted search."""
     if known is None:
         return "nothing was simulated yet"
@@ -219,7 +219,7 @@ def _with(each: "Doubled") -> str:
     return _WITH.get(each.name, "with {name} of {value}").format(**each._asdict()) + basis
 
 
-def _held(lever: "Lever", within: float) -> str:
+def _held(lever: "Parameter", within: float) -> str:
     """The range over which the choice stays the best; empty for all that was tried.
 
     Open where nothing farther was tried.
@@ -238,7 +238,7 @@ def _held(lever: "Lever", within: float) -> str:
 def detail_lines(advice: "Advice") -> Iterator[str]:
     """Yield the difference to the second, notes, and the policies that were not considered."""
     second = advice.runner_up
-    if second is not None and advice.aim.objective != "cost":
+    if second is not None and advice.criteria.objective != "cost":
         causes = {cause: each for cause, each in advice.apart.items() if cause != "overhead"}
         most = max((abs(each.mean) for each in causes.values()), default=0.0)
         large = [c for c, e in causes.items() if abs(e.mean) > max(_LITTLE * most, ROUNDING)]

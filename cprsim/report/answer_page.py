@@ -105,20 +105,23 @@ def _sections(
 
 def _command(advice: "Advice", source: ScenarioSource | None) -> str:
     """The command that asks for the same."""
-    aim = advice.aim
+    criteria = advice.criteria
     words = ["cprsim", "advise", "scenario.toml"]
-    if aim.objective != "time":
-        words += ["--objective", aim.objective]
-    for bound in aim.asked:
+    if criteria.objective != "time":
+        words += ["--objective", criteria.objective]
+    for bound in criteria.asked:
         words += [f"--{bound.option.replace('_', '-')}", f"{bound.most!r}"]
-    if math.isfinite(aim.max_memory):
-        words += ["--max-memory", f"{aim.max_memory!r}"]
-    if math.isfinite(aim.max_spares):
-        words += ["--max-spares", f"{aim.max_spares:g}"]
-    words += ["--deployable"] * aim.deployable
-    limited = aim.max_interval_s < math.inf
-    words += ["--max-interval", format_exact(aim.max_interval_s, SECONDS) if limited else "never"]
-    words += ["--sure", f"{aim.confidence!r}", "--within", f"{aim.within!r}"]
+    if math.isfinite(criteria.max_memory):
+        words += ["--max-memory", f"{criteria.max_memory!r}"]
+    if math.isfinite(criteria.max_spares):
+        words += ["--max-spares", f"{criteria.max_spares:g}"]
+    words += ["--deployable"] * criteria.deployable
+    limited = criteria.max_interval_s < math.inf
+    words += [
+        "--max-interval",
+        format_exact(criteria.max_interval_s, SECONDS) if limited else "never",
+    ]
+    words += ["--sure", f"{criteria.confidence!r}", "--within", f"{criteria.within!r}"]
     asked = {each.candidate.system for each in advice.found}
     asked |= {each.system for each in advice.refused}
     if asked != {*systems()}:

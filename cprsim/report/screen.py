@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 from rich.table import Table
 
-from cprsim.advice.aims import LOST, WHY_SAVE
+from cprsim.advice.criteria import LOST, WHY_SAVE
 from cprsim.basics.lines import wrapped
 from cprsim.basics.terminal import plain_table
 from cprsim.basics.units import format_duration, percent
@@ -67,7 +67,7 @@ def _lesser(advice: "Advice") -> Iterator[str]:
     missing = [] if advice.of_fleet else not_given(advice.scenario)
     if missing:
         yield f"Not given, and free: {listed(missing)}; see --details."
-    best, longest_s = advice.best, advice.aim.max_interval_s
+    best, longest_s = advice.best, advice.criteria.max_interval_s
     if best is not None and math.isfinite(longest_s) and best.slowest_s >= (1 - _NEAR) * longest_s:
         yield f"{format_duration(longest_s)} is --max-interval: no model knows {WHY_SAVE}."
     large = [each.name for each in advice.refused if TOO_LARGE in each.why]
@@ -149,10 +149,11 @@ def _other_settings(each: "Found") -> str:
 
 
 def _question(advice: "Advice") -> str:
-    aim = advice.aim
-    limits = "; ".join(["no learning lost"] * aim.assumed + [str(each) for each in aim.asked])
+    criteria = advice.criteria
+    goal = [_GOALS[criteria.objective], *["no learning lost"] * criteria.assumed]
+    goal += map(str, criteria.asked)
     return (
-        f"{_GOALS[aim.objective]}{f'; {limits}' * bool(limits)}; simulated, seed {advice.seed};\n"
+        f"{'; '.join(goal)}; simulated, seed {advice.seed};\n"
         f"{_base(advice)}; * best, = statistically tied"
     )
 

@@ -29,7 +29,7 @@ WITHIN = 0.001
 FIRST, MOST = 256, 65536
 
 
-class Rival(NamedTuple):
+class Contender(NamedTuple):
     """Another candidate: its mean less that of the best, with its simultaneous interval.
 
     The ends are infinite where too few failures were met.
@@ -42,7 +42,7 @@ class Rival(NamedTuple):
     standing: Standing
 
 
-class Doubt(NamedTuple):
+class UndecidedBound(NamedTuple):
     """A mean that may or may not be within a bound, with its simultaneous interval."""
 
     candidate: int
@@ -64,9 +64,9 @@ class Certificate:
     """
 
     best: int | None
-    rivals: tuple[Rival, ...]
+    rivals: tuple[Contender, ...]
     kept: tuple[bool | None, ...]
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[UndecidedBound, ...]
     replications: int
     met: int
     why: Why | None
@@ -98,7 +98,7 @@ class Certificate:
         return tuple(each.candidate for each in self.rivals if each.standing == "same")
 
     @property
-    def runner_up(self) -> Rival | None:
+    def runner_up(self) -> Contender | None:
         """The nearest that isn't the same."""
         return next((each for each in self.rivals if each.standing != "same"), None)
 
@@ -116,18 +116,18 @@ class Certificate:
             doubts=tuple(e._replace(candidate=numbers[e.candidate]) for e in self.doubts),
         )
 
-    def beside(self, chosen: Rival) -> "Certificate":
+    def against(self, chosen: Contender) -> "Certificate":
         """Return the certificate with a rival as the best, by differences of its intervals."""
         assert self.best is not None
         is_same = chosen.standing == "same"
         ends = (-chosen.margin, -chosen.high, -chosen.low)
-        rivals = [Rival(self.best, *ends, "same" if is_same else "tied")]
+        rivals = [Contender(self.best, *ends, "same" if is_same else "tied")]
         for each in self.rivals:
             if each is not chosen:
                 low, high = each.low - chosen.high, each.high - chosen.low
                 standing: Standing = each.standing if is_same else "worse" if low > 0 else "tied"
                 margin = each.margin - chosen.margin
-                rivals.append(Rival(each.candidate, margin, low, high, standing))
+                rivals.append(Contender(each.candidate, margin, low, high, standing))
         rivals.sort(key=lambda each: each.margin)
         return replace(self, best=chosen.candidate, rivals=tuple(rivals))
 
@@ -171,7 +171,7 @@ def judge(
     if miss is None:
         miss = chance_of_a_miss(count, len(bounds), confidence)
     kept: list[bool | None] = list(known) if known else [None] * count
-    in_question: list[tuple[Doubt, int]] = []
+    in_question: list[tuple[UndecidedBound, int]] = []
     levels = list(zip(evidence.levels(miss), bounds, strict=True))
     for i in (i for i in range(count) if kept[i] is None):
         answers = [_keeps(means, bound, i) for means, bound in levels]
@@ -179,7 +179,7 @@ def judge(
         for (means, bound), answer in zip(levels, answers, strict=True):
             if kept[i] is None and answer is None:
                 ends = (float(each[i]) for each in means[:3])
-                in_question.append((Doubt(i, bound, *ends), int(means.met[i])))
+                in_question.append((UndecidedBound(i, bound, *ends), int(means.met[i])))
     replications, best = evidence.replications, _lowest(evidence.means, kept)
     if best is None:
         return Certificate(None, (), tuple(kept), (), replications, 0, None, confidence, within)
@@ -241,7 +241,7 @@ def _rivals(
     others: Sequence[int],
     miss: float,
     within: float,
-) -> list[tuple[Rival, int]]:
+) -> list[tuple[Contender, int]]:
     """Compare the others with the best; each with the number of replications that count."""
     rounding = rounding_of(evidence.means)
     found = []
@@ -254,7 +254,7 @@ def _rivals(
             standing = "worse"
         elif low > -within:
             standing = "tied"
-        found.append((Rival(other, margin, low, high, standing), int(met)))
+        found.append((Contender(other, margin, low, high, standing), int(met)))
     return found
 
 
@@ -295,7 +295,7 @@ def certify(
     looks = [first * 2**i for i in range(most.bit_length()) if first * 2**i < most] + [most]
     judged = sum(each is not False for each in kept)
     miss = chance_of_a_miss(judged, len(bounds), confidence) / len(looks)
-    left, dropped = list(range(candidates)), dict[int, Rival]()
+    left, dropped = list(range(candidates)), dict[int, Contender]()
     for count in looks:
         found = judge(
             play(left, count),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from cprsim.selection.certificate import Certificate, Doubt, Rival
+from cprsim.selection.certificate import Certificate, Contender, UndecidedBound
 
 #: Where no candidate is left.
 NONE: Final = "no policy meets the limits"
@@ -79,7 +79,7 @@ def short(found: Certificate, names: Sequence[str]) -> str:
     return "; ".join(filter(None, (said, _same(found, names))))
 
 
-def interval(rival: Rival, unit: Unit = POINTS) -> str:
+def interval(rival: Contender, unit: Unit = POINTS) -> str:
     """By how much a rival is worse: the mean, and from where to where."""
     if not math.isfinite(rival.low):
         return unit.text(rival.margin)
@@ -133,7 +133,7 @@ def _why(found: Certificate, names: Sequence[str], unit: Unit) -> str:
     )
 
 
-def _level(doubt: Doubt) -> str:
+def _level(doubt: UndecidedBound) -> str:
     if not math.isfinite(doubt.low):
         return f"{doubt.mean:.4f} in too few failures"
     return f"{doubt.mean:.4f}, {doubt.low:.4f} to {doubt.high:.4f}"

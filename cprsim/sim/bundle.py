@@ -3,10 +3,11 @@
 from typing import Any
 
 from cprsim.machine.codes import CAUSES
+from cprsim.machine.draws_row import DrawsRow
 from cprsim.machine.node_lists import FIRST, FIXED
-from cprsim.machine.rows import (
+from cprsim.machine.plan_rows import TransferRow
+from cprsim.machine.run_rows import (
     ComingRow,
-    DrawsRow,
     FlowRow,
     KeptRow,
     LinkRow,
@@ -15,7 +16,6 @@ from cprsim.machine.rows import (
     RunRow,
     ShardRow,
     TierRow,
-    TransferRow,
 )
 from cprsim.sim.tables import Tables
 

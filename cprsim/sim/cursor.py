@@ -9,7 +9,8 @@ from cprsim.job.severity import SEVERITIES
 from cprsim.machine import cursors
 from cprsim.machine.codes import OTHER
 from cprsim.machine.node_lists import COUNT, FIRST, FIXED, SEVERITY, SPARE, STRUCK
-from cprsim.machine.rows import NodeRow, PlanRow, RunRow
+from cprsim.machine.plan_rows import PlanRow
+from cprsim.machine.run_rows import NodeRow, RunRow
 from cprsim.sim.drawn import FailureDraws
 
 #: Number of servers where the timeline doesn't know it.

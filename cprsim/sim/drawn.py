@@ -20,7 +20,7 @@ from cprsim.job.restarts import regroup_times, restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import Starts, has_starts
 from cprsim.machine.codes import ABSOLUTE, AS_ALL_S, LIVES, NONE, OTHER, RENEWAL, SHARED
-from cprsim.machine.rows import DrawsRow
+from cprsim.machine.draws_row import DrawsRow
 from cprsim.sim.plan_costs import PlanCosts
 
 #: Bits of a place within one kind of number, and the number of such places.

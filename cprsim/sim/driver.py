@@ -31,7 +31,6 @@ class Player:
         tables.plans.append(plan_rows.plan(nodes, 0))
         self._outside = (OwnController if own else Outside)(plan_costs, plan_rows)
         self._job = self._outside.job = Bundle(tables, self._outside)
-        self._in_turn, self._beside = self._job.plan.in_turn, self._job.plan.beside
 
     def play(
         self,
@@ -63,8 +62,6 @@ class Player:
         job: Any = self._job
         job.draws, job.numbers, job.choices = draws.row, draws.numbers, draws.choices
         job.plan.source = draws.source
-        unseen = observer is None  # the fast paths show an observer nothing of what is in them
-        job.plan.in_turn, job.plan.beside = self._in_turn and unseen, self._beside and unseen
         self._outside.begin(timeline, observer)
         self._outside.draws = draws
         return draws

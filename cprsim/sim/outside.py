@@ -45,9 +45,9 @@ _WAYS_OUT = {
     codes.TOO_RARELY_SAVED: "save more often, or make failures rarer or saves cheaper",
     codes.TOO_OFTEN_SAVED: "save less often",
     codes.ONLY_SAVES: "it only saves; give a longer interval",
-    codes.IN_VAIN: "make saves and loads fail less often, or outages shorter or rarer",
+    codes.WASTED: "make saves and loads fail less often, or outages shorter or rarer",
     codes.CORRUPT: "verify more often, or make silent faults rarer",
-    codes.DRAINED_IN_VAIN: "make false alarms rarer, or give a shorter costs.drain",
+    codes.DRAINED_FOR_NOTHING: "make false alarms rarer, or give a shorter costs.drain",
     codes.HELD_SHORTLY: "make failures rarer",
 }
 #: Requests in a row for almost no training, after which a job won't end. A schedule may have ten
@@ -253,7 +253,7 @@ class OwnController(Outside):
         if not nodes.drains_to(ready):
             spares = counted(ready, "spare machine")
             raise RunError(f"{counted(nodes.nodes, 'node')} can't be drained to {spares}")
-        attempts.count_wasted(self.job, codes.DRAINED_IN_VAIN)
+        attempts.count_wasted(self.job, codes.DRAINED_FOR_NOTHING)
         run.drain_by_s, run.drained_nodes = drain.deadline_s, nodes.nodes
         wait(self.job, phases.DRAINING, drain.takes_s)
 

@@ -17,16 +17,16 @@ from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import has_starts, mean_start
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine.codes import NONE
-from cprsim.machine.rows import (
+from cprsim.machine.plan_rows import (
     LINKS,
     AnswerRow,
     CaseRow,
     PlanRow,
-    Row,
     SaveRow,
     ScheduleRow,
     TransferRow,
 )
+from cprsim.machine.rows import Row
 from cprsim.sim.plan_costs import PlanCosts, Rated
 
 #: Share of a link; the rounding of sums of a few rates is less.
@@ -83,7 +83,6 @@ class PlanRows(PatternRows):
         fails = storage is not None and storage.fails
         self._can_fail = {t.name for t in self._plan.tiers if fails and t.medium == "store"}
         self._transfers: dict[Rated, int] = {}
-        self._are_beside = self._beside()
 
     def plan(self, nodes: int, source: int) -> PlanRow:
         """Return the row of the plan, after adding all rows that it refers to."""
@@ -135,9 +134,6 @@ class PlanRows(PatternRows):
             "checksum": plan.checksum,
             "older": plan.keep - 1 if plan_costs.marked else 0,
             "has_outages": storage is not None and storage.outages is not None,
-            "in_turn": self._in_turn(),
-            # The nearest tier decides, as most saves go there.
-            "beside": self._are_beside[0] if self._are_beside else False,
             "tight": self._tight(),
             **self._starts(),
             **self._notices(),
@@ -209,38 +205,6 @@ class PlanRows(PatternRows):
             "hands_over": self.number_of_answer(Recover("all", source=self._plan.last_save.tier)),
         }
 
-    def _in_turn(self) -> bool:
-        """Return whether training and equal blocking saves alternate, for the fast path."""
-        plan = self._plan
-        if len(plan.schedules) != 1 or plan.sequence is not None or self._plan_costs.marked:
-            return False
-        ((_, save, _),) = plan.schedules
-        transfer, rate = self._plan_costs.save(save)
-        takes = transfer.volume > 0 and 0 < rate < math.inf
-        return save.blocking and takes and save.tier not in self._can_fail
-
-    def _beside(self) -> list[bool]:
-        """Return for each schedule whether its saves and training never slow each other.
-
-        That takes one save at a time to each tier, and saves that can't fail.
-        """
-        alone, found = [self._plan_costs.training(0.0)], list[Schedule]()
-        if self._plan_costs.marked:
-            return [False] * len(self._plan.schedules)
-        for schedule in self._plan.schedules:
-            _, save, most = schedule
-            transfer, rate = self._plan_costs.save(save)
-            if (
-                not save.blocking
-                and most == 1
-                and save.tier not in self._can_fail
-                and 0 < rate < math.inf
-                and transfer.volume < math.inf
-                and all(self._fit(link, [*found, schedule], alone) for link in LINKS)
-            ):
-                found.append(schedule)
-        return [schedule in found for schedule in self._plan.schedules]
-
     def _tight(self) -> int:
         """Return the links that background saves and other flows may fill, one bit each."""
         plan = self._plan
@@ -283,7 +247,6 @@ class PlanRows(PatternRows):
     def _schedule_values(self, number: int, schedule: Schedule) -> dict[str, Any]:
         tier = self._plan.tier(schedule.save.tier)
         return super()._schedule_values(number, schedule) | {
-            "beside": self._are_beside[number],
             "keeps_older": tier.keeps_older,
             "live": tier.live,
         }
@@ -304,7 +267,7 @@ class PlanRows(PatternRows):
         values = super()._save_values(save) | {
             "portion": save.portion,
             "tries_again": self._plan.tries_again(save),
-            "can_be_void": save.tier in self._can_fail,
+            "can_fail": save.tier in self._can_fail,
             "alone": not save.leaves,
         }
         if values["tier"] == NONE:  # the simulator raises the save's error

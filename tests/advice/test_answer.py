@@ -9,9 +9,9 @@ import pytest
 
 import cprsim
 from cprsim.advice.advice import SHOWN, Advice
-from cprsim.advice.aims import ALLOWED, Aim
 from cprsim.advice.candidates import frozen, value_of
-from cprsim.advice.robustness import Lever, Robustness, World, robustness
+from cprsim.advice.criteria import ALLOWED, Criteria
+from cprsim.advice.robustness import Parameter, PerturbedScenario, Robustness, robustness
 from cprsim.advice.round_numbers import round_durations
 from cprsim.advice.trials import FleetTrials, Trials
 from cprsim.basics.units import SECONDS, format_exact, parse_duration
@@ -116,7 +116,7 @@ def test_without_limits_the_best_loses_nothing_and_a_second_answer_1_percent(
     assert all(best.objective.mean <= each.objective.mean for each in others)
 
     assert allowing is not None
-    assert allowing.aim.bounds == (Bound("learning_lost", 0.01),)
+    assert allowing.criteria.bounds == (Bound("learning_lost", 0.01),)
     assert allowing.best is not None
     assert 0 < allowing.best.measures["learning_lost"].high <= 0.01
     assert quickstart.document()["allowing"] == allowing.brief()
@@ -124,7 +124,7 @@ def test_without_limits_the_best_loses_nothing_and_a_second_answer_1_percent(
 
     limited = cprsim.advise(measured(), systems=FEW, max_pls=0.1)
     assert limited.allowing is None
-    assert limited.aim.bounds == (Bound("pls", 0.1),)
+    assert limited.criteria.bounds == (Bound("pls", 0.1),)
     assert cprsim.advise(measured(), systems=["full", "replication"]).allowing is None
 
 
@@ -307,7 +307,7 @@ def test_a_mean_allows_for_a_loss_that_no_replication_met() -> None:
 def test_a_choice_holds_elsewhere_surely_or_perhaps(
     loses: tuple[float, float, float], keeps: bool | None, holds: bool | None
 ) -> None:
-    assert World(2.0, "40 h", "a", Mean(*loses), keeps).holds(0.001) is holds
+    assert PerturbedScenario(2.0, "40 h", "a", Mean(*loses), keeps).holds(0.001) is holds
 
 
 def test_cost_is_least_where_money_is_asked_for() -> None:
@@ -487,7 +487,7 @@ def test_a_policy_fits_into_every_job_of_a_fleet(monkeypatch: pytest.MonkeyPatch
     fleet = of_tables(LARGE | {"cluster": cluster, "policies": own})
     assert isinstance(fleet, Fleet)
     monkeypatch.setattr(FleetTrials, "most", 16)
-    trials = FleetTrials(fleet, Aim(), 0)
+    trials = FleetTrials(fleet, Criteria(), 0)
     faults = {}
     for name, policy in fleet.example.policies.items():
         assert trials.plan(policy) is not None, "the middle of the law fits"
@@ -630,12 +630,12 @@ def said(advice: Advice, found: Robustness) -> list[str]:
 def test_the_range_over_which_the_choice_holds(holds_at: tuple[float, ...], told: str) -> None:
     none, much = Mean(0.0, 0.0, 0.0), Mean(1.0, 1.0, 1.0)
     worlds = tuple(
-        World(each, f"{each:g} h", "cpr", none if each in holds_at else much, True)
+        PerturbedScenario(each, f"{each:g} h", "cpr", none if each in holds_at else much, True)
         for each in (0.5, 1.0, 2.0)
     )
     advice = cprsim.advise(measured(), systems=["full"])
 
-    lines = said(advice, Robustness("cpr", 0.001, (Lever("MTBF", worlds),)))
+    lines = said(advice, Robustness("cpr", 0.001, (Parameter("MTBF", worlds),)))
 
     assert lines == [f"Still the best {told}."]
 
@@ -714,7 +714,7 @@ def test_who_waits_for_no_replacement_is_not_hopeless_where_failures_strike_whoe
             "policies": {"waits": {"system": "full"}, "goes-on": {"system": "accepted-loss"}},
         }
     )
-    trials = Trials(job, Aim(), 0)
+    trials = Trials(job, Criteria(), 0)
 
     assert trials.is_hopeless(job.policies["waits"])
     assert not trials.is_hopeless(job.policies["goes-on"])
@@ -735,7 +735,7 @@ def test_a_system_whose_defaults_are_hopeless_is_searched_from_settings_that_are
             "policies": {"full": {"system": "full"}},
         }
     )
-    trials = Trials(job, Aim(), 0)
+    trials = Trials(job, Criteria(), 0)
     assert trials.is_hopeless(Replication(system="replication"))
     found = next(
         each

@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 
 import cprsim
-from cprsim.advice.aims import aim_of
 from cprsim.advice.candidates import Candidate, asked, value_of, with_value
+from cprsim.advice.criteria import criteria_of
 from cprsim.advice.search import FIRST, _of_use, search
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_duration
@@ -30,10 +30,10 @@ def measured(**policies: dict[str, object]) -> cprsim.Scenario:
     return cprsim.Scenario(**MEASURED, policies=policies or {"full": {"system": "full"}})
 
 
-def searched(scenario: cprsim.Scenario, *only: str, **aim: float) -> dict[str, Policy]:
+def searched(scenario: cprsim.Scenario, *only: str, **criteria: float) -> dict[str, Policy]:
     """The best of each system's settings, by the name of the candidate."""
     asking = asked(scenario, only or None)
-    trials = Trials(scenario, aim_of(scenario, **aim), 0)  # type: ignore[arg-type]
+    trials = Trials(scenario, criteria_of(scenario, **criteria), 0)  # type: ignore[arg-type]
     found = search(asking.searched, trials, lambda *_: None)
     return {each.name: each.policy for each in found}
 
@@ -78,7 +78,7 @@ def test_an_interval_of_the_whole_job_makes_no_save():
     scenario = measured()
     never = with_value(scenario.policies["full"], "interval", "8 d")
     assert never is not None
-    trials = Trials(scenario, aim_of(scenario), 0)
+    trials = Trials(scenario, criteria_of(scenario), 0)
     assert trials.plan(never) is not None
     (played,) = trials.play([never], range(64))
 
@@ -90,7 +90,7 @@ def test_full_recovery_stays_within_noise_of_its_exact_optimum():
     scenario = measured(full={"system": "full", "interval": "30 min"})
     found = searched(scenario, "full")["full (tuned)"]
     exact_s = exact_interval_s(scenario.context.save_s, scenario.context.mtbf_s)
-    trials = Trials(scenario, aim_of(scenario), 1)
+    trials = Trials(scenario, criteria_of(scenario), 1)
     exact = with_value(found, "interval", f"{exact_s:.0f} s")
     assert exact is not None
     for each in (found, exact):
@@ -105,7 +105,7 @@ def test_full_recovery_stays_within_noise_of_its_exact_optimum():
 def test_a_bound_is_kept_to_by_the_longest_interval_about():
     scenario = measured(cpr={"system": "cpr-vanilla"})
     found = searched(scenario, "cpr-vanilla", max_pls=0.05)["cpr (tuned)"]
-    trials = Trials(scenario, aim_of(scenario, max_pls=0.05), 1)
+    trials = Trials(scenario, criteria_of(scenario, max_pls=0.05), 1)
     assert trials.plan(found) is not None
     (played,) = trials.play([found], range(20_000))
     pls = played.measures["pls"]
@@ -149,7 +149,7 @@ class Seldom(Policy):
 def test_a_policy_of_a_user_takes_part():
     plain = measured()
     scenario = plain.with_policies({"mine": Seldom(system="seldom")})
-    trials = Trials(scenario, aim_of(scenario), 0)
+    trials = Trials(scenario, criteria_of(scenario), 0)
     mine = asked_of(scenario)
     (found,) = search([mine], trials, lambda *_: None)
 
@@ -173,7 +173,7 @@ def test_a_value_that_cant_be_is_left_out(value):
 def test_intervals_that_are_too_short_to_matter_are_not_searched():
     """A failure takes back half an interval at most: what is less than what counts is no use."""
     scenario = measured(full={"system": "full"}, partial={"system": "partial"})
-    trials, worth = Trials(scenario, aim_of(scenario), 0), 1e-4
+    trials, worth = Trials(scenario, criteria_of(scenario), 0), 1e-4
     span = DurationSpan("interval", 1.0, 7200.0, 2.0)
     full, partial = (
         _of_use(scenario.policies[name], [span], trials, worth) for name in ("full", "partial")
@@ -187,7 +187,7 @@ def test_intervals_that_are_too_short_to_matter_are_not_searched():
 
 def test_to_meet_many_failures_no_search_takes_fifty_times_as_long():
     scenario = measured()
-    trials = Trials(scenario, aim_of(scenario), 0)
+    trials = Trials(scenario, criteria_of(scenario), 0)
     assert trials.plan(scenario.policies["full"]) is not None
     each_s = trials.seconds(scenario.policies.values())
     wanted = 4096 / (8 * 24 / 20)

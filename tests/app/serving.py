@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cprsim.app.answers import Answering
+from cprsim.app.page_model import PageModel
 from cprsim.app.server import AppServer
-from cprsim.app.subject import Subject
 from tests.waiting import HANGS_S
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -31,7 +31,7 @@ class Got(NamedTuple):
 @contextmanager
 def served(scenario: Path = QUICKSTART) -> Iterator[AppServer]:
     """The page about a scenario."""
-    with AppServer(Answering(Subject.read(scenario))) as server:
+    with AppServer(Answering(PageModel.read(scenario))) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

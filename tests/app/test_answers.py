@@ -10,9 +10,9 @@ import pytest
 
 from cprsim.app import pictures
 from cprsim.app.answers import Answering
+from cprsim.app.page_model import PageModel, WhatIf
+from cprsim.app.requests import ReplacedError, Sessions
 from cprsim.app.server import AppServer
-from cprsim.app.subject import Subject, WhatIf
-from cprsim.app.turns import ReplacedError, Tabs
 from cprsim.cli import command
 from tests.app.serving import KAGGLE, QUICKSTART, get, parts, served
 
@@ -131,7 +131,7 @@ def test_files_are_those_of_the_commands(server: AppServer) -> None:
 
 
 def test_an_old_question_is_dropped_as_its_tab_asks_another() -> None:
-    answers, tabs = Answering(Subject.read(KAGGLE)), Tabs()
+    answers, tabs = Answering(PageModel.read(KAGGLE)), Sessions()
     turn, told = tabs.take("tab"), []
 
     def send(part: dict[str, Any]) -> None:  # as the server does
@@ -146,7 +146,7 @@ def test_an_old_question_is_dropped_as_its_tab_asks_another() -> None:
 
 
 def test_tabs_do_not_replace_each_other() -> None:
-    tabs = Tabs()
+    tabs = Sessions()
     one, other = tabs.take("one"), tabs.take("other")
     one.check()
     newer = tabs.take("one")
@@ -157,7 +157,7 @@ def test_tabs_do_not_replace_each_other() -> None:
 
 
 def test_a_question_taken_up_late_does_not_replace_the_one_asked_after_it() -> None:
-    tabs = Tabs()
+    tabs = Sessions()
     newer, older = tabs.take("one", 2), tabs.take("one", 1)
     newer.check()
     with pytest.raises(ReplacedError):
@@ -168,7 +168,7 @@ def test_a_question_taken_up_late_does_not_replace_the_one_asked_after_it() -> N
 
 
 def test_who_waits_for_the_cores_gives_up_once_replaced() -> None:
-    tabs = Tabs()
+    tabs = Sessions()
     old = tabs.take("tab")
     came = []
 
@@ -188,7 +188,7 @@ def test_who_waits_for_the_cores_gives_up_once_replaced() -> None:
 
 
 def test_lanes_tile_the_run() -> None:
-    subject = Subject.read(QUICKSTART)
+    subject = PageModel.read(QUICKSTART)
     job = subject.scenario(WhatIf())
     for policy in subject.policies:
         found = pictures.lane(job, policy, 0, 1)

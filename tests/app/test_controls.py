@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cprsim.app.controls import Control
-from cprsim.app.subject import Subject, WhatIf
+from cprsim.app.page_model import PageModel, WhatIf
 from cprsim.errors import ScenarioError
 from tests.app.serving import KAGGLE, QUICKSTART, SCENARIOS
 
@@ -18,13 +18,13 @@ SHIPPED = sorted(
 )
 
 
-def control(subject: Subject, name: str) -> Control:
+def control(subject: PageModel, name: str) -> Control:
     (found,) = (each for each in subject.controls if each.name == name)
     return found
 
 
 def test_what_the_quickstart_moves() -> None:
-    controls = Subject.read(QUICKSTART).controls
+    controls = PageModel.read(QUICKSTART).controls
     labels = [each.label for each in controls if not each.group]
 
     assert [label for label in labels if label in JOB] == JOB
@@ -41,7 +41,7 @@ def test_what_the_quickstart_moves() -> None:
 
 
 def test_measured_costs_are_moved_where_they_stand_and_bandwidths_where_not() -> None:
-    names = {each.name for each in Subject.read(KAGGLE).controls}
+    names = {each.name for each in PageModel.read(KAGGLE).controls}
 
     assert {"costs.save", "costs.load", "costs.reschedule", "failures.exactly"} <= names
     assert not {"storage.write", "failures.mean"} & names
@@ -49,7 +49,7 @@ def test_measured_costs_are_moved_where_they_stand_and_bandwidths_where_not() ->
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_control_stands_at_its_value_and_can_be_set_to_it(name: str) -> None:
-    subject = Subject.read(SCENARIOS / name)
+    subject = PageModel.read(SCENARIOS / name)
     names = [each.name for each in subject.controls]
     assert len(names) == len(set(names)) > 0
     texts = {each.name: each.text for each in subject.controls if each.text}
@@ -65,7 +65,7 @@ def test_every_control_stands_at_its_value_and_can_be_set_to_it(name: str) -> No
 
 @pytest.mark.parametrize("end", ["least", "most"])
 def test_the_ends_of_a_slider_are_jobs(end: str) -> None:
-    subject = Subject.read(QUICKSTART)
+    subject = PageModel.read(QUICKSTART)
     units = {"duration": " s", "rate": " B/s", "size": " B"}
     told = []
     for each in subject.controls:
@@ -82,7 +82,7 @@ def test_the_ends_of_a_slider_are_jobs(end: str) -> None:
 
 
 def test_where_a_text_stands_on_a_slider() -> None:
-    subject = Subject.read(QUICKSTART)
+    subject = PageModel.read(QUICKSTART)
     mean, nic = control(subject, "failures.mean"), control(subject, "cluster.nic")
 
     assert mean.number("14 h") == 14 * 3600
@@ -102,8 +102,8 @@ def test_detection_is_moved_where_some_failure_has_no_other(tmp_path: Path) -> N
     each_its_own.write_text(text)
     some.write_text(text.replace('detect = "3 min"\n', "", 1))
 
-    assert not [each for each in Subject.read(each_its_own).controls if each.label == "detection"]
-    assert control(Subject.read(some), "costs.detect").text == "10 min"
+    assert not [each for each in PageModel.read(each_its_own).controls if each.label == "detection"]
+    assert control(PageModel.read(some), "costs.detect").text == "10 min"
 
 
 def test_prices_are_moved_where_there_are_any(tmp_path: Path) -> None:
@@ -111,17 +111,17 @@ def test_prices_are_moved_where_there_are_any(tmp_path: Path) -> None:
     text = QUICKSTART.read_text() + '\n[prices]\ntrainer = "2.5 USD/h"\n'
     priced.write_text(text)
 
-    assert control(Subject.read(priced), "prices.trainer").text == "2.5 USD/h"
+    assert control(PageModel.read(priced), "prices.trainer").text == "2.5 USD/h"
 
 
 def test_a_file_that_the_page_cannot_take_is_told() -> None:
     with pytest.raises(ScenarioError, match=r"nowhere\.toml: no such file"):
-        Subject.read(Path("nowhere.toml"))
+        PageModel.read(Path("nowhere.toml"))
     with pytest.raises(ScenarioError, match=r"drawn for each job of a fleet, which `cprsim run`"):
-        Subject.read(SCENARIOS / "production-fleet.toml")
+        PageModel.read(SCENARIOS / "production-fleet.toml")
 
 
 def test_a_file_without_policies_has_nothing_to_compare(folder: Path) -> None:
     Path("job.toml").write_text(QUICKSTART.read_text().partition("[policies")[0])
     with pytest.raises(ScenarioError, match=r"^policies: there are none; write e\.g\."):
-        Subject.read(Path("job.toml"))
+        PageModel.read(Path("job.toml"))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from cprsim.app.answers import Answering
+from cprsim.app.page_model import PageModel
 from cprsim.app.server import AppServer
-from cprsim.app.subject import Subject
 from cprsim.errors import UsageError
 from tests.app.serving import QUICKSTART, get, served
 from tests.waiting import HANGS_S
@@ -126,7 +126,7 @@ def test_what_there_is_not_is_said(server: AppServer) -> None:
 
 
 def test_a_port_that_cannot_be_had_is_told() -> None:
-    answers = Answering(Subject.read(QUICKSTART))
+    answers = Answering(PageModel.read(QUICKSTART))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.app.subject import MovesError, Subject, WhatIf, faults_at
+from cprsim.app.page_model import MovesError, PageModel, WhatIf, faults_at
 from cprsim.errors import ScenarioError
 from cprsim.scenario import load_scenario
 from tests.app.serving import KAGGLE, QUICKSTART
 
-SUBJECT = Subject.read(QUICKSTART)
+SUBJECT = PageModel.read(QUICKSTART)
 DURATIONS = st.builds("{:.3g} {}".format, st.floats(0.01, 1e4), st.sampled_from(["s", "min", "h"]))
 TOO_MANY_COPIES = (
     "policies.replication: copies = 2 is more than the 1 parameter servers; each copy of a shard "
@@ -60,7 +60,7 @@ def test_what_is_not_moved_is_not_in_the_address() -> None:
 
 
 def test_a_target_that_policies_share_is_moved_for_all_of_them() -> None:
-    found = Subject.read(KAGGLE).overrides(WhatIf({"target_pls": "0.02"}))
+    found = PageModel.read(KAGGLE).overrides(WhatIf({"target_pls": "0.02"}))
 
     names = ("cpr", "cpr-mfu", "cpr-ssu", "cpr-scar")
     assert found == tuple(f"policies.{name}.target_pls=0.02" for name in names)

@@ -51,7 +51,7 @@ def test_there_is_no_other_engine(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class TrainersAlone:
-    """A rule of somebody's own: lost servers take the job back, trainers nobody."""
+    """A rule of somebody's own: lost servers take the job back, trainers no_outside."""
 
     def __call__(self, loss: Loss) -> Recover:
         return Recover("all" if loss.servers else "none")

@@ -12,8 +12,9 @@ import cprsim
 from cprsim.errors import ScenarioError
 from cprsim.failures.offenders import Offenders
 from cprsim.machine import offenders
+from cprsim.machine.draws_row import DrawsRow
 from cprsim.machine.node_lists import COUNT, FIRST, FIXED, STRUCK
-from cprsim.machine.rows import DrawsRow, NodeRow
+from cprsim.machine.run_rows import NodeRow
 
 DAYS, LIFE_D, NODES = 200.0, 40.0, 30
 #: A cluster in which a failure costs next to nothing, so that wall clock and useful time agree.

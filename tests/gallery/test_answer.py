@@ -6,7 +6,7 @@ import pytest
 
 from cprsim.advice.advice import SHOWN, Advice
 from cprsim.advice.advising import advise
-from cprsim.advice.robustness import Lever, Robustness, World
+from cprsim.advice.robustness import Parameter, PerturbedScenario, Robustness
 from cprsim.basics.shipped import shipped
 from cprsim.errors import UsageError
 from cprsim.gallery import runs
@@ -64,14 +64,14 @@ def test_nobody_within_the_bounds_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_worlds_are_rows() -> None:
-    mtbf = Lever(
+    mtbf = Parameter(
         "MTBF",
         (
-            World(0.5, "5 h", "b", Mean(0.004, 0.003, 0.005), True),
-            World(1.0, "10 h", "a", Mean(0, 0, 0), True),
+            PerturbedScenario(0.5, "5 h", "b", Mean(0.004, 0.003, 0.005), True),
+            PerturbedScenario(1.0, "10 h", "a", Mean(0, 0, 0), True),
         ),
     )
-    saves = Lever("save bandwidth", (World(1.0, "1 GB/s", None, NOT_KNOWN, False),))
+    saves = Parameter("save bandwidth", (PerturbedScenario(1.0, "1 GB/s", None, NOT_KNOWN, False),))
     rows = Robustness("a", 0.001, (mtbf, saves)).table
     assert rows["lever"].tolist() == ["MTBF", "MTBF", "save bandwidth"]
     assert rows["least"].tolist() == ["b", "a", ""]

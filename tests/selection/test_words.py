@@ -6,18 +6,20 @@ from dataclasses import replace
 import pytest
 
 from cprsim.selection.bounds import Bound, Quality
-from cprsim.selection.certificate import Certificate, Doubt, Rival
+from cprsim.selection.certificate import Certificate, Contender, UndecidedBound
 from cprsim.selection.words import Unit, interval, sentence, short
 
 NAMES = ["full", "cpr", "ecrm", "partial"]
 BEST = "cpr is best at 95 % over simulation noise"
-CLEAR = Certificate(1, (Rival(0, 0.012, 0.01, 0.014, "worse"),), (True, True), (), 1000, 1000, None)
-NEAR = Rival(0, 0.0001, -0.0002, 0.0004, "tied")
-FAR = Rival(2, 0.002, -0.0002, 0.0042, "tied")
-OPEN = Rival(3, 0.001, -0.0034, 0.0054, "undecided")
-UNKNOWN = Rival(0, 0.002, -math.inf, math.inf, "undecided")
-DOUBT = Doubt(0, Bound("pls", 0.02), 0.0206, 0.0170, 0.0242)
-SAME = Rival(2, 0.0, 0.0, 0.0, "same")
+CLEAR = Certificate(
+    1, (Contender(0, 0.012, 0.01, 0.014, "worse"),), (True, True), (), 1000, 1000, None
+)
+NEAR = Contender(0, 0.0001, -0.0002, 0.0004, "tied")
+FAR = Contender(2, 0.002, -0.0002, 0.0042, "tied")
+OPEN = Contender(3, 0.001, -0.0034, 0.0054, "undecided")
+UNKNOWN = Contender(0, 0.002, -math.inf, math.inf, "undecided")
+DOUBT = UndecidedBound(0, Bound("pls", 0.02), 0.0206, 0.0170, 0.0242)
+SAME = Contender(2, 0.0, 0.0, 0.0, "same")
 
 
 def put(*rivals, **changed):

@@ -8,7 +8,8 @@ from typing import Any
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine import fabric
 from cprsim.machine.codes import NONE, SAVING
-from cprsim.machine.rows import LINKS, FlowRow, RunRow, TransferRow
+from cprsim.machine.plan_rows import LINKS, TransferRow
+from cprsim.machine.run_rows import FlowRow, RunRow
 from cprsim.sim.bundle import RowList
 
 

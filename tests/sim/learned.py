@@ -8,16 +8,8 @@ from cprsim.contract import Mirror, Save, Schedule, rules
 from cprsim.machine import learning, state
 from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import COUNT, FIRST
-from cprsim.machine.rows import (
-    LossRow,
-    NodeRow,
-    PlanRow,
-    RunRow,
-    SaveRow,
-    ScheduleRow,
-    ShardRow,
-    TierRow,
-)
+from cprsim.machine.plan_rows import PlanRow, SaveRow, ScheduleRow
+from cprsim.machine.run_rows import LossRow, NodeRow, RunRow, ShardRow, TierRow
 from cprsim.sim.bundle import RowList
 
 _LIST = 0

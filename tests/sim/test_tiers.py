@@ -19,7 +19,8 @@ from cprsim.contract import (
     Train,
 )
 from cprsim.machine.attempts import take_spares
-from cprsim.machine.rows import PlanRow, RunRow
+from cprsim.machine.plan_rows import PlanRow
+from cprsim.machine.run_rows import RunRow
 from tests.sim.learned import State
 
 NEAR, FAR = Save("near"), Save("far")

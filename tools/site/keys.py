@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cprsim.basics.schema import RANGE, UNIT
-from cprsim.reference.json_schema import scenario_schema
+from cprsim.cli.json_schema import scenario_schema
 
 Schema = Mapping[str, Any]
 

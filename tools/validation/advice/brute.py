@@ -71,13 +71,13 @@ class Truth:
         return all(
             values.mean() - standard_errors * values.std() / math.sqrt(values.size)
             <= bound.most + 1e-12
-            for values, bound in zip(self.bounded, trials.aim.bounds, strict=True)
+            for values, bound in zip(self.bounded, trials.criteria.bounds, strict=True)
         )
 
 
 def best(trials: Trials, systems: Sequence[str] | None = None) -> list[Policy]:
     """The few that may be best, of all systems and settings, the given ones included."""
-    none_lost = any(bound.most == 0 for bound in trials.aim.bounds)
+    none_lost = any(bound.most == 0 for bound in trials.criteria.bounds)
     able = [each for each in _grid(trials, systems) if trials.plan(each) is not None]
     left = _hopeful([each for each in able if trials.loses_nothing(each) or not none_lost], trials)
     start = 0
@@ -125,7 +125,7 @@ def _grid(trials: Trials, systems: Sequence[str] | None) -> Iterator[Policy]:
     ask = asked(scenario, systems)
     yield from (each.policy for each in ask.given)
     for each in ask.searched:
-        policy = at_target(each.policy, trials.aim)
+        policy = at_target(each.policy, trials.criteria)
         if trials.plan(policy) is not None and trials.seconds([policy]) <= _RULE_S:
             yield policy
         yield from _settings(policy, scenario)

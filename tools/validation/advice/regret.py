@@ -81,7 +81,7 @@ def ask(number: int) -> Outcome:
         **asked.bounds,  # type: ignore[arg-type]
     )
     seconds = time.perf_counter() - began
-    trials = Trials(asked.scenario, advice.aim, _SEED + number)
+    trials = Trials(asked.scenario, advice.criteria, _SEED + number)
     return _compared(asked, advice, trials, seconds)
 
 
@@ -104,7 +104,7 @@ def _compared(asked: Question, advice: Advice, trials: Trials, seconds: float) -
     return Outcome(
         asked.number,
         asked.objective,
-        ", ".join(f"{each.measure} {each.most:g}" for each in advice.aim.bounds),
+        ", ".join(f"{each.measure} {each.most:g}" for each in advice.criteria.bounds),
         len(advice.found),
         advice.verdict,
         _told(picked, trials),

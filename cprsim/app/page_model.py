@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl, urlencode
 
-from cprsim.advice.aims import MEASURED
+from cprsim.advice.criteria import MEASURED
 from cprsim.app.controls import Control, controls_of
 from cprsim.basics.schema import nearest
 from cprsim.errors import ScenarioError, UsageError
@@ -87,7 +87,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True)
-class Subject:
+class PageModel:
     """A scenario file as it was read once, and what of it can be moved."""
 
     path: Path

@@ -13,7 +13,7 @@ from cprsim.sim.driver import Player
 from cprsim.sim.plan_costs import PlanCosts
 
 
-class PlayerBeside(Player):
+class SharingPlayer(Player):
     """Plays one plan in an environment in which other jobs change the rates of its transfers.
 
     `job`: the run, as functions of the machine take it.
@@ -23,7 +23,6 @@ class PlayerBeside(Player):
         super().__init__(plan_costs, nodes)
         self.job: Any = self._job
         self.job.plan.shared = True
-        self._in_turn = self._beside = False  # what goes past other jobs' events in one step
         plan = plan_costs.plan
         if plan.schedules:  # where its nodes are taken, it loads its last save
             last = Recover("all", source=plan.last_save.tier)
@@ -33,7 +32,7 @@ class PlayerBeside(Player):
         """Let the job report its flows to `member` (`cprsim.clusters.links.SharingJob`)."""
         self._outside.member = member
 
-    def play_beside(
+    def process_shared(
         self, env: simpy.Environment, begun: Callable[[], None], stepped: Callable[[], None]
     ) -> Generator[simpy.Event, Any, None]:
         """Run the job as a process from now on; an interrupt says that its next event has moved.

@@ -16,10 +16,10 @@ class ReplacedError(Exception):
     """A question that is not needed any more: its tab has sent another."""
 
 
-class Turn:
+class RequestToken:
     """A question's right to be worked at, until its tab asks another."""
 
-    def __init__(self, tabs: "Tabs", tab: str, number: int) -> None:
+    def __init__(self, tabs: "Sessions", tab: str, number: int) -> None:
         self._tabs, self._tab, self._number = tabs, tab, number
 
     def check(self, *_: object) -> None:
@@ -51,7 +51,7 @@ class Turn:
             self._tabs.advising.release()
 
 
-class Tabs:
+class Sessions:
     """The number of the newest question of each tab.
 
     A tab numbers its questions: two of them may begin in another order than they were sent.
@@ -62,7 +62,7 @@ class Tabs:
         self.newest: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, tab: str, number: int | None = None) -> Turn:
+    def take(self, tab: str, number: int | None = None) -> RequestToken:
         """For a question of a tab, which replaces those of lesser numbers; all, without one."""
         with self._lock:
             known = self.newest.get(tab, 0)
@@ -71,7 +71,7 @@ class Tabs:
             self.newest.move_to_end(tab)
             if len(self.newest) > _TABS:
                 self.newest.popitem(last=False)
-            return Turn(self, tab, number)
+            return RequestToken(self, tab, number)
 
     def close(self, within_s: float) -> bool:
         """Stop all questions; return whether all that computed has ended by then."""

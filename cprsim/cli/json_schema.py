@@ -14,10 +14,10 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from cprsim.basics.schema import RANGE, UNIT, Section
 from cprsim.basics.shipped import scenarios
+from cprsim.cli.descriptions import descriptions, summary
 from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
 from cprsim.policies.registry import policy_class, systems
-from cprsim.reference.descriptions import descriptions, summary
 from cprsim.scenario.drawn import Drawn
 from cprsim.scenario.sections import SECTIONS
 from cprsim.studies.design import StudySection

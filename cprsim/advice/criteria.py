@@ -42,7 +42,7 @@ WHY_SAVE: Final = "bad data, bugs, eviction, publishing"
 
 
 @dataclass(frozen=True)
-class Aim:
+class Criteria:
     """The objective and its constraints.
 
     `bounds`: upper limits on means and percentiles, met with confidence. `assumed`: the question
@@ -142,7 +142,7 @@ class Aim:
         return rows
 
 
-def aim_of(
+def criteria_of(
     scenario: Scenario,
     objective: str = "time",
     *,
@@ -156,8 +156,8 @@ def aim_of(
     target_pls: float | None = None,
     quality: Quality = "pls",
     **limits: Share,
-) -> Aim:
-    """Return the aim that options of `advise` ask for; `limits`: those on lost learning, by name.
+) -> Criteria:
+    """Return the criteria of options of `advise`; `limits`: those on lost learning, by name.
 
     Where they bound no loss of learning, and the objective doesn't count it, `ALLOWED` is assumed.
 
@@ -199,7 +199,7 @@ def aim_of(
     if max_restarts is not None:
         check_most(max_restarts)
         bounds.append(Bound(RESTARTS, max_restarts))
-    return Aim(
+    return Criteria(
         objective,  # type: ignore[arg-type]
         tuple(bounds),
         assumed,

@@ -1,1 +1,0 @@
-"""Keys of scenarios, documented by the code itself."""
