@@ -150,7 +150,7 @@ class Advice:
     allowing: "Advice | None" = None
 
     @property
-    def criteria(self) -> Criteria:
+    def aim(self) -> Criteria:
         """The former name of `criteria`."""
         return self.criteria
 

@@ -31,12 +31,13 @@ from cprsim.batch.records import dtype
 from cprsim.machine import draws_row, plan_rows, run_rows
 from cprsim.machine.rows import Row
 
-_KINDS = {
-    from_dtype(dtype(kind)): kind
+_ROWS: list[Any] = [
+    kind
     for module in (draws_row, plan_rows, run_rows)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Row) and kind is not Row
-}
+]
+_KINDS = {from_dtype(dtype(kind)): kind for kind in _ROWS}
 
 
 class RowPlace(types.Type):

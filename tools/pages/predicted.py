@@ -8,6 +8,7 @@ written into build/predicted/ before anything is trained, and the page has their
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -162,6 +163,8 @@ policies that choose rows, {others} of others. So are {updates} of {lossy} count
 of PLS, failures and lost steps {exact} of {counted} agree. Of two runs of the same, the sums are
 within {sum_share:.0f} % of each other in {agreeing} of {pairs} pairs.
 
+{biases}
+
 SCAR saves the rows that moved most, and SSU's lists evict at random, so what one run loses is
 partly chance: [counted.md](counted.md). Out of bounds are ([predicted.csv](predicted.csv) has all
 comparisons):
@@ -225,6 +228,18 @@ def _line(found: Found) -> str:
     return f"| {' | '.join((found.configuration, found.policy, row.what, *values))} |"
 
 
+def biases(compared: pd.DataFrame) -> str:
+    """Return a sentence on how far each cause is off, in the median of all configurations."""
+    causes = compared[compared["what"].isin(OVERHEAD_CAUSES) & (compared["measured"] > CAUSE_S)]
+    off = (causes["predicted"] / causes["measured"] - 1).groupby(causes["what"]).median()
+    each = ", ".join(f"{cause} {100 * share:+.0f} %" for cause, share in off.items())
+    return (
+        "In the median of all configurations a cause is off by: "
+        f"{each}. So a cause that is far off there is off in most of them: the short rehearsal, "
+        "which the costs come from, differs in it from a run."
+    )
+
+
 def everything(rows: Sequence[Found]) -> pd.DataFrame:
     """All that was compared: times in seconds, everything else as it is counted."""
     return pd.DataFrame(
@@ -269,6 +284,7 @@ def page(found: Mapping[str, Validated]) -> str:
         base=", ".join(f"`{override}`" for override in BASE),
         agreeing=agreeing(compared)[0],
         pairs=agreeing(compared)[1],
+        biases="\n".join(textwrap.wrap(biases(everything(rows)), 100)),
         beyond=beyond(rows),
     )
 
