@@ -71,8 +71,9 @@ class ScheduleRow(Row):
     chain: int = 0
     links: int = 0
 
-    # Whether its tier keeps older checkpoints; whether the tier is live: copies that train along,
-    # in which no mark lasts.
+    # Whether its saves and training never slow each other; whether its tier keeps older
+    # checkpoints; whether the tier is live: copies that train along, in which no mark lasts.
+    undisturbed: bool = False
     keeps_older: bool = False
     live: bool = False
 
@@ -156,9 +157,12 @@ class PlanRow(Row):
     training: int = 0
     tight: int = 0
 
-    # Whether the policy's own code decides; whether training runs at full speed.
+    # Whether the policy's own code decides; whether training runs at full speed; which fast path
+    # fits: `fast_blocking.py`, `fast_background.py`.
     own: bool = False
     unslowed: bool = False
+    fast_blocking: bool = False
+    fast_background: bool = False
 
     # The job: useful seconds, its options, and seconds of detection and of rescheduling.
     useful_s: float = 0.0

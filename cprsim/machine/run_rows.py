@@ -152,7 +152,7 @@ class RunRow(Row):
 
 
 class TierRow(Row):
-    """State of a run by schedule, and of its tier."""
+    """State of a run by schedule, of its tier, and of its save in `fast_background.py`."""
 
     # Progress at which the next save is due, its period, and saves under way.
     due_s: float = 0.0
@@ -182,6 +182,18 @@ class TierRow(Row):
     # Last links of the chain that were taken, and that are stored.
     taken_link: int = 0
     stored_link: int = 0
+
+    # The background save in a fast path: its order, instants, and content.
+    under_way: int = 0
+    order: int = 0
+    begins_s: float = 0.0
+    lands_s: float = 0.0
+    writes: float = 0.0
+    taken_s: float = 0.0
+    taken_slowdown_s: float = 0.0
+    taken_updates_lost: float = 0.0
+    taken_reads: float = 0.0
+    taken_marks: int = 0
 
 
 class KeptRow(Row):

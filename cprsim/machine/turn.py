@@ -3,6 +3,8 @@
 from cprsim.machine import (
     allocations,
     attempts,
+    fast_background,
+    fast_blocking,
     flows,
     node_lists,
     notices,
@@ -44,6 +46,10 @@ def _decide(job: Running) -> None:
         job.outside.decide()
         return
     if plan.notices and notices.answers(job):
+        return
+    if plan.fast_blocking and not run.flows and fast_blocking.train_and_save(job):
+        return
+    if plan.fast_background and fast_background.train_and_save(job):
         return
     number = schedules.ask(job)
     if number == NONE:

@@ -31,6 +31,7 @@ class Player:
         tables.plans.append(plan_rows.plan(nodes, 0))
         self._outside = (OwnController if own else Outside)(plan_costs, plan_rows)
         self._job = self._outside.job = Bundle(tables, self._outside)
+        self._fast = self._job.plan.fast_blocking, self._job.plan.fast_background
 
     def play(
         self,
@@ -62,6 +63,10 @@ class Player:
         job: Any = self._job
         job.draws, job.numbers, job.choices = draws.row, draws.numbers, draws.choices
         job.plan.source = draws.source
+        # A fast path shows an observer nothing of what is in it.
+        job.plan.fast_blocking, job.plan.fast_background = (
+            each and observer is None for each in self._fast
+        )
         self._outside.begin(timeline, observer)
         self._outside.draws = draws
         return draws

@@ -81,7 +81,7 @@ class PlanCosts:
             return
         flaw = save_flaw(save, self.plan)
         if flaw:
-            raise RunError(f"policy {self.policy!r}: its controller asked for a save {flaw}")
+            raise RunError(f"policy {self.policy!r}: its controller requested a save {flaw}")
         self.check_tier(save)
         self._remember(save)
 

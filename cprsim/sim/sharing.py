@@ -23,6 +23,7 @@ class SharingPlayer(Player):
         super().__init__(plan_costs, nodes)
         self.job: Any = self._job
         self.job.plan.shared = True
+        self._fast = False, False  # they go past other jobs' events in one step
         plan = plan_costs.plan
         if plan.schedules:  # where its nodes are taken, it loads its last save
             last = Recover("all", source=plan.last_save.tier)

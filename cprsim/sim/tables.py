@@ -83,6 +83,7 @@ class PlanRows(PatternRows):
         fails = storage is not None and storage.fails
         self._can_fail = {t.name for t in self._plan.tiers if fails and t.medium == "store"}
         self._transfers: dict[Rated, int] = {}
+        self._are_undisturbed = self._undisturbed()
 
     def plan(self, nodes: int, source: int) -> PlanRow:
         """Return the row of the plan, after adding all rows that it refers to."""
@@ -134,6 +135,9 @@ class PlanRows(PatternRows):
             "checksum": plan.checksum,
             "older": plan.keep - 1 if plan_costs.marked else 0,
             "has_outages": storage is not None and storage.outages is not None,
+            "fast_blocking": self._is_fast_blocking(),
+            # The nearest tier decides, as most saves go there.
+            "fast_background": bool(self._are_undisturbed) and self._are_undisturbed[0],
             "tight": self._tight(),
             **self._starts(),
             **self._notices(),
@@ -205,6 +209,38 @@ class PlanRows(PatternRows):
             "hands_over": self.number_of_answer(Recover("all", source=self._plan.last_save.tier)),
         }
 
+    def _is_fast_blocking(self) -> bool:
+        """Return whether training and equal blocking saves alternate, for the fast path."""
+        plan = self._plan
+        if len(plan.schedules) != 1 or plan.sequence is not None or self._plan_costs.marked:
+            return False
+        ((_, save, _),) = plan.schedules
+        transfer, rate = self._plan_costs.save(save)
+        takes = transfer.volume > 0 and 0 < rate < math.inf
+        return save.blocking and takes and save.tier not in self._can_fail
+
+    def _undisturbed(self) -> list[bool]:
+        """Return for each schedule whether its saves and training never slow each other.
+
+        That takes one save at a time to each tier, and saves that can't fail.
+        """
+        alone, found = [self._plan_costs.training(0.0)], list[Schedule]()
+        if self._plan_costs.marked:
+            return [False] * len(self._plan.schedules)
+        for schedule in self._plan.schedules:
+            _, save, most = schedule
+            transfer, rate = self._plan_costs.save(save)
+            if (
+                not save.blocking
+                and most == 1
+                and save.tier not in self._can_fail
+                and 0 < rate < math.inf
+                and transfer.volume < math.inf
+                and all(self._fit(link, [*found, schedule], alone) for link in LINKS)
+            ):
+                found.append(schedule)
+        return [schedule in found for schedule in self._plan.schedules]
+
     def _tight(self) -> int:
         """Return the links that background saves and other flows may fill, one bit each."""
         plan = self._plan
@@ -247,6 +283,7 @@ class PlanRows(PatternRows):
     def _schedule_values(self, number: int, schedule: Schedule) -> dict[str, Any]:
         tier = self._plan.tier(schedule.save.tier)
         return super()._schedule_values(number, schedule) | {
+            "undisturbed": self._are_undisturbed[number],
             "keeps_older": tier.keeps_older,
             "live": tier.live,
         }

@@ -73,7 +73,7 @@ ANSWERS: list[tuple[Any, str]] = [
 PLANS = [
     (
         {"schedules": (*every(9.0), *every(5.0, Save(portion=0.5)))},
-        "with 2 schedules of saves to 'remote'; give each a tier of its own, or a controller that "
+        "with 2 schedules of saves to 'remote'; give each its own tier, or a controller that "
         "says which save comes next",
     ),
     (
@@ -167,8 +167,8 @@ def test_saves_of_controllers_are_refused_where_they_are_asked_for(save: Save, f
     with pytest.raises(RunError) as carried_out:
         Interpreter(()).start(own(save=save)).ask(Clock(0.0, 3600.0))
 
-    assert str(simulated.value) == f"policy 'own': its controller asked for a save {flaw}"
-    assert str(carried_out.value) == f"the controller asked for a save {flaw}"
+    assert str(simulated.value) == f"policy 'own': its controller requested a save {flaw}"
+    assert str(carried_out.value) == f"the controller requested a save {flaw}"
 
 
 @pytest.mark.parametrize(("answer", "flaw"), ANSWERS)
