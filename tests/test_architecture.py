@@ -289,7 +289,7 @@ def more(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.parametrize("what", ADDED)
 def test_the_list_names_the_files_that_one_more_takes(what: str) -> None:
-    own = TEXT.partition(f"\n**{what}**\n")[2].partition("\n**")[0].partition("\n## ")[0]
+    own = TEXT.partition(f"\n**{what}**\n")[2].partition("\n**")[0].partition("\n`")[0]
 
     assert set(re.findall(r"`([\w/]+\.py)`", own)) == set(ADDED[what])
 
