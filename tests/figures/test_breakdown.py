@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
-from cprsim.figures.parts.style import CAUSE_COLOURS, WHITE_INK, ink_on
-from cprsim.figures.parts.texts import lines, percent
+from cprsim.figures.style import CAUSE_COLOURS, WHITE_INK, ink_on
+from cprsim.figures.texts import percent
 from tests.figures.reading import key, rendered, texts_of, words
 
 
@@ -275,13 +275,6 @@ def test_height_grows_with_policies_and_long_names() -> None:
 )
 def test_percent(share: float, half: float, text: str) -> None:
     assert percent(share, half) == text
-
-
-@pytest.mark.parametrize("text", [*NAMES, "", "a  b\nc", "one-two_three.four/five,six " * 5])
-def test_lines_keep_every_letter_and_the_width(text: str) -> None:
-    found = lines(text, 16)
-    assert all(len(line) <= 16 for line in found)
-    assert "".join("".join(found).split()) == "".join(text.split())
 
 
 def test_ink_stands_out() -> None:

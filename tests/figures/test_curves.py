@@ -12,12 +12,18 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cprsim.figures.ecrm import ecrm_overhead, ecrm_recovery
-from cprsim.figures.interval import interval
-from cprsim.figures.parts.curves import log_limits
-from cprsim.figures.parts.style import SYSTEM_COLOURS
-from cprsim.figures.scaling import MODELS, scaling, sensitivity
-from cprsim.figures.tradeoff import LOSSES, tradeoff
+from cprsim.figures.overhead import (
+    LOSSES,
+    MODELS,
+    ecrm_overhead,
+    ecrm_recovery,
+    interval,
+    scaling,
+    sensitivity,
+    tradeoff,
+)
+from cprsim.figures.style import SYSTEM_COLOURS
+from cprsim.figures.ticks import log_limits
 from cprsim.policies.registry import systems
 from tests.figures.reading import key, labels, notes, rendered, words
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.figures.ladder import finding, ladder
+from cprsim.figures.breakdown import ladder, ladder_finding
 from tests.figures.reading import rendered
 
 LONG = "a lever whose name is made of many words, some of them rather long"
@@ -74,10 +74,10 @@ def test_points_are_of_the_row_above_and_of_the_job_as_it_is() -> None:
 
 
 def test_what_is_found() -> None:
-    assert finding(CASES["three"]) == (
+    assert ladder_finding(CASES["three"]) == (
         f"Effective training goes from 60.0 % to 97.0 %; alone, {LONG} gives back most: 15.0 points"
     )
     worse = pd.DataFrame(
         [row("as it is", "together", 0.1), row("it", "together", 0.2), row("it", "alone", 0.2)]
     )
-    assert finding(worse) == "Effective training goes from 90.0 % to 80.0 %"
+    assert ladder_finding(worse) == "Effective training goes from 90.0 % to 80.0 %"

@@ -152,15 +152,6 @@ def test_panels_have_the_names_of_their_skews() -> None:
     assert titles == [*NAMES]
 
 
-def test_trackers_that_lose_the_same_everywhere_share_a_line() -> None:
-    assert "MFU, SCAR" in key_of(drawn("3 skews")).values()
-    assert "MFU, SCAR" in key_of(drawn("real")).values()
-    assert len(curves(drawn("3 skews").axes[0])) == 4
-    said = key_of(drawn("SCAR apart")).values()  # at one point of one panel
-    assert {"MFU", "SCAR"} <= set(said)
-    assert all(len(curves(axes)) == 5 for axes in panels(drawn("SCAR apart")))
-
-
 def test_scar_shows_the_line_of_mfu_where_it_covers_it() -> None:
     figure = drawn("SCAR apart")
     lines = {key_of(figure)[look(line)]: line for line in curves(figure.axes[0])}
