@@ -40,9 +40,10 @@ def name_rows(
     look |= {"xytext": (-3.5, 0), "textcoords": "offset points", "color": style.FAINT_INK}
     for row, fact in enumerate(below):
         axes.annotate(fact, (0, row), **look)
-    lines = max((text.count("\n") + 1 for text in (*above, *below) if text), default=0)
-    sides = 2 if any(facts) else 1
-    return max(least_in, _BETWEEN_IN + sides * lines * _LINE * style.small_pt() / 72)
+    lines = sum(
+        max(text.count("\n") + 1 for text in texts) for texts in (above, below) if any(texts)
+    )
+    return max(least_in, _BETWEEN_IN + lines * _LINE * style.small_pt() / 72)
 
 
 def stack(

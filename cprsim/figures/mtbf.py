@@ -61,7 +61,7 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
     seen = np.isfinite(rows["measured_s"]) & (rows["measured_s"] > 0)
     measured = rows.loc[seen, ["nodes", "measured_s"]]
     # Where the interval is open the whisker leaves the picture.
-    measured[["measured_s_low", "measured_s_high"]] = ends[seen].clip(
+    measured[["measured_s_low", "measured_s_high"]] = rows.loc[seen, [*ends]].clip(
         limits[0] / 1.25, limits[1] * 1.25
     )
     look = marks.points("full") | {"clip_on": True, "label": "measured: 95 % interval"}

@@ -15,23 +15,27 @@ from cprsim.basics.units import SECONDS
 from cprsim.figures import style
 from cprsim.figures.texts import LETTER, YEAR_S, number, unit_of
 
-#: Digits of ticks within a decade, the finest first.
-_DIGITS: Final = ((1, 2, 3, 4, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
+#: Digits of ticks within a decade, the finest first; that one where there is but one.
+_DIGITS: Final = ((1, 2, 3, 4, 6, 8), (1, 2, 5), (1, 3), (1,))
 #: Durations that people know, for log axes: many, and few.
 _DURATIONS: Final[tuple[dict[str, tuple[int, ...]], ...]] = (
     {
         **dict.fromkeys(("ms", "d", "y"), (1, 2, 5, 10, 20, 50, 100, 200, 500)),
-        **dict.fromkeys(("s", "min", "h"), (1, 2, 5, 10, 20)),
+        **dict.fromkeys(("s", "min"), (1, 2, 5, 10, 20)),
+        "h": (1, 2, 5, 10),
     },
     {
-        **{"ms": (1, 10, 100), "s": (1, 10), "min": (1, 10), "h": (1, 6)},
-        **{"d": (1, 7, 30), "y": (1, 10, 100, 10_000)},
+        "ms": (1, 10, 100),
+        **dict.fromkeys(("s", "min"), (1, 10)),
+        "h": (1, 6),
+        "d": (1, 7, 30),
+        "y": (1, 10, 100, 10_000),
     },
     {"ms": (1,), "s": (1,), "min": (1,), "h": (1,), "d": (1, 30), "y": (1, 100, 10_000)},
 )
 _SECONDS: Final = {**SECONDS, "y": YEAR_S}
 _MOST_BESIDE: Final = 8  # ticks of a y axis
-_USED: Final = 0.75  # of the width of an axis, once keys and labels have their room
+_USED: Final = 0.85  # of the width of an axis, once keys and labels have their room
 _ROOM: Final = 1.25  # beyond the outermost values of a log axis
 
 
@@ -55,7 +59,7 @@ def _room(axis: Axis, texts: Iterable[str]) -> int:
     axes: Any = axis.axes
     width_pt = 72 * _USED * axes.bbox.width / axes.figure.dpi
     return max(
-        2, int(width_pt / (style.small_pt() * (LETTER * max(map(len, texts), default=1) + 1.2)))
+        2, int(width_pt / (style.small_pt() * (LETTER * max(map(len, texts), default=1) + 0.7)))
     )
 
 
@@ -64,7 +68,7 @@ def numbers(axis: Axis, factor: float = 1.0, suffix: str = "") -> None:
     low, high = (end / factor for end in axis.get_view_interval())
     slack = 1e-9 * (high - low)
     at: Any = []
-    for digits in _DIGITS if axis.get_scale() == "log" else range(6, 0, -1):
+    for digits in _DIGITS[high > 12 * low :] if axis.get_scale() == "log" else range(6, 0, -1):
         if isinstance(digits, tuple):
             powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
             at = [digit * 10.0**power for power in powers for digit in digits]

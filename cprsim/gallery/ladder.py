@@ -31,7 +31,7 @@ def table(levers: Levers, replications: int = 400) -> Titled:
         *(((name,), "alone") for name in names),
     ]
     runs = len({which for which, _ in pulled})
-    found = {which: _measured(levers.scenario(which), replications, runs) for which, _ in pulled}
+    found = {which: measured(levers.scenario(which), replications, runs) for which, _ in pulled}
     rows = [
         {"lever": which[-1] if which else AS_IT_IS, "way": way, "sets": _sets(levers, which)}
         | found[which]
@@ -46,7 +46,7 @@ def of_file(source: PictureSource) -> Titled:
     return table(load_levers(source.path))
 
 
-def _measured(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]:
+def measured(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]:
     """Return shares of the wall clock, half the interval of what counts, and updates lost.
 
     `runs`: how many such are made, by which the engine is chosen.

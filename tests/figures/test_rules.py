@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.figures import look, save_bytes, without_words
 from cprsim.figures.advice import answer
@@ -94,7 +93,7 @@ DRAWN: dict[str, Callable[[], Figure]] = {
     "mtbf-scaling": partial(test_mtbf.drawn, "doublings"),
     "fleet-breakdown": lambda: fleet_breakdown(FLEET, "A fleet"),
     "policy-breakdown": partial(test_breakdown.drawn, "three"),
-    "failure-causes": partial(failures_by_cause, CAUSES, "A job"),
+    "failure-causes": lambda: failures_by_cause(CAUSES, "A job"),
     "production": lambda: breakdown(OUTLIER, "A job with an outlier"),
     "ett-ladder": partial(test_ladder.drawn, "three"),
     "answer": lambda: answer(ANSWERS["all"][0], "overhead", ANSWERS["all"][1], "USD", "A job"),
@@ -237,7 +236,7 @@ def test_text_in_svg_is_text_and_fonts_are_in_the_pdf() -> None:
 @pytest.mark.parametrize("name", DRAWN)
 def test_no_bars_by_cause_on_a_log_axis_and_none_is_cut(name: str) -> None:
     for axes in drawn(name).axes:
-        stacked = [each for each in axes.containers if isinstance(each, BarContainer)]
+        stacked = [each for each in axes.containers if each.get_label() in CAUSE_LABELS.values()]
         if stacked:
             along = axes.xaxis if stacked[0].orientation == "horizontal" else axes.yaxis
             assert along.get_scale() == "linear"
@@ -288,7 +287,8 @@ def test_numbers_on_axes_have_a_unit(name: str) -> None:
 def test_every_number_at_a_bar_has_its_unit(name: str) -> None:
     for axes in drawn(name).axes:
         for text in axes.texts:
-            assert re.search(r"%|none", text.get_text()), text
+            if text.get_text() and text.get_horizontalalignment() != "right":
+                assert re.search(r"%|none", text.get_text()), text
 
 
 def test_what_is_found_is_true_of_the_intervals() -> None:

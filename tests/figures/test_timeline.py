@@ -97,7 +97,7 @@ def test_the_legend_tells_seconds_by_cause_and_the_axis_its_unit(tmp_path: Any) 
         "wall-clock time, min",
     } <= set(words)
     assert "A job worked by hand; seed 0, replication 0" in words
-    assert [tick / 60 for tick in axes.get_xticks()] == [0, 1, 2]
+    assert {0, 1, 2} <= {tick / 60 for tick in axes.get_xticks()}
 
 
 def test_failures_are_marked_above_the_lanes_that_they_hit(tmp_path: Any) -> None:
