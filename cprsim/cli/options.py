@@ -51,7 +51,7 @@ class Asked(SimpleNamespace):
             from cprsim.figures import check_picture
 
             check_picture(path, option)
-        return self.file(path, path and path.suffix.lower()[1:], option)
+        return self.file(path, None if path is None else path.suffix.lower()[1:], option)
 
     def print(self, found: Any, table: Any, lines: Any = None) -> None:
         """Print a result as one JSON document, or as its table and its notes (or `lines` of it)."""

@@ -33,6 +33,7 @@ def rows(asked: Any) -> None:
 
         picture = asked.picture(asked.plot, "--plot")
         found: Any
+        table: Any
         if asked.log is not None:
             found, table = row_loss.access_log(asked.log), tables.access_table
         else:

@@ -112,7 +112,7 @@ def _show_run(result: Any, words: "Vocabulary | None") -> None:
     from cprsim.runs.fleet_result import FleetResult
 
     of_fleet = isinstance(result, FleetResult)
-    shown = [tables.fleet_table(result) if of_fleet else tables.run_table(result)]
+    shown: list[Any] = [tables.fleet_table(result) if of_fleet else tables.run_table(result)]
     shown += [] if words is None else [tables.wall_table(result, words)]
     shown += [tables.resources_table(result), None if of_fleet else tables.causes_table(result)]
     for table in shown:

@@ -432,7 +432,7 @@ def _holds(table: pd.DataFrame, choice: str, within: float) -> str:
     return f"{choice} {near}, in {where} {len(holds)} jobs{may}"
 
 
-def _loses(row: Mapping[Any, Any]) -> str:
+def _loses(row: "pd.Series[Any]") -> str:
     """Return what is lost, in points, or why that isn't known; with a ? where it isn't sure."""
     if math.isnan(row["loses"]):
         said = "not playable"

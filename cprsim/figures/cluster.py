@@ -133,6 +133,6 @@ def _load(axes: Axes, use: pd.DataFrame, window: tuple[float, float]) -> None:
     axes.axhline(100, color=style.FAINT_INK, linewidth=0.6)
     for name, (words, colour) in _LINKS.items():
         if name in part and part[name].any():
-            share, look = 100 * part[name], {"color": colour, "linewidth": 0.8}
+            share = 100 * part[name]
             axes.fill_between(part["time_s"], share, step="post", color=colour, alpha=0.35)
-            axes.step(part["time_s"], share, where="post", label=words, **look)
+            axes.step(part["time_s"], share, where="post", label=words, color=colour, linewidth=0.8)

@@ -94,7 +94,7 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
             rows = table[(table["skew"] == skew) & (table["tracker"] == tracker)]
             rows = rows.sort_values("fraction")
             if len(rows):
-                own = {"linewidth": 1.3, "marker": "o", "markersize": 2.8} | look
+                own: dict[str, Any] = {"linewidth": 1.3, "marker": "o", "markersize": 2.8} | look
                 label = f"{words}: {takes}"
                 axes.plot(rows["fraction"], rows["relative"], label=label, clip_on=False, **own)
     for axes in sheet.first_column:

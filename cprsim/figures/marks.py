@@ -157,7 +157,8 @@ def name_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None
     Where lines end close together, one name is above the other.
     """
     place = axes.transScale + axes.transLimits
-    at, look = -math.inf, {"va": "center", "size": style.small_pt(), "annotation_clip": False}
+    at = -math.inf
+    look: dict[str, Any] = {"va": "center", "size": style.small_pt(), "annotation_clip": False}
     look |= {"xycoords": axes.get_xaxis_transform()}
     look |= {"xytext": (6, 0), "textcoords": "offset points"}
     for y, x, name, system in sorted((place.transform((x, y))[1], x, *of) for x, y, *of in ends):

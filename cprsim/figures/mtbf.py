@@ -41,13 +41,12 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
         All but `nodes` in seconds.
     """
     rows = table.sort_values("nodes")
-    values = rows[["measured_s", *_MODELS]].replace(np.inf, np.nan)
-    ends = rows[["low_s", "high_s"]].clip(
-        values[values > 0].min(axis=None) / _BEYOND, values.max(axis=None) * _BEYOND
-    )
+    values = rows[["measured_s", *_MODELS]].to_numpy(dtype=np.float64)
+    values = values[np.isfinite(values) & (values > 0)]
+    ends = rows[["low_s", "high_s"]].clip(values.min() / _BEYOND, values.max() * _BEYOND)
     sheet = Sheet(ax=ax)
     (axes,) = sheet.axes
-    limits = ticks.log_limits(np.hstack([values, ends]), 6)
+    limits = ticks.log_limits(np.append(values, ends), 6)
     low, high = ticks.log_limits(rows["nodes"], 6)
     axes.set(xscale="log", yscale="log", xlim=(max(low, 0.85), high), ylim=limits)
     ticks.numbers(axes.xaxis)
@@ -56,7 +55,7 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
     axes.grid()
     marker = "_" if len(rows) == 1 else ""  # a line of one point can't be seen
     for name, (words, look) in _MODELS.items():
-        own = {"linewidth": 1.2, "marker": marker, "markersize": 12} | look
+        own: dict[str, Any] = {"linewidth": 1.2, "marker": marker, "markersize": 12} | look
         axes.plot(rows["nodes"], rows[name], label=words, **own)
     seen = np.isfinite(rows["measured_s"]) & (rows["measured_s"] > 0)
     measured = rows.loc[seen, ["nodes", "measured_s"]]

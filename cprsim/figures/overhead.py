@@ -272,7 +272,7 @@ def ecrm_overhead(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
     sheet = Sheet(ax=ax)
     (axes,) = sheet.axes
     _size_axis(axes, table)
-    axes.set_ylim(0, 1.08 * float(table[["overhead", "published"]].max(axis=None)))
+    axes.set_ylim(0, 1.08 * float(table[["overhead", "published"]].to_numpy().max()))
     ticks.shares(axes.yaxis)
     axes.set_ylabel(marks.OVERHEAD)
     ends: dict[tuple[float, ...], tuple[list[str], str]] = {}  # lines that cover each other

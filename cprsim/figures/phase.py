@@ -168,7 +168,11 @@ def _cells(
     look: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
     for left, bottom, face, row in zip(x, y, faces, rows, strict=True):
         if row["rivals"]:
-            rival = {"edgecolor": colours[row["rivals"][0]], "hatch": "////", "linewidth": 0}
+            rival: dict[str, Any] = {
+                "edgecolor": colours[row["rivals"][0]],
+                "hatch": "////",
+                "linewidth": 0,
+            }
             axes.bar(left, 1, 1, bottom - 0.5, fill=False, **rival)
             axes.bar(left, 1, 1, bottom - 0.5, fill=False, edgecolor="white", linewidth=1.0)
         if room:

@@ -46,7 +46,7 @@ def show(axis: Axis, names: Mapping[float, str], keep: float | None = None, most
     """
     values = sorted(names)
     stride = max(1, -(-len(values) // (most or _room(axis, names.values()))))
-    first = values.index(keep) % stride if keep in names else 0
+    first = 0 if keep is None or keep not in names else values.index(keep) % stride
     shown = values[first::stride]
     axis.set_ticks(shown, [names[value] for value in shown])
     axis.set_minor_locator(NullLocator())
@@ -68,7 +68,7 @@ def numbers(axis: Axis, factor: float = 1.0, suffix: str = "") -> None:
     low, high = (end / factor for end in axis.get_view_interval())
     slack = 1e-9 * (high - low)
     at: Any = []
-    for digits in _DIGITS[high > 12 * low :] if axis.get_scale() == "log" else range(6, 0, -1):
+    for digits in _DIGITS[int(high > 12 * low) :] if axis.get_scale() == "log" else range(6, 0, -1):
         if isinstance(digits, tuple):
             powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
             at = [digit * 10.0**power for power in powers for digit in digits]

@@ -123,7 +123,7 @@ def _figure(
         if doing in found:
             spent = f" {duration(seconds[doing])}" if seconds.get(doing) else ""
             edge = style.FAINT_INK if colour == "white" else colour
-            look = {"facecolor": colour, "edgecolor": edge, "linewidth": 0.4}
+            look: dict[str, Any] = {"facecolor": colour, "edgecolor": edge, "linewidth": 0.4}
             axes.fill_between([], [], label=f"{WORDS[doing]}{spent}", **look)
     sheet.key("above")
     return sheet.done(finding, "; ".join(filter(None, about)), height_in=height_in)

@@ -146,6 +146,7 @@ def _played(of: Scenario) -> Ledger:
 def overheads(_: object = None) -> Titled:
     """Overhead of erasure coding and of checkpoints by model size, beside ECRec's figure 5."""
     # In the order of figure 5.
+    policies: list[tuple[str, dict[str, Any]]]
     policies = [(f"checkpoints every {every} min", CKPT[every]) for every in (60, 30)]
     policies += [(f"ECRec k = {k}", ECREC[k]) for k in (4, 2)]
     rows = [
@@ -173,9 +174,9 @@ def recoveries(_: object = None) -> Titled:
         every_60, every_30, k4, k2 = FIGURE_12[model]
         # Minutes at best, on average and at worst: here, and as published.
         found: dict[str, tuple[str, list[float], Sequence[float]]] = {}
-        for every, published in ((60, every_60), (30, every_30)):
+        for every, theirs in ((60, every_60), (30, every_30)):
             mine = [recovery(size_gb, every, case) for case in CASES]
-            found[f"checkpoints every {every} min"] = "full", mine, published
+            found[f"checkpoints every {every} min"] = "full", mine, theirs
         for k, filled in ((4, k4), (2, k2)):
             mine = [rebuilt(size_gb, k).filled] * 3
             found[f"ECRec k = {k}"] = "ecrm", mine, [filled] * 3
