@@ -136,6 +136,12 @@ class Advice:
     where they have none. `apart`: by cause, what the second takes more than the best. `warnings`:
     where a number of it may mislead. `allowing`: the second answer, which may lose some learning,
     where the question says nothing of that.
+
+    Examples
+    --------
+    >>> advice = cprsim.advise("quickstart", systems=["full"])
+    >>> advice.best.name, advice.best.settings["interval"]
+    ('full', '1.83 h')
     """
 
     scenario: Scenario
