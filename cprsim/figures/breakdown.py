@@ -45,10 +45,8 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     row_in = marks.name_rows(time, names, _recovery_facts(summary), 0.5 if lossy.any() else 0.42)
     marks.name_rows(learning, names if sheet.narrow else [""] * len(names))
     for axes, measure in ((time, "overhead"), (learning, "updates_lost")):
-        ends = summary.filter(regex=f"^{measure}(_high|_retrained|_retrained_high)?$").max(
-            axis=None
-        )
-        marks.reach(axes, float(ends))
+        ends = summary.filter(regex=f"^{measure}(_high|_retrained|_retrained_high)?$")
+        marks.reach(axes, float(np.nanmax(ends.to_numpy(dtype=np.float64))))
     parts = marks.stack(time, summary, causes, _BAR)
     for cause, part in zip(causes, parts, strict=True):
         # A value has room in a wide part, left of the whisker.
