@@ -24,7 +24,7 @@ class Given(NamedTuple):
     info: Any
 
 
-class Asked(SimpleNamespace):
+class Arguments(SimpleNamespace):
     """What a command was asked: its arguments and options, by name."""
 
     as_json, overrides = False, None
@@ -66,13 +66,13 @@ class Asked(SimpleNamespace):
 def options(**table: Given) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
     """Give a command its options and arguments, by name, in the order in which its help has them.
 
-    The command takes them all as one `Asked`.
+    The command takes them all as one `Arguments`.
     """
 
     def described(command: Callable[[Any], None]) -> Callable[..., None]:
         @wraps(command)
         def called(**given: Any) -> None:
-            command(Asked(**given))
+            command(Arguments(**given))
 
         hints = {name: Annotated[each.kind, each.info] for name, each in table.items()}
         called.__annotations__ = hints
