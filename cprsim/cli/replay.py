@@ -56,12 +56,17 @@ def replay(asked: Any) -> None:
     from cprsim.errors import UsageError
     from cprsim.fitting.job_events import is_events, read_events
     from cprsim.fitting.replayed import of_events, of_failures
+    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text, with_systems
 
     if asked.overrides and asked.for_job is None:
         raise UsageError("--set: sets values of the scenario of --for; give that")
     folder = asked.folder(NAMES)
     with asked.progress("reading") as progress, ExitStack() as folders:
-        given, events = _given(asked.for_job, asked.overrides or [], asked.policy), None
+        tables: dict[str, Any] = {}
+        if asked.for_job is not None:
+            mapping = mapping_of(scenario_text(asked.for_job), asked.for_job, asked.overrides or [])
+            tables = dict(scenario_tables(mapping))
+        given, events = with_systems(tables, asked.policy), None
         if asked.reader is None and is_events(asked.log):
             from cprsim.basics.owned import owned_folder
             from cprsim.fitting.job_replay import LOG
@@ -101,16 +106,6 @@ def replay(asked: Any) -> None:
     for line in notes(result):
         if events is None or line != AS_IT_STANDS:  # here that is what was asked for
             echo_wrapped(line)
-
-
-def _given(path: Path | None, overrides: list[str], policies: list[str] | None) -> dict[str, Any]:
-    """Return the tables of the scenario of `--for`, with a policy for each system asked for."""
-    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text, with_systems
-
-    given: dict[str, Any] = {}
-    if path is not None:
-        given = dict(scenario_tables(mapping_of(scenario_text(path), path, overrides)))
-    return with_systems(given, policies)
 
 
 def _step_s(text: str | None) -> float | None:

@@ -86,23 +86,19 @@ def run(asked: Any) -> None:
             missing = folder.folder / "results.csv"
             echo(f"cprsim: {missing} isn't there: {result.kept.reason}", err=True)
     if asked.as_json:
-        print_json(_document(result, words, asked.max_restarts))
+        document: dict[str, Any] = result.document(words)
+        if asked.max_restarts is not None:
+            from cprsim.runs.restarts import restarts
+
+            for name, each in restarts(result, asked.max_restarts).items():
+                document["policies"][name]["restarts"] = each.document()
+        print_json(document)
         return
     _show_run(result, words)
     if asked.max_restarts is not None:
         from cprsim.report.tables import restarts_table
 
         print_table(restarts_table(result, asked.max_restarts))
-
-
-def _document(result: Any, words: "Vocabulary | None", max_restarts: int | None) -> dict[str, Any]:
-    found: dict[str, Any] = result.document(words)
-    if max_restarts is not None:
-        from cprsim.runs.restarts import restarts
-
-        for name, each in restarts(result, max_restarts).items():
-            found["policies"][name]["restarts"] = each.document()
-    return found
 
 
 def _show_run(result: Any, words: "Vocabulary | None") -> None:

@@ -48,18 +48,16 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         ends = summary.filter(regex=f"^{measure}(_high|_retrained|_retrained_high)?$")
         marks.reach(axes, float(np.nanmax(ends.to_numpy(dtype=np.float64))))
     parts = marks.stack(time, summary, causes, _BAR)
+    # A value has room in a wide part, left of the whisker.
+    room = _VALUE[sheet.narrow] * time.get_xlim()[1]
+    before = summary["overhead_low"].fillna(np.inf).to_numpy() - room / 2
     for cause, part in zip(causes, parts, strict=True):
-        # A value has room in a wide part, left of the whisker.
-        room = _VALUE[sheet.narrow] * time.get_xlim()[1]
-        before = summary["overhead_low"].fillna(np.inf).to_numpy() - room / 2
-        wide = [
-            b.get_width() > room and b.get_center()[0] < n
-            for b, n in zip(part, before, strict=True)
-        ]
-        texts = [percent(b.get_width()) if w else "" for b, w in zip(part, wide, strict=True)]
-        ink = style.ink_on(style.cause_colour(cause))
-        look: dict[str, Any] = {"size": style.small_pt(), "color": ink}
-        time.bar_label(part, texts, label_type="center", **look)
+        pairs = zip(part, before, strict=True)
+        wide = [bar.get_width() > room and bar.get_center()[0] < end for bar, end in pairs]
+        texts = np.where(wide, [percent(share) for share in summary[cause]], "")
+        look: dict[str, Any] = {"size": style.small_pt()}
+        look["color"] = style.ink_on(style.cause_colour(cause))
+        time.bar_label(part, texts.tolist(), label_type="center", **look)
     _values(time, rows, summary, "overhead", "0 %")
     colour, y, again = style.LEARNING_COLOUR, rows[lossy] + _BELOW, summary[lossy]
     time.barh(y, again["overhead"], _SLIM, color=style.paler(colour, 0.6))

@@ -82,12 +82,11 @@ def jobs_over_time(
     below.set_xlabel(f"time, {unit}")
     sheet.key("below")
     finding = f"{counted(len(there), 'job')} in {duration(to_s - from_s)}"
-    if len(shocks) == 1:
-        what = f"{shocks[0][0].what} fails and takes nodes of"
-        finding += f": {what} {counted(len(struck), 'job')}"
-    elif shocks:
-        what = f"{len(shocks)} racks or pods fail, with nodes of"
-        finding += f": {what} {counted(len(struck), 'job')}"
+    if shocks:
+        what = f"{len(shocks)} racks or pods fail, with nodes"
+        if len(shocks) == 1:
+            what = f"{shocks[0][0].what} fails and takes nodes"
+        finding += f": {what} of {counted(len(struck), 'job')}"
     notes = ["Triangles: failures. Thin bars: saves and loads beside training"]
     if len(there) > len(jobs):
         notes.append(f"{len(jobs)} of {len(there)} jobs; those that racks or pods strike first")

@@ -302,8 +302,8 @@ def _causes(causes: Sequence[CauseCount], axes: Axes) -> str:
     said = [f"{count:,}{median}" for count, median in zip(counts, medians, strict=True)]
     marks.write(axes, rows, counts, said)
     axes.set_xlabel("failures by cause" + ", median repair" * any(medians))
-    share = _whole(first.failures / sum(counts))
-    return f"{short(first.name, 24)}: {share} of the failures"
+    share = first.failures / sum(counts)
+    return f"{short(first.name, 24)}: {100 * share:.0f} % of the failures"
 
 
 def _nodes(nodes: Concentration, axes: Axes) -> str:
@@ -327,9 +327,5 @@ def _nodes(nodes: Concentration, axes: Axes) -> str:
     axes.plot(at, nodes.shares, zorder=4, label="the log", **seen)
     axes.legend(loc="lower right")
     chance = float(np.interp(_WORST, at, mean))
-    said = f"The worst tenth of the nodes has {_whole(nodes.of_worst(_WORST))} of the failures"
-    return f"{said}; by chance {_whole(chance)}"
-
-
-def _whole(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    said = f"The worst tenth of the nodes has {100 * nodes.of_worst(_WORST):.0f} % of the failures"
+    return f"{said}; by chance {100 * chance:.0f} %"

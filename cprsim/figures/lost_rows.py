@@ -8,8 +8,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.markers import CARETDOWNBASE
 
-from cprsim.basics.schema import nearest
-from cprsim.errors import UsageError
 from cprsim.figures import marks, style, ticks
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import percent, wrapped
@@ -58,17 +56,7 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
         `cprsim.rows.meanfield.TRACKERS`; `fraction` of the rows that a save takes, > 0 and <= 1;
         `relative`, what a failure loses as a share of what it would if everything were saved once
         an interval (CPR-vanilla), over some time or in the long run; not a number for none.
-
-    Raises
-    ------
-    UsageError
-        If the table is empty, or names an unknown tracker.
     """
-    if table.empty:
-        raise UsageError("no row in the table of lost rows; it takes one a point")
-    for tracker in table["tracker"].unique():
-        if tracker not in _TRACKERS:
-            raise UsageError(f"tracker {tracker!r}: there is none; {nearest(tracker, _TRACKERS)}")
     skews = list(table["skew"].unique())
     sheet = Sheet(len(skews), min(2, len(skews)), sharey=True, sharex=True)
     low, high = ticks.log_limits(table["fraction"], 4.2)  # two doublings and a little

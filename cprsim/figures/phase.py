@@ -81,12 +81,10 @@ def phase(
     Raises
     ------
     UsageError
-        If the table is empty, or `axes` names none or more than two.
+        If the table is empty.
     """
     if table.empty:
         raise UsageError("figure phase: no point is finished; give the sweep's command again")
-    if not 1 <= len(axes) <= 2:
-        raise UsageError(f"figure phase: a map has one or two axes, not {len(axes)}")
     colours = style.policy_colours(systems)
     sheet = Sheet(ax=ax)
     (panel,) = sheet.axes

@@ -125,17 +125,12 @@ class Sheet:
             self.figure.set_figheight(whole_in)
             return
         for _ in range(3):
-            place(self.figure)
+            self.figure.get_layout_engine().execute(self.figure)  # type: ignore[union-attr]
             have_in = sum(axes.bbox.height for axes in self.first_column) / self.figure.dpi
             short_in = self.rows * height_in - have_in
             if abs(short_in) < _NEAR_IN:
                 return
             self.figure.set_figheight(self.figure.get_figheight() + short_in)
-
-
-def place(figure: Figure) -> None:
-    """Let matplotlib find the places of all parts of a figure, without drawing them."""
-    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a sheet has one
 
 
 def without_words(figure: Figure) -> list[str]:
@@ -144,7 +139,7 @@ def without_words(figure: Figure) -> list[str]:
     It gets lower by their height, unless the user has set its height. Returns what they said, words
     for a caption.
     """
-    place(figure)
+    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a sheet has one
     words = [" ".join(text.get_text().split()) for text in figure.texts]
     saved_in = sum(text.get_window_extent().height for text in figure.texts) / figure.dpi
     for text in figure.texts:

@@ -76,7 +76,14 @@ def timeline(history: History, title: str = "") -> Figure:
         for i, task in enumerate(tasks[:_MOST_ROWS]):
             name = _named(kind + more) if i == 0 else []
             rows.append(_Row(name, _tasks(task), wall_s, height_in=0.1, below_in=0.03))
-    return _figure(finding, [title, _played(history)], found, rows, wall_s, seconds)
+    return _figure(
+        finding,
+        [title, f"seed {history.seed}, replication {history.replication}"],
+        found,
+        rows,
+        wall_s,
+        seconds,
+    )
 
 
 def timelines(histories: Sequence[History], title: str = "") -> Figure:
@@ -93,7 +100,8 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     found |= {task.task.kind for each in histories for task in each.background}
     end_s = max(each.ledger.wall for each in histories)
     rows = [row for each in histories for row in _policy_rows(each)]
-    about = [title, _played(histories[0])]
+    played = histories[0]
+    about = [title, f"seed {played.seed}, replication {played.replication}"]
     if any(each.background for each in histories):
         about.append("thin lanes: in the background")
     walls = {each.policy: each.ledger.wall for each in histories}
@@ -166,10 +174,6 @@ def _draw(axes: Axes, rows: Sequence[_Row], end_s: float) -> float:
     ticks.numbers(axes.xaxis, factor)
     axes.set_xlabel(f"wall-clock time, {unit}")
     return at_in
-
-
-def _played(history: History) -> str:
-    return f"seed {history.seed}, replication {history.replication}"
 
 
 def _policy_rows(history: History) -> list[_Row]:

@@ -94,7 +94,13 @@ def seconds(source: PictureSource) -> Titled:
     path = source.path / "validate.json" if source.path.is_dir() else source.path
     try:
         if path.suffix == ".json":
-            title, table = _of_document(json.loads(path.read_text(encoding="utf-8")))
+            document = json.loads(path.read_text(encoding="utf-8"))
+            title, rows = document["scenario"], []
+            for each in document["policies"].values():
+                whole = each["overhead_s"]
+                rows += [(c, each["predicted"][c], each["measured"][c]) for c in OVERHEAD_CAUSES]
+                rows.append(("overhead", whole["predicted"], whole["measured"]))
+            table = pd.DataFrame(rows, columns=_SECONDS)
         else:
             title, table = "Real runs, killed on purpose", pd.read_csv(path)[_SECONDS]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -104,13 +110,3 @@ def seconds(source: PictureSource) -> Titled:
             f"columns {', '.join(_SECONDS)}"
         ) from None
     return Titled(title, table, "trained:predicted_measured")
-
-
-def _of_document(document: Any) -> tuple[str, pd.DataFrame]:
-    """Return the title and the table of the JSON of `cprsim validate`."""
-    rows = []
-    for each in document["policies"].values():
-        whole = each["overhead_s"]
-        rows += [(c, each["predicted"][c], each["measured"][c]) for c in OVERHEAD_CAUSES]
-        rows.append(("overhead", whole["predicted"], whole["measured"]))
-    return document["scenario"], pd.DataFrame(rows, columns=_SECONDS)

@@ -41,10 +41,8 @@ class PictureSource(NamedTuple):
         scenario = load_scenario(self.path)
         if not self.policies:
             return scenario
-        mapping = scenario.mapping()
-        there = mapping["policies"]
-        mapping["policies"] = {name: there[name] for name in scenario.select(self.policies)}
-        return Scenario(**mapping)
+        chosen = {name: scenario.policies[name] for name in scenario.select(self.policies)}
+        return scenario.with_values({"policies": chosen})
 
 
 class Titled(NamedTuple):

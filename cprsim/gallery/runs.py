@@ -32,10 +32,6 @@ def production(source: PictureSource, replications: int = 400) -> Result:
     if not (source.path.is_dir() or source.policies):
         scenario = load_scenario(source.path)
         policies = of_systems(scenario, ("full", "cpr-vanilla"), "production")
-        if len(policies) < 2:
-            raise UsageError(
-                "figure production: compares full and cpr-vanilla; give policies of both"
-            )
         source = source._replace(policies=tuple(policies))
     return breakdown(source, replications)
 

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from cprsim.errors import UsageError
 from cprsim.figures.lost_rows import lost_rows
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
@@ -243,13 +242,3 @@ def test_no_text_is_cut_or_covers_another(case: str) -> None:
     boxes_apart(figure)
     for one, other in itertools.combinations(panels(figure), 2):
         assert not one.bbox.overlaps(other.bbox)
-
-
-def test_an_empty_table_or_an_unknown_tracker_is_an_error() -> None:
-    with pytest.raises(UsageError) as error:
-        lost_rows(TWO.iloc[:0])
-    assert str(error.value) == "no row in the table of lost rows; it takes one a point"
-    with pytest.raises(UsageError) as error:
-        lost_rows(TWO.replace({"tracker": {"round-robin": "robin"}}))
-    expected = "tracker 'robin': there is none; did you mean 'round-robin'?"
-    assert str(error.value) == expected

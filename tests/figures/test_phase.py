@@ -255,8 +255,6 @@ def test_a_long_name_of_a_policy_stays_in_the_picture() -> None:
     ("table", "axes", "fault"),
     [
         (SQUARE[:0], MTBF, "no point is finished; give the sweep's command again"),
-        (SQUARE, {}, "a map has one or two axes, not 0"),
-        (SQUARE, MTBF | SAVE | {"x": "margin"}, "a map has one or two axes, not 3"),
     ],
 )
 def test_what_is_no_map_is_refused(table, axes, fault) -> None:
