@@ -8,6 +8,7 @@ ARGS =
 HITS = 200
 DATA = study
 VENV := .venv
+RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
 PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
 FIRST := not slow or essential
@@ -24,7 +25,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 .PHONY: demo quick test test-all test-slow nightly torchrec adapters check soak study frozen bench validation calibrated predicted pages figures \
 	notebooks docs package lowest clean help
 
-demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
+demo: $(RUNS) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
 	@echo "The picture of where the time goes: demo/breakdown.png"
 
@@ -128,17 +129,24 @@ clean: ## remove .venv, the caches, build leftovers and demo/
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# What cprsim itself needs, and no more: no torch, no tools for development.
 # The stamp is written last: a set-up that was cut short starts again.
-# A fresh venv may hold a pip older than 25.1, the first to know --group. -qq still shows errors.
-$(INSTALLED): pyproject.toml
+$(RUNS): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		found=$$($(PYTHON) -c 'import platform; print(platform.python_version())' 2>/dev/null); \
 		echo "cprsim needs Python 3.11 or newer; $(PYTHON) is $${found:-missing}." \
 			"Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
-	@echo "Setting up $(VENV) (once, a minute or two)"
+	@echo "Setting up $(VENV) (once, up to a minute)"
 	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e .
+	@touch $@
+
+# The rest, for tests and checks. A fresh venv may hold a pip older than 25.1, the first to know
+# --group. -qq still shows errors.
+$(INSTALLED): $(RUNS)
+	@echo "Adding what tests and checks need to $(VENV) (once, a minute or two)"
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check 'pip>=25.1'
-	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e . --group dev
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --group dev
 	@touch $@
 
 # What only these targets need.

@@ -145,20 +145,18 @@ def dots(rows, title):
             "gallery/<name>.py": """
 import pandas as pd
 
-from cprsim.gallery.picture import Picture, Titled
+from cprsim.gallery.picture import Titled, register
 
 
-def _table(_path):
-    return Titled("Dots", pd.DataFrame({"x": [1, 2], "y": [3, 4]}))
-
-
-PICTURE = Picture("dots", "two dots", "nothing", "", _table, "dots:dots")
+@register("dots", "nothing")
+def table(_):
+    '''Two dots.'''
+    return Titled("Dots", pd.DataFrame({"x": [1, 2], "y": [3, 4]}), "dots:dots")
 """,
         },
         {
             "gallery/registry.py": [
                 ("from cprsim.gallery import ", "from cprsim.gallery import dots\n"),
-                ('    Picture(\n        "survival"', "    dots.PICTURE,\n"),
             ]
         },
     ),
@@ -208,7 +206,7 @@ def hello() -> None:
         {
             "cli/command.py": [
                 ("from cprsim.cli import ", "from cprsim.cli import hello\n"),
-                ("app.command()(run.run)", "app.command()(hello.hello)\n"),
+                ("    *(listing.scenarios,", "    hello.hello,\n"),
             ]
         },
     ),

@@ -210,7 +210,7 @@ ADDED = {
             ('("slowdown", "verify")', '("slowdown", "verify", "inspect")'),
             ('("save", "stall", "verify")', '("save", "stall", "verify", "inspect")'),
         ],
-        "figures/parts/style.py": [
+        "figures/style.py": [
             ('    "start": "#601800",', '    "inspect": "#333333",\n    "start": "#601800",')
         ],
         "report/decision.py": [
@@ -319,7 +319,7 @@ def test_one_more_rule_cause_and_flow_work_in_the_simulator(more: Path) -> None:
 def test_results_have_the_cause_as_well(more: Path) -> None:
     import_module("cprsim.report.tables")  # which looks whether it has all causes
     labels = import_module("cprsim.contract.ledger").CAUSE_LABELS
-    assert set(import_module("cprsim.figures.parts.style").CAUSE_COLOURS) == set(labels)
+    assert set(import_module("cprsim.figures.style").CAUSE_COLOURS) == set(labels)
     for each in import_module("cprsim.contract.vocabulary").VOCABULARIES.values():
         assert "inspect" in each.words
     row = import_module("cprsim").run(

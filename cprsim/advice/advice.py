@@ -136,6 +136,12 @@ class Advice:
     where they have none. `apart`: by cause, what the second takes more than the best. `warnings`:
     where a number of it may mislead. `allowing`: the second answer, which may lose some learning,
     where the question says nothing of that.
+
+    Examples
+    --------
+    >>> advice = cprsim.advise("quickstart", systems=["full"])
+    >>> advice.best.name, advice.best.settings["interval"]
+    ('full', '1.83 h')
     """
 
     scenario: Scenario
@@ -224,8 +230,7 @@ class Advice:
 
         `"answer"`: what each candidate costs; `"pareto"`: time against what else it takes.
         """
-        from cprsim.figures.answer import answer  # noqa: PLC0415  (matplotlib is slow to import)
-        from cprsim.figures.pareto import pareto  # noqa: PLC0415
+        from cprsim.figures.advice import answer, pareto  # noqa: PLC0415  (matplotlib is slow)
 
         pictures = {"answer": answer, "pareto": pareto}
         if name not in pictures:

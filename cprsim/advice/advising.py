@@ -113,6 +113,11 @@ def advise(
     tell
         Called with the progress.
 
+    Returns
+    -------
+    Advice
+        All candidates, the best of them, and how sure that is.
+
     Raises
     ------
     UsageError
@@ -120,6 +125,12 @@ def advise(
     ScenarioError
         If the scenario lacks a cost that everybody needs, or the model exceeds the cluster's
         memory under any policy.
+
+    Examples
+    --------
+    >>> advice = cprsim.advise("quickstart", systems=["full", "partial"], max_pls="10%")
+    >>> advice.verdict, advice.best.name
+    ('best', 'partial')
     """
     check_whole("seed", seed, 0)
     if isinstance(scenario, str | Path):

@@ -53,6 +53,12 @@ class Decision:
     `recommendation`: which of `full` and `partial` costs less. `benefit`: the share of full
     recovery's overhead that it takes away. `mean_pls`: what `partial` loses with all that (E5)
     leaves out, see `formulas.pls`. `save_s`: what one save of everything takes.
+
+    Examples
+    --------
+    >>> decision = cprsim.decide("criteo-kaggle", target_pls=0.02)
+    >>> round(decision.partial.interval_s / 3600, 1)
+    9.0
     """
 
     full: Option
@@ -120,6 +126,11 @@ def decide(
         that costs no more than full recovery), with the scenario's first policy that saves rows by
         priority, or `cpr-mfu`.
 
+    Returns
+    -------
+    Decision
+        The interval and the expected overhead of each, and which costs less.
+
     Raises
     ------
     ScenarioError
@@ -127,6 +138,12 @@ def decide(
     UsageError
         If `target_pls` is not a share > 0, `quality` isn't known, or the scenario doesn't say how
         its rows are accessed.
+
+    Examples
+    --------
+    >>> decision = cprsim.decide("criteo-kaggle")
+    >>> decision.recommendation, round(decision.benefit, 2)
+    ('partial', 0.94)
     """
     scenario = scenario_of(scenario)
     if quality not in get_args(Quality):

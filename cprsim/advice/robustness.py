@@ -28,6 +28,7 @@ from cprsim.selection.bounds import Bound
 from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: An input of the job is multiplied by each of these.
@@ -134,11 +135,14 @@ class Robustness:
                 rows.append(row | {"sure": holds is not None})
         return pd.DataFrame(rows)
 
-    def figure(self, title: str = "") -> "Figure":
-        """Return the loss of the choice where one input is another, and the best policy there."""
-        from cprsim.figures.robust import robust  # noqa: PLC0415  (matplotlib is slow to import)
+    def figure(self, title: str = "", **on: "Axes") -> "Figure":
+        """Draw the loss of the choice where one input is another, and the best policy there.
 
-        return robust(self.table, self.choice, self.within, self.systems, title, self.base)
+        Drawn on axes, if `ax` is given.
+        """
+        from cprsim.figures.advice import robust  # noqa: PLC0415  (matplotlib is slow to import)
+
+        return robust(self.table, self.choice, self.within, self.systems, title, self.base, **on)
 
 
 #: A scenario where something is so many times what it is, and what it is there; None if it can't.

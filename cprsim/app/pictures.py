@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from cprsim.advice.decision import closed_form
 from cprsim.basics.units import format_duration, percent
 from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import CprsimError, RunError
-from cprsim.figures.parts.thinning import BarBlock, merged
 from cprsim.formulas.expected import expected
 from cprsim.formulas.intervals import exact_interval_s, young_interval_s
 from cprsim.history.phases import joined
@@ -183,3 +182,33 @@ def lane(scenario: Scenario, policy: str, seed: int, replication: int) -> dict[s
         "blocks": merged(blocks, wall_s / _PARTS),
         "failures_s": [each.at_s for each in history.failures],
     }
+
+
+class BarBlock(NamedTuple):
+    """A stretch of a bar, and how much of it each kind of what is in it takes."""
+
+    start: float
+    end: float
+    amounts: dict[str, float]
+
+
+def merged(blocks: Iterable[BarBlock], least: float) -> list[BarBlock]:
+    """Blocks in order, those of them made one that are shorter than `least` and follow each other.
+
+    What is merged is no longer than `least` together, but for its last block; nothing that is as
+    long by itself is, and no gap as long is bridged. So amounts stay where they are, to `least`.
+    """
+    found: list[BarBlock] = []
+    growing = False  # whether the last block found may take in more
+    for start, end, amounts in blocks:
+        last = found[-1] if found else None
+        short = end - start < least
+        if last is not None and growing and short and start - last.end < least:
+            kinds = {**last.amounts, **amounts}
+            total = {kind: last.amounts.get(kind, 0.0) + amounts.get(kind, 0.0) for kind in kinds}
+            found[-1] = BarBlock(last.start, end, total)
+            growing = end - last.start < least
+        else:
+            found.append(BarBlock(start, end, dict(amounts)))
+            growing = short
+    return found

@@ -22,7 +22,7 @@ from cprsim.app.controls import UNITS
 from cprsim.app.requests import ReplacedError, Sessions
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.errors import CprsimError, UsageError
-from cprsim.figures.parts.style import CAUSE_COLOURS, SYSTEM_COLOURS, TRAINING_COLOUR
+from cprsim.figures.style import CAUSE_COLOURS, SYSTEM_COLOURS, TRAINING_COLOUR
 
 HOST: Final = "127.0.0.1"
 #: Files of the page by their names in the address, and their media types.

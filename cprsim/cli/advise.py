@@ -1,18 +1,8 @@
 """`cprsim advise`: which policy, with which settings, how sure."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cprsim.cli.common import (
-    WIDTH,
-    ProgressBar,
-    echo,
-    echo_wrapped,
-    print_json,
-    print_table,
-    show,
-    width,
-)
+from cprsim.cli.common import WIDTH, echo, echo_wrapped, print_json, print_table, width
 from cprsim.cli.options import (
     FORCE,
     JSON,
@@ -26,7 +16,6 @@ from cprsim.cli.options import (
     output,
     share,
 )
-from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
@@ -74,73 +63,64 @@ if TYPE_CHECKING:
     overrides=OVERRIDES,
     as_json=JSON,
 )
-def advise(
-    *,
-    scenario: Path,
-    out: Path | None,
-    force: bool,
-    closed_form: bool,
-    details: bool,
-    printed: str | None,
-    steps: bool,
-    cluster: bool,
-    workers: int,
-    overrides: list[str] | None,
-    as_json: bool,
-    **asked: Any,
-) -> None:
+def advise(asked: Any) -> None:
     """Find the best policy for a job and its settings."""
-    if cluster:
-        _advise_cluster(scenario, overrides or [], asked["seed"], workers, as_json)
+    if asked.cluster:
+        _advise_cluster(asked)
         return
     from cprsim.runs.fleet import Fleet, of_job
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
-    _check_printed(printed, steps, as_json)
-    text = scenario_text(scenario)
-    job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
-    if closed_form:
-        limits = [value for name, value in asked.items() if name.startswith("max_")]
-        _check_alone(out, asked["system"], asked["deployable"] or None, printed, *limits)
-        example = job.example if isinstance(job, Fleet) else job
-        _decide(example, asked["target_pls"], asked["quality"], as_json)
+    _check(asked)
+    text = scenario_text(asked.scenario)
+    job = of_job(scenario_tables(mapping_of(text, asked.scenario, asked.overrides or ())))
+    if asked.closed_form:
+        _decide(job.example if isinstance(job, Fleet) else job, asked)
         return
-    from cprsim.advice.criteria import MAX_INTERVAL
-
     folder = None
-    if out is not None:
+    if asked.out is not None:
         from cprsim.report.answer_page import NAMES
 
-        folder = OutputFolder(out, NAMES, force=force)
-    asked["max_interval"] = asked["max_interval"] or MAX_INTERVAL
-    asked["systems"] = asked.pop("system")
-    advice, robust = _advised(job, as_json, printed is None, **asked)
+        folder = asked.folder(NAMES)
+    advice, robust = _advised(job, asked)
     if folder is not None:
         from cprsim.report.answer_page import contents
         from cprsim.report.basis import ScenarioSource
 
-        source = ScenarioSource(text, tuple(overrides or ()), None)
-        folder.write(contents(advice, robust, source), silent=as_json)
-    if printed is not None:
+        source = ScenarioSource(text, tuple(asked.overrides or ()), None)
+        folder.write(contents(advice, robust, source))
+    if asked.printed is not None:
         from cprsim.report.screen import interval
 
-        echo(interval(advice, steps))
-    elif as_json:
+        echo(interval(advice, asked.steps))
+    elif asked.as_json:
         held = None if robust is None else robust.document()
         print_json(advice.document() | {"robustness": held})
     else:
-        _show(advice, robust, details)
+        from cprsim.report.answer import detail_lines
+        from cprsim.report.screen import WIDTH, answer_table, screen
+
+        for line in screen(advice, robust, min(width(), WIDTH)):
+            echo(line)
+        if asked.details:
+            print_table(answer_table(advice), WIDTH)
+            for line in detail_lines(advice):
+                echo_wrapped(line)
 
 
-def _advised(
-    job: "Scenario | Fleet", as_json: bool, elsewhere: bool, **asked: Any
-) -> "tuple[Advice, Robustness | None]":
+def _limits(asked: Any) -> dict[str, Any]:
+    """Return the options that are limits of a candidate."""
+    return {name: each for name, each in vars(asked).items() if name.startswith("max_")}
+
+
+def _advised(job: "Scenario | Fleet", asked: Any) -> "tuple[Advice, Robustness | None]":
     """Return the advice, and how it holds, with a bar meanwhile; interrupted, say what is known."""
     from cprsim.errors import RunError
 
     last: Advice | Incumbent | None = None
-    with ProgressBar("searching settings", silent=as_json) as progress:
+    with asked.progress("searching settings") as progress:
         from cprsim.advice.advising import advise as sought
+        from cprsim.advice.criteria import MAX_INTERVAL
         from cprsim.advice.robustness import robustness
         from cprsim.report.answer import known_so_far
 
@@ -149,69 +129,67 @@ def _advised(
             last = known or last
             progress.update(done, total, what)
 
+        limits = _limits(asked)
+        limits["max_interval"] = asked.max_interval or MAX_INTERVAL
         try:
-            last = advice = sought(job, tell=tell, **asked)
-            return advice, robustness(advice) if elsewhere else None
+            last = advice = sought(
+                job,
+                objective=asked.objective,
+                systems=asked.system,
+                deployable=asked.deployable,
+                sure=asked.sure,
+                within=asked.within,
+                target_pls=asked.target_pls,
+                quality=asked.quality,
+                seed=asked.seed,
+                tell=tell,
+                **limits,
+            )
+            return advice, robustness(advice) if asked.printed is None else None
         except KeyboardInterrupt:
             raise RunError(f"interrupted; known so far: {known_so_far(last)}") from None
 
 
-def _advise_cluster(
-    path: Path, overrides: list[str], seed: int, workers: int, as_json: bool
-) -> None:
-    with ProgressBar("simulating", "clusters", silent=as_json) as progress:
+def _advise_cluster(asked: Any) -> None:
+    with asked.progress("simulating", "clusters") as progress:
         from cprsim.clusters.advice import advise_cluster
         from cprsim.clusters.spec import load_cluster
 
-        advice = advise_cluster(load_cluster(path, overrides), seed, workers, progress.update)
+        spec = load_cluster(asked.scenario, asked.overrides or [])
+        advice = advise_cluster(spec, asked.seed, asked.workers, progress.update)
     from cprsim.clusters.display import advice_lines, advice_table
 
-    show(advice, advice_table, as_json, advice_lines)
+    asked.print(advice, advice_table, advice_lines)
 
 
-def _check_printed(printed: str | None, steps: bool, as_json: bool) -> None:
+def _check(asked: Any) -> None:
+    """Raise `UsageError` for options of --print that don't go together."""
     from cprsim.errors import UsageError
 
-    if printed not in {None, "interval"}:
-        raise UsageError(f"--print {printed}: only the interval can be printed alone")
-    if steps and printed is None:
+    if asked.printed not in {None, "interval"}:
+        raise UsageError(f"--print {asked.printed}: only the interval can be printed alone")
+    if asked.steps and asked.printed is None:
         raise UsageError("--steps goes with --print interval")
-    if as_json and printed is not None:
+    if asked.as_json and asked.printed is not None:
         raise UsageError("--print and --json: choose one of them")
 
 
-def _check_alone(*others: object) -> None:
-    """Raise `UsageError` for options that the closed form has no use for."""
+def _decide(job: "Scenario", asked: Any) -> None:
+    """Print CPR's decision, by its equations alone."""
+    from cprsim.advice.decision import decide
     from cprsim.errors import UsageError
+    from cprsim.report.decision import decision_lines, decision_table
 
-    if any(each is not None for each in others):
+    others = (asked.out, asked.system, asked.deployable or None, asked.printed)
+    if any(each is not None for each in (*others, *_limits(asked).values())):
         raise UsageError(
             "--closed-form asks CPR's equations alone: it goes with --target-pls and --quality; "
             "leave it or the others out"
         )
-
-
-def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bool) -> None:
-    """Print CPR's decision, by its equations alone."""
-    from cprsim.advice.decision import decide
-    from cprsim.report.decision import decision_lines, decision_table
-
-    decision = decide(job, target_pls, quality)  # type: ignore[arg-type]
-    if as_json:
+    decision = decide(job, asked.target_pls, asked.quality)
+    if asked.as_json:
         print_json(decision.document())
         return
     print_table(decision_table(decision, job.title), WIDTH)
     for line in decision_lines(decision):
         echo_wrapped(line)
-
-
-def _show(advice: "Advice", robust: "Robustness | None", details: bool) -> None:
-    from cprsim.report.answer import detail_lines
-    from cprsim.report.screen import WIDTH, answer_table, screen
-
-    for line in screen(advice, robust, min(width(), WIDTH)):
-        echo(line)
-    if details:
-        print_table(answer_table(advice), WIDTH)
-        for line in detail_lines(advice):
-            echo_wrapped(line)

@@ -1,30 +1,15 @@
 """The command `cprsim cluster`: many jobs that share a store, spare machines and nodes."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cprsim.cli.common import ProgressBar, json_bytes, show
-from cprsim.cli.options import (
-    FORCE,
-    JSON,
-    OVERRIDES,
-    SEED,
-    argument,
-    flag,
-    option,
-    options,
-    output,
-)
-from cprsim.cli.output import OutputFolder
+from cprsim.cli.common import json_bytes
+from cprsim.cli.options import FORCE, JSON, OVERRIDES, SEED, argument, flag, option, options, output
 from cprsim.cli.paths import there
 
 if TYPE_CHECKING:
     from cprsim.clusters.result import ClusterResult
 
-NAMES = (
-    *("jobs.csv", "use.csv", "crowds.csv", "cluster.json", "jobs.png", "sharing.png"),
-    "manifest.json",
-)
+NAMES = ("jobs.csv", "use.csv", "crowds.csv", "cluster.json", "jobs.png", "manifest.json")
 
 
 @options(
@@ -41,38 +26,31 @@ NAMES = (
     force=FORCE,
     as_json=JSON,
 )
-def cluster(
-    *,
-    path: Path,
-    replications: int,
-    seed: int,
-    workers: int,
-    alone: bool,
-    window: str | None,
-    overrides: list[str] | None,
-    out: Path | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+def cluster(asked: Any) -> None:
     """Play jobs that share a store, a network core, spare machines and nodes."""
-    folder = None if out is None else OutputFolder(out, NAMES, force=force)
-    with ProgressBar("simulating", "replications", silent=as_json) as progress:
+    folder = asked.folder(NAMES)
+    with asked.progress("simulating", "replications") as progress:
         from cprsim.clusters.run import run_cluster
         from cprsim.clusters.spec import load_cluster
 
-        part = _window(window)
-        spec = load_cluster(path, overrides or ())
+        part = _window(asked.window)
+        spec = load_cluster(asked.path, asked.overrides or ())
         result = run_cluster(
-            spec, replications, seed, workers, alone=alone, progress=progress.update
+            spec,
+            asked.replications,
+            asked.seed,
+            asked.workers,
+            alone=asked.alone,
+            progress=progress.update,
         )
         if folder is not None:
             progress.begin("drawing")
             files = _files(result, part)
     if folder is not None:
-        folder.write(files, silent=as_json)
+        folder.write(files)
     from cprsim.clusters.display import cluster_lines, cluster_table
 
-    show(result, cluster_table, as_json, cluster_lines)
+    asked.print(result, cluster_table, cluster_lines)
 
 
 def _window(text: str | None) -> tuple[float, float] | None:
@@ -94,14 +72,11 @@ def _window(text: str | None) -> tuple[float, float] | None:
 def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[str, bytes]:
     from cprsim.basics.manifest import versions, with_manifest
     from cprsim.figures import save_bytes
-    from cprsim.figures.cluster import jobs_over_time, overhead_of_sharing
+    from cprsim.figures.cluster import jobs_over_time
 
-    title = result.spec.title
     tables = {"jobs.csv": result.jobs, "use.csv": result.use, "crowds.csv": result.crowds}
     files = {name: table.to_csv(index=False).encode() for name, table in tables.items()}
     files["cluster.json"] = json_bytes(result.document())
-    pictures = {"jobs.png": jobs_over_time(result.played[0], result.use, title, part)}
-    if "sharing" in result.jobs:
-        pictures["sharing.png"] = overhead_of_sharing(result.summary, title)
-    files |= {name: save_bytes(figure, "png") for name, figure in pictures.items()}
+    drawn = jobs_over_time(result.played[0], result.use, result.spec.title, part)
+    files["jobs.png"] = save_bytes(drawn, "png")
     return with_manifest(files, versions())

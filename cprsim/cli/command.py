@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from cprsim.cli import (
     advise,
@@ -16,17 +15,13 @@ from cprsim.cli import (
     export,
     figure,
     fit,
-    policies,
+    listing,
     replay,
     rows,
     run,
-    scenarios,
-    schema,
-    study,
     sweep,
     timeline,
-    train,
-    validate,
+    trained,
     what_if,
 )
 from cprsim.cli.common import echo
@@ -35,20 +30,7 @@ from cprsim.cli.common import echo
 _CommandError: Any = typer.BadParameter.__bases__[0]
 
 
-class _Commands(TyperGroup):
-    """Its help says of each command the whole sentence, in as many lines as that takes."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands."""
-        names = self.list_commands(ctx)
-        texts = {name: self.commands[name].help or "" for name in names}
-        said = {name: " ".join(text.partition("\n\n")[0].split()) for name, text in texts.items()}
-        with formatter.section("Commands"):
-            formatter.write_dl([*said.items()])
-
-
 app = typer.Typer(
-    cls=_Commands,
     help="What failures cost a recommendation-model training job, and what each policy saves.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -71,24 +53,15 @@ def _cprsim(
         raise typer.Exit
 
 
-app.command()(run.run)
-app.command()(advise.advise)
-app.command()(fit.fit)
-app.command()(replay.replay)
-app.command()(cluster.cluster)
-app.command()(scenarios.scenarios)
-app.command()(policies.policies)
-app.command()(schema.schema)
-app.command()(rows.rows)
-app.command()(sweep.sweep)
-app.command()(export.export)
-app.command()(figure.figure)
-app.command()(timeline.timeline)
-app.command()(train.train)
-app.command()(study.study)
-app.command()(what_if.app)
-app.command()(validate.validate)
-
+for _command in (
+    *(run.run, advise.advise, fit.fit, replay.replay, cluster.cluster),
+    *(listing.scenarios, listing.policies, listing.schema),
+    *(rows.rows, sweep.sweep, export.export, figure.figure, timeline.timeline),
+    *(trained.train, trained.study, what_if.app, trained.validate),
+):
+    # The list of commands has the whole sentence, in as many lines as that takes.
+    _sentence = " ".join((_command.__doc__ or "").partition("\n\n")[0].split())
+    app.command(short_help=_sentence)(_command)
 
 #: What typer makes of Ctrl-C.
 _INTERRUPTED = 130

@@ -20,16 +20,6 @@ WIDTH = 80
 EVERY_S = 20.0
 
 
-def ready_to_train() -> None:
-    """Have torch imported beside this process; raise `UsageError` where it is not installed."""
-    from cprsim.trainer import check_torch
-
-    check_torch()
-    from cprsim.trainer.lab import forking
-
-    forking.context()
-
-
 def json_bytes(document: dict[str, Any]) -> bytes:
     """Return one JSON document, as files have it."""
     import json
@@ -110,16 +100,6 @@ class _Harmless:
 
         for each in console.render(self._drawn, options):
             yield each if each.control else each._replace(text=printable(each.text))
-
-
-def show(found: Any, table: Any, as_json: bool, lines: Any = None) -> None:
-    """Print a result as one JSON document, or as its table and its notes (or `lines` of it)."""
-    if as_json:
-        print_json(found.document())
-        return
-    print_table(table(found))
-    for line in found.notes if lines is None else lines(found):
-        echo_wrapped(line)
 
 
 class ProgressBar:

@@ -2,12 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cprsim.cli import paths
 from cprsim.cli.common import echo
 from cprsim.cli.options import FORCE, argument, option, options, output
-from cprsim.cli.output import OutputFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,26 +28,29 @@ _OF_A_RUN = ("prometheus", "opentelemetry")
     force=FORCE,
     vocabulary=option("Causes of metrics by the words of cprsim, goodput or ett."),
 )
-def export(
-    *, folder: Path, form: str, out: Path | None, force: bool, vocabulary: str | None
-) -> None:
+def export(asked: Any) -> None:
     """Write the table of a sweep, a row a point and policy, or the metrics of a run."""
     from cprsim.errors import UsageError
 
-    if form not in (*_OF_A_SWEEP, *_OF_A_RUN):
+    if asked.form not in (*_OF_A_SWEEP, *_OF_A_RUN):
         known = ", ".join((*_OF_A_SWEEP, *_OF_A_RUN))
-        raise UsageError(f"format {form!r} is not one of {known}")
-    if out is None and form == "parquet":
+        raise UsageError(f"format {asked.form!r} is not one of {known}")
+    if asked.out is None and asked.form == "parquet":
         raise UsageError("--format parquet is no text; give --out FILE")
-    if vocabulary is not None and form in _OF_A_SWEEP:
+    if asked.vocabulary is not None and asked.form in _OF_A_SWEEP:
         raise UsageError(f"--vocabulary goes with --format {' or '.join(_OF_A_RUN)}")
-    is_sweep = (folder / "sweep.db").is_file()
-    if is_sweep != (form in _OF_A_SWEEP):
+    is_sweep = (asked.folder / "sweep.db").is_file()
+    if is_sweep != (asked.form in _OF_A_SWEEP):
         holds, fit = ("sweep", _OF_A_SWEEP) if is_sweep else ("run", _OF_A_RUN)
-        raise UsageError(f"--format {form}: {folder} holds a {holds}; give {' or '.join(fit)}")
-    file = None if out is None else OutputFile(out, form, force=force)
+        raise UsageError(
+            f"--format {asked.form}: {asked.folder} holds a {holds}; give {' or '.join(fit)}"
+        )
+    file = asked.file(asked.out, asked.form, "--out")
     told: bytes | Callable[[BinaryIO], None]
-    told, left = _table(folder, form) if is_sweep else (_metrics(folder, form, vocabulary), "")
+    if is_sweep:
+        told, left = _table(asked.folder, asked.form)
+    else:
+        told, left = _metrics(asked.folder, asked.form, asked.vocabulary), ""
     if file is not None:
         file.write(told)
     else:
@@ -72,8 +74,8 @@ def _table(folder: Path, form: str) -> "tuple[Callable[[BinaryIO], None], str]":
 def _metrics(folder: Path, form: str, vocabulary: str | None) -> bytes:
     """Return those of a run, as text."""
     from cprsim.contract.vocabulary import vocabulary as named
-    from cprsim.gallery.runs import of_folder
     from cprsim.metrics import PrometheusExporter, collected
+    from cprsim.report.run_folder import of_folder
 
     words = None if vocabulary is None else named(vocabulary)
     readings = of_folder(folder).readings(words)

@@ -1,11 +1,11 @@
 """The command `cprsim figure`."""
 
 from pathlib import Path
+from typing import Any
 
 from cprsim.cli import paths
 from cprsim.cli.common import ProgressBar, echo, echo_wrapped
 from cprsim.cli.options import FORCE, POLICIES, argument, flag, option, options, output
-from cprsim.cli.output import OutputPicture
 
 
 @options(
@@ -31,40 +31,29 @@ from cprsim.cli.output import OutputPicture
     force=FORCE,
     listed=flag("Say what each picture shows.", "--list"),
 )
-def figure(
-    *,
-    name: str | None,
-    source: Path | None,
-    out: Path | None,
-    form: str | None,
-    policies: list[str] | None,
-    words: bool,
-    force: bool,
-    listed: bool,
-    **looks: str | None,
-) -> None:
+def figure(asked: Any) -> None:
     """Draw a picture that answers a question, e.g. how overhead grows with the servers.
 
     For a paper: cprsim figure scaling --width 3.3in --font serif --no-title --out scaling.pdf
     """
     from cprsim.errors import UsageError
 
-    if listed:
+    if asked.listed:
         _list()
         return
-    if name is None:
+    if asked.name is None:
         raise UsageError("give the name of a figure, or --list to see them all")
     with ProgressBar("drawing"):
         from cprsim.gallery.registry import picture
 
-        chosen = picture(name)
-        written = OutputPicture(_named(name, out, form), force=force)
+        chosen = picture(asked.name)
+        file = asked.picture(_named(asked.name, asked.out, asked.form), "--out")
         from cprsim.figures import look, without_words
 
-        with look(**looks):
-            drawn = chosen.figure(source, policies or ())
-            caption = [] if words else without_words(drawn)
-            written.draw(drawn)
+        with look(asked.width, asked.height, asked.font, asked.style):
+            drawn = chosen.figure(asked.source, asked.policies or ())
+            caption = [] if asked.words else without_words(drawn)
+            file.draw(drawn)
     for sentence in caption:
         echo(sentence)
 

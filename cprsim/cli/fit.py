@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.cli import paths
-from cprsim.cli.common import ProgressBar, echo, print_json, show
+from cprsim.cli.common import echo, print_json
 from cprsim.cli.options import FORCE, JSON, PLOT, argument, flag, many, option, options
-from cprsim.cli.output import OutputPicture
+from cprsim.cli.output import OutputFile
 from cprsim.failures.logs.readers import READERS
 
 _FORMATS = {name: each.tells for name, each in READERS.items()} | {
@@ -14,6 +14,8 @@ _FORMATS = {name: each.tells for name, each in READERS.items()} | {
     "jobs": "a row a job with its nodes, its time and how it ended, as sacct --parsable2",
 }
 _BY_ITSELF = {"view": "gaps", "ties": "drop"}  # of options that nobody gave
+#: Options that `fit` of Python doesn't have.
+_OWN = ("log", "for_job", "toml", "plot", "force", "as_json")
 #: Which rows of a log are failures, and how it is read.
 _RULES = ("failure_when", "left_when", "planned", "not_planned", "time_unit", "xid")
 _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "."
@@ -77,57 +79,47 @@ _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "
     force=FORCE,
     as_json=JSON,
 )
-def fit(
-    *,
-    log: Path | None,
-    for_job: Path | None,
-    toml: bool,
-    plot: Path | None,
-    force: bool,
-    as_json: bool,
-    **asked: Any,
-) -> None:
+def fit(asked: Any) -> None:
     """Fit failure laws to a log, and say whether they are any good."""
     from cprsim.errors import UsageError
     from cprsim.failures.logs.recognise import recognised
 
-    if toml and as_json:
+    if asked.toml and asked.as_json:
         raise UsageError("--toml and --json print one document each; choose one")
-    if for_job is not None and plot is not None:
+    if asked.for_job is not None and asked.plot is not None:
         raise UsageError("--plot draws the fit alone; leave out --for")
-    picture = None if plot is None else OutputPicture(plot, force=force, option="--plot")
+    picture = asked.picture(asked.plot, "--plot")
     # What each of them is in Python: columns by what they hold, and rules.
-    columns = {name.removesuffix("_column"): name for name in asked if name.endswith("_column")}
-    columns = {key: each for key, name in columns.items() if (each := asked.pop(name)) is not None}
-    rules = {name: each for name in _RULES if (each := asked.pop(name))}
+    taken = {name: each for name, each in vars(asked).items() if name not in _OWN}
+    columns = {name.removesuffix("_column"): name for name in taken if name.endswith("_column")}
+    columns = {key: each for key, name in columns.items() if (each := taken.pop(name)) is not None}
+    rules = {name: each for name in _RULES if (each := taken.pop(name))}
     if "xid" in rules:
         rules["xids"] = tuple(rules.pop("xid"))
-    taken = asked | {"columns": columns, "rules": rules}
-    reader = asked["reader"]
-    if log is not None and reader is None and not columns:
-        reader = recognised(log)
-    if log is not None and reader == "jobs":
-        _jobs(log, taken | {"for": for_job, "plot": plot}, toml, as_json)
-    elif log is not None and for_job is not None:
-        _for_job(for_job, log, taken, toml, as_json)
-    elif for_job is not None:
-        _own_law(for_job, taken, toml, as_json)
-    elif log is None:
+    taken |= {"columns": columns, "rules": rules}
+    reader = asked.reader
+    if asked.log is not None and reader is None and not columns:
+        reader = recognised(asked.log)
+    if asked.log is not None and reader == "jobs":
+        _jobs(asked, taken | {"for": asked.for_job, "plot": asked.plot})
+    elif asked.log is not None and asked.for_job is not None:
+        _for_job(asked, taken)
+    elif asked.for_job is not None:
+        _own_law(asked, taken)
+    elif asked.log is None:
         raise UsageError("which log? name one: cprsim fit LOG")
     else:
-        _log(log, taken, toml, picture, as_json)
+        _log(asked, taken, picture)
 
 
-def _log(
-    log: Path, taken: dict[str, Any], toml: bool, picture: OutputPicture | None, as_json: bool
-) -> None:
+def _log(asked: Any, taken: dict[str, Any], picture: OutputFile | None) -> None:
     """Print the laws of a log, or the MTBF of jobs of every size."""
     from cprsim.errors import UsageError
 
     of_every_size = taken["view"] == "job" and taken["nodes"] is None
     if of_every_size and taken["ties"] != "drop":
         raise UsageError("--ties goes with gaps that are fitted; leave it out, or give --nodes")
-    with ProgressBar("fitting", silent=as_json):
+    with asked.progress("fitting"):
         from cprsim.fitting import display
         from cprsim.fitting.fit_log import fit as fit_log
         from cprsim.fitting.mtbf import mtbf_by_nodes
@@ -137,64 +129,64 @@ def _log(
         if of_every_size:
             for name in ("view", "nodes", "ties"):
                 del taken[name]
-            found, table = mtbf_by_nodes(log, **taken), display.mtbf_table
+            found, table = mtbf_by_nodes(asked.log, **taken), display.mtbf_table
         else:
-            found, table = fit_log(log, **taken), display.fit_table
-    block = found.toml() if toml else None
+            found, table = fit_log(asked.log, **taken), display.fit_table
+    block = found.toml() if asked.toml else None
     if picture is not None:
-        picture.draw(found.figure(), silent=as_json)
+        picture.draw(found.figure())
     if block is not None:
         echo(block)
     else:
-        show(found, table, as_json)
+        asked.print(found, table)
 
 
-def _jobs(log: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
+def _jobs(asked: Any, taken: dict[str, Any]) -> None:
     """Print interruptions of jobs by their size, from a table of jobs."""
     from cprsim.errors import UsageError
     from cprsim.failures.logs.job_table import read_jobs
     from cprsim.fitting.display import jobs_table
 
     rules = taken.pop("rules")
-    asked = {key: rules.pop(key) for key in ("failure_when", "time_unit") if key in rules}
+    known = {key: rules.pop(key) for key in ("failure_when", "time_unit") if key in rules}
     given = {key: taken[key] for key in ("view", "nodes", "for", "plot", "ties") if key in taken}
     given |= {key: each for key, each in (taken | rules).items() if key != "reader"}
     for name in (key for key, each in given.items() if each and _BY_ITSELF.get(key) != each):
         option = f"--{name.replace('_', '-')}"
         raise UsageError(
-            f"{option}: {log} is a table of jobs, of which --failure-when, --time-unit, --toml and "
-            f"--json can be asked; leave out {option}, or name another --reader"
+            f"{option}: {asked.log} is a table of jobs, of which --failure-when, --time-unit, "
+            f"--toml and --json can be asked; leave out {option}, or name another --reader"
         )
-    found = read_jobs(log, **asked)
-    if toml:
+    found = read_jobs(asked.log, **known)
+    if asked.toml:
         echo(found.toml())
     else:
-        show(found, jobs_table, as_json)
+        asked.print(found, jobs_table)
 
 
-def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
+def _for_job(asked: Any, taken: dict[str, Any]) -> None:
     """Fit, and play law and log at the length, nodes and policies of a scenario."""
     from cprsim.fitting.at_hand import at_hand
     from cprsim.fitting.display import at_hand_table, fit_table
     from cprsim.fitting.for_job import fit_for
     from cprsim.scenario import load_scenario
 
-    with ProgressBar("fitting", silent=as_json) as progress:
-        job = load_scenario(path)
-        fitted = fit_for(job, log, **taken)
+    with asked.progress("fitting") as progress:
+        job = load_scenario(asked.for_job)
+        fitted = fit_for(job, asked.log, **taken)
         progress.begin("simulating")
         found = at_hand(fitted, job)
-    if toml:
+    if asked.toml:
         echo("\n".join([*(f"# {note}" for note in found.notes), fitted.toml()]))
-    elif as_json:
+    elif asked.as_json:
         print_json(fitted.document() | {"for": found.document()})
     else:
-        show(fitted, fit_table, as_json)
+        asked.print(fitted, fit_table)
         echo()
-        show(found, at_hand_table, as_json)
+        asked.print(found, at_hand_table)
 
 
-def _own_law(path: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
+def _own_law(asked: Any, taken: dict[str, Any]) -> None:
     """Print how the law of a scenario compares with the log that it names."""
     from cprsim.errors import UsageError
     from cprsim.fitting.at_hand import its_own_law
@@ -202,8 +194,8 @@ def _own_law(path: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> No
     from cprsim.fitting.for_job import fit_named
     from cprsim.scenario import load_scenario
 
-    if toml:
+    if asked.toml:
         raise UsageError("--toml prints the law of a new fit; name its LOG")
-    job = load_scenario(path)
+    job = load_scenario(asked.for_job)
     given = {key: each for key, each in taken.items() if _BY_ITSELF.get(key) != each}
-    show(its_own_law(fit_named(job, **given), job), at_hand_table, as_json)
+    asked.print(its_own_law(fit_named(job, **given), job), at_hand_table)

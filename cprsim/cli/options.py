@@ -1,15 +1,18 @@
 """Options and arguments of commands: what a table of them holds, and those that several share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from types import SimpleNamespace
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from cprsim.cli import paths
+from cprsim.cli.common import ProgressBar, echo_wrapped, print_json, print_table
+from cprsim.cli.output import OutputFile, OutputFolder
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _SCENARIO = "A scenario file (TOML), or the name of a shipped one"
 
 
@@ -21,21 +24,67 @@ class Given(NamedTuple):
     info: Any
 
 
-def options(**table: Given) -> Callable[[_Command], _Command]:
+class Arguments(SimpleNamespace):
+    """What a command was asked: its arguments and options, by name."""
+
+    as_json, overrides = False, None
+
+    def progress(self, what: str, unit: str = "") -> ProgressBar:
+        """Return a bar, which is silent where JSON is asked for."""
+        return ProgressBar(what, unit, silent=self.as_json)
+
+    def folder(self, names: Iterable[str]) -> OutputFolder | None:
+        """Return the folder of `--out` for files of these names; None where it isn't given."""
+        if self.out is None:
+            return None
+        return OutputFolder(self.out, names, force=self.force, silent=self.as_json)
+
+    def file(self, path: Path | None, form: str | None, option: str) -> OutputFile | None:
+        """Return a file of that format to write; None where it isn't asked for."""
+        if path is None:
+            return None
+        return OutputFile(path, form, option, force=self.force, silent=self.as_json)
+
+    def picture(self, path: Path | None, option: str) -> OutputFile | None:
+        """Return a picture to draw, in the format of its name; None where it isn't asked for."""
+        if path is not None:
+            from cprsim.figures import check_picture
+
+            check_picture(path, option)
+        return self.file(path, None if path is None else path.suffix.lower()[1:], option)
+
+    def print(self, found: Any, table: Any, lines: Any = None) -> None:
+        """Print a result as one JSON document, or as its table and its notes (or `lines` of it)."""
+        if self.as_json:
+            print_json(found.document())
+            return
+        print_table(table(found))
+        for line in found.notes if lines is None else lines(found):
+            echo_wrapped(line)
+
+
+def options(**table: Given) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
     """Give a command its options and arguments, by name, in the order in which its help has them.
 
-    The command takes those that it uses by name, and the others as keywords.
+    The command takes them all as one `Arguments`.
     """
 
-    def described(command: _Command) -> _Command:
+    def described(command: Callable[[Any], None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**given: Any) -> None:
+            command(Arguments(**given))
+
         hints = {name: Annotated[each.kind, each.info] for name, each in table.items()}
-        parameters = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[name])
-            for name, each in table.items()
-        ]
-        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = hints
-        return command
+        called.__annotations__ = hints
+        called.__signature__ = Signature(  # type: ignore[attr-defined]
+            [
+                Parameter(
+                    name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[name]
+                )
+                for name, each in table.items()
+            ]
+        )
+        return called
 
     return described
 

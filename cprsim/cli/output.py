@@ -4,6 +4,7 @@ A command makes an `OutputFolder` or an `OutputFile` before it computes, and wri
 """
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
 class OutputFolder:
     """A folder, and the names of the files that a command may write there.
 
-    Raises `UsageError` where one of them is to be kept.
+    `silent`: nothing is said of what was written. Raises `UsageError` where a file is to be kept.
     """
 
-    def __init__(self, folder: Path, names: Iterable[str], *, force: bool) -> None:
-        self.folder, self._force = folder, force
-        self._check(names)
-
-    def _check(self, names: Iterable[str]) -> None:
+    def __init__(
+        self, folder: Path, names: Iterable[str], *, force: bool, silent: bool = False
+    ) -> None:
         from cprsim.basics.replacing import check_folder
 
-        check_folder(self.folder, names, "--out", force=self._force)
+        self.folder, self._silent = folder, silent
+        self._check = partial(check_folder, folder, option="--out", force=force)
+        self._check(names)
 
     def write(self, contents: "Mapping[str, Content]", *, silent: bool = False) -> None:
         """Write files all or none, and say so on stderr unless `silent`."""
@@ -41,51 +42,39 @@ class OutputFolder:
         self._check(contents)  # files may have come, or been read, since
         with unrecorded():
             write_all(self.folder, with_earlier(contents, self.folder))
-        names = [name for name, content in contents.items() if content is not None]
-        if not silent:
-            _say(self.folder, names)
+        if not (silent or self._silent):
+            _say(self.folder, [name for name, content in contents.items() if content is not None])
 
 
 class OutputFile:
     """A file that a command writes in a format, None for a file that is never replaced.
 
-    Raises `UsageError` where the path has a file to be kept.
+    `silent`: nothing is said of it. Raises `UsageError` where the path has a file to be kept.
     """
 
-    def __init__(self, path: Path, form: str | None, *, force: bool, option: str = "--out") -> None:
-        self._path, self._form, self._force, self._option = path, form, force, option
-        self._check()
-
-    def _check(self) -> None:
+    def __init__(
+        self, path: Path, form: str | None, option: str, *, force: bool, silent: bool = False
+    ) -> None:
         from cprsim.basics.replacing import check_file
 
-        check_file(self._path, self._form, self._option, force=self._force)
+        self._path, self._form, self._silent = path, form, silent
+        self._check = partial(check_file, path, form, option, force=force)
+        self._check()
 
-    def write(self, content: "Content", *, silent: bool = False) -> None:
-        """Write the file whole or not at all, and say so on stderr unless `silent`."""
+    def write(self, content: "Content") -> None:
+        """Write the file whole or not at all, and say so on stderr."""
         from cprsim.basics.files import write_all
 
         self._check()
         write_all(self._path.parent, {self._path.name: content})
-        if not silent:
+        if not self._silent:
             _say(self._path.parent, [self._path.name])
 
-
-class OutputPicture(OutputFile):
-    """A picture that a command draws, in the format that its name ends in."""
-
-    def __init__(self, path: Path, *, force: bool, option: str = "--out") -> None:
-        from cprsim.figures import check_picture
-
-        check_picture(path, option)
-        self._suffix = path.suffix.lower()[1:]
-        super().__init__(path, self._suffix, force=force, option=option)
-
-    def draw(self, figure: "Figure", *, silent: bool = False) -> None:
+    def draw(self, figure: "Figure") -> None:
         """Write a figure."""
         from cprsim.figures import save_bytes
 
-        self.write(save_bytes(figure, self._suffix), silent=silent)
+        self.write(save_bytes(figure, self._form or ""))
 
 
 def _say(folder: Path, names: list[str]) -> None:

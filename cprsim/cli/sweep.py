@@ -1,6 +1,5 @@
 """The command `cprsim sweep`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cprsim.cli import paths
@@ -18,15 +17,17 @@ from cprsim.cli.options import (
     output,
     share,
 )
-from cprsim.cli.output import OutputPicture
 
 if TYPE_CHECKING:
-    from cprsim.sweeps.store import StoredPoint
     from cprsim.sweeps.stored import Sweep
 
-_SHOWN_FAILURES = 5
 #: Seed and engine of a sweep without these options.
 _DEFAULTS = {"seed": 0, "engine": "auto"}
+#: Options of how points are played.
+_PLAYED = (
+    *("out", "vary", "policy", "replications", "half_width", "seed", "engine", "workers"),
+    *("scheduler", "overrides"),
+)
 
 
 @options(
@@ -44,8 +45,7 @@ _DEFAULTS = {"seed": 0, "engine": "auto"}
     policy=POLICIES,
     replications=option("Failure timelines at each point; 1000 by default.", kind=int),
     half_width=option(
-        "Go on until the interval of every mean overhead is that narrow, e.g. 2%.",
-        metavar="SHARE",
+        "Go on until the interval of every mean overhead is that narrow, e.g. 2%.", metavar="SHARE"
     ),
     seed=option("Seed of all random streams.", kind=int, default=_DEFAULTS["seed"]),
     engine=option("auto, sim or batch.", default=_DEFAULTS["engine"]),
@@ -61,53 +61,41 @@ _DEFAULTS = {"seed": 0, "engine": "auto"}
     overrides=OVERRIDES,
     as_json=JSON,
 )
-def sweep(
-    *,
-    scenario: Path,
-    out: Path | None,
-    best: bool,
-    max_pls: float | None,
-    max_updates_lost: float | None,
-    max_learning_lost: float | None,
-    drawn: Path | None,
-    force: bool,
-    at: list[str] | None,
-    as_json: bool,
-    **asked: Any,
-) -> None:
+def sweep(asked: Any) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
-    from cprsim.basics.reading import note
     from cprsim.errors import CprsimError, RunError, UsageError
     from cprsim.selection.bounds import Quality
+    from cprsim.sweeps.display import BestTable, failure_lines, sweep_table
     from cprsim.sweeps.stored import Sweep
+    from cprsim.sweeps.verdicts import entries
 
-    if asked["workers"] is not None and asked["scheduler"] is not None:
+    if asked.workers is not None and asked.scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")
-    quality = Quality(max_pls, max_updates_lost, max_learning_lost)
-    if quality and not (best or drawn):
+    quality = Quality(asked.max_pls, asked.max_updates_lost, asked.max_learning_lost)
+    if quality and not (asked.best or asked.drawn):
         raise UsageError(
             "--max-pls, --max-updates-lost and --max-learning-lost go with --best or --map; add one"
         )
-    if drawn is None and at:
+    if asked.drawn is None and asked.at:
         raise UsageError("--at goes with --map; add it")
-    if out is not None:
-        note(out / "sweep.db")
-    picture = None if drawn is None else OutputPicture(drawn, force=force, option="--map")
-    shown_at = {key: _one(key, text) for key, text in _pairs("--at", at or []).items()}
+    picture = asked.picture(asked.drawn, "--map")
+    shown_at = {key: _one(key, text) for key, text in _pairs("--at", asked.at or []).items()}
 
-    if scenario.is_dir():
-        _check_shown_alone(scenario, {"out": out} | asked)
-        played, failures = Sweep(scenario), list[str]()
-    elif out is None:
-        raise UsageError("Missing option '--out'.")
+    if asked.scenario.is_dir():
+        _check_shown_alone(asked)
+        played, failures = Sweep(asked.scenario), list[str]()
     else:
-        played = _swept(scenario, out, asked, as_json)
-        failures = _failures(played)
-    _show(played, quality, best=best, as_json=as_json)
+        played = _swept(asked)
+        failures = failure_lines(played)
+    if asked.as_json:
+        more = {"best": entries(played.verdicts(quality))} if asked.best else {}
+        print_json(played.document() | more)
+    else:
+        print_table(BestTable(played, quality) if asked.best else sweep_table(played))
     try:
         if picture is not None:
-            bounds = max_pls, max_updates_lost, max_learning_lost
-            picture.draw(played.figure("phase", shown_at, *bounds), silent=as_json)
+            bounds = asked.max_pls, asked.max_updates_lost, asked.max_learning_lost
+            picture.draw(played.figure("phase", shown_at, *bounds))
     except CprsimError as error:
         if not failures:
             raise
@@ -116,52 +104,50 @@ def sweep(
         raise RunError("\n".join(failures))
 
 
-def _swept(scenario: Path, out: Path, asked: dict[str, Any], as_json: bool) -> "Sweep":
+def _swept(asked: Any) -> "Sweep":
     """Play what is still to be done of a sweep."""
     from cprsim.basics.machine import cores
+    from cprsim.basics.reading import note
+    from cprsim.errors import UsageError
     from cprsim.sweeps.block import parse_half_width
     from cprsim.sweeps.progress import shown
     from cprsim.sweeps.sweep import sweep as run_sweep
 
-    width, workers = asked.pop("half_width"), asked.pop("workers")
-    with resumable(out), shown(silent=as_json) as display:
+    if asked.out is None:
+        raise UsageError("Missing option '--out'.")
+    note(asked.out / "sweep.db")
+    width = asked.half_width
+    with resumable(asked.out), shown(silent=asked.as_json) as display:
         return run_sweep(
-            scenario,
-            out,
-            _pairs("--vary", asked.pop("vary") or []),
-            policies=asked.pop("policy"),
+            asked.scenario,
+            asked.out,
+            _pairs("--vary", asked.vary or []),
+            asked.policy,
+            asked.replications,
             half_width=None if width is None else parse_half_width(width),
-            workers=cores() if workers is None else workers,
-            overrides=asked.pop("overrides") or (),
+            seed=asked.seed,
+            engine=asked.engine,
+            workers=cores() if asked.workers is None else asked.workers,
+            scheduler=asked.scheduler,
+            overrides=asked.overrides or (),
             progress=display.update,
             tell=display.tell,
-            **asked,
         )
 
 
-def _check_shown_alone(folder: Path, asked: dict[str, Any]) -> None:
+def _check_shown_alone(asked: Any) -> None:
     """Raise `UsageError` where a sweep is to be shown again, and played otherwise."""
     from cprsim.errors import UsageError
 
-    given = [name for name, each in asked.items() if each and each != _DEFAULTS.get(name)]
+    played = {name: getattr(asked, name) for name in _PLAYED}
+    given = [name for name, each in played.items() if each and each != _DEFAULTS.get(name)]
     if given:
         names = [name.replace("_", "-").replace("overrides", "set") for name in given]
         raise UsageError(
-            f"{folder}: is a sweep that was played, which is shown as it is; "
+            f"{asked.scenario}: is a sweep that was played, which is shown as it is; "
             f"{', '.join(f'--{name}' for name in names)} go with a scenario: leave them out, or "
             "sweep that"
         )
-
-
-def _show(done: "Sweep", quality: Any, *, best: bool, as_json: bool) -> None:
-    from cprsim.sweeps.display import BestTable, sweep_table
-    from cprsim.sweeps.verdicts import entries
-
-    if as_json:
-        more = {"best": entries(done.verdicts(quality))} if best else {}
-        print_json(done.document() | more)
-    else:
-        print_table(BestTable(done, quality) if best else sweep_table(done))
 
 
 #: Of options with keys: how they are written, and what is wrong with one that is there twice.
@@ -198,31 +184,3 @@ def _one(key: str, text: str) -> Any:
     if others:
         raise UsageError(f"--at {key}: {text!r} has {1 + len(others)} values; a map shows one")
     return value
-
-
-def _failures(done: "Sweep") -> list[str]:
-    """Return what failed, for people."""
-    of_points = f"of {len(done.points):,} points failed"
-    failed, in_part = done.failures, done.failed_in_part
-    return [
-        *_named(f"{len(failed):,} {of_points}:", failed),
-        *_named(f"{len(in_part):,} {of_points} under some policies:", in_part),
-    ]
-
-
-def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
-    """Return the head, and the first that failed, each with its first error; nothing if none."""
-    from cprsim.selection.words import some
-    from cprsim.sweeps.columns import brief
-    from cprsim.sweeps.task_queue import of_all
-
-    lines = [head] if failed else []
-    for point in failed[:_SHOWN_FAILURES]:
-        values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
-        under = "" if point.error else f", under {some([*point.errors])}"
-        first, *_ = *point.errors.values(), ""
-        told = first if point.error in (None, of_all(point.errors)) else point.error
-        lines.append(f"point {point.number} ({values}){under}: {'; '.join(told.splitlines())}")
-    if len(failed) > _SHOWN_FAILURES:
-        lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")
-    return lines

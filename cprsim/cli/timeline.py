@@ -1,11 +1,10 @@
 """The command `cprsim timeline`: one run, as a picture or as a trace."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cprsim.cli.common import ProgressBar, echo_wrapped
 from cprsim.cli.options import FORCE, OVERRIDES, SCENARIO, option, options, output
-from cprsim.cli.output import OutputFile
 
 if TYPE_CHECKING:
     from cprsim.history.recorder import History
@@ -28,29 +27,20 @@ _METRICS = "prom"
     force=FORCE,
     overrides=OVERRIDES,
 )
-def timeline(
-    *,
-    scenario: Path,
-    policy: str,
-    out: Path,
-    seed: int,
-    replication: int,
-    force: bool,
-    overrides: list[str] | None,
-) -> None:
+def timeline(asked: Any) -> None:
     """Watch one run: what the job and its nodes do when."""
     with ProgressBar("simulating") as progress:
         from cprsim.scenario import load_scenario
 
-        loaded = load_scenario(scenario, overrides or ())
-        form = _form(out)
-        file = OutputFile(out, form, force=force)
+        loaded = load_scenario(asked.scenario, asked.overrides or ())
+        form = _form(asked.out)
+        file = asked.file(asked.out, form, "--out")
         from cprsim.history.recorder import record
         from cprsim.runs.runner import check_whole
 
-        check_whole("seed", seed, 0)
-        check_whole("replication", replication, 0)
-        history = record(loaded, policy, seed, replication)
+        check_whole("seed", asked.seed, 0)
+        check_whole("replication", asked.replication, 0)
+        history = record(loaded, asked.policy, asked.seed, asked.replication)
         progress.begin("drawing")
         content = _content(history, loaded.title, form)
     file.write(content)

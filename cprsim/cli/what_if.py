@@ -3,7 +3,7 @@
 import os
 import sys
 from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -17,28 +17,26 @@ _PATIENCE_S = 2.0
 
 @options(
     scenario=argument(
-        f"A scenario file; by default {_DEFAULT}.",
-        "[SCENARIO]",
-        paths.scenario_file,
-        optional=True,
+        f"A scenario file; by default {_DEFAULT}.", "[SCENARIO]", paths.scenario_file, optional=True
     ),
     port=option("Port on this machine; 0: a free one.", kind=int, default=0),
     browser=flag("Open the page in the browser.", "--browser/--no-browser", default=True),
 )
-def app(*, scenario: Path | None, port: int, browser: bool) -> None:
+def app(asked: Any) -> None:
     """Open a page on this machine that moves a scenario and shows what follows; Ctrl-C ends it."""
     from cprsim.app.answers import Answering
     from cprsim.app.page_model import PageModel
     from cprsim.app.server import AppServer, opened
     from cprsim.basics.shipped import shipped
 
-    answers = Answering(PageModel.read(shipped(_DEFAULT) if scenario is None else scenario))
-    with AppServer(answers, port) as server, suppress(KeyboardInterrupt):
+    path = shipped(_DEFAULT) if asked.scenario is None else asked.scenario
+    answers = Answering(PageModel.read(path))
+    with AppServer(answers, asked.port) as server, suppress(KeyboardInterrupt):
         typer.echo(server.address)
         typer.echo(f"cprsim: the page is about {answers.subject.path}; Ctrl-C ends it", err=True)
         sys.stdout.flush()
         server.warm_up(answers.warm_up)
-        with opened(server.address, wanted=browser):
+        with opened(server.address, wanted=asked.browser):
             server.serve_forever()
     if not server.tabs.close(_PATIENCE_S):
         os._exit(0)  # Python can't end beside compiled code that runs: it would abort

@@ -53,7 +53,11 @@ def run_cluster(
 
     Examples
     --------
-    >>> cprsim.run_cluster("cluster.toml", replications=10).summary
+    >>> from cprsim.basics.shipped import shipped
+    >>> file = shipped("clusters/lost-pod.toml")
+    >>> result = cprsim.run_cluster(file, alone=False)
+    >>> len(result.jobs)
+    16
     """
     spec = cluster if isinstance(cluster, ClusterSpec) else load_cluster(cluster)
     check_arguments(replications, seed, workers)

@@ -250,6 +250,17 @@ def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec
 
     Paths in it are taken from its folder. Raises `ScenarioError` for a file that is missing or is
     no TOML, and for every fault.
+
+    Returns
+    -------
+    ClusterSpec
+        The cluster and its jobs.
+
+    Examples
+    --------
+    >>> from cprsim.basics.shipped import shipped
+    >>> cprsim.load_cluster(shipped("clusters/lost-pod.toml")).title
+    'Sixteen jobs on two pods; pod 1 is lost for two hours on the third afternoon'
     """
     where = Path(path)
     tables = parse_file(text_of(where), where)

@@ -126,6 +126,12 @@ class Policy(Section):
     the nodes move to spare machines, where these are ready and that ends in time, and
     the failure takes nothing from the job; else it is saved. Systems whose saves are of portions,
     or that lose nothing that a save would hold, have no answer.
+
+    Examples
+    --------
+    >>> policy = cprsim.load_scenario("quickstart").policies["full"]
+    >>> isinstance(policy, cprsim.Policy), policy.system
+    (True, 'full')
     """
 
     #: Which entry point of which distribution it came by, for its faults; empty for others.

@@ -20,12 +20,10 @@ from matplotlib.figure import Figure
 from cprsim.basics.files import check_writable
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.figures.breakdown import breakdown
-from cprsim.figures.by_cause import failures_by_cause
-from cprsim.figures.fleet_breakdown import fleet_breakdown
+from cprsim.figures.breakdown import breakdown, failures_by_cause, fleet_breakdown
 from cprsim.figures.look import look
-from cprsim.figures.parts.sheet import without_words
-from cprsim.figures.parts.style import styled, with_dark
+from cprsim.figures.sheet import without_words
+from cprsim.figures.style import styled, with_dark
 
 __all__ = [
     "FIGURES",
@@ -52,23 +50,7 @@ FORMATS: Final[dict[str, dict[str, str | None]]] = {
 
 
 def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
-    """Draw the picture of that name.
-
-    Parameters
-    ----------
-    name
-        `"breakdown"`: where the time goes under each policy, and what learning is lost.
-        `"causes"`: what failures of each cause cost.
-        `"fleet-breakdown"`: what the jobs at some percentiles lose.
-    table
-        `cprsim.runs.result.Result.summary`, `Result.causes`, or
-        `cprsim.runs.fleet_result.FleetResult.percentiles`.
-
-    Raises
-    ------
-    UsageError
-        If there is no picture of that name.
-    """
+    """Draw the picture of `FIGURES` of that name; raise `UsageError` if there is none."""
     if name not in FIGURES:
         raise UsageError(f"figure {name!r}: there is none of that name; {nearest(name, FIGURES)}")
     return FIGURES[name](table, title)

@@ -1,30 +1,33 @@
-"""Where the time goes under each policy, by cause, and what learning is lost."""
+"""Where the time goes, by cause: of policies, causes of failures, jobs of a fleet, and levers."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.basics.units import format_duration
-from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import bars, style
-from cprsim.figures.parts.bars import Floats
-from cprsim.figures.parts.sheet import Sheet
-from cprsim.figures.parts.texts import NOTHING, listed, percent
+from cprsim.basics.units import format_duration, format_percent
+from cprsim.contract.ledger import CAUSE_LABELS, FAILURE_COSTS
+from cprsim.figures import marks, style
+from cprsim.figures.sheet import Sheet
+from cprsim.figures.texts import NOTHING, listed, percent, wrapped
 
 _BAR: Final = 0.44  # of a row
 _SLIM: Final = 0.16  # the bar below another, with lost updates trained again
 _BELOW: Final = 0.34  # from the middle of a bar to that of the slim one
-_PALE: Final = 0.6  # white in a slim bar's overhead
+_VALUE: Final = (0.14, 0.2)  # of the axis: a part of a bar that holds its value; in a narrow figure
 
 
+@style.styled()
 def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     """Draw overhead by cause under each policy, and the share of updates lost for good.
 
     Below the bar of a policy that loses updates lies a slim one: its overhead if all of them were
     trained again.
+
+    Its two axes are the overhead and the updates lost, with x as a share (1 is 100 %) over policies
+    0, 1, ... downwards.
 
     Parameters
     ----------
@@ -32,41 +35,46 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         A row a policy, as in `cprsim.runs.result.Result.summary`. `interval_s` is in seconds; the
         overhead, retrained or not, and its causes are shares of the useful training time,
         `updates_lost` is one of all updates.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Its height grows with the number of policies. Its two axes are the overhead and the updates
-        lost, with x as a share (1 is 100 %) over policies 0, 1, ... downwards.
     """
-    with style.styled():
-        causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
-        lossy = summary["updates_lost"] > NOTHING
-        sheet = Sheet(2, width_ratios=(1.9, 1))
-        time, learning = sheet.axes
-        names, least_in = [*map(str, summary.index)], 0.5 if lossy.any() else 0.42
-        row_in = bars.name_rows(time, names, _facts(summary), least_in)
-        bars.name_rows(learning, names if sheet.narrow else [""] * len(names))
-        found = bars.stack(time, summary, causes, range(len(summary)), _BAR)
-        bars.reach(time, _most(summary, "overhead", "overhead_high", "overhead_retrained"))
-        limits = _ends(time, summary, "overhead", "0 %")
-        bars.write_parts(time, found, limits)
-        _slim(time, summary[lossy], np.add(np.flatnonzero(lossy), _BELOW, dtype=np.float64))
-        learning.barh(
-            range(len(summary)), summary["updates_lost"], _BAR, color=style.LEARNING_COLOUR
-        )
-        bars.reach(learning, _most(summary, "updates_lost", "updates_lost_high"))
-        _ends(learning, summary, "updates_lost", "none")
-        time.set(title="Time lost", xlabel="% of useful training time, by cause")
-        learning.set(title="Learning lost", xlabel="% of updates lost for good")
-        sheet.causes(causes)
-        notes = ["Grey, below a bar: if every lost update were trained again"] * bool(lossy.any())
-        if any("±" in text.get_text() for axes in sheet.axes for text in axes.texts):
-            notes.append("±: 95 % confidence interval of the mean")
-        return sheet.done(finding(summary), title, notes, row_in * len(summary))
+    causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
+    lossy = summary["updates_lost"] > NOTHING
+    rows = np.arange(len(summary))
+    sheet = Sheet(2, width_ratios=(1.9, 1))
+    time, learning = sheet.axes
+    names = [*map(str, summary.index)]
+    row_in = marks.name_rows(time, names, _recovery_facts(summary), 0.5 if lossy.any() else 0.42)
+    marks.name_rows(learning, names if sheet.narrow else [""] * len(names))
+    for axes, measure in ((time, "overhead"), (learning, "updates_lost")):
+        ends = summary.filter(regex=f"^{measure}(_high|_retrained|_retrained_high)?$")
+        marks.reach(axes, float(np.nanmax(ends.to_numpy(dtype=np.float64))))
+    parts = marks.stack(time, summary, causes, _BAR)
+    # A value has room in a wide part, left of the whisker.
+    room = _VALUE[sheet.narrow] * time.get_xlim()[1]
+    before = summary["overhead_low"].fillna(np.inf).to_numpy() - room / 2
+    for cause, part in zip(causes, parts, strict=True):
+        pairs = zip(part, before, strict=True)
+        wide = [bar.get_width() > room and bar.get_center()[0] < end for bar, end in pairs]
+        texts = np.where(wide, [percent(share) for share in summary[cause]], "")
+        look: dict[str, Any] = {"size": style.small_pt()}
+        look["color"] = style.ink_on(style.cause_colour(cause))
+        time.bar_label(part, texts.tolist(), label_type="center", **look)
+    _values(time, rows, summary, "overhead", "0 %")
+    colour, y, again = style.LEARNING_COLOUR, rows[lossy] + _BELOW, summary[lossy]
+    time.barh(y, again["overhead"], _SLIM, color=style.paler(colour, 0.6))
+    time.barh(y, again["updates_lost"], _SLIM, again["overhead"], color=colour)
+    _values(time, y, again, "overhead_retrained", color=style.FAINT_INK)
+    learning.barh(rows, summary["updates_lost"], _BAR, color=colour)
+    _values(learning, rows, summary, "updates_lost", "none")
+    time.set(title="Time lost", xlabel="% of useful training time, by cause")
+    learning.set(title="Learning lost", xlabel="% of updates lost for good")
+    sheet.key("above")
+    notes = ["Grey, below a bar: if every lost update were trained again"] * bool(lossy.any())
+    if any("±" in text.get_text() for axes in sheet.axes for text in axes.texts):
+        notes.append("±: 95 % confidence interval of the mean")
+    return sheet.done(breakdown_finding(summary), title, notes, row_in * len(summary))
 
 
-def finding(summary: pd.DataFrame) -> str:
+def breakdown_finding(summary: pd.DataFrame) -> str:
     """Return a sentence on the policies that take the least and the most time.
 
     No policy is clearly the least where the least one's interval meets another's. What the least
@@ -92,11 +100,7 @@ def finding(summary: pd.DataFrame) -> str:
     return f"No policy is clearly the least of {among}; {worst}"
 
 
-def _most(summary: pd.DataFrame, *columns: str) -> float:
-    return float(np.nanmax(summary[[*columns]].to_numpy(dtype=np.float64)))
-
-
-def _facts(summary: pd.DataFrame) -> list[str]:
+def _recovery_facts(summary: pd.DataFrame) -> list[str]:
     """Return what each policy does, in small letters."""
     facts = []
     for _, row in summary.iterrows():
@@ -106,25 +110,156 @@ def _facts(summary: pd.DataFrame) -> list[str]:
     return facts
 
 
-def _ends(axes: Axes, summary: pd.DataFrame, measure: str, zero: str) -> Floats:
-    """Draw intervals and write values beyond them; returns where intervals begin."""
-    means, low, high = (
-        summary[f"{measure}{end}"].to_numpy(dtype=np.float64) for end in ("", "_low", "_high")
+def _values(
+    axes: Axes, at: Any, rows: pd.DataFrame, measure: str, zero: str = "", **look: Any
+) -> None:
+    """Write means and half their intervals beyond bars, and draw whiskers."""
+    mean, low, high = (rows[f"{measure}{end}"].to_numpy(float) for end in ("", "_low", "_high"))
+    texts = [
+        percent(each, half) if each > NOTHING else zero
+        for each, half in zip(mean, high - mean, strict=True)
+    ]
+    there = mean > NOTHING
+    interval = np.where(there, low, mean), np.where(there, high, mean)
+    marks.write(axes, at, mean, texts, interval, **({"weight": "bold"} | look))
+
+
+@style.styled()
+def failures_by_cause(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) -> Figure:
+    """Draw what failures cost by cause, under the first policy of a table.
+
+    A bar a cause, the dearest first: until its failures are noticed, waiting, starts, loads, and
+    lost training.
+
+    Parameters
+    ----------
+    table
+        As `cprsim.runs.by_cause.by_cause` has it; shares of the useful time.
+    """
+    policy = str(table["policy"].iloc[0])
+    rows = table[table["policy"] == policy]
+    first = rows.iloc[0]
+    finding = (
+        f"Under {policy}, the cause that takes most is {first['cause']}: "
+        f"{format_percent(first['overhead'])} of the time"
     )
-    halves, there = high - means, means > NOTHING
-    low, high = (np.where(there & np.isfinite(end), end, means) for end in (low, high))
-    bars.whiskers(axes, low, high)
-    for row, (mean, half) in enumerate(zip(means, halves, strict=True)):
-        value = percent(mean, half) if mean > NOTHING else zero
-        bars.beyond(axes, (float(high[row]), row), value, weight="bold")
-    return low
+    sheet = Sheet(ax=ax)
+    (axes,) = sheet.axes
+    facts = [f"{count:.3g} failures a job" for count in rows["failures"]]
+    row_in = marks.name_rows(axes, [*map(str, rows["cause"])], facts)
+    marks.reach(axes, float(rows["overhead"].max()))
+    marks.stack(axes, rows, [part for part in FAILURE_COSTS if (rows[part] > 0).any()], 0.5)
+    texts = [percent(share) for share in rows["overhead"]]
+    marks.write(axes, range(len(rows)), rows["overhead"], texts, weight="bold")
+    axes.set_xlabel("what failures cost, % of useful training time")
+    sheet.key("above")
+    return sheet.done(finding, title, height_in=row_in * len(rows))
 
 
-def _slim(axes: Axes, lossy: pd.DataFrame, y: Floats) -> None:
-    """Draw overhead, paler, and behind it what training lost updates again would take."""
-    pale = style.paler(style.LEARNING_COLOUR, _PALE)
-    axes.barh(y, lossy["overhead"], _SLIM, color=pale)
-    axes.barh(y, lossy["updates_lost"], _SLIM, lossy["overhead"], color=style.LEARNING_COLOUR)
-    for at, (_, row) in zip(y, lossy.iterrows(), strict=True):
-        mean, high = row["overhead_retrained"], row["overhead_retrained_high"]
-        bars.beyond(axes, (mean, float(at)), percent(mean, high - mean), color=style.FAINT_INK)
+_MOST_PANELS: Final = 3  # panels side by side
+
+
+@style.styled()
+def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
+    """Draw overhead by cause of the jobs at some percentiles, a panel a policy.
+
+    Axes for each policy, in the table's order: shares (1 is 100 %), a row a percentile.
+
+    Parameters
+    ----------
+    table
+        A row a policy and percentile, as in `cprsim.runs.fleet_result.FleetResult.percentiles`:
+        `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
+        over the jobs around it.
+    """
+    policies = list(table["policy"].unique())
+    causes = [cause for cause in CAUSE_LABELS if (table[cause] > 0).any()]
+    sheet = Sheet(len(policies), min(len(policies), _MOST_PANELS))
+    most = float(table[causes].sum(axis=1).max())
+    for axes, policy in zip(sheet.axes, policies, strict=True):
+        rows = table[table["policy"] == policy]
+        totals = rows[causes].sum(axis=1)
+        row_in = marks.name_rows(axes, [f"P{each:g}" for each in rows["percentile"]])
+        marks.reach(axes, most)
+        marks.stack(axes, rows, causes, 0.62)
+        texts = [percent(share) for share in totals]
+        marks.write(axes, range(len(rows)), totals, texts, weight="bold")
+        axes.set(title=wrapped(str(policy), 24), xlabel="% of useful training time")
+    sheet.key("above")
+    note = (
+        "P90: the jobs with more overhead than 90 % of all under that policy; means over the "
+        "jobs within one percentile of all around"
+    )
+    finding = _fleet_finding(table, causes)
+    return sheet.done(finding, title, [note], row_in * len(rows))
+
+
+def _fleet_finding(table: pd.DataFrame, causes: list[str]) -> str:
+    """Say what the jobs of the first policy lose at the lowest percentile and the highest."""
+    rows = table[table["policy"] == table["policy"].iloc[0]].sort_values("percentile")
+    first, last = rows["percentile"].iloc[[0, -1]]
+    low, high = rows[causes].sum(axis=1).iloc[[0, -1]]
+    said = f"Under {rows['policy'].iloc[0]}, the job at P{last:g} loses {percent(high)}"
+    return f"{said} of its time" + f", that at P{first:g} {percent(low)}" * bool(first < last)
+
+
+_LADDER_NOTE: Final = (
+    "In bold: effective training, the rest of the wall clock, and by how many points it is more "
+    "than in the row above; each alone: than as it is (dashed)"
+)
+
+
+@style.styled()
+def ladder(table: pd.DataFrame, title: str = "") -> Figure:
+    """Draw the time lost with each lever, by cause, in a row a lever.
+
+    Its axes are the levers one after the other, and each alone; x as a share of the wall clock (1
+    is 100 %), y the levers 0, 1, ... downwards, 0 being the job as it is.
+
+    Parameters
+    ----------
+    table
+        A row a lever and `way` of pulling it: `"together"`, after all levers above it, first the
+        job without any, and `"alone"`, but for that. `lever` is its name, `sets` what it sets;
+        `ett` is the share of the wall clock that is training that counts, a column a cause that
+        which is lost, `updates_lost` the share of all updates.
+    """
+    together, alone = (table[table["way"] == way] for way in ("together", "alone"))
+    causes = [cause for cause in CAUSE_LABELS if (table[cause] > NOTHING).any()]
+    sheet = Sheet(2)
+    names, sets = [*together["lever"]], [*together["sets"]]
+    first, row_in = together["ett"].iloc[0], 0.42
+    panels = (
+        ("One after the other", together, together["ett"].diff()),
+        ("Each alone", alone, alone["ett"] - first),
+    )
+    for i, (axes, (heading, shown, gains)) in enumerate(zip(sheet.axes, panels, strict=True)):
+        named = i == 0 or sheet.narrow
+        own = names if named else [""] * len(names)
+        row_in = marks.name_rows(axes, own, sets if named else (), row_in)
+        marks.reach(axes, float(1 - table["ett"].min()))
+        marks.stack(axes, shown, causes, 0.36, i)
+        at = np.arange(i, len(names))
+        points = ["" if np.isnan(gain) else f"  {100 * gain:+.1f}" for gain in gains]
+        texts = [percent(ett) + more for ett, more in zip(shown["ett"], points, strict=True)]
+        marks.write(axes, at, 1 - shown["ett"], texts, weight="bold")
+        lossy = np.flatnonzero(shown["updates_lost"] > NOTHING)
+        lost = [f"loses {percent(each)} of the updates" for each in shown["updates_lost"]]
+        below = at[lossy] + 0.32
+        marks.write(axes, below, 0 * below, [lost[j] for j in lossy], color=style.FAINT_INK)
+        axes.set(title=heading, xlabel="time lost, % of the wall clock")
+    marks.limit(sheet.axes[1], 1 - first)
+    sheet.key("above")
+    return sheet.done(ladder_finding(table), title, [_LADDER_NOTE], row_in * len(names))
+
+
+def ladder_finding(table: pd.DataFrame) -> str:
+    """Say how effective training rises, and which lever gives back most by itself."""
+    together, alone = (table[table["way"] == way] for way in ("together", "alone"))
+    first, last = together["ett"].iloc[0], together["ett"].iloc[-1]
+    most = alone.iloc[int(alone["ett"].argmax())]
+    said = f"Effective training goes from {percent(first)} to {percent(last)}"
+    if most["ett"] <= first:
+        return said
+    gain = 100 * (most["ett"] - first)
+    return f"{said}; alone, {most['lever']} gives back most: {gain:.1f} points"

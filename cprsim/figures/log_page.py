@@ -1,26 +1,40 @@
 """A page of a failure log: its durations and laws, repairs, causes and nodes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.units import counted
 from cprsim.failures.logs.node_failures import Concentration
-from cprsim.figures.parts import bars, curves, style, texts, ticks
-from cprsim.figures.parts.texts import duration
-from cprsim.figures.survival import Panel, described, draw_steps, line_style, survival
+from cprsim.figures import marks, style, ticks
+from cprsim.figures.sheet import Sheet
+from cprsim.figures.texts import duration, number, percent, short, unit_of, wrapped
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.fitted_laws import survival as survival_of
+from cprsim.survival.hazard import hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.sample import Sample
+from cprsim.survival.sample import Floats, Sample
 
+_POINTS: Final = 400  # of a law's curve
+_MOST_STEPS: Final = 1000  # of the data's: more can't be seen
+_MOST_MARKS: Final = 60  # of censored durations
+_SHORT: Final = 0.02  # half of what fails within this part of an axis is unseen unless it is log
+_SPAN: Final = 30.0  # a decade and a half: beyond that an axis of durations is log
+_STEEP: Final = 3.0  # so is one of rates beyond this
+_BEYOND: Final = 10.0  # how far the best law's rate may reach beyond that of the data
+_ROOM: Final = 1.15
+_FAR: Final = 0.1  # Kolmogorov-Smirnov distance of a law that isn't near
 _WORST: Final = 0.1  # share of the nodes of which the title speaks
-_FEW: Final = 0.02  # shorter outages are left of the axis
-_LETTERS: Final = (22, 12)  # of a cause, and in a narrow figure
+#: Laws, the best first, and the looks of their lines.
+Laws = list[tuple[Distribution, dict[str, Any]]]
+_SEEN: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.9, "zorder": 5}
 
 
 class CauseCount(NamedTuple):
@@ -31,6 +45,7 @@ class CauseCount(NamedTuple):
     median_s: float = math.nan
 
 
+@style.styled()
 def log_page(
     sample: Sample,
     fits: Sequence[Fit],
@@ -40,12 +55,19 @@ def log_page(
     causes: Sequence[CauseCount] = (),
     nodes: Concentration | None = None,
 ) -> Figure:
-    """Draw the durations of a log and their laws, then repairs, causes and nodes.
+    """Draw the durations of a log and the laws fitted to them, then repairs, causes and nodes.
+
+    Its first two axes are the survival (a share, 0 to 1) and the failure rate (1/s), over seconds;
+    then come those of repairs (a share over seconds), causes (failures) and nodes (a share of the
+    failures over one of the nodes).
 
     Parameters
     ----------
-    sample, fits, title
-        As of `cprsim.figures.survival.survival`.
+    sample
+        What was seen, seconds.
+    fits
+        The laws fitted to it, the best first, as `cprsim.survival.fitted_laws.fit_all` gives them;
+        none where there are too few failures.
     repairs
         How long outages of nodes lasted, the laws fitted to that, the best first, and whether that
         one is adequate.
@@ -53,21 +75,194 @@ def log_page(
         Of the failures, the commonest first; one alone is no panel.
     nodes
         Failures of each node; no panel where there is but one node.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        After the three axes of `survival` come those of repairs (a share over
-        seconds), causes (failures) and nodes (a share of the failures over one of the nodes).
     """
-    found = list[Panel]()
+    laws: Laws = []
+    for found in fits:
+        distances = f"KS {percent(found.ks)}, RMSE {percent(found.rmse)}"
+        look = _line_style(found.law, best=not laws)
+        laws.append((found.law, look | {"label": f"{_described(found.law)}: {distances}"}))
+    # Log axes begin at the shortest failure, but not far below the shortest 5 %.
+    seen_s = sample.durations_s[sample.observed] if sample.failures else sample.durations_s
+    few_s = float(np.quantile(seen_s, 0.05, method="inverted_cdf"))
+    first_s = max(float(seen_s.min()), few_s / 10) / _ROOM
+    panels: list[Callable[[Axes], str]] = [
+        partial(_survival, sample, laws, first_s),
+        partial(_rate, sample, laws, first_s),
+    ]
     if repairs is not None:
-        found.append(partial(_repairs, *repairs))
+        panels.append(partial(_repairs, *repairs))
     if len(causes) > 1:
-        found.append(partial(_causes, causes))
+        panels.append(partial(_causes, causes))
     if nodes is not None and len(nodes.counts) > 1:
-        found.append(partial(_nodes, nodes))
-    return survival(sample, fits, title, found)
+        panels.append(partial(_nodes, nodes))
+    sheet = Sheet(len(panels), 2)
+    for draw, axes in zip(panels, sheet.axes, strict=True):
+        axes.set_title(wrapped(draw(axes), 27 if sheet.narrow else 32))
+    sheet.key("right" if len(panels) % 2 else "below")
+    note = (
+        "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root "
+        "mean square of it over time"
+    )
+    return sheet.done(_finding(fits), title, [_facts(sample), note if fits else ""], 1.8)
+
+
+def _line_style(law: Distribution, best: bool) -> dict[str, Any]:
+    """Return the look of its line: the best law's is thick and whole, others' thin and dashed."""
+    return {
+        "color": style.LAW_COLOURS[law.distribution],
+        "linewidth": 1.8 if best else 1.0,
+        "zorder": 2.2 if best else 2.0,
+        "linestyle": "-" if best else style.LAW_DASHES[law.distribution],
+    }
+
+
+def _described(law: Distribution) -> str:
+    """Return its name, mean and shape or cv, for people."""
+    words = f"{law.distribution}, mean {duration(law.expected_s)}"
+    if law.shape is not None:
+        words += f", shape {number(law.shape)}"
+    return words if law.cv is None else f"{words}, cv {number(law.cv)}"
+
+
+def _steps(axes: Axes, curve: KaplanMeier, first_s: float) -> float:
+    """Draw a Kaplan-Meier curve with its band, from `first_s` to the longest duration.
+
+    Returns the lower end of the band.
+    """
+    some = _evenly(len(curve.times_s), _MOST_STEPS)
+    times = np.concatenate(([first_s], curve.times_s[some], [curve.last_s]))
+    shares = np.concatenate(([1.0], curve.at(times[1:])))
+    # The band keeps its ends where they aren't known: there the survival is 0, or the last one.
+    low, high = (_held(np.concatenate(([1.0], end[some]))) for end in curve.band())
+    below, above = (np.append(each, each[-1]) for each in (low, high))
+    axes.fill_between(times, below, above, step="post", **marks.BAND)
+    words = "data: Kaplan-Meier curve, binned failure rate, 95 % bands"
+    axes.step(times, shares, where="post", label=words, **_SEEN)
+    return float(low[-1])
+
+
+def _held(ends: Floats) -> Floats:
+    """Return values, those that are unknown as the one before."""
+    known = np.maximum.accumulate(np.where(np.isnan(ends), 0, np.arange(len(ends))))
+    return ends[known]
+
+
+def _evenly(count: int, most: int) -> NDArray[np.intp]:
+    """Return up to `most` of the places 0 to `count` - 1, evenly, the first and the last."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
+
+
+def _finding(fits: Sequence[Fit]) -> str:
+    """Say which law comes first, and how far its survival is off; that all are far off.
+
+    It is the best by AIC, or the best of those that aren't far off.
+    """
+    if not fits:
+        return ""
+    first, off = fits[0].law.distribution, f"up to {percent(fits[0].ks)} off"
+    by_aic = fits[0].aic <= min(each.aic for each in fits)
+    if min(each.ks for each in fits) > _FAR:
+        best = ", best by AIC," if by_aic else ""
+        return f"No law is within {percent(_FAR)} of the log; {first}{best} is {off}"
+    how = "fits best by AIC" if by_aic else "is taken, though not best by AIC"
+    return f"{first.capitalize()} {how}: {off} the log"
+
+
+def _facts(sample: Sample) -> str:
+    """Say how many durations there are, how many are censored or late, and their mean."""
+    said = counted(sample.n, "duration")
+    if not sample.censored and not sample.late:
+        return f"{said}, none censored; mean {duration(sample.mean_s)}"
+    said += f", {sample.censored:,} censored ({percent(sample.censored / sample.n)})"
+    said += f", {sample.late:,} watched from a later age" * bool(sample.late)
+    if not sample.failures:
+        return f"{said}; nothing failed"
+    return f"{said}; mean (time watched for each failure) {duration(sample.mtbf_s)}"
+
+
+def _survival(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
+    """Draw the share that lasts longer, and that of each law; log from `from_s`."""
+    curve = KaplanMeier.from_sample(sample)
+    # A linear axis would leave no room for the shorter half of the failures.
+    half_s = float(np.median(sample.durations_s[sample.observed])) if sample.failures else np.inf
+    log = half_s < _SHORT * curve.last_s
+    _ages(axes, sample, from_s if log else 0.0, "duration")
+    axes.set_ylabel("share that lasts longer")
+    axes.grid(visible=True)
+    first_s = min(axes.get_xlim()[0], curve.times_s[0]) if log else 0.0
+    lowest = _steps(axes, curve, first_s)
+    cut_s = np.unique(sample.durations_s[np.logical_not(sample.observed)])
+    if len(cut_s):
+        cut_s = cut_s[_evenly(len(cut_s), _MOST_MARKS)]
+        look: dict[str, Any] = {"markersize": 4.0, "markeredgewidth": 0.5}
+        look |= {"markeredgecolor": style.INK}
+        label = "censored: a mark can be several"
+        axes.plot(cut_s, curve.at(cut_s), "|", zorder=5, label=label, **look)
+    grid = _grid(axes)
+    for law, look in laws:
+        left = survival_of(law, grid, curve.from_s)
+        lowest = min(lowest, float(left[-1]))
+        axes.plot(grid, left, **look)
+    lowest = min(lowest, float(curve.at(curve.last_s)))
+    # Where most survive, the axis begins near the least share.
+    bottom = 1 - _ROOM * (1 - lowest) if 0.5 < lowest < 1 else 0.0
+    axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
+    ticks.shares(axes.yaxis)
+    return "Survival"
+
+
+def _rate(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
+    """Draw the failure rate with no law assumed, and that of each law; log from `from_s`."""
+    unit, unit_s = unit_of(float(np.median(sample.durations_s)))
+    axes.set_ylabel(f"failures per {'year' if unit == 'years' else unit}")
+    if not sample.failures:
+        axes.set(xticks=[], yticks=[])
+        axes.text(0.5, 0.5, "nothing failed", ha="center", transform=axes.transAxes)
+        return "Failure rate"
+    axes.grid(visible=True)
+    found = hazard(sample)
+    wide = float(sample.durations_s.max()) > _SPAN * _ROOM * from_s
+    _ages(axes, sample, from_s if wide and (len(found.rate) > 1 or laws) else 0.0, "age")
+    grid = _grid(axes)
+    rates = [(law.hazard(grid), look) for law, look in laws]
+    # All of the data's band is within the axis, and what is near it of the best law.
+    seen = found.failures > 0
+    least, most = float(found.lower[seen].min()), float(found.upper.max())
+    best = rates[0][0] if rates else found.rate
+    near = np.append(np.clip(best[best > 0], least / _BEYOND, most * _BEYOND), found.rate[seen])
+    if near.max() > _STEEP * near.min():
+        axes.set_yscale("log")
+        axes.set_ylim(min(least, near.min()) / _ROOM, max(most, near.max()) * _ROOM)
+    else:
+        axes.set_ylim(0, _ROOM * most)
+    ticks.numbers(axes.yaxis, 1 / unit_s)
+    edges = np.maximum(found.edges_s, axes.get_xlim()[0])
+    low = np.maximum(found.lower, axes.get_ylim()[0])
+    axes.stairs(found.upper, edges, baseline=low, fill=True, **marks.BAND)
+    axes.stairs(found.rate, edges, baseline=None, **_SEEN)
+    for rate, look in rates:
+        axes.plot(grid, rate, **look)
+    return "Failure rate"
+
+
+def _ages(axes: Axes, sample: Sample, from_s: float, what: str) -> None:
+    """Set the x axis of durations up to the longest, in the sample's unit; log from above 0."""
+    axes.set_xlim(from_s, float(sample.durations_s.max()) * 1.02)
+    if from_s > 0:
+        axes.set(xscale="log", xlabel=what)
+        ticks.durations(axes.xaxis)
+    else:
+        unit, unit_s = unit_of(float(np.median(sample.durations_s)))
+        axes.set_xlabel(f"{what}, {unit}")
+        ticks.numbers(axes.xaxis, unit_s)
+
+
+def _grid(axes: Axes) -> Floats:
+    """Return durations evenly across the axis, none of them 0."""
+    low, high = axes.get_xlim()
+    if axes.get_xscale() == "log":
+        return np.geomspace(low, high, _POINTS)
+    return np.linspace(low, high, _POINTS + 1)[1:]
 
 
 def _repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool, axes: Axes) -> str:
@@ -75,17 +270,18 @@ def _repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool, axes: Axes)
     curve = KaplanMeier.from_sample(sample)
     label = "length of an outage"
     if fits:
-        label += f"; line: {described(fits[0].law)}{'' if is_adequate else ' (not adequate)'}"
-    first_s = float(np.quantile(sample.durations_s, _FEW)) / 1.15
-    axes.set(xscale="log", xlim=(first_s, curve.last_s * 1.15), ylim=(0, 1.02))
-    axes.grid()
+        label += f"; line: {_described(fits[0].law)}{'' if is_adequate else ' (not adequate)'}"
+    # Shorter ones are left of the axis.
+    first_s = float(np.quantile(sample.durations_s, 0.02)) / _ROOM
+    axes.set(xscale="log", xlim=(first_s, curve.last_s * _ROOM), ylim=(0, 1.02))
+    axes.grid(visible=True)
     ticks.durations(axes.xaxis)
     ticks.shares(axes.yaxis)
-    axes.set(xlabel=texts.wrapped(label, 46), ylabel=f"of {sample.n:,} outages last longer")
-    draw_steps(axes, curve, min(first_s, curve.times_s[0]))
+    axes.set(xlabel=wrapped(label, 46), ylabel=f"of {sample.n:,} outages last longer")
+    _steps(axes, curve, min(first_s, curve.times_s[0]))
     for found in fits[:1]:
         grid = np.geomspace(first_s, curve.last_s, 300)
-        axes.plot(grid, survival_of(found.law, grid), **line_style(found.law, best=True))
+        axes.plot(grid, survival_of(found.law, grid), **_line_style(found.law, best=True))
     half = (
         "More than half of the outages went on"
         if np.isnan(curve.median_s)
@@ -96,46 +292,40 @@ def _repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool, axes: Axes)
 
 def _causes(causes: Sequence[CauseCount], axes: Axes) -> str:
     """Draw a bar a cause, the commonest first, with its median repair behind it."""
-    first, letters = causes[0], _LETTERS[style.is_narrow()]
+    first, letters = causes[0], 12 if style.is_narrow() else 22
     rows, counts = range(len(causes)), [each.failures for each in causes]
-    axes.set(ylim=(len(causes) - 0.5, -0.5), xlim=(0, first.failures), xticks=[])
-    axes.set_yticks(rows, [texts.short(each.name, letters) for each in causes])
-    axes.tick_params(axis="y", length=0)
+    marks.name_rows(axes, [short(each.name, letters) for each in causes])
+    axes.set(xlim=(0, first.failures), xticks=[])
     axes.spines["bottom"].set_visible(False)
     axes.barh(rows, counts, 0.68, color=style.LAW_COLOURS["gamma"])
-    for row, (_, count, median_s) in enumerate(causes):
-        median = "" if math.isnan(median_s) else f", {duration(median_s)}"
-        bars.beyond(axes, (count, row), f"{count:,}{median}")
-    repaired = not all(math.isnan(each.median_s) for each in causes)
-    axes.set_xlabel("failures by cause" + ", median repair" * repaired)
-    share = _whole(first.failures / sum(counts))
-    return f"{texts.short(first.name, 24)}: {share} of the failures"
+    medians = ["" if math.isnan(each) else f", {duration(each)}" for *_, each in causes]
+    said = [f"{count:,}{median}" for count, median in zip(counts, medians, strict=True)]
+    marks.write(axes, rows, counts, said)
+    axes.set_xlabel("failures by cause" + ", median repair" * any(medians))
+    share = first.failures / sum(counts)
+    return f"{short(first.name, 24)}: {100 * share:.0f} % of the failures"
 
 
 def _nodes(nodes: Concentration, axes: Axes) -> str:
     """Draw the share of failures on the worst share of nodes (a Lorenz curve)."""
     mean, low, high = nodes.by_chance()
     at = np.linspace(0, 1, len(mean))
-    counted = f"{len(nodes.counts):,} nodes"
+    known = f"{len(nodes.counts):,} nodes"
     if nodes.unseen:
-        counted += f", {nodes.unseen:,} (estimated) never failed"
-    axes.grid()
+        known += f", {nodes.unseen:,} (estimated) never failed"
+    axes.grid(visible=True)
     axes.set(xlim=(0, 1.02), ylim=(0, 1.02))
     ticks.shares(axes.xaxis)
     ticks.shares(axes.yaxis)
-    axes.set(xlabel=f"share of the nodes, worst first; {counted}", ylabel="of the failures")
+    axes.set(xlabel=f"share of the nodes, worst first; {known}", ylabel="of the failures")
     faint: dict[str, Any] = {"color": style.FAINT_INK}
-    axes.fill_between(at, low, high, facecolor=style.RULE, linewidth=0)
+    axes.fill_between(at, low, high, **marks.BAND)
     axes.plot(at, mean, linewidth=0.9, label="alike nodes, 95 %", **faint)
-    equal: dict[str, Any] = {"linewidth": 0.6, "linestyle": curves.dashed("weibull")}
+    equal: dict[str, Any] = {"linewidth": 0.6, "linestyle": style.LAW_DASHES["weibull"]}
     axes.plot((0, 1), (0, 1), label="the same on each", **equal, **faint)
     seen: dict[str, Any] = {"color": style.LAW_COLOURS["weibull"], "linewidth": 1.6}
     axes.plot(at, nodes.shares, zorder=4, label="the log", **seen)
     axes.legend(loc="lower right")
     chance = float(np.interp(_WORST, at, mean))
-    said = f"The worst tenth of the nodes has {_whole(nodes.of_worst(_WORST))} of the failures"
-    return f"{said}; by chance {_whole(chance)}"
-
-
-def _whole(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    said = f"The worst tenth of the nodes has {100 * nodes.of_worst(_WORST):.0f} % of the failures"
+    return f"{said}; by chance {100 * chance:.0f} %"

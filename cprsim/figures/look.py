@@ -71,7 +71,7 @@ def _inches(text: str, what: str) -> float:
         raise UsageError(f"{what} {text!r} is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt")
     inches = float(found[1]) * _INCHES[found[2]]
     _check_within(inches, _LENGTHS_IN, f"{what} {text!r}", "{:g}in and {:g}in")
-    # A size that equals matplotlib's default stands for none (`parts.style.styled`).
+    # A size that equals matplotlib's default stands for none (`style.size_in`).
     is_default = inches in mpl.rcParamsDefault["figure.figsize"]
     return math.nextafter(inches, math.inf) if is_default else inches
 
@@ -83,8 +83,7 @@ def _font(name: str) -> str:
     try:
         font_manager.findfont(name, fallback_to_default=False)
     except ValueError:
-        families = {each.name for each in font_manager.fontManager.ttflist}
-        hint = nearest(name, {*_GENERIC, *families})
+        hint = nearest(name, {*_GENERIC, *font_manager.get_font_names()})
         if hint.startswith("known"):
             hint = f"give one of {', '.join(_GENERIC[:3])}, or an installed font"
         raise UsageError(f"font {name!r} is not found; {hint}") from None
@@ -95,13 +94,12 @@ def _style(style: str | Path) -> dict[Any, Any]:
     """Return the settings of a style file, or of a style that matplotlib ships."""
     if str(style) in library:
         return dict(library[str(style)])
-    path = Path(style)
+    path, where = Path(style), f"style {str(style)!r}"
     if not path.is_file():
         raise UsageError(
-            f"style {str(style)!r}: no such file, and matplotlib has no style of that name (it has "
+            f"{where}: no such file, and matplotlib has no style of that name (it has "
             "e.g. ggplot, grayscale, seaborn-v0_8-paper)"
         )
-    where = f"style {str(style)!r}"
     try:
         keys = [line.partition(":")[0].strip() for line in path.read_text("utf-8").splitlines()]
         unknown = [key for key in keys if key and key[0] != "#" and key not in mpl.rcParams]

@@ -8,48 +8,29 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.basics.units import counted
-from cprsim.figures.parts import curves, style, ticks
-from cprsim.figures.parts.sheet import Entry, Sheet
-from cprsim.figures.parts.texts import duration
+from cprsim.figures import marks, style, ticks
+from cprsim.figures.sheet import Sheet
+from cprsim.figures.texts import duration
 
-_LEAST_NODES: Final = 0.85  # there is no job of less than one
-_LEAST_SPAN: Final = 6.0  # of an axis: less holds perhaps one tick
-_ROOM: Final = 1.25  # beyond the outermost values, on the log axes
 _BEYOND: Final = 30.0  # no interval moves the limits farther than this from what was measured
-
-#: How each line looks, its words, and what it assumes.
-_LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
-    "measured_s": (
-        {
-            "color": style.INK,
-            "linestyle": "none",
-            "marker": "o",
-            "markersize": 4.0,
-            "markeredgewidth": 0,
-        },
-        "measured",
-        "95 % interval",
-    ),
+#: The models, what each assumes, and the look of its line; the thin one on top.
+_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "independent_s": (
+        "independent: step / (1−(1−p)ⁿ), where each node fails in a step with chance p",
         {"color": style.LAW_COLOURS["gamma"], "linewidth": 1.8},
-        "independent",
-        "step / (1−(1−p)ⁿ), where each node fails in a step with chance p",
     ),
     "linear_s": (
-        {
-            "color": style.LAW_COLOURS["weibull"],
-            "linewidth": 1.2,
-            "linestyle": curves.dashed("weibull"),
-        },
-        "linear",
-        "MTBF of one node / n, where no failures coincide",
+        "linear: MTBF of one node / n, where no failures coincide",
+        {"color": style.LAW_COLOURS["weibull"], "linestyle": style.LAW_DASHES["weibull"]},
     ),
 }
-_NOTE: Final = "Simultaneous failures count as one"
 
 
+@style.styled()
 def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) -> Figure:
     """Draw MTBF against the number of nodes: measured, and by two models.
+
+    Its axes are log, nodes over seconds.
 
     Parameters
     ----------
@@ -58,37 +39,34 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
         not a number where nothing was measured, `high_s` infinite where nothing bounds it;
         `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes).
         All but `nodes` in seconds.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Its axes are log, nodes over seconds.
     """
-    with style.styled():
-        rows = table.sort_values("nodes")
-        sheet = Sheet(ax=ax)
-        (axes,) = sheet.axes
-        limits = _limits(rows)
-        low, high = curves.log_limits(rows["nodes"], _LEAST_SPAN)
-        axes.set(xscale="log", yscale="log", xlim=(max(low, _LEAST_NODES), high), ylim=limits)
-        ticks.numbers(axes.xaxis)
-        ticks.durations(axes.yaxis)
-        axes.set(xlabel="nodes of the job", ylabel="mean time between its failures")
-        axes.grid()
-        for name in ("independent_s", "linear_s"):  # the thin one on top
-            # A line of one point can't be seen.
-            marker = "_" if len(rows) == 1 else ""
-            axes.plot(rows["nodes"], rows[name], marker=marker, markersize=12, **_LOOKS[name][0])
-        seen = rows[np.isfinite(rows["measured_s"]) & (rows["measured_s"] > 0)]
-        # Where the interval is open the whisker leaves the picture.
-        ends = seen[["low_s", "high_s"]].clip(limits[0] / _ROOM, limits[1] * _ROOM)
-        middle = seen["measured_s"]
-        errors = [(middle - ends["low_s"]).fillna(0), (ends["high_s"] - middle).fillna(0)]
-        whisker: dict[str, Any] = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.5}
-        axes.errorbar(seen["nodes"], middle, yerr=errors, ecolor=style.INK, **whisker)
-        axes.plot(seen["nodes"], middle, zorder=4, **_LOOKS["measured_s"][0])
-        sheet.key([Entry([look], *words) for look, *words in _LOOKS.values()])
-        return sheet.done(_finding(rows), title, [_NOTE])
+    rows = table.sort_values("nodes")
+    values = rows[["measured_s", *_MODELS]].to_numpy(dtype=np.float64)
+    values = values[np.isfinite(values) & (values > 0)]
+    ends = rows[["low_s", "high_s"]].clip(values.min() / _BEYOND, values.max() * _BEYOND)
+    sheet = Sheet(ax=ax)
+    (axes,) = sheet.axes
+    limits = ticks.log_limits(np.append(values, ends), 6)
+    low, high = ticks.log_limits(rows["nodes"], 6)
+    axes.set(xscale="log", yscale="log", xlim=(max(low, 0.85), high), ylim=limits)
+    ticks.numbers(axes.xaxis)
+    ticks.durations(axes.yaxis)
+    axes.set(xlabel="nodes of the job", ylabel="mean time between its failures")
+    axes.grid()
+    marker = "_" if len(rows) == 1 else ""  # a line of one point can't be seen
+    for name, (words, look) in _MODELS.items():
+        own: dict[str, Any] = {"linewidth": 1.2, "marker": marker, "markersize": 12} | look
+        axes.plot(rows["nodes"], rows[name], label=words, **own)
+    seen = np.isfinite(rows["measured_s"]) & (rows["measured_s"] > 0)
+    measured = rows.loc[seen, ["nodes", "measured_s"]]
+    # Where the interval is open the whisker leaves the picture.
+    measured[["measured_s_low", "measured_s_high"]] = rows.loc[seen, [*ends]].clip(
+        limits[0] / 1.25, limits[1] * 1.25
+    )
+    look = marks.points("full") | {"clip_on": True, "label": "measured: 95 % interval"}
+    marks.with_whiskers(axes, measured, "nodes", "measured_s", look)
+    sheet.key()
+    return sheet.done(_finding(rows), title, ["Simultaneous failures count as one"])
 
 
 def _finding(rows: pd.DataFrame) -> str:
@@ -104,11 +82,3 @@ def _finding(rows: pd.DataFrame) -> str:
     said += f", {duration(first['measured_s'])} on {few}"
     inside = (seen["low_s"] <= seen["linear_s"]) & (seen["linear_s"] <= seen["high_s"])
     return f"{said}: {'as' if inside.all() else 'not as'} 1 / nodes says"
-
-
-def _limits(rows: pd.DataFrame) -> tuple[float, float]:
-    """Return limits that hold every value, though not all of an interval that nothing bounds."""
-    values = rows[[*_LOOKS]].to_numpy(dtype=np.float64)
-    values = values[np.isfinite(values) & (values > 0)]
-    ends = rows[["low_s", "high_s"]].clip(values.min() / _BEYOND, values.max() * _BEYOND)
-    return curves.log_limits(np.append(values, ends), _LEAST_SPAN)

@@ -1,7 +1,7 @@
 """A map of which policy is best under which circumstances."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -9,31 +9,44 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.typing import ColorType
 
-from cprsim.basics.units import counted, format_duration
+from cprsim.basics.units import counted, format_bytes, format_duration
 from cprsim.errors import UsageError
-from cprsim.figures.parts import style, ticks
-from cprsim.figures.parts.scale import Scale
-from cprsim.figures.parts.sheet import Entry, Sheet, square
-from cprsim.figures.parts.texts import NOTHING, percent
+from cprsim.figures import style, ticks
+from cprsim.figures.sheet import Sheet
+from cprsim.figures.texts import NOTHING, duration, number, percent, short
 from cprsim.selection.words import NONE
 
-_CELL_IN: Final = 0.36  # height of a row
-_HEIGHTS_IN: Final = (1.4, 4.6)
-_STRIP_IN: Final = 0.55  # height, if there is one axis
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
-_WITHOUT: Final = {
-    "none": ("#EDEDED", NONE),
-    "failed": ("#BFBFBF", "points that failed"),
+_WITHOUT: Final = {"none": ("#EDEDED", NONE), "failed": ("#BFBFBF", "points that failed")}
+#: Keys of a scenario in words; others are called as they are.
+_WORDS: Final = {
+    "failures.mean": "mean time between failures",
+    "failures.exactly": "failures in the job",
+    "cluster.parameter_servers": "parameter servers",
+    "cluster.trainers": "trainers",
+    "cluster.spares": "spare machines",
+    "costs.save": "time of a save",
+    "costs.load": "time of a load",
+    "costs.reschedule": "time to replace a machine",
+    "costs.detect": "time to detect a failure",
+    "storage.write": "write bandwidth of the store",
+    "storage.read": "read bandwidth of the store",
+    "cluster.nic": "network bandwidth of a node",
+    "job.useful_time": "useful time of the job",
 }
-_BORDER_PT: Final = 1.0  # between cells, at most
-_WORDS_IN: Final = 0.9  # of the figure for each cell in which there are words
-_MOST_ROWS: Final = 18  # with words
+#: How a value is written, by how its column's name ends.
+_WRITE: Final[dict[str, Callable[[float], str]]] = {
+    "_s": duration,
+    "_bytes": format_bytes,
+    "_bytes_per_s": lambda value: f"{format_bytes(value)}/s",
+    "_share": lambda value: f"{number(100 * value)} %",
+}
 
 
+@style.styled()
 def phase(
     table: pd.DataFrame,
     axes: Mapping[str, str],
@@ -45,6 +58,11 @@ def phase(
     ax: Axes | None = None,
 ) -> Figure:
     """Draw which policy is best, by one or two of the things that were varied.
+
+    A cell for each pair of values, which are in order along both axes. It has the colour of the
+    best policy; paler where it isn't surely the best, and hatched with the colour of the nearest
+    rival that isn't surely worse, if there is one. In it, where there is room, how often to save
+    and the margin over the next best, in points.
 
     Parameters
     ----------
@@ -60,37 +78,50 @@ def phase(
     to_do
         How many points are still to be done.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A cell around each pair of values, log where those are spread so, or a square
-        for each row where less than half the pairs are there. It has the colour of the best policy;
-        paler where it isn't surely the best, and hatched with the colour of the nearest rival that
-        isn't surely worse, if there is one. In it, where there is room, how often to save and the
-        margin over the next best, in points.
-
     Raises
     ------
     UsageError
-        If the table is empty, or `axes` names none or more than two.
+        If the table is empty.
     """
-    _check(table, axes)
-    with style.styled():
-        colours = style.policy_colours(systems)
-        x, *rest = (Scale.from_column(name, table[column]) for name, column in axes.items())
-        y = rest[0] if rest else None
-        sheet = Sheet(ax=ax)
-        (panel,) = sheet.axes
-        _axes(panel, x, y)
-        written = _draw(panel, table, x, y, colours)
-        sheet.key(_entries(table, colours))
-        left = f"{counted(to_do, 'point')} still to be done" if to_do else ""
-        notes = [f"Colour: the policy with the least mean overhead{among and ', '}{among}"]
-        notes += _notes(table, written)
-        rows = 1 if y is None else len(y.at)
-        height_in = _STRIP_IN if y is None else float(np.clip(_CELL_IN * rows, *_HEIGHTS_IN))
-        about = "; ".join(filter(None, (title, left)))
-        return sheet.done(_finding(table, bool(to_do)), about, notes, height_in)
+    if table.empty:
+        raise UsageError("figure phase: no point is finished; give the sweep's command again")
+    colours = style.policy_colours(systems)
+    sheet = Sheet(ax=ax)
+    (panel,) = sheet.axes
+    (across, x), *rest = (_values(name, table[column]) for name, column in axes.items())
+    below, y = rest[0] if rest else ([""], np.zeros(len(table), np.intp))
+    words = [_WORDS.get(name, name) for name in axes]
+    panel.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(below) - 0.5))
+    panel.set(xlabel=words[0], ylabel=words[1] if rest else "")
+    ticks.show(panel.xaxis, dict(enumerate(across)))
+    ticks.show(panel.yaxis, dict(enumerate(below)) if rest else {}, most=15)
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+    written = _cells(panel, table.to_dict("records"), x, y, colours)
+    _key(panel, table, colours)
+    sheet.key()
+    notes = [f"Colour: the policy with the least mean overhead{among and ', '}{among}"]
+    if written:
+        notes.append(
+            "In a cell: time between saves of the best policy, and by how many points of "
+            "overhead the next best is worse"
+        )
+    if any(table["rivals"]) or "undecided" in set(table["verdict"]):
+        notes.append("Pale: not surely the best; hatched in the colour of a rival")
+    left = f"{counted(to_do, 'point')} still to be done" if to_do else ""
+    height_in = float(np.clip(0.36 * len(below), 1.4, 4.6)) if rest else 0.55
+    about = "; ".join(filter(None, (title, left)))
+    return sheet.done(_finding(table, bool(to_do)), about, notes, height_in)
+
+
+def _values(key: str, column: "pd.Series[Any]") -> tuple[list[str], Any]:
+    """Return how the distinct values of a column are written, in order, and which each row has."""
+    if not pd.api.types.is_numeric_dtype(column):
+        place, names = pd.factorize(column)
+        return [short(str(name), 22) for name in names], place
+    at, place = np.unique(column.to_numpy(dtype=np.float64), return_inverse=True)
+    write = _WRITE.get(str(column.name).removeprefix(key), number)
+    return [write(value) for value in at.tolist()], place
 
 
 def _finding(table: pd.DataFrame, is_part: bool) -> str:
@@ -109,13 +140,6 @@ def _finding(table: pd.DataFrame, is_part: bool) -> str:
     return f"{name} has the least overhead {where}, {surely}{but}"
 
 
-def _check(table: pd.DataFrame, axes: Mapping[str, str]) -> None:
-    if table.empty:
-        raise UsageError("figure phase: no point is finished; give the sweep's command again")
-    if not 1 <= len(axes) <= 2:
-        raise UsageError(f"figure phase: a map has one or two axes, not {len(axes)}")
-
-
 def _face(row: Mapping[Any, Any], colours: Mapping[str, str]) -> ColorType:
     if row["verdict"] in _WITHOUT:
         return _WITHOUT[row["verdict"]][0]
@@ -128,92 +152,53 @@ def _is_sure(row: Mapping[Any, Any]) -> bool:
     return not row["rivals"] and (row["verdict"] != "undecided" or row["why"] == "margin")
 
 
-def _axes(axes: Axes, x: Scale, y: Scale | None) -> None:
-    """Scale both axes, with ticks at the values that were chosen."""
-    axes.set(xscale=x.name, xlabel=x.words, xlim=x.edges[[0, -1]])
-    ticks.named(axes.xaxis, x.named)
-    if y is None:
-        axes.set(yticks=[], ylim=(0, 1))
-    else:
-        axes.set(yscale=y.name, ylabel=y.words, ylim=y.edges[[0, -1]])
-        ticks.named(axes.yaxis, y.named)
-    axes.spines[:].set_visible(False)
-
-
-def _draw(
-    axes: Axes, table: pd.DataFrame, x: Scale, y: Scale | None, colours: Mapping[str, str]
+def _cells(
+    axes: Axes, rows: list[dict[Any, Any]], x: Any, y: Any, colours: Mapping[str, str]
 ) -> bool:
     """Draw the cells; return whether there is room for words in them."""
-    rows = table.to_dict("records")
+    count, rows_of_cells = int(x.max()) + 1, int(y.max()) + 1
     faces = [_face(row, colours) for row in rows]
-    hatches = [colours[row["rivals"][0]] if row["rivals"] else None for row in rows]
-    places = np.zeros(len(rows), np.intp) if y is None else y.place
-    heights = np.array([0.0, 1.0]) if y is None else y.edges
-    middles = np.array([0.5]) if y is None else y.at
-    if 2 * len(rows) < len(x.at) * len(middles):  # no grid: a square for each
-        edges = [colour or "none" for colour in hatches]
-        look: dict[str, Any] = {"marker": "s", "color": faces, "edgecolors": edges, "zorder": 3}
-        axes.scatter(x.at[x.place], middles[places], clip_on=False, **look)
-        return False
-    border: dict[str, Any] = {"edgecolor": "white", "linewidth": _BORDER_PT}
-    colour = np.zeros((len(middles), len(x.at), 4))  # transparent where nothing is
-    colour[places, x.place] = [to_rgba(face) for face in faces]
-    axes.pcolormesh(x.edges, heights, colour, **border)
-    room = x.narrowest * style.size_in()[0] > _WORDS_IN and len(middles) <= _MOST_ROWS
-    for row, column, face, hatch, entry in zip(places, x.place, faces, hatches, rows, strict=True):
-        corner = (x.edges[column], heights[row])
-        size = (x.edges[column + 1] - corner[0], heights[row + 1] - corner[1])
-        if hatch:
-            for look in ({"hatch": "////", "edgecolor": hatch, "linewidth": 0}, border):
-                axes.add_patch(Rectangle(corner, *size, fill=False, **look))
+    colour = np.zeros((rows_of_cells, count, 4))  # transparent where nothing is
+    colour[y, x] = [to_rgba(face) for face in faces]
+    corners = (np.arange(n + 1) - 0.5 for n in (count, rows_of_cells))
+    axes.pcolormesh(*corners, colour, edgecolor="white", linewidth=1.0)
+    room = 0.7 * style.size_in()[0] / count > 0.6 and rows_of_cells <= 18
+    look: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
+    for left, bottom, face, row in zip(x, y, faces, rows, strict=True):
+        if row["rivals"]:
+            rival: dict[str, Any] = {
+                "edgecolor": colours[row["rivals"][0]],
+                "hatch": "////",
+                "linewidth": 0,
+            }
+            axes.bar(left, 1, 1, bottom - 0.5, fill=False, **rival)
+            axes.bar(left, 1, 1, bottom - 0.5, fill=False, edgecolor="white", linewidth=1.0)
         if room:
-            _write(axes, (x.at[column], middles[row]), face, _words(entry))
+            ground = {"facecolor": face, "edgecolor": "none", "pad": 0.5}  # over the hatching
+            ink, text = style.ink_on(face), _words(row)
+            axes.text(left, bottom, text, size=style.small_pt(), color=ink, bbox=ground, **look)
     return room
 
 
-def _write(axes: Axes, at: tuple[float, float], face: ColorType, words: str) -> None:
-    look: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
-    ground = {"facecolor": face, "edgecolor": "none", "pad": 0.5}  # no hatching runs through
-    axes.text(*at, words, size=style.small_pt(), color=style.ink_on(face), bbox=ground, **look)
-
-
-def _points(margin: float) -> str:
-    """Return two digits, or all before the point, with its sign."""
-    return f"{margin:+,.0f}" if abs(margin) >= 10 else f"{margin:+.2g}"
-
-
 def _words(row: Mapping[Any, Any]) -> str:
-    """Return what is in a cell: how often to save, and the margin in points."""
+    """Return what is in a cell: how often to save, and the margin in points, two digits or all."""
     if row["verdict"] in _WITHOUT:
         return str(row["verdict"])
-    every = format_duration(row["interval_s"])
-    return every if math.isnan(row["margin"]) else f"{every}\n{_points(100 * row['margin'])} pt"
+    every, margin = format_duration(row["interval_s"]), 100 * row["margin"]
+    if math.isnan(margin):
+        return every
+    return f"{every}\n{margin:+,.0f} pt" if abs(margin) >= 10 else f"{every}\n{margin:+.2g} pt"
 
 
-def _notes(table: pd.DataFrame, written: bool) -> list[str]:
-    """Say how to read what is in the cells."""
-    words = [
-        "In a cell: time between saves of the best policy, and by how many points of overhead the "
-        "next best is worse"
-    ] * written
-    if any(table["rivals"]) or "undecided" in set(table["verdict"]):
-        words.append("Pale: not surely the best; hatched or edged in the colour of a rival")
-    return words
-
-
-def _entries(table: pd.DataFrame, colours: Mapping[str, str]) -> list[Entry]:
+def _key(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> None:
     """Say what each colour is, and where it is best."""
-    entries = [
-        Entry([square(colour)], name, facts)
-        for name, colour in colours.items()
-        if (facts := _facts(table, name))
-    ]
+    entries = {name: (colour, _facts(table, name)) for name, colour in colours.items()}
     for verdict, (colour, words) in _WITHOUT.items():
         count = int((table["verdict"] == verdict).sum())
-        if count:
-            facts = f"{words}: {count} of {len(table)}"
-            entries.append(Entry([square(colour)], verdict, facts))
-    return entries
+        entries[verdict] = colour, f"{words}: {count} of {len(table)}" if count else ""
+    for name, (colour, facts) in entries.items():
+        if facts:
+            axes.scatter([], [], 64, color=colour, marker="s", label=f"{name}: {facts}")
 
 
 def _facts(table: pd.DataFrame, policy: str) -> str:
@@ -222,12 +207,8 @@ def _facts(table: pd.DataFrame, policy: str) -> str:
     if best.empty:
         ties = sum(policy in rivals[:1] for rivals in table["rivals"])
         return f"nearest rival in {ties}" if ties else ""
-    rows = best.to_dict("records")
-    clear = sum(map(_is_sure, rows))
+    clear = sum(map(_is_sure, best.to_dict("records")))
     surely = "" if clear == len(best) else f" ({clear} surely)"
-    for verdict in ("tied", "undecided"):
-        count = sum(row["verdict"] == verdict and not _is_sure(row) for row in rows)
-        surely += f", {count} {verdict}" if count else ""
     same = set.intersection(*(set(names) for names in best["same_as"]))
     as_well = f"; no different: {', '.join(sorted(same))}" if same else ""
     return f"best in {len(best)} of {len(table)}{surely}{as_well}"

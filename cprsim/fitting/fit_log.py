@@ -84,12 +84,24 @@ def fit(
         Which records of the file are failures, e.g. `{"failure_when": "failure=1"}`; see
         `cprsim.failures.logs.rules.Rules`.
 
+    Returns
+    -------
+    LogFit
+        The fitted laws, the best first, and whether that one is adequate.
+
     Raises
     ------
     LogError
         If the log can't be read, or shows too few failures.
     UsageError
         If the arguments make no sense.
+
+    Examples
+    --------
+    >>> from cprsim.basics.shipped import shipped
+    >>> fitted = cprsim.fit(shipped("failures.csv"))
+    >>> fitted.best.law.distribution
+    'gamma'
     """
     check_look(view, ties)
     source = LogSource.from_options(

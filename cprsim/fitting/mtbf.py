@@ -180,12 +180,23 @@ def mtbf_by_nodes(
 
     `reader`, `system`, `taken`: what is taken of the log, as of `cprsim.fit`.
 
+    Returns
+    -------
+    MtbfByNodes
+        A row a number of nodes: the MTBF as measured, and by two models.
+
     Raises
     ------
     LogError
         If the log can't be read, or its failures all strike at one instant.
     UsageError
         If the arguments make no sense.
+
+    Examples
+    --------
+    >>> from cprsim.basics.shipped import shipped
+    >>> cprsim.mtbf_by_nodes(shipped("failures.csv"), nodes=[1, 8]).rows["nodes"].tolist()
+    [1, 8]
     """
     source = LogSource.from_options(log, reader, system, **taken)
     if source.reader == "intervals":

@@ -5,7 +5,7 @@ points and 0.3 min, and of the text. Nothing here is random: normal runs have no
 others one at a given instant.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +20,7 @@ from cprsim.formulas.ecrec import (
     replication_slowdown,
     save_s,
 )
+from cprsim.gallery.picture import Titled, register
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.sim.observer import Observer
@@ -46,6 +47,7 @@ FIGURE_12: Final = {
 #: What a failure finds: it strikes just after a save, half an interval later, or just before one.
 CASES: Final = ("best", "average", "worst")
 MINUTE_S: Final = 60.0
+_SET_UP: Final = "in ECRec's cluster (PVLDB 2023)"
 _AT_S: Final = 15 * MINUTE_S  # when ECRec's server fails
 
 
@@ -140,16 +142,13 @@ def _played(of: Scenario) -> Ledger:
     return play(of, "it", 0, 0)
 
 
-_EVERY = (60, 30)  # min, in the order of figures 5 and 12
-_PARITIES = (4, 2)
-
-
-def overhead_table() -> pd.DataFrame:
-    """Return a row a size and policy, as `cprsim.figures.ecrm.ecrm_overhead` takes it."""
-    policies: dict[str, dict[str, Any]] = {
-        **{f"checkpoints every {every} min": CKPT[every] for every in _EVERY},
-        **{f"ECRec k = {k}": ECREC[k] for k in _PARITIES},
-    }
+@register("ecrm-overhead", "nothing", one_axes=True)
+def overheads(_: object = None) -> Titled:
+    """Overhead of erasure coding and of checkpoints by model size, beside ECRec's figure 5."""
+    # In the order of figure 5.
+    policies: list[tuple[str, dict[str, Any]]]
+    policies = [(f"checkpoints every {every} min", CKPT[every]) for every in (60, 30)]
+    policies += [(f"ECRec k = {k}", ECREC[k]) for k in (4, 2)]
     rows = [
         {
             "model": model,
@@ -159,39 +158,33 @@ def overhead_table() -> pd.DataFrame:
             "overhead": overhead(size_gb, policy) / 100,
             "published": FIGURE_5[model][column] / 100,
         }
-        for column, (name, policy) in enumerate(policies.items())
+        for column, (name, policy) in enumerate(policies)
         for model, size_gb in SIZES.items()
     ]
-    return pd.DataFrame(rows)
+    return Titled(
+        f"Overhead without failures, {_SET_UP}", pd.DataFrame(rows), "overhead:ecrm_overhead"
+    )
 
 
-def recovery_table() -> pd.DataFrame:
-    """Return a row a size and policy, as `cprsim.figures.ecrm.ecrm_recovery` takes it."""
-    return pd.DataFrame([row for model in SIZES for row in _recoveries(model)])
-
-
-def _recoveries(model: str) -> Iterator[dict[str, Any]]:
-    size_gb = SIZES[model]
-    every_60, every_30, k4, k2 = FIGURE_12[model]
-    for every, minutes in zip(_EVERY, (every_60, every_30), strict=True):
-        mine = [recovery(size_gb, every, case) for case in CASES]
-        yield _row(model, f"checkpoints every {every} min", "full", mine, minutes)
-    for k, filled in zip(_PARITIES, (k4, k2), strict=True):
-        mine = [rebuilt(size_gb, k).filled] * 3
-        yield _row(model, f"ECRec k = {k}", "ecrm", mine, [filled] * 3)
-
-
-def _row(
-    model: str, policy: str, system: str, mine: Sequence[float], published: Sequence[float]
-) -> dict[str, Any]:
-    """Return the row of minutes at best, on average and at worst."""
-    names = ("best_s", "recovery_s", "worst_s")
-    theirs = ("published_best_s", "published_s", "published_worst_s")
-    return {
-        "model": model,
-        "size_gb": SIZES[model],
-        "policy": policy,
-        "system": system,
-        **{name: minutes * MINUTE_S for name, minutes in zip(names, mine, strict=True)},
-        **{name: minutes * MINUTE_S for name, minutes in zip(theirs, published, strict=True)},
-    }
+@register("ecrm-recovery", "nothing")
+def recoveries(_: object = None) -> Titled:
+    """Time to recover a server from parities and checkpoints, beside ECRec's figure 12."""
+    rows = []
+    for model, size_gb in SIZES.items():
+        every_60, every_30, k4, k2 = FIGURE_12[model]
+        # Minutes at best, on average and at worst: here, and as published.
+        found: dict[str, tuple[str, list[float], Sequence[float]]] = {}
+        for every, theirs in ((60, every_60), (30, every_30)):
+            mine = [recovery(size_gb, every, case) for case in CASES]
+            found[f"checkpoints every {every} min"] = "full", mine, theirs
+        for k, filled in ((4, k4), (2, k2)):
+            mine = [rebuilt(size_gb, k).filled] * 3
+            found[f"ECRec k = {k}"] = "ecrm", mine, [filled] * 3
+        for policy, (system, mine, published) in found.items():
+            row = {"model": model, "size_gb": size_gb, "policy": policy, "system": system}
+            ours = zip(("best_s", "recovery_s", "worst_s"), mine, strict=True)
+            names = "published_best_s", "published_s", "published_worst_s"
+            minutes = [*ours, *zip(names, published, strict=True)]
+            rows.append(row | {name: MINUTE_S * each for name, each in minutes})
+    title = f"Recovery from a failure, {_SET_UP}"
+    return Titled(title, pd.DataFrame(rows), "overhead:ecrm_recovery")

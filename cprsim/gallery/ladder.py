@@ -1,13 +1,13 @@
 """`ett-ladder`: what each lever gives back of a job's time, one after the other and alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pandas as pd
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import VOCABULARIES
-from cprsim.gallery.picture import PictureSource, Titled
+from cprsim.gallery.picture import PictureSource, Titled, register
 from cprsim.runs.engines import chosen
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
@@ -18,8 +18,8 @@ from cprsim.scenario.mapping import leaves
 AS_IT_IS: Final = "as it is"
 
 
-def table(levers: Levers, replications: int = 400) -> pd.DataFrame:
-    """A row a lever and way of pulling it, as `cprsim.figures.ladder.ladder` takes it.
+def table(levers: Levers, replications: int = 400) -> Titled:
+    """Return a row a lever and way of pulling it, as `cprsim.figures.breakdown.ladder` takes it.
 
     Of the scenario's first policy. All rows meet the same failures, as far as their law is the
     same.
@@ -32,17 +32,22 @@ def table(levers: Levers, replications: int = 400) -> pd.DataFrame:
     ]
     runs = len({which for which, _ in pulled})
     found = {which: measured(levers.scenario(which), replications, runs) for which, _ in pulled}
-    return pd.DataFrame(
-        [
-            {"lever": which[-1] if which else AS_IT_IS, "way": way, "sets": _sets(levers, which)}
-            | found[which]
-            for which, way in pulled
-        ]
-    )
+    rows = [
+        {"lever": which[-1] if which else AS_IT_IS, "way": way, "sets": _sets(levers, which)}
+        | found[which]
+        for which, way in pulled
+    ]
+    return Titled(levers.scenario().title, pd.DataFrame(rows), "breakdown:ladder")
+
+
+@register("ett-ladder", "levers", "ett-ladder.toml")
+def of_file(source: PictureSource) -> Titled:
+    """What each lever of a scenario gives back of its time, one after the other and alone."""
+    return table(load_levers(source.path))
 
 
 def measured(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]:
-    """Shares of the wall clock, with half the interval of what counts, and updates lost.
+    """Return shares of the wall clock, half the interval of what counts, and updates lost.
 
     `runs`: how many such are made, by which the engine is chosen.
     """
@@ -57,17 +62,10 @@ def measured(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]
 
 
 def _sets(levers: Levers, which: Sequence[str]) -> str:
-    """What the last of these levers sets, in words."""
+    """Return what the last of these levers sets, in words."""
     if not which:
         return ""
-    sets: Mapping[str, Any] = levers.sets[which[-1]]
     return ", ".join(
         f"{value}" if parts[-1] == "system" else f"{parts[-1]} {value}"
-        for parts, value in leaves(sets)
+        for parts, value in leaves(levers.sets[which[-1]])
     )
-
-
-def of_file(source: PictureSource) -> Titled:
-    """Return the table of a scenario file with `[levers]`."""
-    levers = load_levers(source.path)
-    return Titled(levers.scenario().title, table(levers))

@@ -1,13 +1,12 @@
-"""A picture of the gallery, its source, and the source that it shows by default."""
+"""A picture of the gallery, what it is made of, and what is drawn."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pandas as pd
 
-from cprsim.basics.schema import nearest
 from cprsim.basics.shipped import located, shipped
 from cprsim.errors import UsageError
 from cprsim.scenario import Scenario, load_scenario
@@ -16,23 +15,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Takes = Literal[
-    "scenario", "levers", "run", "sweep", "log", "study", "validation", "fits", "nothing"
-]
-#: Sources that have policies to choose from.
-_WITH_POLICIES: Final[tuple[Takes, ...]] = ("scenario", "levers", "run", "sweep")
-#: Each source in words.
-TAKES: Final[dict[Takes, str]] = {
+#: What pictures are made of, in words. Of `"scenario"` they are given the scenario itself.
+TAKES: Final = {
     "scenario": "a scenario",
+    "file": "a scenario",
     "levers": "a scenario with a block [levers]",
     "run": "a scenario, or the folder of a run",
     "sweep": "a scenario, or the folder of a sweep",
     "log": "a log (CSV), or a scenario that replays one",
     "study": "the folder of a study, or its table of runs (CSV)",
     "validation": "the folder of `cprsim validate`, or a table of seconds (CSV)",
-    "fits": "a table of fleets that fit (CSV)",
     "nothing": "nothing but its paper's own set-up",
 }
+_WITH_POLICIES: Final = ("scenario", "file", "levers", "run", "sweep")
 
 
 class PictureSource(NamedTuple):
@@ -46,43 +41,43 @@ class PictureSource(NamedTuple):
         scenario = load_scenario(self.path)
         if not self.policies:
             return scenario
-        mapping = scenario.mapping()
-        there = mapping["policies"]
-        mapping["policies"] = {name: there[name] for name in scenario.select(self.policies)}
-        return Scenario(**mapping)
-
-    def check(self, known: Iterable[str]) -> None:
-        """Raise `UsageError` where one of the policies isn't known."""
-        there = [*known]
-        for name in self.policies:
-            if name not in there:
-                raise UsageError(
-                    f"policy {name!r}: {self.path} has none of that name; {nearest(name, there)}"
-                )
+        chosen = {name: scenario.policies[name] for name in scenario.select(self.policies)}
+        return scenario.with_values({"policies": chosen})
 
 
 class Titled(NamedTuple):
-    """A tidy table, and the title of its picture."""
+    """A tidy table with its title; `by` draws it, a `module:function` of `cprsim.figures`."""
 
     title: str
     rows: pd.DataFrame
+    by: str
+
+    def figure(self, **on: "Axes") -> "Figure":
+        """Draw it; a picture of one panel on axes, if `ax` is given."""
+        # Matplotlib is slow to import.
+        drawn: Figure = resolve_name(f"cprsim.figures.{self.by}")(self.rows, self.title, **on)
+        return drawn
+
+
+class Drawing(NamedTuple):
+    """What draws a picture of something else than one table."""
+
+    figure: Callable[..., "Figure"]
 
 
 class Picture(NamedTuple):
     """A picture of the gallery.
 
     `explains` says in a line what it shows, `takes` what it is made of. `default` is what it takes
-    if nothing is given, a file of scenarios/, or empty. `prepare` makes of that what is drawn.
-    `by` draws it: a `module:function` of `cprsim.figures` that takes a `Titled`, or a function of
-    anything else. Where it is `one_axes`, these can be given as `ax`.
+    if nothing is given, a file of scenarios/, or empty. `prepare` returns a table or a result, with
+    a method `figure`. That takes axes as `ax` where it is `one_axes`.
     """
 
     name: str
     explains: str
-    takes: Takes
+    takes: str
     default: str
-    prepare: Callable[[PictureSource], Any]
-    by: "str | Callable[..., Figure]"
+    prepare: Callable[[Any], Any]
     one_axes: bool = False
 
     def found(self, source: Path | None = None, policies: Sequence[str] = ()) -> Any:
@@ -99,25 +94,22 @@ class Picture(NamedTuple):
             raise UsageError(
                 f"figure {self.name}: has no policies to choose from; leave --policy out"
             )
-        if source is not None and not source.exists():
-            source = located(source)
         if source is None:
-            source = shipped(self.default) if self.default else Path()
+            path = shipped(self.default) if self.default else Path()
         elif self.takes == "nothing":
             raise UsageError(
                 f"figure {self.name}: plays its paper's own set-up; leave {source} out"
             )
-        elif self.takes in ("scenario", "levers", "log") and source.is_dir():
-            file = "log" if self.takes == "log" else "scenario"
-            raise UsageError(f"figure {self.name}: {source} is a folder; give a {file}")
-        return self.prepare(PictureSource(source, tuple(policies)))
+        else:
+            path = source if source.exists() else located(source)
+            if path.is_dir() and self.takes in ("scenario", "file", "levers", "log"):
+                file = "log" if self.takes == "log" else "scenario"
+                raise UsageError(f"figure {self.name}: {path} is a folder; give a {file}")
+        given = PictureSource(path, tuple(policies))
+        return self.prepare(given.scenario() if self.takes == "scenario" else given)
 
     def figure(
-        self,
-        source: Path | None = None,
-        policies: Sequence[str] = (),
-        *,
-        ax: "Axes | None" = None,
+        self, source: Path | None = None, policies: Sequence[str] = (), *, ax: "Axes | None" = None
     ) -> "Figure":
         """Return the picture, of a file or a folder, or of the shipped one.
 
@@ -130,23 +122,24 @@ class Picture(NamedTuple):
         """
         if ax is not None and not self.one_axes:
             raise UsageError(f"figure {self.name}: takes no ax")
-        on = {} if ax is None else {"ax": ax}
-        return self.draw(self.found(source, policies), **on)
-
-    def draw(self, found: Any, **on: "Axes") -> "Figure":
-        """Draw what was `found`."""
-        if callable(self.by):
-            return self.by(found, **on)
-        # Matplotlib is slow to import.
-        figure: Figure = resolve_name(f"cprsim.figures.{self.by}")(found.rows, found.title, **on)
+        figure: Figure = self.found(source, policies).figure(**({} if ax is None else {"ax": ax}))
         return figure
 
 
-def of_scenario(table: Callable[[Scenario], pd.DataFrame]) -> Callable[[PictureSource], Titled]:
-    """Prepare a table of a scenario file."""
+#: All pictures by name, in the order in which they are listed.
+PICTURES: Final[dict[str, Picture]] = {}
+_Prepare = TypeVar("_Prepare", bound=Callable[..., Any])
 
-    def prepare(source: PictureSource) -> Titled:
-        scenario = source.scenario()
-        return Titled(scenario.title, table(scenario))
 
-    return prepare
+def register(
+    name: str, takes: str, default: str = "", *, one_axes: bool = False
+) -> Callable[[_Prepare], _Prepare]:
+    """Make a function the `prepare` of a picture; its docstring says what the picture shows."""
+
+    def registered(prepare: _Prepare) -> _Prepare:
+        text = (prepare.__doc__ or "").partition("\n")[0].rstrip(".")
+        explains = text if text[:2].isupper() else text[:1].lower() + text[1:]
+        PICTURES[name] = Picture(name, explains, takes, default, prepare, one_axes)
+        return prepare
+
+    return registered

@@ -1,26 +1,25 @@
 """What is drawn of sweeps: maps of the best policy, and time against learning lost."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cprsim.basics.owned import owned_folder
 from cprsim.errors import RunError, UsageError
-from cprsim.gallery.picture import PictureSource, Titled, of_scenario
-from cprsim.gallery.tables import tradeoff as tradeoff_table
+from cprsim.gallery import tables
+from cprsim.gallery.picture import Drawing, PictureSource, Titled, register
+from cprsim.report.run_folder import check_names
 from cprsim.sweeps.best import circumstances
 from cprsim.sweeps.columns import told_apart
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.sweep import sweep
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: What is varied of a scenario, as shares of what it is there.
 _SHARES: Final = (1 / 4, 1 / 2, 1, 2, 4)
 _REPLICATIONS: Final = 10000
 
 
-def phase(source: PictureSource) -> "Figure":
-    """Draw the map of the sweep in a folder, or of one of a scenario that is not kept."""
+@register("phase", "sweep", "quickstart.toml")
+def phase(source: PictureSource) -> Drawing:
+    """Which policy costs least, by the MTBF and the bandwidth of the store."""
     if source.path.is_dir():
         if source.policies:
             raise UsageError("figure phase: --policy is for a scenario; sweep those policies alone")
@@ -41,23 +40,26 @@ def phase(source: PictureSource) -> "Figure":
         return _map(sweep(scenario, folder, varied, replications=_REPLICATIONS))
 
 
-def _map(found: Sweep) -> "Figure":
+def _map(found: Sweep) -> Drawing:
     failed = found.failures
     if len(failed) == len(found.points):
         raise RunError(f"figure phase: every point failed, the first with: {failed[0].error}")
-    return found.figure("phase")
+    drawn = found.figure("phase")  # while its folder is there
+    return Drawing(lambda: drawn)
 
 
+@register("tradeoff", "sweep", "criteo-kaggle.toml")
 def tradeoff(source: PictureSource) -> Titled:
-    """Return all points of a sweep, or of a scenario under several targets.
+    """Overhead against updates lost, a curve a policy, under each of a sweep's circumstances.
 
-    Keys of a sweep that are no choice of a policy are circumstances.
+    Of a scenario: under several targets. Keys of a sweep that are no choice of a policy are
+    circumstances.
     """
     if not source.path.is_dir():
-        return of_scenario(tradeoff_table)(source)
+        return tables.tradeoff(source.scenario())
     found = Sweep(source.path)
     rows = found.table[found.table["error"] == ""]
-    source.check(rows["policy"].unique())
+    check_names(source.policies, rows["policy"].unique(), source.path)
     if source.policies:
         rows = rows[rows["policy"].isin(source.policies)]
     if rows.empty:
@@ -69,4 +71,4 @@ def tradeoff(source: PictureSource) -> Titled:
         rows = rows.assign(
             varied=", ".join(varied), circumstances=[names[point] for point in rows["point"]]
         )
-    return Titled(str(found.definition["title"]), rows)
+    return Titled(str(found.definition["title"]), rows, "overhead:tradeoff")

@@ -1,23 +1,25 @@
-"""What is drawn of points around a scenario: servers, failures, and targets of CPR."""
+"""What is drawn of points around a scenario: servers, failures, intervals, and targets of CPR."""
 
-from typing import Final
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
+from cprsim.advice.decision import closed_form
+from cprsim.contract import Policy
 from cprsim.errors import UsageError
 from cprsim.fitting.mtbf import STEP_S, independent_s
-from cprsim.gallery.points import (
-    CPR_SYSTEMS,
-    at_mtbf,
-    check_fails,
-    failing,
-    measured,
-    of_systems,
-    tidy,
-)
-from cprsim.policies.cpr import Cpr
+from cprsim.formulas.expected import expected
+from cprsim.formulas.intervals import young_interval_s
+from cprsim.gallery.picture import Titled, register
+from cprsim.policies.cpr import Cpr, CprVanilla
+from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 
+#: What the CPR paper compares: full recovery, partial recovery at its interval, and CPR.
+_CPR_SYSTEMS: Final = ("full", "partial", "cpr-vanilla")
 #: Servers, as multiples of the scenario's.
 _SERVERS: Final = (1, 2, 4, 8, 16)
 #: Failures, as multiples of the scenario's: of 2 the 20 and 40 of the CPR paper, as recalled.
@@ -26,27 +28,37 @@ _FAILURES: Final = (0.5, 1, 2, 4, 10, 20)
 _SHARES: Final = (0.125, 0.25, 0.5)
 #: Targets on the portion of lost samples.
 _TARGETS: Final = (0.005, 0.01, 0.02, 0.05, 0.1)
+#: Simulated intervals, as multiples of Young's.
+_INTERVALS: Final = (1 / 8, 1 / 4, 1 / 2, 1 / math.sqrt(2), math.sqrt(2), 2.0, 4.0, 8.0)
+_MOST: Final = 5.0  # overhead: jobs beyond it hardly end, and nobody asks for them
+_POINTS: Final = 500  # of a curve: it jumps wherever there is one save less
+#: Of `[failures]`: what says who fails and meanwhile, and not when.
+_KEPT: Final = ("hits", "severity", "causes", "during_recovery", "while_waiting")
+#: Columns of a row that are those of a summary.
+_COLUMNS: Final = [
+    "system",
+    "interval_s",
+    *(f"{m}{end}" for m in ("overhead", "pls", "updates_lost") for end in ("", "_low", "_high")),
+]
+Rows = list[dict[str, Any]]
 
 
-def scaling(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
-    """Return a row a model, number of servers and policy, for `cprsim.figures.scaling.scaling`.
+@register("scaling", "scenario", "criteo-kaggle.toml")
+def scaling(scenario: Scenario, replications: int = 100) -> Titled:
+    """Overhead against the number of servers, if the MTBF falls with it in two ways.
 
-    Failures are exponential; the scenario's own MTBF is that of both models at its own size.
+    A row a model, number of servers and policy. Failures are exponential; the scenario's own MTBF
+    is that of both models at its own size.
     """
-    policies = of_systems(scenario, CPR_SYSTEMS, "scaling")
-    check_fails(scenario, "scaling")
-    servers = scenario.cluster.parameter_servers
-    return tidy(
-        measured(
-            at_mtbf(scenario, mtbf_s, {"cluster.parameter_servers": size, "policies": policies}),
-            replications,
-            model=model,
-            servers=size,
-            mtbf_s=mtbf_s,
-        )
-        for size in (servers * times for times in _SERVERS)
-        for model, mtbf_s in mtbf_by_model(scenario.context.mtbf_s, servers, size).items()
-    )
+    policies = of_systems(scenario, _CPR_SYSTEMS, "scaling")
+    _check_fails(scenario, "scaling")
+    servers, rows = scenario.cluster.parameter_servers, Rows()
+    for size in (servers * times for times in _SERVERS):
+        for model, mtbf_s in mtbf_by_model(scenario.context.mtbf_s, servers, size).items():
+            values = {"cluster.parameter_servers": size, "policies": policies}
+            point = {"model": model, "servers": size, "mtbf_s": mtbf_s}
+            rows += _measured(_at_mtbf(scenario, mtbf_s, values), replications, **point)
+    return Titled(scenario.title, pd.DataFrame(rows), "overhead:scaling")
 
 
 def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
@@ -59,35 +71,31 @@ def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
     return {"linear": mtbf_s * servers / size, "independent": independent_s(chance, size)}
 
 
-def sensitivity(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
-    """Return a row a point and policy, for `cprsim.figures.scaling.sensitivity`.
+@register("sensitivity", "scenario", "criteo-kaggle.toml")
+def sensitivity(scenario: Scenario, replications: int = 100) -> Titled:
+    """Overhead against the number of failures, and the share of servers that each takes.
 
-    Every job has exactly that many failures, uniform over it: as many as the scenario's MTBF
-    gives on average, where its own number isn't exact.
+    A row a point and policy. Every job has exactly that many failures, uniform over it: as many as
+    the scenario's MTBF gives on average, where its own number isn't exact.
     """
-    policies = of_systems(scenario, CPR_SYSTEMS, "sensitivity")
-    check_fails(scenario, "sensitivity")
+    policies = of_systems(scenario, _CPR_SYSTEMS, "sensitivity")
+    _check_fails(scenario, "sensitivity")
     usual = max(round(scenario.job.useful_time_s / scenario.context.mtbf_s), 1)
     hits = scenario.failures.mapping().get("hits", {})
     counts = sorted({max(round(times * usual), 1) for times in _FAILURES})
-    points: list[tuple[str, float, int, dict[str, object]]] = [
-        ("failures", count, count, hits) for count in counts
-    ]
+    points: list[tuple[str, float, int, Any]] = [("failures", n, n, hits) for n in counts]
     servers = scenario.cluster.parameter_servers
     taken = sorted({max(round(share * servers), 1) for share in _SHARES})
     points += [("share", k / servers, usual, {"parameter_servers": k}) for k in taken]
-
-    def point(count: int, hits: object) -> Scenario:
-        failures = failing(scenario, {"exactly": count, "hits": hits})
-        return scenario.with_values({"failures": failures, "policies": policies})
-
-    return tidy(
-        measured(point(count, who), replications, varied=varied, value=value)
-        for varied, value, count, who in points
-    )
+    rows = Rows()
+    for varied, value, count, who in points:
+        failures = _failing(scenario, {"exactly": count, "hits": who})
+        there = scenario.with_values({"failures": failures, "policies": policies})
+        rows += _measured(there, replications, varied=varied, value=value)
+    return Titled(scenario.title, pd.DataFrame(rows), "overhead:sensitivity")
 
 
-def tradeoff(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
+def tradeoff(scenario: Scenario, replications: int = 100) -> Titled:
     """Return a row a target and CPR policy, and one for full recovery, as `tradeoff` draws them."""
     cpr = {name: p for name, p in scenario.policies.items() if isinstance(p, Cpr)}
     if not cpr:
@@ -96,13 +104,103 @@ def tradeoff(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
             'one, e.g. system = "cpr-vanilla"'
         )
     full = {name: p for name, p in scenario.policies.items() if p.system == "full"}
-    points = []
+    rows = Rows()
     if full:
-        points.append(measured(scenario.with_values({"policies": full}), replications, target=0.0))
+        rows += _measured(scenario.with_values({"policies": full}), replications, target=0.0)
     for target in _TARGETS:
         # An interval of their own would be stronger than the target.
         update = {"target_pls": target, "interval": None}
         policies = {name: policy.model_copy(update=update) for name, policy in cpr.items()}
         there = scenario.with_values({"policies": policies})
-        points.append(measured(there, replications, target=target))
-    return tidy(points)
+        rows += _measured(there, replications, target=target)
+    return Titled(scenario.title, pd.DataFrame(rows), "overhead:tradeoff")
+
+
+@register("interval", "scenario", "criteo-kaggle.toml", one_axes=True)
+def interval(scenario: Scenario, replications: int = 200) -> Titled:
+    """Overhead against the checkpoint interval, simulated on the closed form, with the optimum.
+
+    A row an interval and system. Failures are exponential, with the scenario's MTBF.
+    """
+    context = scenario.context
+    young_s = young_interval_s(context.save_s, context.mtbf_s)
+    if not 0 < young_s < math.inf:
+        raise UsageError("figure interval: saves or failures cost nothing, so no interval is best")
+    cpr = next((p for p in scenario.policies.values() if isinstance(p, CprVanilla)), None)
+    cpr_s = (cpr or CprVanilla(system="cpr-vanilla")).interval_s(context)
+    # What saves at each interval: full recovery, and partial recovery as CPR does it.
+    chosen = {"full": young_s, "cpr-vanilla": min(cpr_s, context.useful_time_s)}
+    played = {young_s * times for times in _INTERVALS} | {*chosen.values()}
+    played = {each_s for each_s in played if each_s <= context.useful_time_s}
+    curve = np.geomspace(min(played), context.useful_time_s, _POINTS)
+    closed = pd.DataFrame(
+        [
+            (system, interval_s, closed_form(context, system, interval_s))
+            for system in chosen
+            for interval_s in sorted({*curve.tolist(), *played})
+        ],
+        columns=["system", "interval_s", "closed_form"],
+    )
+    closed = closed[closed["closed_form"] <= _MOST]
+    closed["chosen"] = closed["interval_s"] == closed["system"].map(chosen)
+    # Without rollbacks the rarest saves cost the least: only full recovery has an optimum.
+    of_full = closed.loc[closed["system"] == "full", "closed_form"]
+    closed["best"] = closed.index == of_full.idxmin()
+    simulated = closed[closed["interval_s"].isin(played)]
+    pairs = zip(simulated["system"], simulated["interval_s"], strict=True)
+    policies = {f"{i}": {"system": s, "interval": f"{t!r} s"} for i, (s, t) in enumerate(pairs)}
+    there = _at_mtbf(scenario, context.mtbf_s, {"policies": policies})
+    seen = pd.DataFrame(_measured(there, replications))
+    seen = seen[["system", "interval_s", "overhead", "overhead_low", "overhead_high"]]
+    rows = closed.merge(seen, how="left", on=["system", "interval_s"])
+    return Titled(scenario.title, rows, "overhead:interval")
+
+
+def of_systems(scenario: Scenario, systems: Iterable[str], picture: str) -> dict[str, Policy]:
+    """Return the scenario's first policy of each of the systems.
+
+    Raises `UsageError` if it has none of them.
+    """
+    first: dict[str, str] = {}
+    for name, policy in scenario.policies.items():
+        first.setdefault(policy.system, name)
+    found = {first[s]: scenario.policies[first[s]] for s in systems if s in first}
+    if not found:
+        raise UsageError(
+            f"figure {picture}: the scenario has no policy of system {', '.join(systems)}; add one"
+        )
+    return found
+
+
+def _check_fails(scenario: Scenario, picture: str) -> None:
+    """Raise `UsageError` for a job that never fails."""
+    if scenario.context.mtbf_s == math.inf:
+        raise UsageError(
+            f"figure {picture}: the job never fails; give failures.mean, or failures.exactly >= 1"
+        )
+
+
+def _at_mtbf(scenario: Scenario, mtbf_s: float, values: Mapping[str, object]) -> Scenario:
+    """Return the scenario with other values, and exponential failures of the whole job."""
+    failures = _failing(scenario, {"distribution": "exponential", "mean": f"{mtbf_s!r} s"})
+    return scenario.with_values({**values, "failures": failures})
+
+
+def _failing(scenario: Scenario, when: Mapping[str, object]) -> dict[str, object]:
+    """Return `[failures]` with other times, of the same nodes by the same conventions."""
+    mapping = scenario.failures.mapping()
+    return {key: mapping[key] for key in _KEPT if key in mapping} | dict(when)
+
+
+def _measured(scenario: Scenario, replications: int, **point: Any) -> Rows:
+    """Return a row a policy: the point, the overhead to first order, and means with intervals."""
+    result = run(scenario, replications=replications)
+    return [
+        {
+            **point,
+            "policy": name,
+            "first_order": expected(result.plans[str(name)], scenario.context).overhead,
+            **{column: row[column] for column in _COLUMNS},
+        }
+        for name, row in result.summary.iterrows()
+    ]

@@ -32,7 +32,24 @@ _CLASSES: dict[str, type[Policy]] = {}
 
 
 def register(policy: type[Policy]) -> type[Policy]:
-    """Make `policy` known under the `Literal` of its `system` field; usable as a decorator."""
+    """Make `policy` known under the `Literal` of its `system` field; usable as a decorator.
+
+    Returns
+    -------
+    type[Policy]
+        The same class.
+
+    Examples
+    --------
+    >>> from cprsim.policies import registry
+    >>> from typing import Literal
+    >>> from cprsim.policies.full import Full
+    >>> @cprsim.register
+    ... class Mine(Full):
+    ...     system: Literal["mine"]
+    >>> registry.policy_class("mine").__name__
+    'Mine'
+    """
     (name,) = get_args(policy.model_fields["system"].annotation)
     known = _shipped(name) if name in SHIPPED else _CLASSES.setdefault(name, policy)
     if known is not policy:

@@ -31,6 +31,12 @@ class Fleet:
         The laws, by the keys that lead to them.
     whole
         Those of the keys that take whole numbers, to which what is drawn is rounded.
+
+    Examples
+    --------
+    >>> fleet = cprsim.load_fleet("production-fleet")
+    >>> len(fleet.drawn), fleet.example.cluster.parameter_servers
+    (7, 18)
     """
 
     mapping: dict[str, Any]
@@ -144,7 +150,18 @@ class Fleet:
 
 
 def load_fleet(path: str | Path, overrides: Iterable[str] = ()) -> Fleet:
-    """Read the scenario file of a fleet; as `load_scenario` else."""
+    """Read the scenario file of a fleet; as `load_scenario` else.
+
+    Returns
+    -------
+    Fleet
+        The laws from which the values of its jobs are drawn.
+
+    Examples
+    --------
+    >>> cprsim.load_fleet("production-fleet").title
+    'Production fleet, full recovery and CPR (fitted)'
+    """
     mapping = scenario_tables(load_mapping(path, overrides))
     return Fleet.of(mapping)
 
@@ -178,7 +195,18 @@ def of_job(mapping: dict[str, Any]) -> Scenario | Fleet:
 
 
 def load_job(path: str | Path, overrides: Iterable[str] = ()) -> Scenario | Fleet:
-    """As `load`, of a file that may name no policies: for `cprsim.advise`."""
+    """As `load`, of a file that may name no policies: for `cprsim.advise`.
+
+    Returns
+    -------
+    Scenario or Fleet
+        A fleet where a value of the file is drawn for each job.
+
+    Examples
+    --------
+    >>> cprsim.load_job("quickstart").title
+    'Quickstart: a four-day job on 10 parameter servers'
+    """
     return of_job(scenario_tables(load_mapping(path, overrides)))
 
 

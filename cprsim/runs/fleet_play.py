@@ -36,6 +36,11 @@ def run_fleet(
     same whatever their number. A job that gets nowhere under some policy is left out under all of
     them, and counted (`FleetResult.given_up`).
 
+    Returns
+    -------
+    FleetResult
+        A row a policy and job, and the percentiles of the jobs' overheads.
+
     Raises
     ------
     ScenarioError
@@ -44,6 +49,13 @@ def run_fleet(
         For arguments that make no sense.
     RunError
         If every job gets nowhere under some policy, or a worker process dies.
+
+    Examples
+    --------
+    >>> fleet = cprsim.load_fleet("production-fleet")
+    >>> result = cprsim.run_fleet(fleet, ["full"], replications=5, engine="sim")
+    >>> len(result.replications)
+    5
     """
     names = fleet.select(policies)
     check_arguments(replications, seed, workers)

@@ -42,6 +42,13 @@ class FleetResult(Result):
     its dotted key, in SI units (`job.useful_time_s`). `given_up`: numbers of the jobs that got
     nowhere, by policy; they are in no table, under no policy. `scenario` and `plans` are those of
     the fleet's example.
+
+    Examples
+    --------
+    >>> fleet = cprsim.load_fleet("production-fleet")
+    >>> result = cprsim.run_fleet(fleet, ["full"], replications=5, engine="sim")
+    >>> result.percentiles["percentile"].tolist()
+    [50, 75, 90, 95]
     """
 
     fleet: Fleet

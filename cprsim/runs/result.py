@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a run found; `kept`: what it has kept of the replications."""
+    """What a run found; `kept`: what it has kept of the replications.
+
+    Examples
+    --------
+    >>> result = cprsim.run("quickstart", ["full"], replications=20, engine="sim")
+    >>> result.replications[["policy", "failures"]].head(2).values.tolist()
+    [['full', 1], ['full', 5]]
+    """
 
     scenario: Scenario
     seed: int

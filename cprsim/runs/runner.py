@@ -83,6 +83,11 @@ def run(
     progress
         Called in this process as blocks of replications finish.
 
+    Returns
+    -------
+    Result
+        Means with their intervals by policy, and a row a policy and replication.
+
     Raises
     ------
     ScenarioError
@@ -91,6 +96,12 @@ def run(
         For arguments that make no sense.
     RunError
         If a job gets nowhere, or a worker process dies.
+
+    Examples
+    --------
+    >>> result = cprsim.run("quickstart", ["full", "cpr"], replications=20, engine="sim")
+    >>> result.summary["overhead"].round(3).to_dict()
+    {'full': 0.102, 'cpr': 0.014}
     """
     scenario = scenario_of(scenario)
     names = scenario.select(policies)

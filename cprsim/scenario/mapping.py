@@ -18,6 +18,7 @@ from cprsim.basics.toml import (
 )
 from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
+from cprsim.policies.registry import systems
 
 #: Tables of a file that are no part of a scenario.
 _BLOCKS = ("sweep", "levers", "trainer", "study")
@@ -167,3 +168,14 @@ def _resolve(table: object, key: str, folder: Path) -> None:
             value["values"][place] = (
                 os.path.normpath(folder.absolute() / each) if isinstance(each, str) else each
             )
+
+
+def with_systems(tables: dict[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
+    """Return tables of a scenario with a default policy for each name that is a system's."""
+    policies = tables.get("policies") or {}
+    if not isinstance(policies, dict):
+        return tables  # the schema reports it
+    missing = {
+        name: {"system": name} for name in names or () if name not in policies and name in systems()
+    }
+    return tables | {"policies": policies | missing} if missing else tables

@@ -44,6 +44,12 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     `Scenario(**mapping)` takes the tables of a scenario file, quantities as strings with units.
     Raises `ScenarioError` with every fault.
+
+    Examples
+    --------
+    >>> job = cprsim.load_scenario("quickstart")
+    >>> job.with_values({"failures.mean": "8 h"}).failures.mean_s
+    28800.0
     """
 
     title: str
@@ -257,6 +263,16 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     from the current folder. Blocks `[sweep]`, `[trainer]` and `[study]` are left to the commands
     `sweep`, `train` and `study`. Raises `ScenarioError` for a file that is missing or is no TOML,
     and for every fault.
+
+    Returns
+    -------
+    Scenario
+        The job, frozen and validated, in SI units.
+
+    Examples
+    --------
+    >>> cprsim.load_scenario("quickstart", ["failures.mean=8 h"]).failures.mean_s
+    28800.0
     """
     return Scenario(**scenario_tables(load_mapping(path, overrides)))
 

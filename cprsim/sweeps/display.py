@@ -16,9 +16,12 @@ from cprsim.selection.certificate import WITHIN
 from cprsim.selection.words import listed, short, some
 from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.columns import brief
+from cprsim.sweeps.store import StoredPoint
 from cprsim.sweeps.stored import Sweep
+from cprsim.sweeps.task_queue import of_all
 
 _MOST_ROWS = 40
+_SHOWN_FAILURES = 5
 _MOST_UNDECIDED = 5  # of which it is said why
 _VERDICT = 32  # letters in a line of a verdict
 
@@ -227,3 +230,27 @@ def _head(sweep: Sweep, counts: Sequence[int]) -> str:
             "few"
         )
     return "\n".join(lines)
+
+
+def failure_lines(done: Sweep) -> list[str]:
+    """What failed of a sweep: nothing if nothing did."""
+    of_points = f"of {len(done.points):,} points failed"
+    failed, in_part = done.failures, done.failed_in_part
+    return [
+        *_named(f"{len(failed):,} {of_points}:", failed),
+        *_named(f"{len(in_part):,} {of_points} under some policies:", in_part),
+    ]
+
+
+def _named(head: str, failed: list[StoredPoint]) -> list[str]:
+    """The head, and the first that failed, each with its first error; nothing if none."""
+    lines = [head] if failed else []
+    for point in failed[:_SHOWN_FAILURES]:
+        values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
+        under = "" if point.error else f", under {some([*point.errors])}"
+        first, *_ = *point.errors.values(), ""
+        told = first if point.error in (None, of_all(point.errors)) else point.error
+        lines.append(f"point {point.number} ({values}){under}: {'; '.join(told.splitlines())}")
+    if len(failed) > _SHOWN_FAILURES:
+        lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")
+    return lines

@@ -48,7 +48,15 @@ _ENDS = ("", "_low", "_high", "_p50", "_p95")
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """The sweep in a folder."""
+    """The sweep in a folder.
+
+    Examples
+    --------
+    >>> vary = {"failures.mean": "10 h,20 h"}
+    >>> done = cprsim.sweep("quickstart", "swept", vary, ["full"], 5, engine="sim")
+    >>> cprsim.Sweep("swept").table["failures.mean_s"].tolist()
+    [36000.0, 72000.0]
+    """
 
     folder: str | Path
 

@@ -88,6 +88,11 @@ def sweep(
     tell
         Called with a line when something happened that a user wants to know.
 
+    Returns
+    -------
+    Sweep
+        The points that are in `out`, with a table of them.
+
     Raises
     ------
     ScenarioError
@@ -96,6 +101,13 @@ def sweep(
         For arguments that make no sense, and a folder that can't be used or holds another sweep.
     RunError
         If the disk is full, or the workers are lost for good.
+
+    Examples
+    --------
+    >>> vary = {"failures.mean": "10 h,20 h"}
+    >>> done = cprsim.sweep("quickstart", "out", vary, ["full"], 5, engine="sim")
+    >>> done.table["policy"].tolist()
+    ['full', 'full']
     """
     check_whole("seed", seed, 0)
     check_workers(workers)

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
-from cprsim.figures.parts.style import CAUSE_COLOURS, WHITE_INK, ink_on
-from cprsim.figures.parts.texts import lines, percent
+from cprsim.figures.style import CAUSE_COLOURS, WHITE_INK, ink_on
+from cprsim.figures.texts import percent
 from tests.figures.reading import key, rendered, texts_of, words
 
 
@@ -122,11 +122,17 @@ def drawn(case: str) -> Figure:
 
 
 def end_labels(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.texts if text.get_horizontalalignment() == "left"]
+    return [
+        text.get_text()
+        for text in axes.texts
+        if text.get_text() and text.get_horizontalalignment() == "left"
+    ]
 
 
 def bars(axes: Axes) -> list[BarContainer]:
-    return [container for container in axes.containers if isinstance(container, BarContainer)]
+    """Those that can be seen: what carries the values at their ends has no height."""
+    found = [each for each in axes.containers if isinstance(each, BarContainer)]
+    return [each for each in found if not len(each) or each[0].get_height() > 0]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -153,7 +159,7 @@ def test_slim_bars_end_where_lost_updates_are_trained_again(case: str) -> None:
     time_lost, _ = drawn(case).axes
     causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
     lossy = summary[summary["updates_lost"] > 0]
-    by_itself, again = bars(time_lost)[len(causes) :]
+    by_itself, again = [each for each in bars(time_lost)[len(causes) :] if len(each)] or ([], [])
     assert [bar.get_width() for bar in by_itself] == lossy["overhead"].tolist()
     ends = [bar.get_x() + bar.get_width() for bar in again]
     assert ends == pytest.approx(lossy["overhead_retrained"].tolist(), rel=1e-12)
@@ -165,6 +171,8 @@ def test_values_are_beyond_their_bars_or_within_a_part(case: str) -> None:
     for axes in drawn(case).axes:
         patches = [bar.get_window_extent() for stack in bars(axes) for bar in stack]
         for label in axes.texts:
+            if not label.get_text() or label.get_horizontalalignment() == "right":
+                continue  # what a policy does is left of the axis
             box = label.get_window_extent()
             if label.get_horizontalalignment() == "left":
                 assert not any(box.overlaps(patch) for patch in patches), label
@@ -185,7 +193,9 @@ def test_words_of_three_policies() -> None:
     assert said[3:] == ["4.83 % ± 0.03", "8.99 % ± 0.57"]
     assert end_labels(learning) == ["none", "0.50 % ± 0.03", "8.50 % ± 0.57"]
     inside = [
-        text.get_text() for text in time_lost.texts if text.get_horizontalalignment() == "center"
+        text.get_text()
+        for text in time_lost.texts
+        if text.get_text() and text.get_horizontalalignment() == "center"
     ]
     assert sorted(inside) == ["4.01 %", "4.02 %", "4.24 %"]
     for expected in (
@@ -209,7 +219,8 @@ def test_words_of_three_policies() -> None:
 def test_a_whisker_takes_the_place_of_the_values_it_would_cover() -> None:
     lossless = table({"a": policy(0.032, save=0.04, load=0.002, lost=0.05)})
     time_lost, _ = draw("breakdown", lossless).axes
-    assert sorted(text.get_text() for text in time_lost.texts) == ["4.00 %", "9.20 % ± 3.20"]
+    said = [text.get_text() for text in time_lost.texts if "%" in text.get_text()]
+    assert sorted(said) == ["4.00 %", "9.20 % ± 3.20"]
 
 
 def test_policies_stand_in_order_from_the_top() -> None:
@@ -275,13 +286,6 @@ def test_height_grows_with_policies_and_long_names() -> None:
 )
 def test_percent(share: float, half: float, text: str) -> None:
     assert percent(share, half) == text
-
-
-@pytest.mark.parametrize("text", [*NAMES, "", "a  b\nc", "one-two_three.four/five,six " * 5])
-def test_lines_keep_every_letter_and_the_width(text: str) -> None:
-    found = lines(text, 16)
-    assert all(len(line) <= 16 for line in found)
-    assert "".join("".join(found).split()) == "".join(text.split())
 
 
 def test_ink_stands_out() -> None:

@@ -68,7 +68,7 @@ def panels(case: str) -> list[Axes]:
 
 
 def panel(case: str, name: str) -> Axes:
-    return panels(case)[3 + PANELS[case].index(name)]
+    return panels(case)[2 + PANELS[case].index(name)]
 
 
 def kind_of(axes: Axes) -> str:
@@ -80,7 +80,7 @@ def kind_of(axes: Axes) -> str:
 
 @pytest.mark.parametrize("case", LOGS)
 def test_a_page_has_the_panels_whose_data_the_log_has(case: str) -> None:
-    assert [kind_of(axes) for axes in panels(case)[3:]] == PANELS[case]
+    assert [kind_of(axes) for axes in panels(case)[2:]] == PANELS[case]
 
 
 def test_in_one_column_of_a_paper_every_text_can_be_read() -> None:
@@ -101,9 +101,10 @@ def test_repairs_are_the_kaplan_meier_curve() -> None:
 def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
     axes, fitted = panel("all", "causes"), cprsim.fit(log_of(**LOGS["all"]))
     counts = sorted(fitted.causes.values(), reverse=True)
-    assert [bar.get_width() for bar in axes.patches] == counts
+    assert [bar.get_width() for bar in axes.containers[0]] == counts
     medians = [each.typical.median_s for each in fitted.repairs.by_cause.causes]
-    assert [text.get_text().split(",")[0] for text in axes.texts] == [f"{n:,}" for n in counts]
+    said = [text.get_text().split(",")[0] for text in axes.texts if text.get_text()]
+    assert said == [f"{n:,}" for n in counts]
     assert len(medians) == len(counts) == 5
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert "no cause told" in names

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cprsim.errors import UsageError
+from cprsim.figures import style
 from cprsim.figures.look import look
-from cprsim.figures.parts import style
 
 FAULTS = {
     "unknown key": ("lines.widht: 2\n", "lines.widht"),

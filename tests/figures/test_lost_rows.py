@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from cprsim.errors import UsageError
 from cprsim.figures.lost_rows import lost_rows
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
@@ -152,15 +151,6 @@ def test_panels_have_the_names_of_their_skews() -> None:
     assert titles == [*NAMES]
 
 
-def test_trackers_that_lose_the_same_everywhere_share_a_line() -> None:
-    assert "MFU, SCAR" in key_of(drawn("3 skews")).values()
-    assert "MFU, SCAR" in key_of(drawn("real")).values()
-    assert len(curves(drawn("3 skews").axes[0])) == 4
-    said = key_of(drawn("SCAR apart")).values()  # at one point of one panel
-    assert {"MFU", "SCAR"} <= set(said)
-    assert all(len(curves(axes)) == 5 for axes in panels(drawn("SCAR apart")))
-
-
 def test_scar_shows_the_line_of_mfu_where_it_covers_it() -> None:
     figure = drawn("SCAR apart")
     lines = {key_of(figure)[look(line)]: line for line in curves(figure.axes[0])}
@@ -252,13 +242,3 @@ def test_no_text_is_cut_or_covers_another(case: str) -> None:
     boxes_apart(figure)
     for one, other in itertools.combinations(panels(figure), 2):
         assert not one.bbox.overlaps(other.bbox)
-
-
-def test_an_empty_table_or_an_unknown_tracker_is_an_error() -> None:
-    with pytest.raises(UsageError) as error:
-        lost_rows(TWO.iloc[:0])
-    assert str(error.value) == "no row in the table of lost rows; it takes one a point"
-    with pytest.raises(UsageError) as error:
-        lost_rows(TWO.replace({"tracker": {"round-robin": "robin"}}))
-    expected = "tracker 'robin': there is none; did you mean 'round-robin'?"
-    assert str(error.value) == expected

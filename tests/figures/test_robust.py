@@ -7,8 +7,8 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from cprsim.figures.parts.style import SYSTEM_COLOURS, paler
-from cprsim.figures.robust import points, robust
+from cprsim.figures.advice import points, robust
+from cprsim.figures.style import SYSTEM_COLOURS, paler
 from tests.figures.answers import LEVERS, WITHIN
 from tests.figures.reading import key, labels, notes, rendered
 
@@ -41,24 +41,30 @@ def cells(case: str) -> dict[tuple[str, str], tuple[str, list[str]]]:
     texts = [(*text.get_position(), text.get_text()) for text in axes.texts if text.get_text()]
     found = {}
     for cell in axes.patches:
-        x, y = cell.get_xy()
-        own = [word for tx, ty, word in texts if x < tx < x + 1 and y < ty < y + 1]
-        found[levers[int(y)], factors[int(x)]] = (to_hex(cell.get_facecolor()).upper(), own)
+        x, y = (round(end + 0.5) for end in cell.get_xy())
+        own = [word for tx, ty, word in texts if round(tx) == x and round(ty) == y]
+        found[levers[y], factors[x]] = (to_hex(cell.get_facecolor()).upper(), own)
     return found
 
 
 def test_a_cell_has_the_colour_of_the_best_policy_there() -> None:
-    colours = [colour for colour, _ in cells("all").values()]
-    pale = [to_hex(paler(each, 0.45)).upper() for each in (SECOND, SECOND, CHOICE, CHOICE, THIRD)]
-    assert colours[:5] == pale
+    colours = {place: colour for place, (colour, _) in cells("all").items()}
+    pale = [to_hex(paler(each, 0.45)).upper() for each in (CHOICE, SECOND, THIRD)]
+    assert colours["MTBF", "× 1/4"] == colours["MTBF", "× 1/2"] == pale[1]
+    assert colours["MTBF", "as it is"] == colours["MTBF", "× 4"] == pale[0]
+    assert colours["parameter servers", "× 1/4"] == pale[2]
     assert len(colours) == len(LEVERS)
     assert "no policy: best in 1 of 1" in key(drawn("no best"))
     assert "a, the choice: best in 3 of 6" in key(drawn("all"))
 
 
 def test_what_is_lost_is_written_or_why_it_is_not_known() -> None:
-    said = [own[1:] for _, own in cells("all").values()]
-    assert said == [["over a limit"], ["0.2 pt"], [], [], ["not playable"], []]
+    said = {place: own[1:] for place, (_, own) in cells("all").items() if len(own) > 1}
+    assert said == {
+        ("MTBF", "× 1/4"): ["over a limit"],
+        ("MTBF", "× 1/2"): ["0.2 pt"],
+        ("parameter servers", "× 1/4"): ["not playable"],
+    }
     unsure = robust(LEVERS.iloc[2:3].assign(sure=False), "a", WITHIN, SYSTEMS)
     assert [text.get_text() for text in unsure.axes[0].texts][1] == "0 pt?"
 

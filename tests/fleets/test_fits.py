@@ -1,10 +1,8 @@
-"""The fleets that fit as well as the shipped one: the table, the page, the picture, the search."""
+"""The fleets that fit as well as the shipped one: the table, the page, the search."""
 
 import numpy as np
 import pytest
 
-from cprsim.errors import UsageError
-from cprsim.gallery.registry import picture
 from cprsim.runs.fleet import load_fleet
 from cprsim.runs.fleet_play import run_fleet
 from tools.pages.fleets import NUMBERS, PAGE, of_fits
@@ -104,25 +102,6 @@ def test_the_scenario_names_the_conventions_it_was_fitted_under() -> None:
     failures = load_fleet(SCENARIO).mapping["failures"]
     assert failures["ages"] == "new"
     assert failures["while_waiting"] is False
-
-
-def test_the_picture_has_every_range() -> None:
-    found = picture("fleet-ranges").found()
-    figure = picture("fleet-ranges").draw(found)
-    assert len(figure.axes) == 2  # of all policies but full
-    for axes, policy in zip(figure.axes, ("tuned", "cpr"), strict=True):
-        mine = TABLE[TABLE["policy"] == policy]
-        bar = axes.patches[0]
-        assert 100 * bar.get_x() == pytest.approx(mine["removed"].min())
-        assert 100 * (bar.get_x() + bar.get_width()) == pytest.approx(mine["removed"].max())
-        assert len(axes.lines[0].get_xdata()) == SETS + 1
-
-
-def test_a_table_without_ranges_is_refused(tmp_path) -> None:
-    path = tmp_path / "other.csv"
-    path.write_text("set,policy\n0,full\n")
-    with pytest.raises(UsageError, match="is not such a file; give a table"):
-        picture("fleet-ranges").found(path)
 
 
 def test_the_numbers_beside_the_page_are_those_of_the_table() -> None:

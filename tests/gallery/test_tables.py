@@ -16,11 +16,11 @@ from cprsim.basics.files import write_all
 from cprsim.basics.shipped import shipped
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.gallery import ecrec, files, interval, runs, tables
+from cprsim.gallery import ecrec, files, runs, tables
 from cprsim.gallery.picture import PictureSource
-from cprsim.gallery.points import of_systems
 from cprsim.gallery.registry import PICTURES
 from cprsim.report import outputs
+from cprsim.report.run_folder import of_folder
 from cprsim.scenario import Scenario, load_scenario
 
 HOUR = 3600.0
@@ -47,7 +47,8 @@ def test_mtbf_by_model(servers: int, linear_h: float, independent_h: float) -> N
 
 
 def test_more_servers_cost_what_cprs_equations_say() -> None:
-    table = tables.scaling(kaggle(), 2).set_index(["model", "servers", "policy"])["first_order"]
+    rows = tables.scaling(kaggle(), 2).rows
+    table = rows.set_index(["model", "servers", "policy"])["first_order"]
     assert len(table) == 2 * 5 * 3
     for model, servers, full, partial, cpr in (
         ("linear", 32, 17.64, 9.46, 1.492),
@@ -61,7 +62,7 @@ def test_more_servers_cost_what_cprs_equations_say() -> None:
 
 
 def test_more_failures_and_more_lost_servers_cost_what_cprs_equations_say() -> None:
-    table = tables.sensitivity(kaggle(), 2)
+    table = tables.sensitivity(kaggle(), 2).rows
     failures = table[table["varied"] == "failures"]
     assert sorted(failures["value"].unique()) == [1, 2, 4, 8, 20, 40]
     found = table.set_index(["varied", "value", "policy"])["first_order"]
@@ -79,7 +80,7 @@ def test_as_many_failures_of_as_many_servers_as_asked_for() -> None:
     # CPR repeats no work: it waits for each failure, and saves ceil(T / T_save) - 1 times, with
     # T_save = 2 x 0.1 T / (failures x share). One in a save costs a part of that besides, one while
     # another is waited for costs nothing; one failure more or less costs 0.95 of a save.
-    table = tables.sensitivity(kaggle("cpr"), 5).set_index(["varied", "value"])["overhead"]
+    table = tables.sensitivity(kaggle("cpr"), 5).rows.set_index(["varied", "value"])["overhead"]
     for point, failures, saves in (
         (("failures", 1), 1, 0),
         (("failures", 8), 8, 4),
@@ -91,7 +92,7 @@ def test_as_many_failures_of_as_many_servers_as_asked_for() -> None:
 
 
 def test_intervals_agree_with_their_closed_form() -> None:
-    table = interval.table(kaggle(), 50)
+    table = tables.interval(kaggle(), 50).rows
     seen = table[table["overhead"].notna()]
     assert len(seen) == 2 * 10  # eight multiples of Young's, Young's and CPR's
     half = seen["overhead_high"] - seen["overhead"]
@@ -107,7 +108,7 @@ def test_closed_form_of_partial_recovery_by_hand() -> None:
 
 
 def test_chosen_intervals_are_youngs_and_cprs() -> None:
-    table = interval.table(kaggle(), 2)
+    table = tables.interval(kaggle(), 2).rows
     chosen = table[table["chosen"]].set_index("system")["interval_s"]
     assert chosen["full"] == pytest.approx(math.sqrt(2 * SAVE_S * MTBF_S))
     assert chosen["cpr-vanilla"] == pytest.approx(44.8 * HOUR)  # 2 x 0.1 x 8 x 28 h
@@ -118,7 +119,7 @@ def test_chosen_intervals_are_youngs_and_cprs() -> None:
 
 def test_shares_of_few_servers_are_those_that_can_be() -> None:
     two = kaggle("full").with_values({"cluster.parameter_servers": 2})
-    table = tables.sensitivity(two, 2)
+    table = tables.sensitivity(two, 2).rows
     assert table.loc[table["varied"] == "share", "value"].tolist() == [0.5]
 
 
@@ -134,14 +135,14 @@ def test_a_job_that_never_fails_has_nothing_to_vary(picture: str) -> None:
 
 def test_where_nothing_fails_no_interval_is_best() -> None:
     with pytest.raises(UsageError) as raised:
-        interval.table(kaggle("cpr").with_values({"failures": {"exactly": 0}}), 2)
+        tables.interval(kaggle("cpr").with_values({"failures": {"exactly": 0}}), 2)
     assert str(raised.value) == (
         "figure interval: saves or failures cost nothing, so no interval is best"
     )
 
 
 def test_tradeoff_by_target() -> None:
-    table = tables.tradeoff(kaggle("full", "cpr"), 40)
+    table = tables.tradeoff(kaggle("full", "cpr"), 40).rows
     full = table[table["system"] == "full"]
     assert full["pls"].tolist() == full["updates_lost"].tolist() == [0.0]
     cpr = table[table["system"] == "cpr-vanilla"]
@@ -154,7 +155,7 @@ def test_tradeoff_by_target() -> None:
 def test_a_policys_own_interval_gives_way_to_the_target() -> None:
     scenario = kaggle("cpr")
     own = scenario.policies["cpr"].model_copy(update={"interval": 3600.0})
-    table = tables.tradeoff(scenario.with_values({"policies": {"cpr": own}}), 2)
+    table = tables.tradeoff(scenario.with_values({"policies": {"cpr": own}}), 2).rows
     assert table["interval_s"].tolist() == pytest.approx(
         [448.0 * HOUR * target for target in (0.005, 0.01, 0.02, 0.05, 0.1)]
     )
@@ -172,7 +173,7 @@ def test_tradeoff_needs_a_policy_with_a_target() -> None:
 
 def test_of_systems_names_what_is_missing() -> None:
     with pytest.raises(UsageError) as raised:
-        of_systems(kaggle("full"), ("partial", "cpr-vanilla"), "scaling")
+        tables.of_systems(kaggle("full"), ("partial", "cpr-vanilla"), "scaling")
     assert str(raised.value) == (
         "figure scaling: the scenario has no policy of system partial, cpr-vanilla; add one"
     )
@@ -233,7 +234,7 @@ def test_what_validate_did_not_leave_is_refused(tmp_path: Path, name: str, conte
 def test_the_run_in_a_folder_is_the_run(tmp_path: Path) -> None:
     result = cprsim.run(kaggle(), replications=3, seed=5)
     write_all(tmp_path, outputs.contents(result))
-    found = runs.of_folder(tmp_path)
+    found = of_folder(tmp_path)
     pd.testing.assert_frame_equal(found.summary, result.summary, check_exact=False, rtol=1e-12)
     assert found.document()["seed"] == 5
     (tmp_path / "results.csv").write_text("of another run")
@@ -296,11 +297,11 @@ def test_rows_are_those_of_the_scenarios_cpr_policies() -> None:
 
 def test_ecrecs_tables_hold_what_its_paper_measured() -> None:
     # Figures 5 and 12 of the paper, digitised: in percent and minutes.
-    overhead = ecrec.overhead_table().set_index(["policy", "size_gb"])["published"]
+    overhead = ecrec.overheads().rows.set_index(["policy", "size_gb"])["published"]
     assert 100 * overhead["checkpoints every 30 min", 1760] == pytest.approx(64.8)
     assert 100 * overhead["checkpoints every 60 min", 220] == pytest.approx(4.6)
     assert 100 * overhead["ECRec k = 2", 440] == pytest.approx(20.6)
-    recovery = ecrec.recovery_table().set_index(["policy", "size_gb"])
+    recovery = ecrec.recoveries().rows.set_index(["policy", "size_gb"])
     worst = recovery.loc[("checkpoints every 60 min", 880)]
     assert worst[["published_best_s", "published_s", "published_worst_s"]].tolist() == (
         pytest.approx([5.7 * 60, 36.0 * 60, 65.8 * 60])
@@ -310,7 +311,7 @@ def test_ecrecs_tables_hold_what_its_paper_measured() -> None:
 
 def test_ecrecs_runs_take_what_arithmetic_says() -> None:
     # Nothing at best, half an interval on average and all of it at worst is trained again.
-    table = ecrec.recovery_table()
+    table = ecrec.recoveries().rows
     for policy, minutes in (("checkpoints every 60 min", 60), ("checkpoints every 30 min", 30)):
         found = table[table["policy"] == policy]
         np.testing.assert_allclose(found["recovery_s"] - found["best_s"], minutes * 30, atol=0.01)

@@ -218,11 +218,11 @@ def test_laws_whose_likelihood_has_no_top_are_left_out():
 
 
 def test_the_picture_draws_laws_of_lives_that_get_to_where_the_curve_begins():
-    from cprsim.figures.survival import survival
+    from cprsim.figures.log_page import log_page
 
     late = Sample(T + 50, D, ENTRY + 50)
     fits = fit_all(late)
-    figure = survival(late, fits)
+    figure = log_page(late, fits)
 
     said = " ".join(" ".join(text.get_text() for text in figure.findobj(Text)).split())
     assert "29 censored (72.5 %), 40 watched from a later age" in said

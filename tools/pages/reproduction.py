@@ -117,7 +117,7 @@ def write() -> None:
     lines_of: dict[str, list[Line]] = {}
     for name, picture in PICTURES.items():
         found: Any = picture.found()
-        pictures[f"{name}.svg"] = save_bytes(picture.draw(found), "svg")
+        pictures[f"{name}.svg"] = save_bytes(found.figure(), "svg")
         if name in SECTIONS:
             lines_of[name] = SECTIONS[name].lines(found)
     for name, each in APART.items():

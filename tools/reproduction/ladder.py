@@ -129,4 +129,4 @@ def _of(row: "pd.Series[float]") -> Measured:
 @cache
 def again() -> Titled:
     """The picture's table, of fewer replications."""
-    return Titled("", ladder.table(load_levers(SCENARIO), 40))
+    return ladder.table(load_levers(SCENARIO), 40)

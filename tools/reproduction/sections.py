@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-import pandas as pd
-
 from cprsim.basics.shipped import shipped
-from cprsim.gallery import interval, runs, tables
-from cprsim.gallery.picture import PictureSource, Titled
+from cprsim.gallery import runs, tables
+from cprsim.gallery.picture import PictureSource
 from cprsim.gallery.registry import PICTURES
 from cprsim.scenario import Scenario, load_scenario
 from tools.reproduction import airesim, cpr, effective, goodput, ladder
@@ -36,10 +34,6 @@ def _kaggle(*policies: str) -> Scenario:
     if not policies:
         return scenario
     return scenario.with_values({"policies": {name: scenario.policies[name] for name in policies}})
-
-
-def _titled(table: pd.DataFrame) -> Titled:
-    return Titled("", table)
 
 
 def _of_ecrec(rows: list[Row]) -> list[Line]:
@@ -108,26 +102,26 @@ SECTIONS: Final[dict[str, Section]] = {
         first order, at the calibrated costs. With many servers full recovery costs more: failures
         also strike repeated work and saves.""",
         cpr.scaling,
-        lambda: _titled(tables.scaling(_kaggle(), _FEW)),
+        lambda: tables.scaling(_kaggle(), _FEW),
     ),
     "sensitivity": Section(
         """As for scaling. The numbers of failures (2, 20, 40), the shares of servers (12.5, 25, 50
         %), and that CPR falls back to full recovery are recalled with low confidence. The fallback
         is not reproduced: by (E7) partial recovery costs less at every point shown.""",
         cpr.sensitivity,
-        lambda: _titled(tables.sensitivity(_kaggle(), _FEW)),
+        lambda: tables.sensitivity(_kaggle(), _FEW),
     ),
     "interval": Section(
         """Not a picture of the papers: full recovery's interval is where simulated jobs cost least,
         and CPR's is as long as its target allows.""",
         cpr.interval,
-        lambda: _titled(interval.table(_kaggle(), 4 * _FEW)),
+        lambda: tables.interval(_kaggle(), 4 * _FEW),
     ),
     "tradeoff": Section(
         """Not reproducible here: the correlation of PLS with the loss of accuracy, 0.8764
         (recalled, low).""",
         cpr.tradeoff,
-        lambda: _titled(tables.tradeoff(_kaggle("full", "cpr", "cpr-mfu"), 4 * _FEW)),
+        lambda: tables.tradeoff(_kaggle("full", "cpr", "cpr-mfu"), 4 * _FEW),
     ),
     "rows": Section(
         """The curves are a mean field over classes of rows, whose skew CPR doesn't publish. Only

@@ -74,7 +74,7 @@ class Validated:
         """Predicted seconds against measured ones."""
         import pandas as pd  # noqa: PLC0415
 
-        from cprsim.figures.predicted import predicted_measured  # noqa: PLC0415  (slow to import)
+        from cprsim.figures.trained import predicted_measured  # noqa: PLC0415  (slow to import)
 
         rows = [
             (row.what, row.predicted, row.measured)

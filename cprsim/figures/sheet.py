@@ -1,40 +1,19 @@
 """The sheet of a picture: its panels, the sentence above them, the key and the notes.
 
-Matplotlib's constrained layout finds the places; the sheet only grows until its panels are as high
-as they are to be.
+Matplotlib's constrained layout finds the places.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend_handler import HandlerTuple
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.typing import ColorType
 
-from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import style, texts
+from cprsim.figures import style, texts
 
-_NEAR_IN: Final = 0.01
 _EDGE_IN: Final = 0.06  # from the left edge to the words above and below the panels
 _HANDLE: Final = 7  # letters that the sample of an entry of the key takes, and the gaps around it
-
-
-class Entry(NamedTuple):
-    """What a line or a marker is: looks that lie over each other, its name, and more of it."""
-
-    looks: Sequence[dict[str, Any]]
-    words: str
-    facts: str = ""
-
-
-def square(colour: ColorType) -> dict[str, Any]:
-    """Return the look of a square of that colour, for a key."""
-    look = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0, "linestyle": "none"}
-    return look | {"color": colour}
+_NEAR_IN: Final = 0.01
 
 
 class Sheet:
@@ -56,11 +35,10 @@ class Sheet:
     def __init__(
         self, count: int = 1, columns: int | None = None, *, ax: Axes | None = None, **grid: Any
     ) -> None:
-        self._given = ax
-        self._spare: list[Axes] = []
         self.narrow = ax is not None or style.is_narrow()
         self.columns = 1 if self.narrow else columns or count
         self.rows = -(-count // self.columns)
+        self._given, self._spare = ax, list[Axes]()
         if ax is not None:
             self.figure: Figure = ax.figure  # type: ignore[assignment]  # the one it belongs to
             self.axes = [ax]
@@ -69,6 +47,7 @@ class Sheet:
             grid.pop("width_ratios", None)
         size_in = style.size_in()[0], 3 * self.rows + 3
         self.figure = Figure(figsize=size_in, layout="constrained")
+        # So that keys are within the words, which are those of the whole figure.
         inner: Any = self.figure.subfigures()
         self._inner = inner
         found = list(inner.subplots(self.rows, self.columns, squeeze=False, **grid).flat)
@@ -81,40 +60,32 @@ class Sheet:
         """The axes left of which no others are."""
         return self.axes[:: self.columns]
 
-    def key(self, entries: Iterable[Entry], *, below: bool = False) -> None:
-        """Say what each line is, right of the panels, or below them; below where it is narrow."""
-        letters = 44 if self.narrow else 60 if below else 30
-        handles, labels = [], []
-        for looks, *words in entries:
-            handles.append(tuple(Line2D([], [], **look) for look in looks))
-            labels.append(texts.wrapped(": ".join(filter(None, words)), letters))
-        if self._given is None and self._spare and not below:
-            self._spare[0].legend(handles, labels, loc="upper left", handler_map=_OVERLAID)
-        elif below or self.narrow:
-            self._in_rows(handles, labels, "lower left")
-        else:
-            self._inner.legend(handles, labels, loc="outside right upper", handler_map=_OVERLAID)
-
-    def causes(self, names: Sequence[str]) -> None:
-        """Say above the panels which cause of lost time has which colour."""
-        patches = [Patch(color=style.cause_colour(name)) for name in names]
-        self.patches(patches, [CAUSE_LABELS[name] for name in names])
-
-    def patches(self, patches: Sequence[Artist], labels: Sequence[str]) -> None:
-        """Say above the panels what each patch is."""
-        if patches:
-            self._in_rows(patches, labels, "upper left")
-
-    def _in_rows(self, handles: Sequence[Any], labels: Sequence[str], where: str) -> None:
-        """Write a key above or below the panels, as many entries in a row as have room."""
-        if self._given is not None:
-            self._given.legend(handles, labels, handler_map=_OVERLAID)
+    def key(self, where: Literal["above", "below", "right"] = "right") -> None:
+        """Say what everything is that was drawn with a label; below where the figure is narrow."""
+        found: dict[str, Any] = {}
+        for axes in (each for each in self.axes if each.get_legend() is None):
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                found.setdefault(label, handle)
+        if not found:
             return
+        where = "below" if self.narrow and where == "right" else where
+        letters = {"above": 44, "below": 44 if self.narrow else 60, "right": 30}[where]
+        labels = [texts.wrapped(label, letters) for label in found]
+        if self._given is not None:
+            self._given.legend(found.values(), labels)
+        elif self._spare and where == "right":
+            self._spare[0].legend(found.values(), labels, loc="upper left")
+        elif where == "right":
+            self._inner.legend(found.values(), labels, loc="outside right upper")
+        else:
+            loc = "outside upper left" if where == "above" else "outside lower left"
+            self._inner.legend(found.values(), labels, loc=loc, ncols=self._columns_of(labels))
+
+    def _columns_of(self, labels: Sequence[str]) -> int:
+        """Return how many entries of a key have room side by side."""
         letters = [_HANDLE + max(map(len, label.split("\n"))) for label in labels]
         room = 72 * self.figure.get_figwidth() / (0.9 * texts.LETTER * style.small_pt())
-        columns = len(labels) if sum(letters) <= room else max(1, int(room / max(letters)))
-        place = f"outside {where}"
-        self._inner.legend(handles, labels, loc=place, ncols=columns, handler_map=_OVERLAID)
+        return len(labels) if sum(letters) <= room else max(1, int(room / max(letters)))
 
     def done(
         self, finding: str, about: str = "", notes: Iterable[str] = (), height_in: float = 2.5
@@ -143,8 +114,7 @@ class Sheet:
             written.append(self.figure.supxlabel(words, color=style.FAINT_INK, **placed))
         for text in written:
             letters = 72 * (width_in - 2 * _EDGE_IN) / (texts.LETTER * float(text.get_fontsize()))
-            found = texts.lines(text.get_text(), int(letters), text.get_fontproperties())
-            text.set_text("\n".join(found))
+            text.set_text(texts.wrapped(text.get_text(), int(letters)))
         self._fit(height_in)
         return self.figure
 
@@ -155,21 +125,12 @@ class Sheet:
             self.figure.set_figheight(whole_in)
             return
         for _ in range(3):
-            place(self.figure)
+            self.figure.get_layout_engine().execute(self.figure)  # type: ignore[union-attr]
             have_in = sum(axes.bbox.height for axes in self.first_column) / self.figure.dpi
             short_in = self.rows * height_in - have_in
             if abs(short_in) < _NEAR_IN:
                 return
             self.figure.set_figheight(self.figure.get_figheight() + short_in)
-
-
-#: Looks of an entry lie over each other.
-_OVERLAID: Final = {tuple: HandlerTuple(ndivide=1)}
-
-
-def place(figure: Figure) -> None:
-    """Let matplotlib find the places of all parts of a figure, without drawing them."""
-    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a sheet has one
 
 
 def without_words(figure: Figure) -> list[str]:
@@ -178,7 +139,7 @@ def without_words(figure: Figure) -> list[str]:
     It gets lower by their height, unless the user has set its height. Returns what they said, words
     for a caption.
     """
-    place(figure)
+    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a sheet has one
     words = [" ".join(text.get_text().split()) for text in figure.texts]
     saved_in = sum(text.get_window_extent().height for text in figure.texts) / figure.dpi
     for text in figure.texts:

@@ -13,9 +13,7 @@ from matplotlib.typing import ColorType
 
 #: Where matplotlib's own settings are at their defaults.
 _STYLE: Final[dict[Any, Any]] = dict(
-    mpl.rc_params_from_file(
-        Path(__file__).parents[1] / "cprsim.mplstyle", use_default_template=False
-    )
+    mpl.rc_params_from_file(Path(__file__).with_name("cprsim.mplstyle"), use_default_template=False)
 )
 #: Whatever the user has set: a "$" or a "%" in a name or a label is itself.
 _ALWAYS: Final[dict[Any, Any]] = {"text.parse_math": False, "text.usetex": False}
@@ -49,11 +47,11 @@ LAW_COLOURS: Final = {
     "weibull": "#D55E00",  # vermillion
     "lognormal": "#009E73",  # bluish green
 }
-LAW_DASHES: Final[dict[str, tuple[float, ...]]] = {  # on, off, in line widths
-    "exponential": (1.5, 1.5),
-    "gamma": (8.0, 2.0, 1.5, 2.0),
-    "weibull": (5.0, 2.0),
-    "lognormal": (9.0, 2.0),
+LAW_DASHES: Final[dict[str, Any]] = {
+    "exponential": ":",
+    "gamma": "-.",
+    "weibull": "--",
+    "lognormal": (0, (9.0, 2.0)),  # on, off, in line widths
 }
 #: Colour and marker of systems, the same in every picture. Colours are as far apart from each other
 #: and from causes as a search over sRGB found, for eyes that see all colours and for those that

@@ -3,11 +3,8 @@
 import math
 import re
 from collections.abc import Sequence
-from textwrap import wrap
+from textwrap import fill
 from typing import Final
-
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
 
 from cprsim.basics import units
 from cprsim.basics.units import SECONDS
@@ -23,7 +20,7 @@ _UNITS: Final = {
     "min": (SECONDS["min"], 1),
     "s": (1.0, 0),
 }
-#: Width of a usual letter, as a share of its size.
+#: Width of a letter, as a share of its size.
 LETTER: Final = 0.62
 _SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -73,26 +70,12 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return units.listed(names) if names else ""
 
 
-def lines(text: str, letters: int, font: FontProperties | None = None) -> list[str]:
-    """Return the text in lines as wide as so many usual letters; a number stays with its unit."""
-    font = font or FontProperties(size=100)
-    room_pt = LETTER * letters * font.get_size_in_points()
-    # No break between a number and its unit.
-    text = re.sub(r"(?<=\d) (?=%|(?:years|[smhd]|min|GB|TB|of)\b)", "\u00a0", text)
-    found = wrap(text, letters)
-    widest = max((_width_pt(line, font) for line in found), default=0.0) / room_pt
-    return found if widest <= 1 else wrap(text, max(1, int(letters / widest)))
-
-
 def wrapped(text: str, letters: int) -> str:
-    """Return the `lines` of a text as one."""
-    return "\n".join(lines(text, letters))
+    """Return the text in lines of so many letters; a number stays with its unit."""
+    text = re.sub(r"(?<=\d) (?=%|(?:years|[smhd]|min|GB|TB|of)\b)", "\u00a0", text)
+    return fill(text, letters)
 
 
 def short(text: str, letters: int) -> str:
     """Return the first letters of a text that is longer."""
     return text if len(text) <= letters else f"{text[: letters - 1].rstrip()}…"
-
-
-def _width_pt(line: str, font: FontProperties) -> float:
-    return float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0])

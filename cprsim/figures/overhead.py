@@ -1,0 +1,357 @@
+"""How overhead goes with servers, failures, intervals, learning lost and the size of a model."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cprsim.basics.units import format_duration
+from cprsim.figures import marks, style, ticks
+from cprsim.figures.sheet import Sheet
+from cprsim.figures.texts import NOTHING, duration, number, percent
+
+#: The MTBF models of a table of `scaling`, in the order of the panels: what each assumes, and x.
+MODELS: Final = {
+    "linear": ("MTBF falls as 1 / servers", "parameter servers"),
+    "independent": ("Each fails with chance p an hour", "parameter servers"),
+}
+#: What a table of `sensitivity` varies.
+_VARIED: Final = {
+    "failures": ("More failures", "failures in the job"),
+    "share": ("More servers lost in each", "servers lost, % of all"),
+}
+
+
+def scaling(table: pd.DataFrame, title: str = "") -> Figure:
+    """Draw overhead against the number of servers under two MTBF models, a curve a policy.
+
+    With axes for each model: servers over overhead as a share, both log.
+
+    Parameters
+    ----------
+    table
+        A row a model, number of servers and policy: `model`, one of `MODELS`; `servers`; `policy`
+        and its `system`; `first_order`, the overhead in closed form; `overhead` as simulated, with
+        its 95 % interval `overhead_low` to `overhead_high`. All three are shares of the useful
+        time.
+    """
+    return _estimates(table, title, "model", "servers", MODELS, "servers")
+
+
+def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
+    """Draw overhead against the number of failures, and the share of servers that each takes.
+
+    With two axes over overhead as a share, log: failures, log, and the share of servers.
+
+    Parameters
+    ----------
+    table
+        A row a point and policy: `varied`, `"failures"` or `"share"`; `value` of that, a number of
+        failures or a share; the other columns are those of `scaling`.
+    """
+    return _estimates(table, title, "varied", "value", _VARIED, "failures")
+
+
+@style.styled()
+def _estimates(
+    table: pd.DataFrame,
+    title: str,
+    by: str,
+    x: str,
+    panels: Mapping[str, tuple[str, str]],
+    noun: str,
+) -> Figure:
+    """Draw a line of closed forms and points of simulated overheads for each policy.
+
+    `by`: the column that says in which panel a row is. `noun`: what the first panel counts.
+    """
+    sheet = Sheet(len(panels), sharey=True)
+    marks.log_shares(sheet.axes, table.filter(regex="^(first_order|overhead)"))
+    for axes, (name, (heading, label)) in zip(sheet.axes, panels.items(), strict=True):
+        rows = table[table[by] == name]
+        values = rows[x].unique().astype(float)
+        if name == "share":
+            axes.set_xlim(0, 1.1 * values.max())
+            ticks.show(axes.xaxis, {value: f"{100 * value:g} %" for value in values})
+        else:
+            axes.set(xscale="log", xlim=ticks.log_limits(values, 2))
+            ticks.show(axes.xaxis, {value: number(value) for value in values})
+        axes.set(title=heading, xlabel=label)
+        axes.grid()
+        ends = []
+        for policy, system, own in marks.by_policy(rows):
+            axes.plot(own[x], own["first_order"], **marks.line(system))
+            marks.with_whiskers(axes, own, x, "overhead", marks.points(system))
+            ends.append((own[x].iloc[-1], own["overhead"].iloc[-1], policy, system))
+        if sheet.narrow or axes is sheet.axes[-1]:
+            marks.name_ends(axes, ends)
+    for axes in sheet.first_column:
+        axes.set_ylabel(marks.OVERHEAD)
+    note = "Lines: closed form, to first order; points: simulated, 95 % interval"
+    first = table[table[by] == next(iter(panels))]
+    return sheet.done(_growth(first, x, noun), title, [note], 2.3)
+
+
+def _growth(rows: pd.DataFrame, x: str, noun: str) -> str:
+    """Say how overhead grows under the policies that end highest and lowest."""
+    first, last = rows[x].min(), rows[x].max()
+    if not first < last:
+        return ""
+    means = rows.pivot_table(values="overhead", index=x, columns="policy", sort=False)
+    there = means.loc[last]
+    grown = [
+        f"from {percent(means.loc[first, name])} to {percent(there[name])} under {name}"
+        for name in dict.fromkeys((there.idxmax(), there.idxmin()))
+    ]
+    return f"From {first:,g} to {last:,g} {noun}, overhead goes {', '.join(grown)}"
+
+
+_RING: Final = {"marker": "o", "markersize": 9.0, "markeredgewidth": 1.2, "markerfacecolor": "none"}
+_STAR: Final = {"marker": "*", "markersize": 8.0}
+_RULES: Final = {
+    "full": "Young's interval, sqrt(2 save MTBF)",
+    "cpr-vanilla": "CPR's interval, for its target PLS",
+}
+
+
+@style.styled()
+def interval(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) -> Figure:
+    """Draw overhead against the checkpoint interval: closed form, simulated points, choices.
+
+    Its axes are log: seconds between two saves over overhead as a share.
+
+    Parameters
+    ----------
+    table
+        A row an interval and system: `interval_s`, seconds; `system`; `closed_form`, its expected
+        overhead; `overhead` as simulated with its 95 % interval `overhead_low` to `overhead_high`,
+        not a number where none was simulated; `chosen`, whether that system chooses this interval,
+        and `best`, whether it is where full recovery's closed form is least.
+        Overheads are shares of the useful time.
+    """
+    sheet = Sheet(ax=ax)
+    (axes,) = sheet.axes
+    rows = table.sort_values("interval_s")
+    marks.log_shares([axes], rows[["closed_form", "overhead"]])
+    axes.set(xscale="log", xlim=ticks.log_limits(rows["interval_s"], 6))
+    ticks.durations(axes.xaxis)
+    axes.set(xlabel="time between two saves", ylabel=marks.OVERHEAD)
+    axes.grid()
+    ringed: list[tuple[str, dict[str, Any], pd.DataFrame]] = []
+    for name in table["system"].unique():
+        each = rows[rows["system"] == name]
+        words = "full recovery" if name == "full" else "partial recovery"
+        axes.plot(each["interval_s"], each["closed_form"], label=words, **marks.line(name))
+        seen = each[each["overhead"].notna()]
+        marks.with_whiskers(axes, seen, "interval_s", "overhead", marks.points(name))
+        ringed.append((_RULES[name], marks.points(name) | _RING, each[each["chosen"]]))
+    best = rows[rows["best"]]
+    ringed.append(("least of the closed form", marks.points("full") | _STAR, best))
+    for words, look, at in ringed:
+        for interval_s, overhead in zip(at["interval_s"], at["closed_form"], strict=True):
+            label = f"{words}: {format_duration(interval_s)}"
+            axes.plot(interval_s, overhead, zorder=5, label=label, **look)
+    sheet.key()
+    note = (
+        "Lines: closed form; a step: one save less. Points: simulated, 95 % interval, "
+        "exponential failures"
+    )
+    return sheet.done(_least_interval(table), title, [note])
+
+
+def _least_interval(table: pd.DataFrame) -> str:
+    """Say where full recovery has its least, and what the interval that is chosen loses."""
+    full = table[table["system"] == "full"]
+    (least,) = full[full["best"]].to_dict("records")
+    said = (
+        f"Full recovery is at its least, {percent(least['closed_form'])}, with a save "
+        f"every {format_duration(least['interval_s'])}"
+    )
+    chosen = full[full["chosen"]].to_dict("records")
+    if not chosen:
+        return said
+    return f"{said}; as chosen, {percent(chosen[0]['closed_form'])}"
+
+
+#: How lost learning is counted, in the order of the panels: title, and what x is.
+LOSSES: Final = {
+    "pls": ("Samples lost (PLS)", "portion of lost samples"),
+    "updates_lost": ("Updates lost", "updates lost for good"),
+}
+_MOST_ROWS: Final = 6  # circumstances that have panels
+
+
+@style.styled()
+def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
+    """Draw overhead against the learning lost, a curve a policy.
+
+    With axes for each of `LOSSES`, in a row for each of the circumstances, 6 at most: that share
+    over overhead as a share, log, all with the same limits. A policy that loses nothing at any
+    point is a dashed level at its least overhead.
+
+    Parameters
+    ----------
+    table
+        A row a point and policy: `policy`, its `system`; `overhead`, a share of the useful time;
+        `pls` and `updates_lost`, shares of what is learned; each of the three with its 95 %
+        interval, `_low` to `_high`. Where there is a column `circumstances`, values of
+        what is `varied` other than choices, each of them has a row of panels: points of different
+        ones are never in the same.
+    """
+    several = "circumstances" in table and table["circumstances"].nunique() > 1
+    found = list(table["circumstances"].unique()) if several else [""]
+    places = np.unique(np.linspace(0, len(found) - 1, min(len(found), _MOST_ROWS)).astype(int))
+    kept = [found[place] for place in places]
+    rows_of = {name: table[table["circumstances"] == name] if several else table for name in kept}
+    losses = pd.concat([*rows_of.values()])[[*LOSSES]]
+    sheet = Sheet(len(LOSSES) * len(kept), len(LOSSES), sharey=True)
+    marks.log_shares(sheet.axes, pd.concat([*rows_of.values()])[["overhead"]])
+    panels = [(name, loss) for name in kept for loss in LOSSES]
+    for axes, (name, loss) in zip(sheet.axes, panels, strict=True):
+        limits = ticks.log_limits(losses.where(losses > NOTHING), 10, 1.6)
+        axes.set(xscale="log", xlim=limits)
+        ticks.shares(axes.xaxis)
+        axes.grid()
+        there = f"\n{table['varied'].iloc[0]} = {name}" if several else ""
+        axes.set(title=LOSSES[loss][0] + there, xlabel=LOSSES[loss][1])
+        for policy, system, rows in marks.by_policy(rows_of[name]):
+            if (rows[[*LOSSES]] > NOTHING).any(axis=None):
+                lossy = rows[rows[loss] > NOTHING].sort_values(loss)
+                look: dict[str, Any] = marks.points(system) | marks.line(system)
+                look["label"] = policy
+                marks.with_whiskers(axes, lossy, loss, "overhead", look)
+            else:
+                least, label = rows["overhead"].min(), f"{policy}: loses nothing"
+                axes.axhline(least, label=label, **marks.line(system, 1))
+    for axes in sheet.first_column:
+        axes.set_ylabel(marks.OVERHEAD)
+    sheet.key()
+    notes = [f"{len(kept)} of {len(found)} circumstances shown"] * (len(kept) < len(found))
+    notes.append("Simulated, with 95 % intervals")
+    return sheet.done(_fastest(table, kept), title, notes, 1.45 if several else 2.5)
+
+
+def _fastest(table: pd.DataFrame, names: list[str]) -> str:
+    """Say what the fastest point loses, and the fastest that loses nothing; by the means.
+
+    Under the last of the circumstances, where there are several.
+    """
+    several = len(names) > 1
+    rows = table[table["circumstances"] == names[-1]] if several else table
+    where = f"At {table['varied'].iloc[0]} = {names[-1]}, " if several else ""
+    fastest = rows.iloc[int(rows["overhead"].argmin())]
+    said = f"{where}{fastest['policy']} loses {percent(fastest['overhead'])} of the time"
+    if max(fastest["pls"], fastest["updates_lost"]) <= NOTHING:
+        return f"{said} and no learning: none loses less time"
+    said += f" and {percent(fastest['updates_lost'])} of the updates"
+    keeps = rows[(rows[[*LOSSES]] <= NOTHING).all(axis=1)]
+    if keeps.empty:
+        return said
+    safe = keeps.iloc[int(keeps["overhead"].argmin())]
+    return f"{said}; {safe['policy']} loses {percent(safe['overhead'])} and none"
+
+
+_MEASURED: Final = "Lines: simulated. Hollow: as the paper measured it"
+
+
+@style.styled()
+def ecrm_overhead(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) -> Figure:
+    """Draw the overhead of checkpoints and of erasure coding against the size of the model.
+
+    Its axes: gigabytes, log, over overhead as a share.
+
+    Parameters
+    ----------
+    table
+        A row a size and policy: `size_gb`; `policy`, its `system`; `overhead` as simulated and
+        `published` as the paper measured it, shares of the useful time.
+    """
+    sheet = Sheet(ax=ax)
+    (axes,) = sheet.axes
+    _size_axis(axes, table)
+    axes.set_ylim(0, 1.08 * float(table[["overhead", "published"]].to_numpy().max()))
+    ticks.shares(axes.yaxis)
+    axes.set_ylabel(marks.OVERHEAD)
+    ends: dict[tuple[float, ...], tuple[list[str], str]] = {}  # lines that cover each other
+    for system, nth, policy, rows in _looks(table):
+        axes.plot(rows["size_gb"], rows["overhead"], **marks.line(system, nth))
+        axes.plot(rows["size_gb"], rows["published"], **marks.points(system, hollow=True))
+        ends.setdefault(tuple(rows["overhead"]), ([], system))[0].append(policy)
+    last_gb = float(table["size_gb"].max())
+    marks.name_ends(
+        axes, [(last_gb, line[-1], " and ".join(ns), system) for line, (ns, system) in ends.items()]
+    )
+    where, least, most, there = _largest(table, "overhead")
+    finding = f"{where}, {least} take{'s' * (not least.endswith('min'))} "
+    finding += f"{percent(there[least])} of the time"
+    finding += f", {most} {percent(there[most])}" * (least != most)
+    return sheet.done(finding, title, [_MEASURED])
+
+
+@style.styled()
+def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
+    """Draw the time to recover a lost server against the size of the model.
+
+    With axes for each policy that loads checkpoints (system `full`), each with all others:
+    gigabytes over seconds, both log.
+
+    Parameters
+    ----------
+    table
+        A row a size and policy: `size_gb`; `policy`, its `system`; `best_s`, `recovery_s` and
+        `worst_s`, on average and at the ends, and the same as the paper measured them under
+        `published_best_s`, `published_s`, `published_worst_s`; seconds.
+    """
+    policies = _looks(table)
+    baselines = [each for each in policies if each[0] == "full"]
+    others = [each for each in policies if each[0] != "full"]
+    sheet = Sheet(len(baselines), sharey=True)
+    limits = ticks.log_limits(table.filter(regex="_s$"), 6)
+    for axes, (_, _, name, own) in zip(sheet.axes, baselines, strict=True):
+        axes.set(yscale="log", ylim=limits, title=name.capitalize())
+        ticks.durations(axes.yaxis)
+        _size_axis(axes, table)
+        for system, nth, policy, rows in (("full", 0, "checkpoints", own), *others):
+            x = rows["size_gb"]
+            axes.fill_between(x, rows["best_s"], rows["worst_s"], **marks.BAND)
+            axes.plot(x, rows["recovery_s"], label=policy, **marks.line(system, nth))
+            for column in ("published_best_s", "published_s", "published_worst_s"):
+                axes.plot(x, rows[column], **marks.points(system, hollow=True))
+    for axes in sheet.first_column:
+        axes.set_ylabel("time to recover a lost server")
+    sheet.key("below")
+    where, least, most, there = _largest(table, "recovery_s")
+    finding = f"{where}, a server is back in {duration(there[least])} by {least}"
+    finding += f", in {duration(there[most])} by {most}" * (least != most)
+    notes = [_MEASURED, "Band: from best to worst"]
+    return sheet.done(finding, title, notes, 2.3)
+
+
+def _largest(table: pd.DataFrame, measure: str) -> tuple[str, str, str, "pd.Series[float]"]:
+    """Return the largest size, the policies of the least and the most there, and all values."""
+    size = table["size_gb"].max()
+    there = table[table["size_gb"] == size].set_index("policy")[measure]
+    return f"At {number(size)} GB", str(there.idxmin()), str(there.idxmax()), there
+
+
+def _looks(table: pd.DataFrame) -> list[tuple[str, int, str, pd.DataFrame]]:
+    """Return system, which of its policies it is, name and rows of each, in the table's order."""
+    seen: dict[str, int] = {}
+    found = []
+    for policy, system, rows in marks.by_policy(table):
+        nth = seen[system] = seen.get(system, -1) + 1
+        found.append((system, nth, policy, rows.sort_values("size_gb")))
+    return found
+
+
+def _size_axis(axes: Axes, table: pd.DataFrame) -> None:
+    """Put sizes of models on x, log."""
+    sizes = sorted(table["size_gb"].unique())
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(*ticks.log_limits(sizes, 2))
+    ticks.show(axes.xaxis, {float(size): f"{number(size)} GB" for size in sizes})
+    axes.set_xlabel("size of model and optimizer state")
+    axes.grid()

@@ -1,1 +1,0 @@
-"""What pictures are put together of: styles, axes, keys, curves, lanes."""
