@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cprsim.cli import paths
-from cprsim.cli.common import print_json, print_table, resumable
+from cprsim.cli.common import ProgressBar, echo, print_json, print_table, resumable
 from cprsim.cli.options import (
     FORCE,
     JSON,
@@ -120,11 +120,15 @@ def _swept(scenario: Path, out: Path, asked: dict[str, Any], as_json: bool) -> "
     """Play what is still to be done of a sweep."""
     from cprsim.basics.machine import cores
     from cprsim.sweeps.block import parse_half_width
-    from cprsim.sweeps.progress import shown
     from cprsim.sweeps.sweep import sweep as run_sweep
 
     width, workers = asked.pop("half_width"), asked.pop("workers")
-    with resumable(out), shown(silent=as_json) as display:
+
+    def tell(line: str) -> None:
+        if not as_json:
+            echo(f"cprsim: {line}", err=True)
+
+    with resumable(out), ProgressBar("sweeping", "points", silent=as_json) as display:
         return run_sweep(
             scenario,
             out,
@@ -133,8 +137,8 @@ def _swept(scenario: Path, out: Path, asked: dict[str, Any], as_json: bool) -> "
             half_width=None if width is None else parse_half_width(width),
             workers=cores() if workers is None else workers,
             overrides=asked.pop("overrides") or (),
-            progress=display.update,
-            tell=display.tell,
+            progress=lambda now: display.update(now.points, now.of),
+            tell=tell,
             **asked,
         )
 
@@ -214,14 +218,14 @@ def _named(head: str, failed: "list[StoredPoint]") -> list[str]:
     """Return the head, and the first that failed, each with its first error; nothing if none."""
     from cprsim.selection.words import some
     from cprsim.sweeps.columns import brief
-    from cprsim.sweeps.task_queue import of_all
+    from cprsim.sweeps.tasks import all_failed
 
     lines = [head] if failed else []
     for point in failed[:_SHOWN_FAILURES]:
         values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
         under = "" if point.error else f", under {some([*point.errors])}"
         first, *_ = *point.errors.values(), ""
-        told = first if point.error in (None, of_all(point.errors)) else point.error
+        told = first if point.error in (None, all_failed(point.errors.values())) else point.error
         lines.append(f"point {point.number} ({values}){under}: {'; '.join(told.splitlines())}")
     if len(failed) > _SHOWN_FAILURES:
         lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")

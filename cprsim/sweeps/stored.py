@@ -260,7 +260,7 @@ class Sweep:
         if stored is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
         with reading(self.folder) as connection:
-            return results_of(connection, stored, self.definition["policies"])
+            return results_of(connection, point)
 
     def to_xarray(self) -> "xarray.Dataset":
         """Return the table as labelled arrays, a variable a column.
@@ -354,7 +354,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield a row a policy; none for a point that is still to be done."""
     if point.finished:
-        plans, every = results_of(connection, point, policies)
+        plans, every = results_of(connection, point.number)
         for name, plan in plans.items():
             row = {"point": point.number, "policy": name}
             row |= {each: getattr(plan, each) for each in _PLAN}

@@ -65,7 +65,7 @@ def in_rows(path: Path, random: random.Random) -> str:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = OFF")
-        tables = ("definition", "points", "plans", "blocks", "finished")
+        tables = ("definition", "points", "results")
         table = random.choice(tables)
         columns = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
         rows = [row for (row,) in connection.execute(f"SELECT rowid FROM {table}")]

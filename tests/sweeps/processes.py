@@ -32,7 +32,7 @@ system = "full"
 [policies.partial]
 system = "partial"
 """
-#: Six points of two blocks of replications each, which are the tasks of a sweep.
+#: Six points, which are the tasks of a sweep.
 ASKED = (
     *("--vary", "failures.mean=lin(5 h,40 h,6)"),
     *("--replications", "384", "--engine", "sim"),

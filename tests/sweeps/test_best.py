@@ -51,7 +51,7 @@ class Told:
             **policies: list[float] | tuple[list[float], float]) -> "Told":  # fmt: skip
         count = 9 if done and not error else None
         self.points.append(StoredPoint(
-            len(self.points), values, "k", 1.0, count, error, errors or {}))  # fmt: skip
+            len(self.points), values, 1.0, count, error, errors or {}))  # fmt: skip
         self.results.append([self._told(name, each) for name, each in policies.items()])
         return self
 

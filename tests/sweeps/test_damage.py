@@ -24,7 +24,7 @@ from tests.sweeps.damage import JOURNAL, in_bytes, in_journal, in_rows
 JOB = scenario(
     policies={"full": {"system": "full"}, "partial": {"system": "partial", "interval": "1 h"}}
 )
-#: Two blocks a point; at the last one a policy fails, which has no plan there.
+#: At the last point a policy fails, which has no plan there.
 ASKED = {
     "vary": {"costs.save": ["5 min", "4 min", "0 s"]},
     "replications": 260,
@@ -98,12 +98,12 @@ def origin(sort: str, more: dict[str, object], folder: Path) -> Origin:
 
 
 def begin(folder: Path, more: dict[str, object]) -> None:
-    """End it after three blocks: the second point has one of two."""
+    """End it after two of three points."""
     seen: list[object] = []
 
     def stop(progress: object) -> None:
         seen.append(progress)
-        if len(seen) == 3:
+        if len(seen) == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -116,8 +116,8 @@ def kill(done: Path, killed: Path) -> None:
     connection = sqlite3.connect(before / NAME, isolation_level=None)
     connection.execute("PRAGMA cache_size = 2")  # pages go to the file before the commit
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute("UPDATE blocks SET stop = stop + 1, replications = replications || x'00'")
-    connection.execute("DELETE FROM finished")
+    connection.execute("UPDATE results SET data = data || data")
+    connection.execute("DELETE FROM points")
     shutil.copytree(before, killed)
     connection.close()
     assert (killed / NAME).read_bytes() != (done / NAME).read_bytes()
@@ -233,13 +233,12 @@ def told_after(folder: Path, *statements: str) -> list[str]:
 @pytest.mark.parametrize(
     ("changed", "is_told"),
     [
-        ("UPDATE blocks SET stop = 9 WHERE rowid = 1", True),
-        ("UPDATE plans SET interval_s = 1 WHERE rowid = 1", True),
-        ("DELETE FROM blocks WHERE start > 0", True),
-        ("UPDATE finished SET replications = 256", True),
-        ("DELETE FROM finished", False),
-        ("DELETE FROM points WHERE point = 1", False),
-        ("UPDATE points SET given = '{}'", False),
+        ("UPDATE results SET data = x'00' WHERE number = 1", True),
+        ("UPDATE results SET document = document || ' '", True),
+        ("UPDATE results SET number = 7 WHERE number = 1", True),
+        ("DELETE FROM results", False),
+        ("DELETE FROM points WHERE number = 1", False),
+        ("UPDATE points SET document = '{}'", False),
     ],
 )
 def test_a_point_that_is_damaged_or_missing_is_run_again(whole, quick, tmp_path, changed, is_told):
@@ -256,13 +255,13 @@ def test_only_points_that_are_damaged_are_run_again(whole, quick, tmp_path, monk
     played = []
 
     def perform(task):
-        played.append(task.start)
+        played.append(task.point)
         return tasks.perform(task)
 
     monkeypatch.setattr(driver, "perform", perform)
-    told_after(tmp_path, "UPDATE blocks SET stop = 9 WHERE rowid = 1")
+    told_after(tmp_path, "UPDATE results SET hash = x'00' WHERE number = 1")
 
-    assert played == [0]  # the other block of that point is sound
+    assert played == [1]
 
 
 def test_a_file_whose_definition_is_lost_is_refused_and_left_as_it_is(whole, quick, tmp_path):
@@ -271,7 +270,7 @@ def test_a_file_whose_definition_is_lost_is_refused_and_left_as_it_is(whole, qui
         told_after(tmp_path, "UPDATE definition SET document = document || ' '")
 
     assert str(error.value) == (
-        f"{tmp_path / NAME}: is damaged (row 1 of definition is not as it was written); give the "
+        f"{tmp_path / NAME}: is damaged (row 0 of definition is not as it was written); give the "
         "same cprsim sweep again to run what is lost, or, where that says this too, delete the file"
     )
     with pytest.raises(UsageError) as of_reader:
@@ -303,5 +302,5 @@ def test_a_reader_takes_what_is_not_finished_for_no_damage(tmp_path, monkeypatch
 
     sweep(JOB, tmp_path, progress=meanwhile, **ASKED)
 
-    # A commit and a look after each block: three points of two.
-    assert lengths == [0, 2, 2, 4, 4, 6, 6]
+    # A commit and a look after each of three points.
+    assert lengths == [2, 4, 6, 6]
