@@ -11,11 +11,10 @@ from typing import BinaryIO
 
 import pytest
 
-from cprsim.basics import files, owned
+from cprsim.basics import files
 from cprsim.basics.files import write_all
 from cprsim.basics.interrupts import INTERRUPTS, held_back
 from cprsim.basics.manifest import with_manifest
-from cprsim.basics.owned import owned_folder
 from tests.test_cli import written
 from tests.waiting import HANGS_S
 
@@ -219,50 +218,6 @@ def test_two_writers_at_once_leave_the_files_of_one(folder) -> None:
     left = written(Path("out"))
     assert len({*left.values()}) == 1
     assert {*left} == {"a", "b", "d"} | ({"c"} if left["a"].startswith(b"one") else set())
-
-
-# Folders that go with their owner
-
-
-def test_a_folder_goes_with_its_owner_and_that_of_a_dead_one_too(folder) -> None:
-    killed = (
-        "import os\nfrom pathlib import Path\nfrom cprsim.basics.owned import owned_folder\n"
-        "with owned_folder(Path()) as place:\n"
-        "    (place / 'a').mkdir()\n    (place / 'a' / 'b').touch()\n    os._exit(9)"
-    )
-    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
-    (left,) = folder.iterdir()
-
-    with owned_folder(folder) as mine, owned_folder(folder) as other:
-        assert not left.exists()
-        assert {mine, other} == {*folder.iterdir()}
-    assert list(folder.iterdir()) == []
-
-
-def test_only_folders_of_ones_own_making_go(folder) -> None:
-    (folder / "real").mkdir()
-    (folder / "real" / "file").touch()
-    (folder / ".cprsim-link").symlink_to(folder / "real")
-    (folder / ".cprsim-other").mkdir()
-    (folder / ".cprsim-other" / "file").touch()  # no owner was ever in there
-    (folder / ".cprsim-begun").mkdir()  # one that was killed before it locked anything
-    with owned_folder(folder):
-        pass
-
-    left = {path.name for path in folder.iterdir()}
-    assert left == {"real", ".cprsim-link", ".cprsim-other"}
-    assert (folder / "real" / "file").exists()
-
-
-def test_without_locks_nothing_is_swept(folder, monkeypatch) -> None:
-    def no_locks(*_: object) -> None:
-        raise OSError(37, "No locks available")
-
-    monkeypatch.setattr(owned.fcntl, "flock", no_locks)
-    with owned_folder(folder) as mine:
-        with owned_folder(folder):
-            assert mine.exists()
-        assert mine.exists()
 
 
 # Interrupts that are held back

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -50,6 +51,23 @@ def absent(path: Path) -> str:
     if path.is_symlink():
         return f"{link_to(path)}; point it at a file that does"
     return "no such file"
+
+
+def open_to_read(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file or a pipe.
+
+    Raises
+    ------
+    OSError
+        Also for a device, which may have no end, and for text that is no path.
+    """
+    try:
+        kind = Path(path).stat().st_mode
+    except ValueError:  # a null byte
+        raise OSError(errno.EINVAL, "no path has such a letter", path) from None
+    if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+        raise OSError(errno.EINVAL, "it is a device, not a file", path)
+    return Path(path).open("rb")
 
 
 def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
