@@ -158,14 +158,14 @@ def _check_shown_alone(folder: Path, asked: dict[str, Any]) -> None:
 
 
 def _show(done: "Sweep", quality: Any, *, best: bool, as_json: bool) -> None:
-    from cprsim.sweeps.display import BestTable, sweep_table
+    from cprsim.sweeps.display import best_table, sweep_table
     from cprsim.sweeps.verdicts import entries
 
     if as_json:
         more = {"best": entries(done.verdicts(quality))} if best else {}
         print_json(done.document() | more)
     else:
-        print_table(BestTable(done, quality) if best else sweep_table(done))
+        print_table(best_table(done, quality) if best else sweep_table(done))
 
 
 #: Of options with keys: how they are written, and what is wrong with one that is there twice.

@@ -13,7 +13,7 @@ from rich.console import Console
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.selection.bounds import Quality
-from cprsim.sweeps.display import BestTable
+from cprsim.sweeps.display import best_table
 from tests.sweeps.processes import SCENARIO
 
 VARY = ["--vary", "failures.mean=20 h,30 h"]
@@ -88,19 +88,13 @@ def test_best_prints_a_row_for_all_circumstances(capsys):
     assert "partial" not in out
 
 
-def test_a_narrow_terminal_gets_sentences(capsys):
+def test_a_narrow_terminal_gets_the_table_in_parts(capsys):
     swept(capsys, *VARY, "--vary", "costs.save=0 s,5 min", "--policy", "full")
-    done, told = cprsim.Sweep("out"), io.StringIO()
-    Console(file=told, width=60).print(BestTable(done, Quality()))
-    words = " ".join(told.getvalue().split())
-    best = done.best().loc[1]
+    told = io.StringIO()
+    Console(file=told, width=60).print(best_table(cprsim.Sweep("out"), Quality()))
 
-    assert "failures.mean = 20 h, costs.save = 0 s: failed failures.mean" in words
-    assert (
-        f"failures.mean = 20 h, costs.save = 5 min: full, saves every 1.83 h, overhead "
-        f"{100 * best['overhead']:.2f} ±" in words
-    )  # Young: sqrt(2 x 5 min x 20 h) = 1.826 h
-    assert "PLS 0 %, updates lost 0 %; the only one" in words
+    assert told.getvalue().count("failures.") >= 2
+    assert "the only one" in told.getvalue()
     assert max(map(len, told.getvalue().splitlines())) <= 60
 
 
