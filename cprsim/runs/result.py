@@ -86,8 +86,8 @@ class Result:
         interval of the mean (`_low`, `_high`, which allows for losses that no replication met; not
         a number for one replication), median (`_p50`)
         and 95th percentile (`_p95`, both of the first replications where not all are kept); for
-        each cause mean seconds over useful seconds; and of the plan `system`, `recovery`, `interval_s`, `memory_overhead` and `spares`. With `failures.silent`
-        the share of replications that end `corrupt`.
+        each cause mean seconds over useful seconds; and of the plan `system`, `recovery`,
+        `interval_s`, `memory_overhead` and `spares`. With `failures.silent` the share of replications that end `corrupt`.
         """
         useful_s = self.scenario.job.useful_time_s
         rows = {}

@@ -126,7 +126,7 @@ def read_points(
     points: list[Point] = []
     currencies: set[str] = set()
     told_s = time.monotonic()
-    for number, values in enumerate(map(design.values, design.steps())):
+    for number, values in enumerate(design):
         if time.monotonic() - told_s > _EVERY_S:
             told_s = time.monotonic()
             tell(f"read {number:,} of {len(design):,} points")
@@ -138,7 +138,7 @@ def read_points(
         points.append(Point(number, values, varied.key(scenario), scenario.job.useful_time_s))
         if scenario.prices is not None and scenario.prices.currency is not None:
             currencies.add(scenario.prices.currency)
-    faults = _faults_everywhere(points, design.steps())
+    faults = _faults_everywhere(points)
     if faults:
         raise ScenarioError(*faults)
     if len(currencies) > 1:
@@ -149,12 +149,13 @@ def read_points(
     return points, next(iter(currencies), None)
 
 
-def _faults_everywhere(points: Sequence[Point], steps: Iterable[tuple[int, ...]]) -> list[str]:
-    """Return faults of steps that can be read at no point."""
-    at: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for point, each in zip(points, steps, strict=True):
-        for step in enumerate(each):
-            at[step].append(point.error)
+def _faults_everywhere(points: Sequence[Point]) -> list[str]:
+    """Return faults of values that can be read at no point."""
+    at: dict[tuple[str, str], list[str]] = defaultdict(list)
+    if any(point.error for point in points):
+        for point in points:
+            for key, value in point.values.items():
+                at[key, json.dumps(value, default=str)].append(point.error)
     found: dict[str, None] = {}
     for errors in at.values():
         if all(errors):
