@@ -8,8 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.runs.measures import MEASURES
-from cprsim.runs.summaries import statistics
-from cprsim.runs.unmet import allowance
+from cprsim.runs.summaries import allowance, statistics
 from cprsim.selection.samples import PairedSample
 
 
