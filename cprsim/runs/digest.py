@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.runs.measures import COMPARED, MEASURES, Basis
-from cprsim.runs.replications import ReplicationTable
-from cprsim.runs.summaries import columns_of, half_width_of, in_columns, quantile, tidy
+from cprsim.runs.replications import ReplicationTable, middle
+from cprsim.runs.summaries import columns_of, half_width_of, in_columns, quantile
 from cprsim.selection.samples import PairedMoments
 
 Floats = NDArray[np.float64]
@@ -54,15 +54,13 @@ class Moments:
 class Digest:
     """What is kept of very many replications.
 
-    `moments`: of each policy and of `names`, the columns of a table; `apart`: by measure of
-    `COMPARED`, of what each policy has of it less what each has. `first`: the first replications,
-    parts of shape (replications, policies, columns), for percentiles.
+    `moments`: of each policy and column; `apart`: by measure of `COMPARED`, of what each policy has
+    of it less what each has. `first`: `MEASURES` of the first replications, for percentiles, in
+    parts of shape (policies, measures, replications).
     """
 
     policies: Sequence[str]
     columns: Sequence[str]
-    bases: Sequence[Basis]
-    names: Sequence[str]
     moments: Moments
     apart: Mapping[str, Moments]
     first: tuple[Floats, ...]
@@ -82,7 +80,7 @@ class Digest:
         of_column = np.empty((len(policies), len(table), len(values)))
         for i, each in enumerate(table.values()):
             of_column[:, i] = each.reshape(len(policies), -1)
-        names = list(table)
+        names, measures = list(table), [name for name in MEASURES if name in table]
         compared = {
             measure: of_column[:, names.index(measure)] for measure in COMPARED if measure in names
         }
@@ -90,16 +88,14 @@ class Digest:
             measure: Moments.from_values(own[:, np.newaxis] - own)
             for measure, own in compared.items()
         }
-        moments, first = Moments.from_values(of_column), (values,) if keep else ()
-        return cls(policies, columns, bases, names, moments, apart, first)
+        first = (of_column[:, [names.index(each) for each in measures]],) if keep else ()
+        return cls(policies, names, Moments.from_values(of_column), apart, first)
 
     def __add__(self, other: "Digest") -> "Digest":
         """That of these replications and of those after them."""
         return Digest(
             self.policies,
             self.columns,
-            self.bases,
-            self.names,
             self.moments + other.moments,
             {measure: apart + other.apart[measure] for measure, apart in self.apart.items()},
             self.first + other.first,
@@ -130,25 +126,27 @@ class Digest:
             "with fewer replications or policies has rows"
         )
 
+    @property
+    def _measures(self) -> list[str]:
+        return [name for name in MEASURES if name in self.columns]
+
     @cached_property
-    def sample(self) -> ReplicationTable:
-        """The first replications."""
-        values = np.concatenate(self.first)
-        return ReplicationTable(tidy(self.policies, values, self.columns, self.bases))
+    def _kept(self) -> Floats:
+        """Measures of the first replications, shape (policies, measures, replications)."""
+        return np.concatenate(self.first, axis=2)
 
     def means(self, policy: str) -> dict[str, float]:
         """Of each column of numbers."""
         own = self.moments.mean[self.policies.index(policy)]
-        return dict(zip(self.names, own.tolist(), strict=True))
+        return dict(zip(self.columns, own.tolist(), strict=True))
 
     def statistics(self, policy: str) -> dict[str, float]:
         """Columns of a summary, as of `cprsim.runs.summaries.statistics`."""
-        measures = [name for name in MEASURES if name in self.names]
-        of, places = self.policies.index(policy), [self.names.index(each) for each in measures]
-        values = np.stack([self.sample.values(policy, each) for each in measures])
-        median, p95 = (quantile(values, share) for share in (0.5, 0.95))
+        of = self.policies.index(policy)
+        places = [self.columns.index(each) for each in self._measures]
+        median, p95 = (quantile(self._kept[of], share) for share in (0.5, 0.95))
         half = self.moments.half_width[of, places]
-        return in_columns(measures, self.moments.mean[of, places], half, median, p95)
+        return in_columns(self._measures, self.moments.mean[of, places], half, median, p95)
 
     def evidence(self, unmet: Mapping[str, float], measure: str, can_fail: bool) -> PairedMoments:
         """Of which policy has the least of a measure of `COMPARED`.
@@ -157,7 +155,7 @@ class Digest:
         """
         of, apart = [self.policies.index(each) for each in unmet], self.apart[measure]
         means, failures = (
-            self.moments.mean[of, self.names.index(name)] for name in (measure, "failures")
+            self.moments.mean[of, self.columns.index(name)] for name in (measure, "failures")
         )
         pairs = np.ix_(of, of)
         return PairedMoments(
@@ -170,11 +168,11 @@ class Digest:
 
     def values(self, policy: str, measure: str) -> Floats:
         """A measure of the first replications."""
-        return self.sample.values(policy, measure)
+        return self._kept[self.policies.index(policy), self._measures.index(measure)]
 
     def median(self, policy: str) -> int:
         """The one of the first replications with their median overhead."""
-        return self.sample.median(policy)
+        return middle(self.values(policy, "overhead"))
 
 
 #: What a run has kept of its replications.

@@ -64,6 +64,11 @@ class ReplicationTable:
         return self.of(policy)[measure].to_numpy(dtype=np.float64)
 
     def median(self, policy: str) -> int:
-        """The replication with the median overhead, the lower of two in the middle."""
-        order = np.argsort(self.values(policy, "overhead"), kind="stable")
-        return int(order[(len(order) - 1) // 2])
+        """The replication with the median overhead."""
+        return middle(self.values(policy, "overhead"))
+
+
+def middle(values: NDArray[np.float64]) -> int:
+    """Return the place of the median, the lower of two in the middle."""
+    order = np.argsort(values, kind="stable")
+    return int(order[(len(order) - 1) // 2])
