@@ -369,8 +369,7 @@ def test_a_scenario_with_prices_is_written_and_read_again() -> None:
 
 def exported(sweep: cprsim.Sweep) -> pd.DataFrame:
     """Its CSV, read."""
-    export.exporter(sweep, "csv")(file := BytesIO())
-    return pd.read_csv(BytesIO(file.getvalue()))
+    return pd.read_csv(BytesIO(export.exported(sweep, "csv")))
 
 
 def test_a_sweep_keeps_and_tells_it(tmp_path: Path) -> None:

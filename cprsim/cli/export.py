@@ -2,16 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cprsim.cli import paths
 from cprsim.cli.common import echo
 from cprsim.cli.options import FORCE, argument, option, options, output
 from cprsim.cli.output import OutputFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
 
 #: Formats of what a folder holds.
 _OF_A_SWEEP = ("csv", "parquet")
@@ -47,26 +42,24 @@ def export(
         holds, fit = ("sweep", _OF_A_SWEEP) if is_sweep else ("run", _OF_A_RUN)
         raise UsageError(f"--format {form}: {folder} holds a {holds}; give {' or '.join(fit)}")
     file = None if out is None else OutputFile(out, form, force=force)
-    told: bytes | Callable[[BinaryIO], None]
     told, left = _table(folder, form) if is_sweep else (_metrics(folder, form, vocabulary), "")
     if file is not None:
         file.write(told)
     else:
-        stdout = sys.stdout.buffer
-        stdout.write(told) if isinstance(told, bytes) else told(stdout)
-        stdout.flush()
+        sys.stdout.buffer.write(told)
+        sys.stdout.buffer.flush()
     if left:
         echo(f"cprsim: {left}", err=True)
 
 
-def _table(folder: Path, form: str) -> "tuple[Callable[[BinaryIO], None], str]":
+def _table(folder: Path, form: str) -> tuple[bytes, str]:
     """Return that of a sweep, and what is still to be done of it."""
-    from cprsim.sweeps.export import exporter
+    from cprsim.sweeps.export import exported
     from cprsim.sweeps.stored import Sweep
 
     found = Sweep(folder)
     left = f"{found.unfinished:,} of {len(found.points):,} points are still to be done"
-    return exporter(found, form), left if found.unfinished else ""
+    return exported(found, form), left if found.unfinished else ""
 
 
 def _metrics(folder: Path, form: str, vocabulary: str | None) -> bytes:

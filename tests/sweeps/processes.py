@@ -1,7 +1,6 @@
 """`cprsim sweep` and dask as real processes, to be killed."""
 
 import contextlib
-import io
 import socket
 import subprocess
 import sys
@@ -52,9 +51,7 @@ def cprsim(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def exported(folder: Path) -> str:
     """The CSV of a sweep; here, since a process of its own would take a second to start."""
-    file = io.BytesIO()
-    export.exporter(Sweep(folder), "csv")(file)
-    return file.getvalue().decode()
+    return export.exported(Sweep(folder), "csv").decode()
 
 
 class Dask:

@@ -1,6 +1,5 @@
 """Whatever happens to the file of a sweep: the same bytes in the end, or the one error."""
 
-import io
 import random
 import re
 import shutil
@@ -14,8 +13,7 @@ import pytest
 
 import cprsim
 from cprsim.errors import CprsimError, RunError, UsageError
-from cprsim.sweeps import driver, store, tasks
-from cprsim.sweeps.export import exporter
+from cprsim.sweeps import driver, export, store, tasks
 from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import scenario
@@ -48,9 +46,7 @@ def again(folder: Path, told: list[str] | None = None) -> None:
 
 
 def exported(folder: Path) -> bytes:
-    file = io.BytesIO()
-    exporter(cprsim.Sweep(folder), "csv")(file)
-    return file.getvalue()
+    return export.exported(cprsim.Sweep(folder), "csv")
 
 
 @pytest.fixture(scope="module")
