@@ -22,7 +22,7 @@ def exported(sweep: Sweep, form: str) -> bytes:
     if form != "parquet":
         raise UsageError(f"format {form!r} is not one of {', '.join(FORMATS)}")
     table, file = sweep.table, BytesIO()
-    texts = table.columns[table.dtypes == object]  # also where all of them are empty
+    texts = table.select_dtypes("object")  # also where all of them are empty
     try:
         table.astype(dict.fromkeys(texts, "string")).to_parquet(file, index=False)
     except ImportError:
