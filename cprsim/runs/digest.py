@@ -81,7 +81,7 @@ class Digest:
         for i, each in enumerate(table.values()):
             of_column[:, i] = each.reshape(len(policies), -1)
         names, measures = list(table), [name for name in MEASURES if name in table]
-        compared = {
+        compared: dict[str, Floats] = {
             measure: of_column[:, names.index(measure)] for measure in COMPARED if measure in names
         }
         apart = {
@@ -168,7 +168,8 @@ class Digest:
 
     def values(self, policy: str, measure: str) -> Floats:
         """A measure of the first replications."""
-        return self._kept[self.policies.index(policy), self._measures.index(measure)]
+        found: Floats = self._kept[self.policies.index(policy), self._measures.index(measure)]
+        return found
 
     def median(self, policy: str) -> int:
         """The one of the first replications with their median overhead."""

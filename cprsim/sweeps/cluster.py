@@ -47,7 +47,7 @@ class DaskCluster:
             ) from None
         for name in _LOGGERS:  # a sweep reports what is lost; tracebacks of dask's threads add none
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        self._client_of = distributed.Client
+        self._client_of: Any = distributed.Client
         self._address, self._patience_s, self._met = address, patience_s, False
 
     def open(self) -> Executor:

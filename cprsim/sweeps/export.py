@@ -21,10 +21,15 @@ def exported(sweep: Sweep, form: str) -> bytes:
         return csv_bytes(sweep.table)
     if form != "parquet":
         raise UsageError(f"format {form!r} is not one of {', '.join(FORMATS)}")
-    table, file = sweep.table, BytesIO()
-    texts = table.select_dtypes("object")  # also where all of them are empty
     try:
-        table.astype(dict.fromkeys(texts, "string")).to_parquet(file, index=False)
+        import pyarrow  # noqa: PLC0415  (an extra)
+        from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise UsageError("format parquet needs pyarrow: pip install 'cprsim[parquet]'") from None
+    table, file = sweep.table, BytesIO()
+    # Texts also where all of a column are empty.
+    kinds = {"i": pyarrow.int64(), "f": pyarrow.float64()}
+    columns = [(name, kinds.get(k.kind, pyarrow.string())) for name, k in table.dtypes.items()]
+    schema = pyarrow.schema(columns)
+    parquet.write_table(pyarrow.Table.from_pandas(table, schema, preserve_index=False), file)
     return file.getvalue()

@@ -83,7 +83,7 @@ class PointPlan:
     @classmethod
     def from_dict(cls, found: dict[str, object]) -> "PointPlan":
         """Return the plan of a dictionary."""
-        return cls(**found | {"basis": Basis(**found["basis"])})  # type: ignore[dict-item, arg-type]
+        return cls(**found | {"basis": Basis(**found["basis"])})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ def _played(task: Task) -> PointResult:
         count = numbers.stop
     in_order = {name: errors[name] for name in task.policies if name in errors}
     packed = {name: pack(np.concatenate(own)) for name, own in blocks.items()}
-    error = "" if packed else all_failed(in_order.values())
-    return PointResult(plans, packed, in_order, count, error)
+    why = "" if packed else all_failed(in_order.values())
+    return PointResult(plans, packed, in_order, count, why)
 
 
 def _enough(

@@ -165,7 +165,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monke
 
     def small(*given):
         connection = connect(*given)
-        connection.execute("PRAGMA max_page_count = 17")  # SQLite's own way to be out of room
+        connection.execute("PRAGMA max_page_count = 13")  # SQLite's own way to be out of room
         return connection
 
     monkeypatch.setattr("cprsim.sweeps.sweep._COMMIT_S", 0.0)
