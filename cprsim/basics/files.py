@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -12,8 +12,8 @@ from cprsim.basics.interrupts import held_back
 from cprsim.basics.owned import locked, owned_folder, remove_orphans
 from cprsim.errors import UsageError
 
-#: What a file is to hold, or a function that writes it; None: there is to be no such file.
-Content: TypeAlias = bytes | Callable[[BinaryIO], None] | None
+#: Bytes of a file; None: there is to be no such file.
+Content: TypeAlias = bytes | None
 
 #: What tells of the other files, and so is put in its place after them.
 MANIFEST = "manifest.json"
@@ -153,10 +153,7 @@ def _stage(path: Path, content: Content) -> None:
         path.mkdir()
         return
     with path.open("wb") as file:
-        if isinstance(content, bytes):
-            file.write(content)
-        else:
-            content(file)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
 
