@@ -72,7 +72,8 @@ A job of 4,096 nodes for 256 days, `airesim`, in milliseconds a run:
 _MEMORY = """## Memory
 
 Peak memory of a process that runs `criteo-kaggle`. Up to 1,000,000 rows, policies times \
-replications, all are kept as a table; beyond that, means, intervals and counts in bins.
+replications, all are kept as a table; beyond that, means, intervals and \
+the measures of the first million.
 
 {table}"""
 

@@ -7,15 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
-from cprsim.basics import files, owned
+from cprsim.basics import files
 from cprsim.basics.files import write_all
 from cprsim.basics.interrupts import INTERRUPTS, held_back
 from cprsim.basics.manifest import with_manifest
-from cprsim.basics.owned import owned_folder
 from tests.test_cli import written
 from tests.waiting import HANGS_S
 
@@ -64,15 +62,18 @@ def test_folders_that_had_to_be_made_go_again(folder, stop_at, new) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_what_others_put_into_a_new_folder_stays(folder) -> None:
+def test_what_others_put_into_a_new_folder_stays(folder, monkeypatch) -> None:
     """Of two runs into r/a and r/b, the one that fails leaves the other's results alone."""
 
-    def meanwhile(_: BinaryIO) -> None:
+    def meanwhile(*_: object) -> None:
+        monkeypatch.undo()
+        monkeypatch.chdir(folder)
         write_all(Path("r/b"), FILES)
         raise Stop
 
+    monkeypatch.setattr(files, "_stage", meanwhile)
     with pytest.raises(Stop):
-        write_all(Path("r/a"), {"a.csv": meanwhile})
+        write_all(Path("r/a"), {"a.csv": b"a"})
 
     assert written(Path("r/b")) == FILES
     assert [path.name for path in Path("r").iterdir()] == ["b"]
@@ -116,15 +117,11 @@ def test_the_manifest_comes_last(folder, stop_at) -> None:
     assert {path.name for path in Path("new").iterdir()} == {*FILES, ".cprsim.new"}
 
 
-def test_a_file_can_go_and_one_can_be_written_in_pieces(folder) -> None:
-    def pieces(file: BinaryIO) -> None:
-        file.write(b"one, ")
-        file.write(b"two")
-
+def test_a_file_can_go(folder) -> None:
     write_all(Path("out"), FILES)
-    write_all(Path("out"), {"a.csv": None, "never.csv": None, "d.csv": pieces})
+    write_all(Path("out"), {"a.csv": None, "never.csv": None, "d.csv": b"new d"})
 
-    assert written(Path("out")) == {"b.toml": b"new b", "c.png": b"new c", "d.csv": b"one, two"}
+    assert written(Path("out")) == {"b.toml": b"new b", "c.png": b"new c", "d.csv": b"new d"}
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
@@ -139,12 +136,13 @@ def test_rights_are_those_that_the_user_wants(folder, umask) -> None:
     assert rights == {0o666 & ~umask}
 
 
-def test_errors_name_the_file_that_the_user_knows(folder) -> None:
-    def full(_: BinaryIO) -> None:
+def test_errors_name_the_file_that_the_user_knows(folder, monkeypatch) -> None:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
+    monkeypatch.setattr(files, "_stage", full)
     with pytest.raises(OSError, match="No space left") as raised:
-        write_all(Path("out"), {"a.csv": full})
+        write_all(Path("out"), {"a.csv": b"a"})
 
     assert raised.value.filename == "out/a.csv"
 
@@ -219,50 +217,6 @@ def test_two_writers_at_once_leave_the_files_of_one(folder) -> None:
     left = written(Path("out"))
     assert len({*left.values()}) == 1
     assert {*left} == {"a", "b", "d"} | ({"c"} if left["a"].startswith(b"one") else set())
-
-
-# Folders that go with their owner
-
-
-def test_a_folder_goes_with_its_owner_and_that_of_a_dead_one_too(folder) -> None:
-    killed = (
-        "import os\nfrom pathlib import Path\nfrom cprsim.basics.owned import owned_folder\n"
-        "with owned_folder(Path()) as place:\n"
-        "    (place / 'a').mkdir()\n    (place / 'a' / 'b').touch()\n    os._exit(9)"
-    )
-    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
-    (left,) = folder.iterdir()
-
-    with owned_folder(folder) as mine, owned_folder(folder) as other:
-        assert not left.exists()
-        assert {mine, other} == {*folder.iterdir()}
-    assert list(folder.iterdir()) == []
-
-
-def test_only_folders_of_ones_own_making_go(folder) -> None:
-    (folder / "real").mkdir()
-    (folder / "real" / "file").touch()
-    (folder / ".cprsim-link").symlink_to(folder / "real")
-    (folder / ".cprsim-other").mkdir()
-    (folder / ".cprsim-other" / "file").touch()  # no owner was ever in there
-    (folder / ".cprsim-begun").mkdir()  # one that was killed before it locked anything
-    with owned_folder(folder):
-        pass
-
-    left = {path.name for path in folder.iterdir()}
-    assert left == {"real", ".cprsim-link", ".cprsim-other"}
-    assert (folder / "real" / "file").exists()
-
-
-def test_without_locks_nothing_is_swept(folder, monkeypatch) -> None:
-    def no_locks(*_: object) -> None:
-        raise OSError(37, "No locks available")
-
-    monkeypatch.setattr(owned.fcntl, "flock", no_locks)
-    with owned_folder(folder) as mine:
-        with owned_folder(folder):
-            assert mine.exists()
-        assert mine.exists()
 
 
 # Interrupts that are held back

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from itertools import count
+from itertools import count, repeat
 
 import pytest
 
 from cprsim.basics.futures import Ended, Threads
 from cprsim.sweeps.driver import Driver
-from cprsim.sweeps.tasks import Task
+from cprsim.sweeps.tasks import Rule, Task
 from tests.waiting import HANGS_S
 
 
@@ -143,16 +143,11 @@ class OfNever:
         return Never()
 
 
-class Endless:
-    """Tasks without end."""
-
-    def next(self) -> Task:
-        return Task("", "", ("full",), 0, 1, 0)
-
-
 def test_a_sweep_can_end():
     def make() -> tuple[Callable[[], None], Callable[[], None]]:
-        outcomes = Driver(OfNever(), Endless(), print).outcomes()
+        outcomes = Driver(
+            OfNever(), repeat(Task(0, "", ("full",), Rule(1, None), 0)), print
+        ).outcomes()
         return lambda: next(outcomes) and None, outcomes.close
 
     assert at_any_instant(make) > 40

@@ -1,7 +1,6 @@
 """What an outsider tried to break it with: each refused in a line, soon, and in little memory."""
 
 import io
-import os
 import re
 import resource
 import sys
@@ -13,7 +12,6 @@ import pytest
 from rich.table import Table
 
 import cprsim
-from cprsim.basics import patient
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.basics.toml import parse_toml
 from cprsim.cli import command as cli
@@ -135,25 +133,6 @@ def test_the_middle_of_a_long_value_is_left_out(told) -> None:
 def test_an_error_shows_no_letter_that_a_terminal_acts_upon() -> None:
     for error in (UsageError, ScenarioError, RunError):
         assert str(error(f"a{CLEARED}b{TURNED}c\ud800")) == r"a\u001b[2Jb\u202ec\ud800"
-
-
-@pytest.mark.parametrize("command", [["run"], ["fit"], ["rows"], ["run", "job.toml", "--set"]])
-def test_a_pipe_that_nobody_writes_to_is_waited_for_a_while(told, monkeypatch, command) -> None:
-    monkeypatch.setattr(patient, "_PATIENCE_S", 0.05)
-    os.mkfifo("pipe")
-    named = "failures.trace=pipe" if "--set" in command else "pipe"
-    (line,) = told(*command, named)
-
-    assert line.endswith("pipe: can't be read: it is a pipe, and nothing has come of it for 0.05 s")
-
-
-def test_a_pipe_that_somebody_writes_to_is_a_file(folder: Path) -> None:
-    os.mkfifo("pipe")
-    writer = os.open("pipe", os.O_RDWR)
-    os.write(writer, b"duration_s\n5\n")
-    with patient.open_patiently("pipe") as pipe:
-        assert pipe.readline() == b"duration_s\n"
-    os.close(writer)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")

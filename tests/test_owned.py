@@ -1,13 +1,56 @@
-"""A temporary folder that its owner could not remove goes when the next owner starts."""
+"""Temporary folders go with their owner, or with the next one's start."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from cprsim.basics import owned
 from cprsim.basics.owned import owned_folder
 
 pytest.importorskip("fcntl", reason="no locks")
+
+
+def test_a_folder_goes_with_its_owner_and_that_of_a_dead_one_too(folder: Path) -> None:
+    killed = (
+        "import os\nfrom pathlib import Path\nfrom cprsim.basics.owned import owned_folder\n"
+        "with owned_folder(Path()) as place:\n"
+        "    (place / 'a').mkdir()\n    (place / 'a' / 'b').touch()\n    os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
+    (left,) = folder.iterdir()
+
+    with owned_folder(folder) as mine, owned_folder(folder) as other:
+        assert not left.exists()
+        assert {mine, other} == {*folder.iterdir()}
+    assert list(folder.iterdir()) == []
+
+
+def test_only_folders_of_ones_own_making_go(folder: Path) -> None:
+    (folder / "real").mkdir()
+    (folder / "real" / "file").touch()
+    (folder / ".cprsim-a_link_x").symlink_to(folder / "real")
+    (folder / ".cprsim-other").mkdir()
+    (folder / ".cprsim-other" / "file").touch()
+    with owned_folder(folder):
+        pass
+
+    left = {path.name for path in folder.iterdir()}
+    assert left == {"real", ".cprsim-a_link_x", ".cprsim-other"}
+    assert (folder / "real" / "file").exists()
+
+
+def test_without_locks_nothing_is_swept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(owned.fcntl, "flock", no_locks)
+    with owned_folder(folder) as mine:
+        with owned_folder(folder):
+            assert mine.exists()
+        assert mine.exists()
 
 
 def test_an_owner_who_is_killed_while_removing_leaves_what_the_next_removes(
@@ -20,34 +63,12 @@ def test_an_owner_who_is_killed_while_removing_leaves_what_the_next_removes(
         with owned_folder(tmp_path) as folder:
             (folder / "state").mkdir()
             (folder / "state/rows").write_text("1")
-            (folder / "socket").write_text("")
             monkeypatch.setattr(shutil, "rmtree", killed)
 
     with pytest.raises(KeyboardInterrupt):
         owner()
     monkeypatch.undo()
     assert len([*tmp_path.iterdir()]) == 1
-
-    with owned_folder(tmp_path):
-        pass
-    assert not [*tmp_path.iterdir()]
-
-
-def test_what_is_written_while_the_owner_removes_the_folder_goes_with_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unlink = Path.unlink
-
-    def unlink_then_write(path: Path, missing_ok: bool = False) -> None:
-        unlink(path, missing_ok)
-        if path.name == ".owner":  # a process that has yet to end
-            (path.parent / "late").touch()
-
-    monkeypatch.setattr(Path, "unlink", unlink_then_write)
-    with owned_folder(tmp_path):
-        pass
-    monkeypatch.undo()
-    assert len([*tmp_path.glob("*/late")]) == 1
 
     with owned_folder(tmp_path):
         pass

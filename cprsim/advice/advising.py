@@ -27,8 +27,7 @@ from cprsim.runs.engines import waits
 from cprsim.runs.fleet import Fleet, load_job
 from cprsim.runs.mean import Mean
 from cprsim.runs.runner import check_whole
-from cprsim.runs.summaries import ratio_of_sums
-from cprsim.runs.unmet import IN_TIME, allowance
+from cprsim.runs.summaries import IN_TIME, allowance, ratio_of_sums
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import RESTARTS, Bound
 from cprsim.selection.certificate import Certificate, certify

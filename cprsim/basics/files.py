@@ -2,7 +2,8 @@
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -11,8 +12,8 @@ from cprsim.basics.interrupts import held_back
 from cprsim.basics.owned import locked, owned_folder, remove_orphans
 from cprsim.errors import UsageError
 
-#: What a file is to hold, or a function that writes it; None: there is to be no such file.
-Content: TypeAlias = bytes | Callable[[BinaryIO], None] | None
+#: Bytes of a file; None: there is to be no such file.
+Content: TypeAlias = bytes | None
 
 #: What tells of the other files, and so is put in its place after them.
 MANIFEST = "manifest.json"
@@ -50,6 +51,23 @@ def absent(path: Path) -> str:
     if path.is_symlink():
         return f"{link_to(path)}; point it at a file that does"
     return "no such file"
+
+
+def open_to_read(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file or a pipe.
+
+    Raises
+    ------
+    OSError
+        Also for a device, which may have no end, and for text that is no path.
+    """
+    try:
+        kind = Path(path).stat().st_mode
+    except ValueError:  # a null byte
+        raise OSError(errno.EINVAL, "no path has such a letter", path) from None
+    if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+        raise OSError(errno.EINVAL, "it is a device, not a file", path)
+    return Path(path).open("rb")
 
 
 def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
@@ -135,10 +153,7 @@ def _stage(path: Path, content: Content) -> None:
         path.mkdir()
         return
     with path.open("wb") as file:
-        if isinstance(content, bytes):
-            file.write(content)
-        else:
-            content(file)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
 

@@ -18,8 +18,7 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, BinaryIO
 
-from cprsim.basics.files import absent
-from cprsim.basics.patient import open_patiently
+from cprsim.basics.files import absent, open_to_read
 from cprsim.errors import LogError
 
 LogPath = str | PathLike[str]
@@ -49,7 +48,7 @@ def opened(path: LogPath) -> Iterator[BinaryIO]:
     try:
         # The buffer's readline is C; gzip's and lzma's own are Python, several times as slow.
         with (
-            open_patiently(path) as packed,
+            open_to_read(path) as packed,
             BufferedReader(_UNPACKERS[suffix](packed)) if suffix in _UNPACKERS else packed as file,
         ):
             if _ARCHIVE.search(Path(path).name):

@@ -10,8 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cprsim.basics.files import absent
-from cprsim.basics.patient import open_patiently
+from cprsim.basics.files import absent, open_to_read
 from cprsim.errors import ScenarioError, printable
 
 #: Of a scenario: a page, with long lists a hundred; it takes fifty times as much when parsed.
@@ -34,7 +33,7 @@ _MOST = 10**300
 def text_of(path: str | PathLike[str]) -> str:
     """Return the tables of a scenario file; raise `ScenarioError` if that can't be read."""
     try:
-        with open_patiently(path) as file:
+        with open_to_read(path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ScenarioError(f"{path}: is longer than {MOST_BYTES:,} bytes, no scenario")

@@ -2,15 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cprsim.cli import paths
 from cprsim.cli.common import echo
 from cprsim.cli.options import FORCE, argument, option, options, output
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
 
 #: Formats of what a folder holds.
 _OF_A_SWEEP = ("csv", "parquet")
@@ -46,7 +42,6 @@ def export(asked: Any) -> None:
             f"--format {asked.form}: {asked.folder} holds a {holds}; give {' or '.join(fit)}"
         )
     file = asked.file(asked.out, asked.form, "--out")
-    told: bytes | Callable[[BinaryIO], None]
     if is_sweep:
         told, left = _table(asked.folder, asked.form)
     else:
@@ -54,21 +49,20 @@ def export(asked: Any) -> None:
     if file is not None:
         file.write(told)
     else:
-        stdout = sys.stdout.buffer
-        stdout.write(told) if isinstance(told, bytes) else told(stdout)
-        stdout.flush()
+        sys.stdout.buffer.write(told)
+        sys.stdout.buffer.flush()
     if left:
         echo(f"cprsim: {left}", err=True)
 
 
-def _table(folder: Path, form: str) -> "tuple[Callable[[BinaryIO], None], str]":
+def _table(folder: Path, form: str) -> tuple[bytes, str]:
     """Return that of a sweep, and what is still to be done of it."""
-    from cprsim.sweeps.export import exporter
+    from cprsim.sweeps.export import exported
     from cprsim.sweeps.stored import Sweep
 
     found = Sweep(folder)
     left = f"{found.unfinished:,} of {len(found.points):,} points are still to be done"
-    return exporter(found, form), left if found.unfinished else ""
+    return exported(found, form), left if found.unfinished else ""
 
 
 def _metrics(folder: Path, form: str, vocabulary: str | None) -> bytes:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from cprsim.cli import paths
-from cprsim.cli.common import print_json, print_table, resumable
+from cprsim.cli.common import echo, print_json, print_table, resumable
 from cprsim.cli.options import (
     FORCE,
     JSON,
@@ -65,7 +65,7 @@ def sweep(asked: Any) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
     from cprsim.errors import CprsimError, RunError, UsageError
     from cprsim.selection.bounds import Quality
-    from cprsim.sweeps.display import BestTable, failure_lines, sweep_table
+    from cprsim.sweeps.display import best_table, failure_lines, sweep_table
     from cprsim.sweeps.stored import Sweep
     from cprsim.sweeps.verdicts import entries
 
@@ -91,7 +91,7 @@ def sweep(asked: Any) -> None:
         more = {"best": entries(played.verdicts(quality))} if asked.best else {}
         print_json(played.document() | more)
     else:
-        print_table(BestTable(played, quality) if asked.best else sweep_table(played))
+        print_table(best_table(played, quality) if asked.best else sweep_table(played))
     try:
         if picture is not None:
             bounds = asked.max_pls, asked.max_updates_lost, asked.max_learning_lost
@@ -110,14 +110,18 @@ def _swept(asked: Any) -> "Sweep":
     from cprsim.basics.reading import note
     from cprsim.errors import UsageError
     from cprsim.sweeps.block import parse_half_width
-    from cprsim.sweeps.progress import shown
     from cprsim.sweeps.sweep import sweep as run_sweep
 
     if asked.out is None:
         raise UsageError("Missing option '--out'.")
     note(asked.out / "sweep.db")
     width = asked.half_width
-    with resumable(asked.out), shown(silent=asked.as_json) as display:
+
+    def tell(line: str) -> None:
+        if not asked.as_json:
+            echo(f"cprsim: {line}", err=True)
+
+    with resumable(asked.out), asked.progress("sweeping", "points") as display:
         return run_sweep(
             asked.scenario,
             asked.out,
@@ -130,8 +134,8 @@ def _swept(asked: Any) -> "Sweep":
             workers=cores() if asked.workers is None else asked.workers,
             scheduler=asked.scheduler,
             overrides=asked.overrides or (),
-            progress=display.update,
-            tell=display.tell,
+            progress=lambda now: display.update(now.points, now.of),
+            tell=tell,
         )
 
 

@@ -58,12 +58,6 @@ class LostShare:
             _left_together(parts, weights),
         )
 
-    def at(self, intervals: float) -> float:
-        """Lost share at a time; after the save where it is the time of one."""
-        done = self._saves_until(intervals)
-        left = self.after[done - 1] if done else 0.0
-        return float(left + max(0.0, intervals - done * self.spacing))
-
     def average(self, intervals: float) -> float:
         """Mean lost share of a failure at a uniform time from 0 to `intervals`."""
         done = self._saves_until(intervals)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from cprsim.contract.ledger import ettr, overhead, overhead_retrained
-from cprsim.runs.rates import Numbers, Rates, rates
+from cprsim.runs.rates import Numbers, rates
 from cprsim.scenario import Scenario
 
 _J_PER_KWH = 3.6e6
@@ -50,12 +50,6 @@ class Basis(NamedTuple):
             np.nan if model is None else model.checkpoint_bytes,
             *rates(scenario, policy),
         )
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """Of one job, by name, without what is not priced: as a sweep stores them."""
-        told = self._asdict()
-        return {k: v for k, v in told.items() if k not in Rates._fields or not math.isnan(v)}
 
 
 def _bytes(checkpoints: Numbers, basis: Basis) -> Numbers:

@@ -1,6 +1,6 @@
 """What a run keeps of its replications: all of them, or where they are too many, a digest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.runs.measures import MEASURES
-from cprsim.runs.summaries import statistics
-from cprsim.runs.unmet import allowance
+from cprsim.runs.summaries import allowance, statistics
 from cprsim.selection.samples import PairedSample
 
 
@@ -42,7 +41,7 @@ class ReplicationTable:
     def evidence(self, unmet: Mapping[str, float], measure: str, can_fail: bool) -> PairedSample:
         """Of which policy has the least of a measure; `unmet` of each as in `PairedSample`."""
         values, failures = (
-            np.stack([self._values(policy, name) for policy in unmet])
+            np.stack([self.values(policy, name) for policy in unmet])
             for name in (measure, "failures")
         )
         return PairedSample(
@@ -57,22 +56,19 @@ class ReplicationTable:
         """What the mean overhead may lack for a loss that none of the replications met."""
         if not unmet_s:
             return 0.0
-        useful_s = self._values(policy, "wall_s") / (1 + self._values(policy, "overhead"))
-        return allowance(self._values(policy, "lost_s") / useful_s, unmet_s / float(useful_s[0]))
+        useful_s = self.values(policy, "wall_s") / (1 + self.values(policy, "overhead"))
+        return allowance(self.values(policy, "lost_s") / useful_s, unmet_s / float(useful_s[0]))
 
-    def quantiles(self, policy: str, measure: str, shares: Sequence[float]) -> list[float]:
-        """Quantiles of a measure: the least values that these shares of all don't exceed."""
-        values = self._values(policy, measure)
-        return [float(each) for each in np.quantile(values, shares, method="inverted_cdf")]
-
-    def count_upto(self, policy: str, measure: str, most: float) -> int:
-        """The number of replications in which a measure is `most` at most."""
-        return int((self._values(policy, measure) <= most).sum())
+    def values(self, policy: str, measure: str) -> NDArray[np.float64]:
+        """A measure of each replication, shape (count,)."""
+        return self.of(policy)[measure].to_numpy(dtype=np.float64)
 
     def median(self, policy: str) -> int:
-        """The replication with the median overhead, the lower of two in the middle."""
-        order = np.argsort(self._values(policy, "overhead"), kind="stable")
-        return int(order[(len(order) - 1) // 2])
+        """The replication with the median overhead."""
+        return middle(self.values(policy, "overhead"))
 
-    def _values(self, policy: str, measure: str) -> NDArray[np.float64]:
-        return self.of(policy)[measure].to_numpy(dtype=np.float64)
+
+def middle(values: NDArray[np.float64]) -> int:
+    """Return the place of the median, the lower of two in the middle."""
+    order = np.argsort(values, kind="stable")
+    return int(order[(len(order) - 1) // 2])

@@ -3,6 +3,8 @@
 import math
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from cprsim.errors import UsageError
 from cprsim.failures.hit import Hit
 from cprsim.runs.by_cause import watched
@@ -97,10 +99,11 @@ def restarts(result: Result, most: int) -> dict[str, Restarts]:
     check_most(most)
     found = {}
     for name in result.plans:
-        p50, p95, p99 = result.kept.quantiles(name, "failures", _SHARES)
-        within = result.kept.count_upto(name, "failures", most)
-        ends = binomtest(within, result.count).proportion_ci()
-        share = within / result.count
+        failures = result.kept.values(name, "failures")
+        p50, p95, p99 = np.quantile(failures, _SHARES, method="inverted_cdf").tolist()
+        within = int((failures <= most).sum())
+        ends = binomtest(within, len(failures)).proportion_ci()
+        share = within / len(failures)
         starts, count = StartsWithoutASave(), watched(result)
         for replication in range(count):
             play(result.scenario, name, result.seed, replication, starts)

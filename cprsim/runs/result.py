@@ -21,8 +21,7 @@ from cprsim.runs.by_cause import by_cause
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
-from cprsim.runs.summaries import half_width
-from cprsim.runs.unmet import IN_TIME
+from cprsim.runs.summaries import IN_TIME, half_width
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -92,10 +91,10 @@ class Result:
         For each of `MEASURES` that there is, the mean (under its own name), the 95 % confidence
         interval of the mean (`_low`, `_high`, which allows for losses that no replication met; not
         a number for one replication), median (`_p50`)
-        and 95th percentile (`_p95`, both to a share of `cprsim.runs.digest.WIDTH` where the
-        replications are not kept); for each cause mean seconds over useful seconds; and of the plan
-        `system`, `recovery`, `interval_s`, `memory_overhead` and `spares`. With `failures.silent`
-        the share of replications that end `corrupt`.
+        and 95th percentile (`_p95`, both of the first replications where not all are kept); for
+        each cause mean seconds over useful seconds; and of the plan `system`, `recovery`,
+        `interval_s`, `memory_overhead` and `spares`. With `failures.silent` the share of
+        replications that end `corrupt`.
         """
         useful_s = self.scenario.job.useful_time_s
         rows = {}

@@ -185,7 +185,8 @@ def _rows(
 def _digest(
     play: Callable[[_Task], Values], names: Sequence[str], bases: Sequence[Basis], task: _Task
 ) -> Digest:
-    return Digest.from_values(names, play(task), COLUMNS, bases)
+    keep = task.start * len(names) < MOST_ROWS
+    return Digest.from_values(names, play(task), COLUMNS, bases, keep=keep)
 
 
 def map_tasks(

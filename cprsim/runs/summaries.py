@@ -14,6 +14,11 @@ from cprsim.runs.measures import Basis, measured, measures_of
 from cprsim.selection.intervals import students_t
 
 _MISS = 0.05  # of a 95 % interval
+#: An event that no replication met happens in fewer than 3 / n of them, with 95 % (Hanley and
+#: Lippman-Hand, JAMA 249, 1983).
+_RULE_OF_THREE = 3.0
+#: Measures that lost computation adds to, shares of the useful time.
+IN_TIME = ("overhead", "overhead_retrained", "machine_overhead")
 
 
 def tidy(
@@ -110,6 +115,16 @@ def ratio_of_sums(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> tu
     """
     ratio = float(parts.sum()) / float(wholes.sum())
     return ratio, float(half_width(parts - ratio * wholes)) / float(wholes.mean())
+
+
+def allowance(lost: NDArray[np.float64], unmet: float) -> float:
+    """Return what a mean may lack for a loss that none of its replications met, with 95 %.
+
+    `lost`: lost computation of each replication, a share of the useful time. `unmet`: what the loss
+    takes back, likewise.
+    """
+    is_met = lost.max() - np.median(lost) > unmet / 2  # as every other one takes back
+    return 0.0 if is_met else _RULE_OF_THREE / len(lost) * unmet
 
 
 def half_width_of(std: Any, n: int) -> Any:

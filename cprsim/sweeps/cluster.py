@@ -17,7 +17,7 @@ _CONNECT_S = 5.0
 _WORKERS_S = 15.0  # for the first worker to be there, when the sweep starts
 _PATIENCE_S = 600.0
 #: Each has a level of its own in dask's configuration.
-_LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
+_LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+:\d+")
 
 
@@ -39,9 +39,15 @@ class DaskCluster:
     def __init__(self, address: str, patience_s: float = _PATIENCE_S) -> None:
         if not _ADDRESS.fullmatch(address):
             raise UsageError(f"--scheduler {address!r}: write tcp://HOST:PORT or tls://HOST:PORT")
-        _distributed()
-        if address.startswith("tls://"):
-            _check_certificates(address)
+        try:
+            import distributed  # noqa: PLC0415  (an extra)
+        except ImportError:
+            raise UsageError(
+                "--scheduler needs dask.distributed: pip install 'cprsim[cluster]'"
+            ) from None
+        for name in _LOGGERS:  # a sweep reports what is lost; tracebacks of dask's threads add none
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._client_of: Any = distributed.Client
         self._address, self._patience_s, self._met = address, patience_s, False
 
     def open(self) -> Executor:
@@ -58,6 +64,8 @@ class DaskCluster:
         while (left_s := deadline_s - time.monotonic()) > 0:
             try:
                 client = self._connected(left_s)
+            except (TypeError, ValueError) as error:  # of dask's configuration, such as no TLS
+                raise UsageError(f"--scheduler {self._address}: {error}") from None
             except OSError:
                 if not self._met:
                     break
@@ -77,7 +85,7 @@ class DaskCluster:
 
     def _connected(self, patience_s: float) -> Any:
         """A client, once there are workers; `OSError` (a `TimeoutError` is one) if not in time."""
-        client = _distributed().Client(
+        client = self._client_of(
             self._address, timeout=max(min(patience_s, _CONNECT_S), 1.0), set_as_default=False
         )
         try:
@@ -110,21 +118,6 @@ class _OnCluster(Executor):
             self._client.close()
 
 
-def _check_certificates(address: str) -> None:
-    try:
-        context = _distributed().Security().get_connection_args("client")["ssl_context"]
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"--scheduler {address}: the certificates of dask's configuration, "
-            f"distributed.comm.tls, can't be used: {error}"
-        ) from None
-    if context is None:
-        raise UsageError(
-            f"--scheduler {address}: dask's configuration names no certificates; give "
-            "distributed.comm.tls its ca-file and client.cert (docs/sweeps.md)"
-        )
-
-
 def _check_workers(client: Any) -> None:
     try:
         versions = client.run(_model_version)
@@ -142,26 +135,3 @@ def _check_workers(client: Any) -> None:
 
 def _model_version() -> int:
     return MODEL_VERSION
-
-
-def _distributed() -> Any:
-    try:
-        import distributed  # noqa: PLC0415  (an extra)
-    except ImportError:
-        raise UsageError(
-            "--scheduler needs dask.distributed: pip install 'cprsim[cluster]'"
-        ) from None
-    _keep_silent()
-    return distributed
-
-
-def _keep_silent() -> None:
-    """Have dask and the libraries below it write no errors: a sweep reports what is lost.
-
-    An interrupt while a client connects leaves tasks in its thread, which end in tracebacks.
-    """
-    for name in _LOGGERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    asyncio = logging.getLogger("asyncio")
-    if not asyncio.hasHandlers():  # a program that handles its messages goes on having them
-        asyncio.setLevel(logging.CRITICAL)

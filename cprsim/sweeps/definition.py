@@ -3,97 +3,48 @@
 import hashlib
 import inspect
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cprsim.contract import Plan, Policy
 from cprsim.errors import CprsimError, UsageError
-from cprsim.runs.summaries import half_width
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import MODEL_VERSION
+from cprsim.sweeps.tasks import Rule
 
-#: Where an object lies in memory, which says nothing of it.
-_PLACE = re.compile(r" at 0x[0-9a-f]+")
-#: What a set holds, which each process has in another order.
-_SET = re.compile(r"\{([^{}]*)\}")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """So many replications, or until the mean overheads are known well enough.
-
-    Parameters
-    ----------
-    replications
-        At each point; with `half_width`, at most.
-    half_width
-        Relative half-width that the 95 % interval of every policy's mean overhead must reach. It
-        is looked at after each block, in order, so that it says the same whoever computed them.
-    block
-        Replications of one task.
-    """
-
-    replications: int
-    half_width: float | None
-    block: int
-
-    def blocks(self) -> Iterator[range]:
-        """Yield the numbers of the replications of each block."""
-        return map(self._from, range(0, self.replications, self.block))
-
-    def next_block(self, done: Sequence[NDArray[np.float64]]) -> range | None:
-        """Return the block after those whose overheads are given, or None if they are enough.
-
-        Overheads have the shape (policies, replications). Those of a policy that failed, where some
-        are not a number, are always enough.
-        """
-        if self.half_width is not None and done:
-            overheads = np.concatenate(done, axis=1)
-            played = overheads[~np.isnan(overheads).any(axis=1)]
-            width = self.half_width * np.abs(played.mean(axis=1))
-            if np.all(half_width(played) <= width):
-                return None
-        start = len(done) * self.block
-        return self._from(start) if start < self.replications else None
-
-    def _from(self, start: int) -> range:
-        return range(start, min(start + self.block, self.replications))
+#: Packages whose classes are no user's policies.
+_KNOWN = ("cprsim", "pydantic", "builtins", "abc", "typing")
 
 
 @dataclass(frozen=True)
 class Definition:
-    """All that the numbers of a sweep depend on.
+    """All that the numbers of a sweep depend on, and what it is called.
 
     Parameters
     ----------
-    title
-        Of the scenario; no part of what is compared.
+    title, currency, zipped
+        Of the scenario, of its prices (None without), and keys whose values go together; these are
+        not compared.
     scenario, points
         Hashes of the scenario without what is varied, and of all points in order.
+    count
+        Number of points.
     keys
         What is varied, in order.
     policies, seed, rule, engine
-        What is played at each point, how often, and by what.
+        What is played at each point, how often, and by which engine.
     model_version
         Of the code that plays it.
-    currency
-        Of the scenario's prices, None where it has none; no part of what is compared.
-    zipped
-        Those of the keys whose values go together; no part of what is compared.
     code
-        Of policies that aren't shipped, by name (`own_code`).
+        Hashes of policies that aren't shipped, by name (`own_code`).
     """
 
     title: str
     scenario: str
     points: str
+    count: int
     keys: tuple[str, ...]
     policies: tuple[str, ...]
     seed: int
@@ -104,9 +55,10 @@ class Definition:
     zipped: tuple[str, ...] = ()
     code: Mapping[str, str] = field(default_factory=dict)
 
-    def document(self) -> str:
-        """Return the definition as it is stored."""
-        return json.dumps(asdict(self))
+    def document(self) -> dict[str, Any]:
+        """Return the definition as it is stored, plain JSON."""
+        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return found
 
     def check(self, stored: dict[str, Any], folder: Path) -> None:
         """Raise `UsageError` where `folder` holds another sweep, saying what differs."""
@@ -118,68 +70,48 @@ class Definition:
                 f"has {ours}), whose numbers don't go with these; install that one, or choose "
                 "another folder"
             )
-        difference = self._difference(stored)
+        difference = _difference(stored, self.document())
         if difference:
             raise UsageError(
                 f"--out {folder}: holds another sweep: {difference}; choose another folder"
             )
 
-    def _difference(self, stored: dict[str, Any]) -> str:
-        new = json.loads(self.document())
-        for name, was, now in (
-            ("policies are", ", ".join(stored["policies"]), ", ".join(new["policies"])),
-            ("seed is", stored["seed"], new["seed"]),
-            ("replications are", stored["rule"]["replications"], new["rule"]["replications"]),
-            ("half-width is", stored["rule"]["half_width"], new["rule"]["half_width"]),
-            ("engine is", stored["engine"], new["engine"]),
-            ("blocks are of", stored["rule"]["block"], new["rule"]["block"]),
-        ):
-            if was != now:
-                return f"its {name} {was}, not {now}"
-        if stored["scenario"] != new["scenario"]:
-            return "its scenario is another"
-        if stored["points"] != new["points"]:
-            return "its points are others"
-        for name, was in stored.get("code", {}).items():  # an older cprsim didn't write it
-            if self.code.get(name) != was:
-                return f"the code of its policy {name!r} was another"
-        return ""
+
+def _difference(was: dict[str, Any], now: dict[str, Any]) -> str:
+    for name, old, new in (
+        ("policies are", ", ".join(was["policies"]), ", ".join(now["policies"])),
+        ("seed is", was["seed"], now["seed"]),
+        ("replications are", was["rule"]["replications"], now["rule"]["replications"]),
+        ("half-width is", was["rule"]["half_width"], now["rule"]["half_width"]),
+        ("engine is", was["engine"], now["engine"]),
+    ):
+        if old != new:
+            return f"its {name} {old}, not {new}"
+    if was["scenario"] != now["scenario"]:
+        return "its scenario is another"
+    if was["points"] != now["points"]:
+        return "its points are others"
+    for name, code in was["code"].items():
+        if now["code"].get(name) != code:
+            return f"the code of its policy {name!r} was another"
+    return ""
 
 
 def own_code(scenario: Scenario, policies: Iterable[str]) -> dict[str, str]:
-    """Hash each of these policies that isn't shipped: the source of its class, and its plan.
+    """Hash each of these policies that isn't shipped: source of its class, interval of its plan.
 
-    Source that can't be had (a class that was typed at a prompt) counts as none, and what the
-    source calls elsewhere as far as the plan shows it.
+    A class without source (typed at a prompt) counts by its name.
     """
-    return {name: _hash(scenario, name) for name in policies if _own(scenario.policies[name])}
-
-
-def _own(policy: Policy) -> list[type]:
-    """Return classes of a policy that cprsim doesn't have."""
-    known = ("cprsim", "pydantic", "builtins", "abc", "typing")
-    return [each for each in type(policy).__mro__ if each.__module__.split(".")[0] not in known]
-
-
-def _hash(scenario: Scenario, name: str) -> str:
-    texts = []
-    for each in _own(scenario.policies[name]):
-        with suppress(OSError, TypeError):
-            texts.append(inspect.getsource(each))
-    try:
-        said = _said(scenario.plan(name))
-    except CprsimError as error:  # other points may have a plan
-        said = str(error)
-    texts.append(_SET.sub(_in_order, _PLACE.sub("", said)))
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
-def _said(plan: Plan) -> str:
-    """Return fields that aren't the default's: a later cprsim may have more of them."""
-    found = {each.name: getattr(plan, each.name) for each in fields(plan)}
-    defaults = {each.name: each.default for each in fields(plan)}
-    return " ".join(f"{name}={each!r}" for name, each in found.items() if each != defaults[name])
-
-
-def _in_order(found: re.Match[str]) -> str:
-    return f"{{{', '.join(sorted(found[1].split(', ')))}}}"
+    found = {}
+    for name in policies:
+        texts = []
+        for each in type(scenario.policies[name]).__mro__:
+            if each.__module__.split(".")[0] not in _KNOWN:
+                texts.append(each.__name__)
+                with suppress(OSError, TypeError):
+                    texts.append(inspect.getsource(each))
+        if texts:
+            with suppress(CprsimError):  # other points may have a plan
+                texts.append(f"{scenario.plan(name).interval_s}")
+            found[name] = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return found

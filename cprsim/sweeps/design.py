@@ -53,14 +53,9 @@ class Design:
         """Dotted keys of all axes, in order."""
         return tuple(key for axis in self.axes for key in axis[0])
 
-    def steps(self) -> Iterator[tuple[int, ...]]:
-        """Yield the number of each axis' step, a tuple a point."""
-        return itertools.product(*(range(len(axis)) for axis in self.axes))
-
-    def values(self, steps: Sequence[int]) -> Values:
-        """Return values of the point at these steps."""
-        chosen = (axis[step] for axis, step in zip(self.axes, steps, strict=True))
-        return {key: value for each in chosen for key, value in each.items()}
+    def __iter__(self) -> Iterator[Values]:
+        for steps in itertools.product(*self.axes):
+            yield {key: value for each in steps for key, value in each.items()}
 
 
 def grid(given: Mapping[str, Given], is_whole: IsWhole, what: str = "--vary ") -> list[Axis]:

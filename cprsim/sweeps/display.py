@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, Group
 
 from cprsim.basics.lines import wrapped
-from cprsim.basics.terminal import Fitting, natural_width, plain_table
+from cprsim.basics.terminal import Fitting, plain_table
 from cprsim.basics.units import counted, format_amount, format_duration, format_percent, percent
 from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import WITHIN
@@ -18,7 +17,7 @@ from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.columns import brief
 from cprsim.sweeps.store import StoredPoint
 from cprsim.sweeps.stored import Sweep
-from cprsim.sweeps.task_queue import of_all
+from cprsim.sweeps.tasks import all_failed
 
 _MOST_ROWS = 40
 _SHOWN_FAILURES = 5
@@ -60,58 +59,35 @@ def sweep_table(sweep: Sweep) -> Group:
     return Group(head, shown, f"{more}cprsim export {sweep.folder} --format csv")
 
 
-class BestTable:
-    """The best policy under all circumstances: what it costs and loses, and how sure it is.
-
-    A row for each where the terminal is wide enough for it, else a sentence.
-    """
-
-    def __init__(self, sweep: Sweep, quality: Quality) -> None:
-        found = sweep.verdicts(quality)
-        self._keys = circumstances(sweep.definition["keys"])
-        self._shown = found[:_MOST_ROWS]
-        counts = [each.certificate.replications for each in found if each.candidates]
-        self._head = _head(sweep, counts)
-        left = len(found) - _MOST_ROWS
-        self._notes = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
-        self._notes += [*_notes(found, quality), f"cprsim export {sweep.folder} --format csv"]
-
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[RenderableType]:
-        """Choose the form that fits."""
-        table = self._table()
-        yield self._head
-        if natural_width(table, console, options) <= options.max_width:
-            yield Fitting(table, len(self._keys))
-        else:
-            sentences = (wrapped(_sentence(each), options.max_width) for each in self._shown)
-            yield from ("", *sentences, "")
-        yield from (wrapped(each, options.max_width) for each in self._notes)
-
-    def _table(self) -> Table:
-        table = plain_table()
-        for key in self._keys:
-            table.add_column(key.replace(".", ".\n"), justify="right")
-        table.add_column("best")
-        for heading in ("saves\nevery", "overhead\n%", "PLS\n%", "updates\nlost %"):
-            table.add_column(heading, justify="right")
-        table.add_column("next best")
-        table.add_column("margin,\npoints", justify="right")
-        table.add_column("verdict", min_width=12, max_width=_VERDICT)
-        for verdict in self._shown:
-            table.add_row(*map(brief, verdict.values.values()), *_cells(verdict))
-        return table
+def best_table(sweep: Sweep, quality: Quality) -> Group:
+    """The best policy under all circumstances: what it costs and loses, and how sure it is."""
+    found, keys = sweep.verdicts(quality), circumstances(sweep.definition["keys"])
+    table = plain_table()
+    for key in keys:
+        table.add_column(key.replace(".", ".\n"), justify="right")
+    table.add_column("best")
+    for heading in ("saves\nevery", "overhead\n%", "PLS\n%", "updates\nlost %"):
+        table.add_column(heading, justify="right")
+    table.add_column("next best")
+    table.add_column("margin,\npoints", justify="right")
+    table.add_column("verdict", min_width=12, max_width=_VERDICT)
+    for verdict in found[:_MOST_ROWS]:
+        table.add_row(*map(brief, verdict.values.values()), *_cells(verdict))
+    left = len(found) - _MOST_ROWS
+    notes = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
+    notes += [*_notes(found, quality), f"cprsim export {sweep.folder} --format csv"]
+    counts = [each.certificate.replications for each in found if each.candidates]
+    return Group(_head(sweep, counts), Fitting(table, len(keys)), *map(_Note, notes))
 
 
-def _sentence(verdict: SweepVerdict) -> str:
-    best, every, overhead, pls, lost, other, margin, certainty = _cells(verdict)
-    saves = "never saves" if every == "never" else f"saves every {every}"
-    told = [f"{best}, {saves}, overhead {overhead} %, PLS {pls} %, updates lost {lost} %"] * bool(
-        best
-    )
-    next_best = [f"{other} {margin} points worse"] * bool(other)
-    return _placed(verdict, "; ".join([*told, *next_best, certainty]))
+class _Note:
+    """A sentence, wrapped where the terminal ends."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[str]:
+        yield wrapped(self._text, options.max_width)
 
 
 def _placed(verdict: SweepVerdict, words: str) -> str:
@@ -249,7 +225,7 @@ def _named(head: str, failed: list[StoredPoint]) -> list[str]:
         values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
         under = "" if point.error else f", under {some([*point.errors])}"
         first, *_ = *point.errors.values(), ""
-        told = first if point.error in (None, of_all(point.errors)) else point.error
+        told = first if point.error in (None, all_failed(point.errors.values())) else point.error
         lines.append(f"point {point.number} ({values}){under}: {'; '.join(told.splitlines())}")
     if len(failed) > _SHOWN_FAILURES:
         lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")

@@ -1,37 +1,33 @@
 """Tasks handed to an executor, through the deaths of workers and of the executor itself.
 
 Written against `concurrent.futures.Executor` alone. Every task gives the same whoever does it and
-however often, so whatever is lost is done again.
+however often, so a lost task is done again.
 """
 
-from collections import deque
-from collections.abc import Callable, Generator
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from dataclasses import dataclass
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from cprsim.basics.futures import Ended
 from cprsim.errors import CprsimError, RunError
 from cprsim.runs.workers import Workers
-from cprsim.sweeps.task_queue import TaskQueue
-from cprsim.sweeps.tasks import Block, Fault, Task, perform
+from cprsim.sweeps.tasks import PointResult, Task, perform
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Outcome = Block | Fault
 #: Called with what happened, for people.
 Tell = Callable[[str], None]
 
 _TICK_S = 0.5
-# A task that was running alone when its worker died, twice, is to blame.
+# A task whose worker died twice while it was the only one is to blame.
 _DEATHS = 2
 # So many deaths with no task done in between are no task's fault.
 _BREAKS = 10
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(NamedTuple):
     """Where tasks are done.
 
     `window`: how many to have submitted at a time, so that no worker waits while results are
@@ -69,29 +65,28 @@ def pool_of(workers: int, scheduler: str | None) -> Pool:
 class Driver:
     """Keeps an executor busy.
 
-    When a worker of a process pool dies, the pool breaks, and nobody knows which of the tasks in
-    flight killed it. So they are done again one at a time. One that kills its worker even then, and
-    once more, becomes a fault; the others go on.
+    When a worker of a process pool dies, the pool breaks, and any of the tasks in flight may have
+    killed it. So they are done again one at a time. One that kills its worker twice then has
+    failed; the others continue.
     """
 
-    def __init__(self, pool: Pool, tasks: TaskQueue, tell: Tell) -> None:
+    def __init__(self, pool: Pool, tasks: Iterator[Task], tell: Tell) -> None:
         self._pool, self._tasks, self._tell = pool, tasks, tell
         self._executor: Executor | None = None
-        self._flying: dict[Future[Outcome], Task] = {}
-        self._landed: Ended[Outcome] = Ended()
-        self._again: deque[Task] = deque()  # lost with their executor, by no fault of theirs
-        self._suspects: deque[Task] = deque()
-        self._on_trial = False
-        self._deaths: dict[Task, int] = {}
+        self._flying: dict[Future[PointResult], Task] = {}
+        self._landed: Ended[PointResult] = Ended()
+        self._again: deque[Task] = deque()
+        self._one_at_a_time = False
+        self._deaths: Counter[Task] = Counter()
         self._breaks = 0
 
-    def outcomes(self) -> Generator[tuple[Task, Outcome] | None, None, None]:
+    def outcomes(self) -> Generator[tuple[Task, PointResult] | None, None, None]:
         """Yield tasks and their results, as they end; None when nothing has ended for a moment.
 
         Raises
         ------
         RunError
-            If workers die whatever they do, or no executor is to be had any more.
+            If workers die whatever they do, or no executor can be opened any more.
         """
         try:
             while True:
@@ -104,67 +99,64 @@ class Driver:
                     continue
                 task = self._flying.pop(future, None)
                 if task is not None:  # else it was lost with the executor meanwhile
-                    yield from self._ended(future, task)
+                    result = self._result(future, task)
+                    if result is not None:
+                        yield task, result
         finally:
             self._close()
 
     def _fill(self) -> None:
-        while not self._on_trial and len(self._flying) < self._pool.window:
-            if self._suspects and self._flying:
-                return  # each is tried alone
-            waiting = self._suspects or self._again
-            task = waiting.popleft() if waiting else self._tasks.next()
+        while True:
+            self._one_at_a_time = self._one_at_a_time and bool(self._again or self._flying)
+            if len(self._flying) >= (1 if self._one_at_a_time else self._pool.window):
+                return
+            task = self._again.popleft() if self._again else next(self._tasks, None)
             if task is None:
                 return
-            self._on_trial = waiting is self._suspects
-            self._submit(task)
-
-    def _submit(self, task: Task) -> None:
-        if self._executor is None:
-            self._executor = self._pool.open()
-        try:
-            future = self._executor.submit(perform, task)
-        except Exception as error:  # it broke while nobody looked
-            self._again.appendleft(task)
-            self._lose_executor(error)
-        else:
-            self._flying[self._landed.watch(future)] = task
-
-    def _ended(
-        self, future: "Future[Outcome]", task: Task
-    ) -> Generator[tuple[Task, Outcome], None, None]:
-        try:
-            outcome = future.result()
-        except BrokenExecutor as error:
-            if self._flying:
-                self._suspects.append(task)
+            if self._executor is None:
+                self._executor = self._pool.open()
+            try:
+                future = self._executor.submit(perform, task)
+            except Exception as error:  # it broke since the last result
+                self._again.appendleft(task)
+                self._lose_executor(error)
             else:
-                yield from self._blame(task, "its worker process died, out of memory perhaps")
+                self._flying[self._landed.watch(future)] = task
+
+    def _result(self, future: "Future[PointResult]", task: Task) -> PointResult | None:
+        """Return the result of a task, or None if it is to be done again."""
+        try:
+            result = future.result()
+        except BrokenExecutor as error:
+            was_alone = not self._flying
             self._lose_executor(error)
+            if was_alone:
+                return self._blamed(task, "its worker process died, out of memory perhaps")
+            self._again.appendleft(task)
+            return None
         except CancelledError as error:
             self._again.append(task)
             self._lose_executor(error)
+            return None
         except CprsimError:
             raise
         except Exception as error:  # the executor's own way to say that it gave up on the task
-            yield from self._blame(task, f"{type(error).__name__}: {error}")
-        else:
-            self._breaks, self._on_trial = 0, False
-            yield task, outcome
+            return self._blamed(task, f"{type(error).__name__}: {error}")
+        self._breaks = 0
+        return result
 
-    def _blame(self, task: Task, why: str) -> Generator[tuple[Task, Outcome], None, None]:
-        self._on_trial = False
-        self._deaths[task] = self._deaths.get(task, 0) + 1
-        if self._deaths[task] < _DEATHS:
-            self._suspects.appendleft(task)
-        else:
-            yield task, Fault(why)
+    def _blamed(self, task: Task, why: str) -> PointResult | None:
+        self._deaths[task] += 1
+        if self._deaths[task] == _DEATHS:
+            return PointResult(error=why)
+        self._again.appendleft(task)
+        self._one_at_a_time = True
+        return None
 
     def _lose_executor(self, error: BaseException) -> None:
-        lost = self._suspects if isinstance(error, BrokenExecutor) else self._again
-        lost += self._flying.values()
+        self._again.extend(self._flying.values())
         self._flying.clear()
-        self._on_trial = False
+        self._one_at_a_time |= isinstance(error, BrokenExecutor)
         self._breaks += 1
         text = " ".join(str(error).split())
         reason = f"{type(error).__name__}: {text}" if text else type(error).__name__

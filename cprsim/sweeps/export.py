@@ -1,8 +1,6 @@
-"""The table of a sweep as CSV or Parquet, written in pieces: it may be larger than the memory."""
+"""The table of a sweep as CSV or Parquet."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import BinaryIO
+from io import BytesIO
 
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.errors import UsageError
@@ -10,14 +8,9 @@ from cprsim.sweeps.stored import Sweep
 
 FORMATS = ("csv", "parquet")
 
-_POINTS = 1000  # in memory at a time
 
-
-def exporter(sweep: Sweep, form: str, points: int = _POINTS) -> Callable[[BinaryIO], None]:
-    """Return a function that writes the table in one of `FORMATS` into a file.
-
-    The same numbers give the same CSV, byte by byte, also whatever the number of points that a
-    piece has.
+def exported(sweep: Sweep, form: str) -> bytes:
+    """Return the table in one of `FORMATS`; the same numbers give the same CSV, byte by byte.
 
     Raises
     ------
@@ -25,37 +18,18 @@ def exporter(sweep: Sweep, form: str, points: int = _POINTS) -> Callable[[Binary
         If there is no such format, or Parquet's library is not installed.
     """
     if form == "csv":
-        return partial(_write_csv, sweep, points)
+        return csv_bytes(sweep.table)
     if form != "parquet":
         raise UsageError(f"format {form!r} is not one of {', '.join(FORMATS)}")
     try:
-        import pyarrow.parquet  # noqa: F401, PLC0415  (an extra)
+        import pyarrow  # noqa: PLC0415  (an extra)
+        from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise UsageError("format parquet needs pyarrow: pip install 'cprsim[parquet]'") from None
-    return partial(_write_parquet, sweep, points)
-
-
-def _write_csv(sweep: Sweep, points: int, file: BinaryIO) -> None:
-    for number, piece in enumerate(sweep.pieces(points)):
-        file.write(csv_bytes(piece, header=number == 0))
-
-
-def _write_parquet(sweep: Sweep, points: int, file: BinaryIO) -> None:
-    import pyarrow  # noqa: PLC0415
-    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415
-
-    # Texts also where a piece has none, and numbers.
+    table, file = sweep.table, BytesIO()
+    # Texts also where all of a column are empty.
     kinds = {"i": pyarrow.int64(), "f": pyarrow.float64()}
-    writer = None
-    for piece in sweep.pieces(points):
-        if writer is None:
-            schema = pyarrow.schema(
-                [
-                    (name, kinds.get(getattr(kind, "kind", "O"), pyarrow.string()))
-                    for name, kind in piece.dtypes.items()
-                ]
-            )
-            writer = ParquetWriter(file, schema)
-        writer.write_table(pyarrow.Table.from_pandas(piece, schema, preserve_index=False))
-    if writer is not None:
-        writer.close()
+    columns = [(name, kinds.get(k.kind, pyarrow.string())) for name, k in table.dtypes.items()]
+    schema = pyarrow.schema(columns)
+    parquet.write_table(pyarrow.Table.from_pandas(table, schema, preserve_index=False), file)
+    return file.getvalue()

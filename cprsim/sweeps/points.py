@@ -1,4 +1,4 @@
-"""Points of a sweep: their scenarios, and the keys that results are stored under."""
+"""Points of a sweep: their scenarios, and the hashes that tell one sweep from another."""
 
 import copy
 import functools
@@ -7,7 +7,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +49,9 @@ class Point:
     error: str = ""
 
     @property
-    def row(self) -> tuple[int, str, str | None, float | None, str | None]:
+    def document(self) -> dict[str, Any]:
         """The point as it is stored."""
-        given = json.dumps(self.values, default=str)
-        return self.number, given, self.key or None, self.useful_time_s or None, self.error or None
+        return asdict(self)
 
 
 class VariedScenario:
@@ -101,18 +100,16 @@ def to_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def points_hash(pairs: Iterable[tuple[str, str]]) -> str:
-    """Hash points in their order: of each what is varied as it is stored, and its key."""
+def points_hash(points: Iterable[Point]) -> str:
+    """Hash points in their order: of each what is varied, and its key."""
     found = hashlib.sha256()
-    for given, key in pairs:
-        found.update(f"{len(given)} {given} {key}\n".encode())
+    for point in points:
+        found.update(json.dumps([point.values, point.key], default=str).encode())
     return found.hexdigest()
 
 
 def read_points(
-    varied: VariedScenario,
-    design: Design,
-    tell: Callable[[str], None] = lambda _: None,
+    varied: VariedScenario, design: Design, tell: Callable[[str], None]
 ) -> tuple[list[Point], str | None]:
     """Read all points; return them and the currency of their costs, None without prices.
 
@@ -121,7 +118,7 @@ def read_points(
     Raises
     ------
     ScenarioError
-        If there is a value that can be read at no point, whatever the other values are.
+        If a value can be read at no point, whatever the other values are.
     UsageError
         If a policy is varied that is not compared, or prices are varied in several currencies.
     """
@@ -129,11 +126,10 @@ def read_points(
     points: list[Point] = []
     currencies: set[str] = set()
     told_s = time.monotonic()
-    for number, steps in enumerate(design.steps()):
+    for number, values in enumerate(design):
         if time.monotonic() - told_s > _EVERY_S:
             told_s = time.monotonic()
             tell(f"read {number:,} of {len(design):,} points")
-        values = design.values(steps)
         try:
             scenario = varied.at(values)
         except ScenarioError as error:
@@ -142,7 +138,7 @@ def read_points(
         points.append(Point(number, values, varied.key(scenario), scenario.job.useful_time_s))
         if scenario.prices is not None and scenario.prices.currency is not None:
             currencies.add(scenario.prices.currency)
-    faults = _hopeless(points, design.steps())
+    faults = _faults_everywhere(points)
     if faults:
         raise ScenarioError(*faults)
     if len(currencies) > 1:
@@ -153,19 +149,18 @@ def read_points(
     return points, next(iter(currencies), None)
 
 
-def _hopeless(points: Sequence[Point], steps: Iterable[tuple[int, ...]]) -> list[str]:
-    """Return faults of steps that can be read at no point."""
-    at: dict[tuple[int, int], list[Point]] = defaultdict(list)
-    for point, each in zip(points, steps, strict=True):
-        for step in enumerate(each):
-            at[step].append(point)
+def _faults_everywhere(points: Sequence[Point]) -> list[str]:
+    """Return faults of values that can be read at no point."""
+    at: dict[tuple[str, str], list[str]] = defaultdict(list)
+    if any(point.error for point in points):
+        for point in points:
+            for key, value in point.values.items():
+                at[key, json.dumps(value, default=str)].append(point.error)
     found: dict[str, None] = {}
-    for same in at.values():
-        shared = set(same[0].error.splitlines()).intersection(
-            *(point.error.splitlines() for point in same)
-        )
-        if all(point.error for point in same):
-            found |= dict.fromkeys(sorted(shared) or same[0].error.splitlines())
+    for errors in at.values():
+        if all(errors):
+            shared = set.intersection(*(set(error.splitlines()) for error in errors))
+            found |= dict.fromkeys(sorted(shared) or errors[0].splitlines())
     return list(found)
 
 

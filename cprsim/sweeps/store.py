@@ -1,19 +1,15 @@
 """The file of a sweep, an SQLite database: one process writes to it, any may read it meanwhile.
 
-Every row has a SHA-256 of its values. A point with a row that is damaged or missing is run again
-when the sweep is resumed; a reader that meets such a row raises an error that says so.
+A row of a table is a number, a JSON document and their SHA-256. A point whose result is damaged or
+missing is run again when the sweep is resumed; a reader of a damaged row raises an error.
 """
 
 import hashlib
 import json
-import math
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
-from itertools import groupby
-from operator import itemgetter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,46 +18,15 @@ from numpy.typing import NDArray
 
 from cprsim.basics.reading import note
 from cprsim.errors import RunError, UsageError
-from cprsim.runs.measures import Basis
 from cprsim.sweeps.definition import Definition
-from cprsim.sweeps.points import Point, points_hash
-from cprsim.sweeps.tasks import Block, PointPlan, Task, unpack
+from cprsim.sweeps.points import Point
+from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 
 #: Name of the file in the folder of a sweep.
 NAME = "sweep.db"
-#: What SQLite adds to the name of a database for a file beside it, and how that file then begins:
-#: https://sqlite.org/fileformat2.html
-_COMPANIONS: dict[str, tuple[bytes, ...]] = {
-    "-journal": (b"\xd9\xd5\x05\xf9", bytes(4)),
-    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
-    "-shm": (),
-}
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
-#: The layout written here, and the others that can be read: 6 also had a table `tally`.
-_LAYOUT, _READABLE = 7, (6, 7)
-_TABLES = (
-    "CREATE TABLE definition (document TEXT NOT NULL, hash BLOB NOT NULL)",
-    "CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL)",
-    "CREATE TABLE points (point INTEGER PRIMARY KEY, given TEXT NOT NULL, key TEXT, "
-    "useful_time_s REAL, error TEXT, hash BLOB NOT NULL)",
-    "CREATE TABLE plans (key TEXT, policy TEXT, system TEXT, recovery TEXT, interval_s REAL, "
-    "unmet_s REAL, lossless INTEGER, basis TEXT NOT NULL, hash BLOB NOT NULL, "
-    "UNIQUE (key, policy))",
-    "CREATE TABLE blocks (key TEXT, policy TEXT, start INTEGER, stop INTEGER, error TEXT, "
-    "replications BLOB, hash BLOB NOT NULL, UNIQUE (key, start, policy))",
-    "CREATE INDEX failures ON blocks (key) WHERE error IS NOT NULL",
-    "CREATE TABLE finished (key TEXT UNIQUE, error TEXT, replications INTEGER, hash BLOB NOT NULL)",
-)
-# A block is whole if each of ?1 policies has a row of it, and its point has all plans.
-_PARTS_OF_BLOCKS = (
-    "DELETE FROM blocks WHERE (key, start) IN "
-    "(SELECT key, start FROM blocks GROUP BY key, start HAVING count(*) != ?1)",
-    "DELETE FROM blocks WHERE key NOT IN (SELECT key FROM plans GROUP BY key HAVING count(*) = ?1)",
-)
-_INCOMPLETE_POINTS = (
-    "DELETE FROM finished WHERE error IS NULL AND replications * ?1 IS NOT "
-    "(SELECT sum(stop - start) FROM blocks WHERE blocks.key = finished.key)"
-)
+_LAYOUT = 8
+_TABLES = ("definition", "points", "results")
 _PATIENCE_S = 60.0  # to wait for another process
 
 
@@ -74,7 +39,6 @@ class StoredPoint:
 
     number: int
     values: dict[str, Any]
-    key: str | None
     useful_time_s: float
     replications: int | None
     error: str | None
@@ -84,10 +48,6 @@ class StoredPoint:
     def finished(self) -> bool:
         """Return whether there are results."""
         return self.replications is not None and self.error is None
-
-    def with_results(self, policies: Sequence[str]) -> list[str]:
-        """Return those of these policies that didn't fail there."""
-        return [policy for policy in policies if policy not in self.errors]
 
     @property
     def to_do(self) -> bool:
@@ -99,17 +59,19 @@ class SweepStore:
     """The sweep in a folder, opened for writing; no other process can write to it meanwhile.
 
     What was added is safe, also from a kill of this process, once `commit` has returned True.
-    `lost`: whether something was damaged, and is run again.
+    `done`: numbers of points that are finished. `lost`: whether some were damaged.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path, self._connection = path, connection
+        self.done: set[int] = set()
         self.lost = False
 
     @classmethod
+    @contextmanager
     def open(
         cls, folder: Path, definition: Definition, points: Sequence[Point], versions: dict[str, Any]
-    ) -> "SweepStore":
+    ) -> Iterator["SweepStore"]:
         """Make the sweep, or resume the one that is there.
 
         Raises
@@ -121,59 +83,45 @@ class SweepStore:
             If the disk fails.
         """
         path = folder / NAME
-        _check_companions(folder)
+        for suffix in ("-journal", "-wal", "-shm"):
+            if (folder / f"{NAME}{suffix}").exists() and not path.exists():
+                raise UsageError(
+                    f"--out {folder}: {NAME}{suffix} is there without {NAME}, and the sweep would "
+                    "delete it; move it, or give another folder"
+                )
         with explained(path):
             folder.mkdir(parents=True, exist_ok=True)
             store = cls(path, _connect(path, "rwc"))
-            try:
+        try:
+            with explained(path):
                 store._begin(wait_s=1.0)
                 if _holds_sweep(store._connection, path):
                     definition.check(stored_definition(store._connection), folder)
-                    store._forget_damaged(len(definition.policies))
+                    store._forget_damaged()
                 else:
                     store._make(definition)
-                store._insert("points", (point.row for point in points))
+                store._insert("points", ((each.number, each.document, b"") for each in points))
                 store._connection.execute(
                     "INSERT INTO runs VALUES (datetime('now'), ?)", [json.dumps(versions)]
                 )
-                store.commit()
-            except BaseException:
-                store.close()
-                raise
-        return store
+            store.commit()
+            yield store
+        finally:
+            store._connection.close()
 
-    def finished(self) -> set[str]:
-        """Return keys of points that need nothing more; those that failed are tried again."""
+    def add(self, point: int, result: PointResult) -> None:
+        """Keep the result of a point."""
+        document = {
+            "plans": [each.to_dict() for each in result.plans],
+            "errors": result.errors,
+            "error": result.error,
+            "replications": result.replications,
+            "sizes": {policy: len(packed) for policy, packed in result.packed.items()},
+        }
+        packed = b"".join(result.packed.values())
+        document["sha256"] = hashlib.sha256(packed).hexdigest()
         with explained(self._path):
-            return {key for (key,) in self._connection.execute("SELECT key FROM finished")}
-
-    def blocks(self, key: str) -> Iterator[tuple[range, Block]]:
-        """Yield the blocks that a point has, in order, each with the numbers of replications."""
-        with explained(self._path):
-            yield from _blocks(self._connection, key)
-
-    def add(self, task: Task, block: Block, errors: Mapping[str, str]) -> None:
-        """Keep a block; `errors`: why policies have no replications in it."""
-        plans = [
-            (task.key, *astuple(each)[:-1], json.dumps(each.basis.numbers)) for each in block.plans
-        ]
-        rows: list[tuple[Any, ...]] = []
-        for policy in task.policies:
-            packed = block.packed.get(policy)
-            error = errors[policy] if packed is None else None
-            rows.append((task.key, policy, task.start, task.stop, error, packed))
-        with explained(self._path):
-            try:
-                self._insert("plans", plans, "IGNORE")
-                self._insert("blocks", rows, "REPLACE")  # one after a lost block is played again
-            except sqlite3.Error:
-                self._connection.rollback()  # no part of a block may be committed
-                raise
-
-    def finish(self, key: str, error: str | None, replications: int) -> None:
-        """Keep that a point is finished, or why it failed."""
-        with explained(self._path):
-            self._insert("finished", [(key, error, replications)])
+            self._insert("results", [(point, document, packed)])
 
     def commit(self, wait_s: float = 600.0) -> bool:
         """Make what was added safe; return False where a reader was in the way for so long."""
@@ -190,10 +138,6 @@ class SweepStore:
             self._begin(_PATIENCE_S)
         return True
 
-    def close(self) -> None:
-        """Let go of the file; what was not committed is lost."""
-        self._connection.close()
-
     def _begin(self, wait_s: float) -> None:
         # IMMEDIATE keeps all other writers out from now on, not only from the first write.
         self._wait_for_others(wait_s)
@@ -203,39 +147,44 @@ class SweepStore:
         self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * wait_s)}")
 
     def _make(self, definition: Definition) -> None:
-        for statement in _TABLES:
-            self._connection.execute(statement)
+        for table in _TABLES:
+            # `data` is the last, so that the others are read without it.
+            self._connection.execute(
+                f"CREATE TABLE {table} (number INTEGER PRIMARY KEY, document TEXT NOT NULL, "
+                "hash BLOB NOT NULL, data BLOB NOT NULL)"
+            )
+        self._connection.execute(
+            "CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL)"
+        )
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
-        self._insert("definition", [(definition.document(),)])
+        self._insert("definition", [(0, definition.document(), b"")])
 
-    def _forget_damaged(self, policies: int) -> None:
-        """Delete damaged rows, and what is of no use without them; points that failed too."""
+    def _forget_damaged(self) -> None:
+        """Delete damaged results, and those of points that failed as a whole, to run them again."""
         (fault,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         if fault != "ok":
             raise sqlite3.DatabaseError(fault)
-        lost = 0
-        for table in ("plans", "blocks", "finished"):
-            rows = self._connection.execute(f"SELECT rowid, * FROM {table}")
-            damaged = [(row,) for row, *values, found in rows if found != row_hash(table, values)]
-            self._connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", damaged)
-            lost += len(damaged)
-        for statement in (*_PARTS_OF_BLOCKS, _INCOMPLETE_POINTS):
-            lost += self._connection.execute(statement, [policies]).rowcount
-        self.lost = lost > 0
-        self._connection.execute("DELETE FROM finished WHERE error IS NOT NULL")
         self._connection.execute("DELETE FROM points")
-        self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+        again = []
+        for number, text, found, data in self._connection.execute("SELECT * FROM results"):
+            document = json.loads(text) if found == _hash("results", number, text) else {}
+            damaged = document.get("sha256") != _sha256(data)
+            self.lost |= damaged
+            if damaged or not document["plans"]:
+                again.append((number,))
+            else:
+                self.done.add(number)
+        self._connection.executemany("DELETE FROM results WHERE number = ?", again)
 
-    def _insert(
-        self, table: str, rows: Iterable[tuple[Any, ...]], otherwise: str = "ABORT"
-    ) -> None:
-        """Write rows; `otherwise`: what to do where there is one already."""
-        columns = len(self._connection.execute(f"PRAGMA table_info({table})").fetchall())
-        places = ", ".join("?" * columns)
+    def _insert(self, table: str, rows: Iterable[tuple[int, dict[str, Any], bytes]]) -> None:
         self._connection.executemany(
-            f"INSERT OR {otherwise} INTO {table} VALUES ({places})",
-            ((*map(_storable, row), row_hash(table, row)) for row in rows),
+            f"INSERT INTO {table} VALUES (?, ?, ?, ?)",
+            (
+                (number, text, _hash(table, number, text), data)
+                for number, document, data in rows
+                for text in [_json(document)]
+            ),
         )
 
 
@@ -260,59 +209,41 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
 
 def stored_definition(connection: sqlite3.Connection) -> dict[str, Any]:
     """Return what `Definition.document` wrote."""
-    for (document,) in _rows(connection, "definition"):
-        found: dict[str, Any] = json.loads(document)
-        return found
+    for _, document in _rows(connection, "definition"):
+        return document
     raise sqlite3.DatabaseError("it has no definition")
 
 
 def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
     """Return all points, in order, and how far each is."""
-    definition, found = stored_definition(connection), []
-    finished = {key: ended for key, *ended in _rows(connection, "finished")}
-    errors: dict[str, dict[str, str]] = defaultdict(dict)
-    for key, policy, _, _, error, _ in _rows(
-        connection, "blocks", "WHERE error IS NOT NULL ORDER BY start"
-    ):
-        errors[key].setdefault(policy, error)  # that of the first block in which it failed
-    pairs = []
-    for number, given, key, useful_s, fault in _rows(connection, "points", "ORDER BY point"):
-        pairs.append((given, key or ""))
-        error, count = finished.get(key, (None, None))
-        of = errors[key] if key in finished else {}
-        ordered = {name: of[name] for name in definition["policies"] if name in of}
-        found.append(
-            StoredPoint(number, json.loads(given), key, useful_s, count, fault or error, ordered)
-        )
-    if points_hash(pairs) != definition["points"]:
+    results, found = dict(_rows(connection, "results")), []
+    for number, point in _rows(connection, "points"):
+        of = results.get(number, {"replications": None, "error": "", "errors": {}})
+        error = point["error"] or of["error"] or None
+        known = point["values"], point["useful_time_s"], of["replications"]
+        found.append(StoredPoint(number, *known, error, of["errors"]))
+    if [each.number for each in found] != [*range(stored_definition(connection)["count"])]:
         raise sqlite3.DatabaseError("its points are not those of its definition")
     return found
 
 
 def results_of(
-    connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
+    connection: sqlite3.Connection, point: int
 ) -> tuple[dict[str, PointPlan], dict[str, NDArray[np.float64]]]:
     """Return the plan of each policy at a finished point, and the replications of those played.
 
-    Replications have the shape (len(COLUMNS), count). `policies`: all of the sweep.
+    Replications have the shape (len(COLUMNS), count).
     """
-    plans = {}
-    for _, policy, system, recovery, interval_s, unmet_s, lossless, basis in _rows(
-        connection, "plans", "WHERE key = ?", point.key
-    ):
-        how = system, recovery, interval_s, unmet_s, bool(lossless)
-        plans[policy] = PointPlan(policy, *how, Basis(**json.loads(basis)))
-    count, played = 0, point.with_results(policies)
-    found: dict[str, list[NDArray[np.float64]]] = {policy: [] for policy in played}
-    for numbers, block in _blocks(connection, point.key or ""):
-        if numbers.start == count and {*played} <= block.packed.keys():
-            count = numbers.stop
-            for policy, parts in found.items():
-                parts.append(unpack(block.packed[policy]))
-    if count != point.replications or plans.keys() != {*policies}:
-        raise sqlite3.DatabaseError(f"results of point {point.number} are missing")
-    every = {policy: np.concatenate(parts, axis=1) for policy, parts in found.items()}
-    return {policy: plans[policy] for policy in policies}, every
+    rows = dict(_rows(connection, "results", "WHERE number = ?", [point]))
+    data = connection.execute("SELECT data FROM results WHERE number = ?", [point]).fetchone()
+    if not rows or rows[point]["sha256"] != _sha256(data[0]):
+        raise sqlite3.DatabaseError(f"results of point {point} are missing")
+    plans = [PointPlan.from_dict(each) for each in rows[point]["plans"]]
+    played, start = {}, 0
+    for policy, size in rows[point]["sizes"].items():
+        played[policy] = unpack(data[0][start : start + size])
+        start += size
+    return {each.policy: each for each in plans}, played
 
 
 @contextmanager
@@ -340,21 +271,11 @@ def explained(path: Path) -> Iterator[None]:
         raise _damaged(path, str(error)) from None
 
 
-def row_hash(table: str, values: Sequence[Any]) -> bytes:
-    """Return the SHA-256 of a table's name and of a row's values, with their types and lengths."""
-    parts = [table.encode()]
-    for value in values:
-        kind, content = b"n", b""
-        if isinstance(value, bytes):
-            kind, content = b"b", value
-        elif isinstance(value, str):
-            kind, content = b"t", value.encode(errors="replace")
-        elif isinstance(value, int):
-            kind, content = b"i", str(int(value)).encode()
-        elif isinstance(value, float) and not math.isnan(value):  # SQLite has no NaN, and no -0.0
-            kind, content = b"f", (float(value) + 0.0).hex().encode()
-        parts += (b"%b%d:" % (kind, len(content)), content)
-    return hashlib.sha256(b"".join(parts)).digest()
+def _damaged(path: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{path}: is damaged ({' '.join(why.split())}); give the same cprsim sweep again to run "
+        "what is lost, or, where that says this too, delete the file"
+    )
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -379,7 +300,7 @@ def _holds_sweep(connection: sqlite3.Connection, path: Path) -> bool:
         return False
     if application != _APPLICATION:
         raise UsageError(f"{path}: was not made by cprsim sweep; choose another folder")
-    if layout not in _READABLE:
+    if layout != _LAYOUT:
         age = "a newer" if layout > _LAYOUT else "an older"
         raise UsageError(
             f"{path}: was made by {age} cprsim; install that one, or choose another folder"
@@ -388,53 +309,25 @@ def _holds_sweep(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _rows(
-    connection: sqlite3.Connection, table: str, rest: str = "", key: str | None = None
-) -> Iterator[list[Any]]:
-    """Yield rows of a table, of the point with that `key`; `DatabaseError` at a damaged one."""
-    given = [] if key is None else [key]
-    for number, *values, found in connection.execute(f"SELECT rowid, * FROM {table} {rest}", given):
-        # A damaged index may lead to a sound row of another point.
-        if found != row_hash(table, values) or key not in (None, values[0]):
-            raise sqlite3.DatabaseError(f"row {number:,} of {table} is not as it was written")
-        yield values
+    connection: sqlite3.Connection, table: str, where: str = "", given: Sequence[Any] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield numbers and documents of a table in order; `DatabaseError` at a damaged one."""
+    asked = f"SELECT number, document, hash FROM {table} {where} ORDER BY number"
+    for number, text, found in connection.execute(asked, given):
+        if found != _hash(table, number, text):
+            raise sqlite3.DatabaseError(f"row {number} of {table} is not as it was written")
+        yield number, json.loads(text)
 
 
-def _blocks(connection: sqlite3.Connection, key: str) -> Iterator[tuple[range, Block]]:
-    rows = _rows(connection, "blocks", "WHERE key = ? ORDER BY start", key)
-    for (start, stop), of_one in groupby(rows, itemgetter(2, 3)):
-        kept = [(policy, error, packed) for _, policy, _, _, error, packed in of_one]
-        packed = {policy: each for policy, error, each in kept if error is None}
-        yield (
-            range(start, stop),
-            Block((), packed, {name: why for name, why, _ in kept if why is not None}),
-        )
+def _json(document: dict[str, Any]) -> str:
+    """Return JSON; errors may name files in letters that UTF-8 lacks, for which it has `?`."""
+    text = json.dumps(document, ensure_ascii=False, default=str)
+    return text.encode(errors="replace").decode()
 
 
-def _storable(value: Any) -> Any:
-    """Return a value as SQLite keeps it: errors may name files in letters that UTF-8 lacks."""
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+def _hash(table: str, number: int, text: Any) -> bytes:
+    return hashlib.sha256(f"{table} {number} {text}".encode(errors="replace")).digest()
 
 
-def _damaged(path: Path, why: str) -> UsageError:
-    return UsageError(
-        f"{path}: is damaged ({' '.join(why.split())}); give the same cprsim sweep again to run "
-        "what is lost, or, where that says this too, delete the file"
-    )
-
-
-def _check_companions(folder: Path) -> None:
-    """Raise `UsageError` where SQLite would delete a file that is not its own."""
-    for suffix, starts in _COMPANIONS.items():
-        path = folder / f"{NAME}{suffix}"
-        if not path.exists():
-            continue
-        with path.open("rb") as file:
-            first = file.read(4)
-        why = "is not of SQLite" if first and starts and first not in starts else ""
-        if not (folder / NAME).exists():
-            why = f"is there without {NAME}"
-        if why:
-            raise UsageError(
-                f"--out {folder}: {path.name} {why}, and the sweep would delete it; move it, or "
-                "give another folder"
-            )
+def _sha256(data: Any) -> str:
+    return hashlib.sha256(data if isinstance(data, bytes) else b"").hexdigest()

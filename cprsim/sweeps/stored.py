@@ -113,15 +113,6 @@ class Sweep:
         `Result.summary` has; and `error`, which says why a point, or the policy there, failed and
         is empty else.
         """
-        (table,) = self.pieces(max(len(self.points), 1))
-        return table
-
-    def pieces(self, points: int) -> Iterator[pd.DataFrame]:
-        """Yield the table in pieces of so many points, one at least.
-
-        What a column is does not depend on the piece, so that its numbers are written in the same
-        way in all of them.
-        """
         policies = self.definition["policies"]
         numbers = [f"{measure}{end}" for measure in self._measures for end in _ENDS]
         numbers += [*OVERHEAD_CAUSES, *PLANNED]
@@ -132,17 +123,14 @@ class Sweep:
         kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
         kinds |= {"point": "int64", "replications": "Int64"}
         kinds |= {"spares": "float64" if failed else "int64"}
-        for start in range(0, max(len(self.points), 1), points):
-            # A piece's own connection: it holds up whoever writes for no longer than it is read.
-            with reading(self.folder) as connection:
-                shown = self.points[start : start + points]
-                rows = [row for each in shown for row in _rows(connection, each, policies)]
-            table = pd.DataFrame(rows, columns=columns).astype(kinds)
-            for place, (name, values) in enumerate(self._varied.items()):
-                # A whole section may be varied that is called like a measure.
-                own = f"{name} (varied)" if name in columns else name
-                table.insert(1 + place, own, values[table["point"].to_numpy()])
-            yield table
+        with reading(self.folder) as connection:
+            rows = [row for each in self.points for row in _rows(connection, each, policies)]
+        table = pd.DataFrame(rows, columns=columns).astype(kinds)
+        for place, (name, values) in enumerate(self._varied.items()):
+            # A whole section may be varied that is called like a measure.
+            own = f"{name} (varied)" if name in columns else name
+            table.insert(1 + place, own, values[table["point"].to_numpy()])
+        return table
 
     @property
     def _measures(self) -> list[str]:
@@ -268,7 +256,7 @@ class Sweep:
         if stored is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
         with reading(self.folder) as connection:
-            return results_of(connection, stored, self.definition["policies"])
+            return results_of(connection, point)
 
     def to_xarray(self) -> "xarray.Dataset":
         """Return the table as labelled arrays, a variable a column.
@@ -362,7 +350,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield a row a policy; none for a point that is still to be done."""
     if point.finished:
-        plans, every = results_of(connection, point, policies)
+        plans, every = results_of(connection, point.number)
         for name, plan in plans.items():
             row = {"point": point.number, "policy": name}
             row |= {each: getattr(plan, each) for each in _PLAN}

@@ -3,34 +3,46 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cprsim.basics.files import check_writable
 from cprsim.basics.manifest import versions
-from cprsim.basics.streams import COHORT
 from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.runs.engines import Engine, check_engine, chosen, prepare, waits
 from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.block import SweepBlock, flat
-from cprsim.sweeps.definition import Definition, Rule, own_code
+from cprsim.sweeps.definition import Definition, own_code
 from cprsim.sweeps.design import Given, IsWhole
 from cprsim.sweeps.driver import Driver, Tell, pool_of
 from cprsim.sweeps.points import VariedScenario, points_hash, read_points, scenario_key, to_json
 from cprsim.sweeps.store import NAME, SweepStore
 from cprsim.sweeps.stored import Sweep
-from cprsim.sweeps.task_queue import SweepProgress, TaskQueue
+from cprsim.sweeps.tasks import Rule, Task
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """Points of a sweep that are finished, failed ones among them."""
+
+    points: int
+    of: int
+    failed: int
+
+    @property
+    def share(self) -> float:
+        """Share of the points that are finished."""
+        return self.points / self.of
+
 
 #: Called as results come, and about twice a second while none do.
 Listener = Callable[[SweepProgress], None]
 
 _REPLICATIONS = 1000
 _MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
-# Replications of a task: long beside what it costs to hand it out, short beside what a kill may
-# lose. Part of a sweep's definition, so a change of it resumes no older sweep.
-_BLOCK = COHORT
 _COMMIT_S = 1.0
 _SIZES = frozenset({"cluster.parameter_servers", "cluster.trainers"})
 _READER_S = 0.2  # to wait for a reader; else with the next commit
@@ -131,7 +143,8 @@ def sweep(
     definition = Definition(
         base.title,
         scenario_key(resolved),
-        points_hash((point.row[1], point.key) for point in points),
+        points_hash(points),
+        len(points),
         design.keys,
         names,
         seed,
@@ -141,10 +154,10 @@ def sweep(
         zipped=tuple(flat(block.zipped)),
         code=own_code(base, names),
     )
-    told = _size_without_failures(base, design.keys, block)
-    if told:
-        tell(told)
-    with closing(SweepStore.open(out, definition, points, versions())) as store:
+    warning = _size_without_failures(base, design.keys, block)
+    if warning:
+        tell(warning)
+    with SweepStore.open(out, definition, points, versions()) as store:
         if store.lost:
             tell(f"{out / NAME}: was damaged; running again what is lost")
         engines = _engines(base, names, engine, len(points) * rule.replications)
@@ -152,37 +165,39 @@ def sweep(
             tell("compiling the batch engine, once")
         prepare(engines, engine)
         engine = engine if "batch" in engines else "sim"
-        tasks = TaskQueue(
-            points,
-            lambda point: to_json(varied.at(point.values).mapping()),
-            names,
-            seed,
-            rule,
-            store,
-            engine,
+        tasks = (
+            Task(each.number, to_json(varied.at(each.values).mapping()), names, rule, seed, engine)
+            for each in points
+            if each.key and each.number not in store.done
         )
-        _work(Driver(pool, tasks, tell), tasks, store, progress or _silent)
+        failed = sum(not each.key for each in points)
+        start = SweepProgress(len(store.done) + failed, len(points), failed)
+        _work(Driver(pool, tasks, tell), store, start, progress or _silent)
     return Sweep(out)
 
 
-def _work(driver: Driver, tasks: TaskQueue, store: SweepStore, progress: Listener) -> None:
+def _work(driver: Driver, store: SweepStore, now: SweepProgress, progress: Listener) -> None:
     committed_s = time.monotonic()
     try:
         with closing(driver.outcomes()) as outcomes:
             for each in outcomes:
                 if each is not None:
-                    tasks.done(*each)
+                    task, result = each
+                    store.add(task.point, result)
+                    now = replace(
+                        now, points=now.points + 1, failed=now.failed + bool(result.error)
+                    )
                 if time.monotonic() - committed_s > _COMMIT_S:
                     store.commit(_READER_S)
                     committed_s = time.monotonic()
-                progress(tasks.progress)
+                progress(now)
     except BaseException:
-        with suppress(RunError):  # if the store itself is at fault, that is what to tell
+        with suppress(RunError):  # if the store itself is at fault, that is the error to raise
             store.commit()
         raise
     if not store.commit():
         raise RunError("somebody reads the sweep without end; give the same command again")
-    progress(tasks.progress)
+    progress(now)
 
 
 def _engines(base: Scenario, names: Sequence[str], engine: str, runs: int) -> set[Engine]:
@@ -212,7 +227,7 @@ def _rule(block: SweepBlock, replications: int | None, half_width: float | None)
         check_replications(most)
     else:
         check_whole("replications", most, 1)  # the most that a point may get
-    return Rule(most, width, _BLOCK)
+    return Rule(most, width)
 
 
 def _whole_in(resolved: dict[str, Any]) -> IsWhole:

@@ -1,15 +1,16 @@
-"""The work of a worker: a block of replications of one point, under all its policies."""
+"""The work of a worker: all replications of one point, under all its policies."""
 
 import json
 import math
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.streams import COHORT
+from cprsim.contract.ledger import overhead
 from cprsim.errors import (
     CprsimError,
     LogError,
@@ -23,29 +24,39 @@ from cprsim.formulas.expected import loses_nothing
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.runs.hopeless import without_hope
 from cprsim.runs.measures import Basis
+from cprsim.runs.summaries import half_width
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
-#: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
-WORKERS_VERSION = f"{MODEL_VERSION}.5"
+#: What workers and the sweep must have in common: the model's numbers, and a `PointResult`.
+WORKERS_VERSION = f"{MODEL_VERSION}.6"
+_WALL = COLUMNS.index("wall")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How many replications a point gets.
+
+    `replications`: their number; with `half_width` the most. `half_width`: the share of the mean
+    overhead that half the 95 % interval of every policy must reach, checked every `COHORT`
+    replications.
+    """
+
+    replications: int
+    half_width: float | None
 
 
 @dataclass(frozen=True)
 class Task:
-    """Replications `start` to `stop` of a point; plain values, for workers anywhere.
+    """A point to be played; plain values, for workers anywhere. `scenario`: as JSON."""
 
-    `given_up`: of the policies those that failed at this point already.
-    """
-
-    key: str
+    point: int
     scenario: str
     policies: tuple[str, ...]
-    start: int
-    stop: int
+    rule: Rule
     seed: int
     engine: str = "auto"
-    given_up: tuple[str, ...] = ()
-    model_version: str = WORKERS_VERSION
+    version: str = WORKERS_VERSION
 
 
 @dataclass(frozen=True)
@@ -64,113 +75,137 @@ class PointPlan:
     lossless: bool
     basis: Basis
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the plan as `from_dict` reads it."""
+        numbers = {name: float(value) for name, value in self.basis._asdict().items()}
+        return asdict(self) | {"basis": numbers}
 
-@dataclass(frozen=True)
-class Planned:
-    """The scenario of a point: the plans of its policies, and which engine plays which.
-
-    `rows`: of all policies. `errors`: why those without an engine are not played.
-    """
-
-    scenario: Scenario
-    rows: tuple[PointPlan, ...]
-    engines: dict[str, Engine]
-    errors: dict[str, str]
+    @classmethod
+    def from_dict(cls, found: dict[str, object]) -> "PointPlan":
+        """Return the plan of a dictionary."""
+        return cls(**found | {"basis": Basis(**found["basis"])})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
-class Block:
-    """The result of a task: plans of all policies, and replications of those that were played.
+class PointResult:
+    """The result of a task.
 
-    `packed`: the replications. `errors`: why there are none, but for those given up before.
+    Parameters
+    ----------
+    plans
+        Of all policies.
+    packed
+        Replications by policy (`unpack`), of the policies that were played to the end.
+    errors
+        Why the others failed, by policy.
+    replications
+        Of each policy in `packed`.
+    error
+        Why the point failed as a whole; empty if a policy has results.
     """
 
-    plans: tuple[PointPlan, ...]
-    packed: Mapping[str, bytes]
-    errors: dict[str, str] = field(default_factory=dict)
+    plans: tuple[PointPlan, ...] = ()
+    packed: Mapping[str, bytes] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    replications: int = 0
+    error: str = ""
 
 
-@dataclass(frozen=True)
-class Fault:
-    """Why nothing came of a task, for people."""
+def perform(task: Task) -> PointResult:
+    """Play a point.
 
-    text: str
+    A policy that has no plan here, or makes no progress, fails alone. Any other error is the
+    point's.
 
-
-def perform(task: Task) -> Block | Fault:
-    """Play a block of replications.
-
-    A policy that has no plan here, or gets nowhere, is at fault alone. Whatever else goes wrong is
-    the point's fault, and returned; but for a worker with another model, none of whose numbers must
-    be taken: that is a `RunError`.
+    Raises
+    ------
+    RunError
+        If this worker has another model: none of its numbers may be taken.
     """
-    if task.model_version != WORKERS_VERSION:
+    if task.version != WORKERS_VERSION:
         raise RunError(
-            f"a worker has model version {WORKERS_VERSION}, the sweep {task.model_version}; "
+            f"a worker has model version {WORKERS_VERSION}, the sweep {task.version}; "
             "install the same cprsim on all workers"
         )
     try:
-        return _block(task)
+        return _played(task)
     except CprsimError as error:
-        return Fault(str(error))
+        return PointResult(error=str(error))
     except MemoryError:
-        return Fault("out of memory")
+        return PointResult(error="out of memory")
     except Exception as error:  # a policy of the user's, or a defect: the other points go on
-        return Fault(f"{type(error).__name__}: {error}")
+        return PointResult(error=f"{type(error).__name__}: {error}")
 
 
-def _block(task: Task) -> Block:
-    point = planned(task.scenario, task.policies, task.engine)
-    errors = dict(point.errors)
-    engines = {name: each for name, each in point.engines.items() if name not in task.given_up}
-    if task.start == 0:
-        hopeless = without_hope(point.scenario, engines, task.seed)
-        errors |= {error.policy: str(error) for error in hopeless}
-        engines = {name: each for name, each in engines.items() if name not in errors}
-    numbers = range(task.start, task.stop)
-    while True:
-        try:
-            values = simulate(point.scenario, engines, numbers, task.seed)
-        except NowhereError as error:
-            errors[error.policy] = str(error)
-            del engines[error.policy]
-        else:
-            packed = map(pack, values.swapaxes(0, 1))
-            return Block(point.rows, dict(zip(engines, packed, strict=True)), errors)
+def all_failed(errors: Iterable[str]) -> str:
+    """Return why a point failed at which all policies did, from the error of each."""
+    return "\n".join(dict.fromkeys(errors))
 
 
-@lru_cache(maxsize=8)  # blocks of one point come one after the other
-def planned(text: str, policies: tuple[str, ...], engine: str) -> Planned:
-    """Plan the scenario of a point, which is JSON.
-
-    What may pass (a file that can't be read, an error in code of the user's) is raised.
-    """
-    scenario = Scenario.read(json.loads(text))
+def _played(task: Task) -> PointResult:
+    scenario = Scenario.read(json.loads(task.scenario))
     errors = _unplanned(scenario)
-    rows = tuple(_row(scenario, name, is_planned=name not in errors) for name in policies)
+    plans = tuple(_plan(scenario, name, is_planned=name not in errors) for name in task.policies)
     engines: dict[str, Engine] = {}
-    for name in policies:
+    for name in task.policies:
         try:
-            engines |= {} if name in errors else chosen(scenario, [name], engine)
+            engines |= {} if name in errors else chosen(scenario, [name], task.engine)
         except UsageError as error:
             errors[name] = str(error)
-    return Planned(scenario, rows, engines, errors)
+    for hopeless in without_hope(scenario, dict(engines), task.seed):
+        errors[hopeless.policy] = str(hopeless)
+        del engines[hopeless.policy]
+    blocks: dict[str, list[NDArray[np.float64]]] = {name: [] for name in engines}
+    count = 0
+    while engines and not _enough(task.rule, count, blocks, scenario.job.useful_time_s):
+        numbers = range(count, min(count + COHORT, task.rule.replications))
+        try:
+            values = simulate(scenario, engines, numbers, task.seed)
+        except NowhereError as error:
+            errors[error.policy] = str(error)
+            del engines[error.policy], blocks[error.policy]
+            continue
+        for name, own in zip(engines, values.swapaxes(0, 1), strict=True):
+            blocks[name].append(own)
+        count = numbers.stop
+    in_order = {name: errors[name] for name in task.policies if name in errors}
+    packed = {name: pack(np.concatenate(own)) for name, own in blocks.items()}
+    why = "" if packed else all_failed(in_order.values())
+    return PointResult(plans, packed, in_order, count, why)
+
+
+def _enough(
+    rule: Rule, count: int, blocks: Mapping[str, list[NDArray[np.float64]]], useful_s: float
+) -> bool:
+    """Return whether `count` replications, of shape (replications, COLUMNS), are enough."""
+    if count == rule.replications:
+        return True
+    if rule.half_width is None or not count:
+        return False
+    walls_s = np.stack(
+        [np.concatenate([each[:, _WALL] for each in own]) for own in blocks.values()]
+    )
+    overheads = overhead(walls_s, useful_s)
+    width = rule.half_width * np.abs(overheads.mean(axis=1))
+    return bool(np.all(half_width(overheads) <= width))
 
 
 def _unplanned(scenario: Scenario) -> dict[str, str]:
-    """Return why policies have no plan."""
+    """Return why policies have no plan.
+
+    An error that may pass (a file that can't be read, an error in code of the user's) is raised.
+    """
     faults = scenario.plan_faults()
     for fault in faults.values():
         error = fault.error
         raised = error.__cause__ if isinstance(error, PolicyError) else error
         is_answer = raised is None or isinstance(raised, (CprsimError, ValueError))
-        # A file is at fault, or code of the user's has raised what is no answer.
         if error is not None and (isinstance(raised, LogError) or not is_answer):
             raise error
     return {name: str(PlanError(*fault.texts)) for name, fault in faults.items()}
 
 
-def _row(scenario: Scenario, policy: str, *, is_planned: bool) -> PointPlan:
+def _plan(scenario: Scenario, policy: str, *, is_planned: bool) -> PointPlan:
     system = scenario.policies[policy].system
     if not is_planned:
         unknown = Basis(*[math.nan] * 6)
@@ -182,7 +217,7 @@ def _row(scenario: Scenario, policy: str, *, is_planned: bool) -> PointPlan:
         plan.recovery,
         float(plan.interval_s),
         float(plan.unmet_s),
-        loses_nothing(plan, scenario.context),
+        bool(loses_nothing(plan, scenario.context)),
         Basis.of(scenario, policy),
     )
 

@@ -1,7 +1,6 @@
 """`cprsim sweep` and dask as real processes, to be killed."""
 
 import contextlib
-import io
 import socket
 import subprocess
 import sys
@@ -32,7 +31,7 @@ system = "full"
 [policies.partial]
 system = "partial"
 """
-#: Six points of two blocks of replications each, which are the tasks of a sweep.
+#: Six points, which are the tasks of a sweep.
 ASKED = (
     *("--vary", "failures.mean=lin(5 h,40 h,6)"),
     *("--replications", "384", "--engine", "sim"),
@@ -52,9 +51,7 @@ def cprsim(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def exported(folder: Path) -> str:
     """The CSV of a sweep; here, since a process of its own would take a second to start."""
-    file = io.BytesIO()
-    export.exporter(Sweep(folder), "csv")(file)
-    return file.getvalue().decode()
+    return export.exported(Sweep(folder), "csv").decode()
 
 
 class Dask:

@@ -18,7 +18,7 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping
 from cprsim.selection.bounds import Quality
 from cprsim.sweeps.best import Played, SweepVerdict, policy_and_rest, sweep_verdicts
-from cprsim.sweeps.display import BestTable, _notes
+from cprsim.sweeps.display import _notes, best_table
 from cprsim.sweeps.store import StoredPoint
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.tasks import PointPlan
@@ -51,7 +51,7 @@ class Told:
             **policies: list[float] | tuple[list[float], float]) -> "Told":  # fmt: skip
         count = 9 if done and not error else None
         self.points.append(StoredPoint(
-            len(self.points), values, "k", 1.0, count, error, errors or {}))  # fmt: skip
+            len(self.points), values, 1.0, count, error, errors or {}))  # fmt: skip
         self.results.append([self._told(name, each) for name, each in policies.items()])
         return self
 
@@ -102,7 +102,7 @@ def test_who_looks_for_no_silent_faults_is_the_best_by_time_and_that_is_told(out
         assert of["verified"] == 0
     assert entries(done.verdicts(Quality()))[0]["corrupt"] == of["blind"]
     written = StringIO()
-    Console(file=written, width=300).print(BestTable(done, Quality()))
+    Console(file=written, width=300).print(best_table(done, Quality()))
     told = " ".join(written.getvalue().split())
     assert (
         "blind: ended with a silent fault in what was trained in up to 100.00 % "
@@ -158,7 +158,7 @@ def test_machine_time_is_told_where_another_takes_less_of_it(out):
     means = done.table.set_index("policy")["machine_overhead"]
     (verdict,) = done.verdicts(Quality())
     written = StringIO()
-    Console(file=written, width=300).print(BestTable(done, Quality()))
+    Console(file=written, width=300).print(best_table(done, Quality()))
     told = " ".join(written.getvalue().split())
 
     assert verdict.best is not None
@@ -193,7 +193,7 @@ def test_what_is_still_to_be_done_and_too_wide_is_told(out):
 
     assert done.too_wide == 2
     written = StringIO()
-    Console(file=written, width=300).print(BestTable(done, Quality()))
+    Console(file=written, width=300).print(best_table(done, Quality()))
     assert (
         "a half-width of 0.10 % of every mean isn't reached at 2 points: --replications 16 are "
         "too few" in written.getvalue()

@@ -13,9 +13,7 @@ from rich.console import Console
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.selection.bounds import Quality
-from cprsim.sweeps import progress
-from cprsim.sweeps.display import BestTable
-from cprsim.sweeps.task_queue import SweepProgress
+from cprsim.sweeps.display import best_table
 from tests.sweeps.processes import SCENARIO
 
 VARY = ["--vary", "failures.mean=20 h,30 h"]
@@ -90,19 +88,13 @@ def test_best_prints_a_row_for_all_circumstances(capsys):
     assert "partial" not in out
 
 
-def test_a_narrow_terminal_gets_sentences(capsys):
+def test_a_narrow_terminal_gets_the_table_in_parts(capsys):
     swept(capsys, *VARY, "--vary", "costs.save=0 s,5 min", "--policy", "full")
-    done, told = cprsim.Sweep("out"), io.StringIO()
-    Console(file=told, width=60).print(BestTable(done, Quality()))
-    words = " ".join(told.getvalue().split())
-    best = done.best().loc[1]
+    told = io.StringIO()
+    Console(file=told, width=60).print(best_table(cprsim.Sweep("out"), Quality()))
 
-    assert "failures.mean = 20 h, costs.save = 0 s: failed failures.mean" in words
-    assert (
-        f"failures.mean = 20 h, costs.save = 5 min: full, saves every 1.83 h, overhead "
-        f"{100 * best['overhead']:.2f} ±" in words
-    )  # Young: sqrt(2 x 5 min x 20 h) = 1.826 h
-    assert "PLS 0 %, updates lost 0 %; the only one" in words
+    assert told.getvalue().count("failures.") >= 2
+    assert "the only one" in told.getvalue()
     assert max(map(len, told.getvalue().splitlines())) <= 60
 
 
@@ -407,11 +399,11 @@ def test_a_sweep_that_is_shown_again_takes_no_options_that_would_play_it_otherwi
 
 
 def test_how_much_is_still_to_be_done_is_told_in_tables_and_the_map(capsys, monkeypatch):
-    def update(_, state):
-        if state.points:
+    def update(_, done, _total):
+        if done:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress.Lines, "update", update)
+    monkeypatch.setattr("cprsim.cli.common.ProgressBar.update", update)
     swept(capsys, *VARY)
 
     for more in ([], ["--best"]):
@@ -452,48 +444,3 @@ def test_ctrl_c_says_how_to_go_on(capsys, monkeypatch):
     assert run(capsys, "export", "out", "--format", "csv")[2] == (
         "cprsim: 2 of 2 points are still to be done\n"
     )
-
-
-# How far it is
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-def test_plain_lines_come_every_few_seconds_with_rate_and_time_left():
-    clock, stream = Clock(), io.StringIO()
-    lines = progress.Lines(stream, clock)
-    for tenth in range(200):  # 20 s, 2 points a second of 100
-        clock.now_s = tenth / 10
-        lines.update(SweepProgress(tenth // 5, 100, tenth // 100, tenth / 500))
-
-    # By hand: at 5 s 10 points and a tenth of the work, so 45 s are left; and so on.
-    assert stream.getvalue().splitlines() == [
-        "cprsim: 10 of 100 points, 2 points/s, 45 s left",
-        "cprsim: 20 of 100 points, 1 failed, 2 points/s, 40 s left",
-        "cprsim: 30 of 100 points, 1 failed, 2 points/s, 35 s left",
-    ]
-
-
-def test_a_resumed_sweep_tells_its_own_rate():
-    clock = Clock()
-    rate = progress.Lines(None, clock)
-    rate.words(SweepProgress(50, 100, 0, 0.5))
-    clock.now_s = 10.0
-
-    assert rate.words(SweepProgress(60, 100, 0, 0.6)) == "60 of 100 points, 1 points/s, 40 s left"
-
-
-def test_a_terminal_gets_a_bar(capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with progress.shown(silent=False) as display:
-        display.update(SweepProgress(1, 4, 0, 0.25))
-        display.tell("workers were lost")
-        assert isinstance(display, progress.Bar)
-
-    assert "cprsim: workers were lost" in capsys.readouterr().err

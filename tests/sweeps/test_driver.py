@@ -9,25 +9,15 @@ import pytest
 
 from cprsim.errors import RunError
 from cprsim.sweeps.driver import Driver
-from cprsim.sweeps.tasks import Block, Fault, Task
+from cprsim.sweeps.tasks import PointResult, Rule, Task
 
 
 def task(number: int) -> Task:
-    return Task(str(number), "", ("full",), 0, 1, 0)
+    return Task(number, "", ("full",), Rule(1, None), 0)
 
 
-def block(of: Task) -> Block:
-    return Block((), (of.key.encode(),))
-
-
-class Queue:
-    """Tasks 0, 1, 2 ..."""
-
-    def __init__(self, count: int) -> None:
-        self._left = deque(map(task, range(count)))
-
-    def next(self) -> Task | None:
-        return self._left.popleft() if self._left else None
+def result(of: Task) -> PointResult:
+    return PointResult(replications=of.point)
 
 
 class Breakable(Executor):
@@ -62,8 +52,8 @@ class Breakable(Executor):
     def _work(self) -> None:
         while self._filled.acquire() and not self._closed:
             given, future = self._flying[0]
-            self._pool.begun.append(int(given.key))
-            error = self._pool.error_of(int(given.key))
+            self._pool.begun.append(given.point)
+            error = self._pool.error_of(given.point)
             with self._lock:
                 if isinstance(error, BrokenProcessPool | CancelledError):
                     self._broken = error
@@ -72,7 +62,7 @@ class Breakable(Executor):
                     return
                 self._flying.popleft()
             if error is None:
-                future.set_result(block(given))
+                future.set_result(result(given))
             else:
                 future.set_exception(error)
 
@@ -95,13 +85,13 @@ class Pool:
         return waiting.popleft() if waiting else None
 
 
-def outcomes(pool, count: int) -> dict[int, Block | Fault]:
-    found: dict[int, Block | Fault] = {}
-    for each in Driver(pool, Queue(count), pool.told.append).outcomes():
+def outcomes(pool, count: int) -> dict[int, PointResult]:
+    found: dict[int, PointResult] = {}
+    for each in Driver(pool, map(task, range(count)), pool.told.append).outcomes():
         if each is not None:
             done, outcome = each
-            assert int(done.key) not in found  # no task ends twice
-            found[int(done.key)] = outcome
+            assert done.point not in found  # no task ends twice
+            found[done.point] = outcome
     return found
 
 
@@ -111,7 +101,7 @@ DEATH = BrokenProcessPool("a child terminated abruptly")
 def test_every_task_ends_once_and_no_more_are_in_flight_than_the_window():
     pool = Pool({}, window=4)
 
-    assert outcomes(pool, 10) == {i: block(task(i)) for i in range(10)}
+    assert outcomes(pool, 10) == {i: result(task(i)) for i in range(10)}
     assert pool.begun == list(range(10))
     assert pool.opened == 1
     assert pool.most <= 4
@@ -120,7 +110,7 @@ def test_every_task_ends_once_and_no_more_are_in_flight_than_the_window():
 def test_a_worker_that_is_killed_once_costs_nothing_but_time():
     pool = Pool({2: [DEATH]})
 
-    assert outcomes(pool, 6) == {i: block(task(i)) for i in range(6)}
+    assert outcomes(pool, 6) == {i: result(task(i)) for i in range(6)}
     assert pool.opened == 2
     assert pool.told == [
         "workers were lost (BrokenProcessPool: a child terminated abruptly); starting new ones"
@@ -131,8 +121,8 @@ def test_a_task_that_kills_its_worker_whenever_it_runs_becomes_a_fault_and_the_o
     pool = Pool({2: [DEATH] * 9})
     found = outcomes(pool, 8)
 
-    assert found.pop(2) == Fault("its worker process died, out of memory perhaps")
-    assert found == {i: block(task(i)) for i in range(8) if i != 2}
+    assert found.pop(2) == PointResult(error="its worker process died, out of memory perhaps")
+    assert found == {i: result(task(i)) for i in range(8) if i != 2}
     assert pool.begun.count(2) == 3  # with others, and alone twice
 
 
@@ -150,7 +140,7 @@ def test_a_lost_executor_is_no_tasks_fault_however_often_it_goes():
     # dask cancels everything when its scheduler goes.
     pool = Pool({3: [CancelledError()] * 5})
 
-    assert outcomes(pool, 6) == {i: block(task(i)) for i in range(6)}
+    assert outcomes(pool, 6) == {i: result(task(i)) for i in range(6)}
     assert pool.opened == 6
 
 
@@ -158,8 +148,10 @@ def test_what_the_executor_gives_up_on_is_tried_alone_before_it_counts():
     class GaveUpError(Exception):
         pass
 
-    assert outcomes(Pool({1: [GaveUpError("w1")]}), 3)[1] == block(task(1))
-    assert outcomes(Pool({1: [GaveUpError("w1")] * 2}), 3)[1] == Fault("GaveUpError: w1")
+    assert outcomes(Pool({1: [GaveUpError("w1")]}), 3)[1] == result(task(1))
+    assert outcomes(Pool({1: [GaveUpError("w1")] * 2}), 3)[1] == PointResult(
+        error="GaveUpError: w1"
+    )
 
 
 def test_a_worker_of_another_model_ends_the_sweep():

@@ -1,6 +1,5 @@
 """`cprsim.sweep`: the same numbers as `cprsim.run` at every point; points that fail; files."""
 
-import sqlite3
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +13,8 @@ from cprsim.rows.readers import read_curve
 from cprsim.runs import engines
 from cprsim.runs.measures import MEASURES
 from cprsim.sweeps import driver, tasks
-from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
-from cprsim.sweeps.tasks import Fault, perform
+from cprsim.sweeps.tasks import PointResult, perform
 from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
 
 
@@ -63,16 +61,6 @@ def test_points_are_in_the_order_of_the_design_with_what_is_varied_in_columns(ou
     assert table["cluster.parameter_servers"].tolist() == [4, 8, 4, 8]
     other = '{"distribution": "exponential", "mean": "2 min"}'
     assert table["costs.reschedule"].tolist() == ["1 min", "1 min", other, other]
-
-
-def test_points_of_one_scenario_are_simulated_once(out):
-    done = sweep(scenario(), out, {"failures.mean": ["10 h", "600 min"]}, replications=3)
-    with sqlite3.connect(out / NAME) as connection:
-        (blocks,) = connection.execute("SELECT count(*) FROM blocks").fetchone()
-
-    assert blocks == 2  # a policy each
-    first, second = (done.table[done.table["point"] == point] for point in (0, 1))
-    assert first["overhead"].tolist() == second["overhead"].tolist()
 
 
 # Replications until a half-width is met
@@ -220,7 +208,6 @@ def test_what_may_pass_fails_the_point_and_is_tried_again(out, tmp_path, monkeyp
     )
     vary = {"costs.save": ["1 min"]}
     good = sweep(job, out / "good", vary, replications=5)
-    tasks.planned.cache_clear()
 
     def without_it(task):
         with monkeypatch.context() as patched:
@@ -275,18 +262,6 @@ def test_an_engine_that_can_not_play_a_policy_at_a_point_fails_it_alone(out, mon
     table = sweep(scenario(), out, vary, replications=3, engine="batch").table
 
     assert table["error"].tolist() == ["engine 'batch' can't play policy 'full'", "", "", ""]
-
-
-def test_the_first_block_that_fails_says_why_whatever_came_before(out, monkeypatch):
-    def perform(task):
-        if task.start >= 256:
-            return tasks.Fault(f"fault of block {task.start}")
-        return tasks.perform(task)
-
-    monkeypatch.setattr(driver, "perform", perform)
-    done = sweep(scenario(), out, {"failures.mean": ["30 h"]}, ["full"], 1000)
-
-    assert done.table["error"].tolist() == ["fault of block 256"]
 
 
 def test_a_plan_that_is_impossible_at_a_point_is_that_points_failure(out):
@@ -367,7 +342,7 @@ def test_the_listener_is_told_how_far_it_is(out):
     seen = []
     sweep(scenario(), out, {"costs.save": ["5 min", "0 s"]}, ["full"], 150, progress=seen.append)
 
-    assert [each.share for each in seen] == sorted(each.share for each in seen)
+    assert [each.points for each in seen] == [1, 2, 2]
     assert (seen[-1].points, seen[-1].of, seen[-1].failed, seen[-1].share) == (2, 2, 1, 1.0)
 
 
@@ -402,7 +377,9 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(out, asked, f
 
 
 def test_an_error_in_letters_that_no_file_holds_is_kept(out, monkeypatch):
-    monkeypatch.setattr("cprsim.sweeps.driver.perform", lambda _: Fault("no file \udcff.csv"))
+    monkeypatch.setattr(
+        "cprsim.sweeps.driver.perform", lambda _: PointResult(error="no file \udcff.csv")
+    )
     done = sweep(scenario(), out, MEANS, replications=3)
 
     assert [point.error for point in done.failures] == ["no file ?.csv"] * 2
