@@ -89,7 +89,7 @@ def fit(
 ) -> None:
     """Fit failure laws to a log, and say whether they are any good."""
     from cprsim.errors import UsageError
-    from cprsim.failures.logs.recognise import recognised
+    from cprsim.failures.logs.source import recognised
 
     if toml and as_json:
         raise UsageError("--toml and --json print one document each; choose one")
@@ -176,7 +176,7 @@ def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: 
     """Fit, and play law and log at the length, nodes and policies of a scenario."""
     from cprsim.fitting.at_hand import at_hand
     from cprsim.fitting.display import at_hand_table, fit_table
-    from cprsim.fitting.for_job import fit_for
+    from cprsim.fitting.fit_log import fit_for
     from cprsim.scenario import load_scenario
 
     with ProgressBar("fitting", silent=as_json) as progress:
@@ -199,7 +199,7 @@ def _own_law(path: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> No
     from cprsim.errors import UsageError
     from cprsim.fitting.at_hand import its_own_law
     from cprsim.fitting.display import at_hand_table
-    from cprsim.fitting.for_job import fit_named
+    from cprsim.fitting.fit_log import fit_named
     from cprsim.scenario import load_scenario
 
     if toml:

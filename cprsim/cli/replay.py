@@ -78,7 +78,7 @@ def replay(
         given, events = _given(for_job, overrides or [], policy), None
         if reader is None and is_events(log):
             from cprsim.basics.owned import owned_folder
-            from cprsim.fitting.job_replay import LOG
+            from cprsim.fitting.job_events import LOG
 
             events = read_events(log, _step_s(step_time))
             interruptions = folders.enter_context(owned_folder()) / LOG
@@ -162,7 +162,7 @@ def _of_events(
 ) -> "Scenario":
     """Return the job of an event log; its interruptions are written into a file."""
     from cprsim.errors import ScenarioError, UsageError
-    from cprsim.fitting.job_replay import tables_of, write_log
+    from cprsim.fitting.job_events import tables_of, write_log
     from cprsim.scenario import Scenario
 
     tables = tables_of(events, interruptions, given)

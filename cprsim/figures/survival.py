@@ -17,8 +17,7 @@ from cprsim.figures.parts.texts import duration, number, percent, unit_of
 from cprsim.figures.parts.thinning import by_log_odds, evenly
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.fitted_laws import survival as survival_of
-from cprsim.survival.hazard import hazard
-from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.kaplan_meier import KaplanMeier, hazard
 from cprsim.survival.sample import Floats, Sample
 
 #: A further panel: draws on axes, and returns the sentence above them.
