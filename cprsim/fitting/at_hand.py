@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.failures.logs.log import FailureLog
@@ -246,10 +247,14 @@ def _compared(
             )
             for results in (law, log)
         )
-        by_law, by_log = Mean.of(of_law), Mean.of(drawn)
-        # An interval as wide as that of the jobs that there are in the log.
-        wider = math.sqrt(max(len(drawn) / max(log_jobs, 1.0), 1.0))
-        by_log = Mean.around(by_log.mean, (by_log.high - by_log.mean) * wider)
+        by_law, by_log = Mean.of(of_law), _as_few(drawn, log_jobs)
         half = math.hypot(*(each.high - each.mean for each in (by_law, by_log)))
         found[measure] = LawBesideLog(by_log, by_law, Mean.around(by_law.mean - by_log.mean, half))
     return found
+
+
+def _as_few(values: NDArray[np.float64], log_jobs: float) -> Mean:
+    """Their mean, with an interval as wide as that of the jobs that there are in the log."""
+    mean = Mean.of(values)
+    wider = math.sqrt(max(len(values) / max(log_jobs, 1.0), 1.0))
+    return Mean.around(mean.mean, (mean.high - mean.mean) * wider)
