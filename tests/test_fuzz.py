@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from cprsim.cli import command as cli
 from cprsim.errors import LogError, RunError, UsageError, printable
 from cprsim.failures.logs.readers import READERS, read_log
-from cprsim.failures.logs.recognise import recognised
+from cprsim.failures.logs.source import recognised
 from cprsim.runs import runner
 from cprsim.sweeps import sweep as sweeps
 from tests.bad_scenarios import GOOD

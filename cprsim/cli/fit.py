@@ -82,7 +82,7 @@ _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "
 def fit(asked: Any) -> None:
     """Fit failure laws to a log, and say whether they are any good."""
     from cprsim.errors import UsageError
-    from cprsim.failures.logs.recognise import recognised
+    from cprsim.failures.logs.source import recognised
 
     if asked.toml and asked.as_json:
         raise UsageError("--toml and --json print one document each; choose one")
@@ -168,7 +168,7 @@ def _for_job(asked: Any, taken: dict[str, Any]) -> None:
     """Fit, and play law and log at the length, nodes and policies of a scenario."""
     from cprsim.fitting.at_hand import at_hand
     from cprsim.fitting.display import at_hand_table, fit_table
-    from cprsim.fitting.for_job import fit_for
+    from cprsim.fitting.fit_log import fit_for
     from cprsim.scenario import load_scenario
 
     with asked.progress("fitting") as progress:
@@ -191,7 +191,7 @@ def _own_law(asked: Any, taken: dict[str, Any]) -> None:
     from cprsim.errors import UsageError
     from cprsim.fitting.at_hand import its_own_law
     from cprsim.fitting.display import at_hand_table
-    from cprsim.fitting.for_job import fit_named
+    from cprsim.fitting.fit_log import fit_named
     from cprsim.scenario import load_scenario
 
     if asked.toml:

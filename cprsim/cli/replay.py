@@ -69,7 +69,7 @@ def replay(asked: Any) -> None:
         given, events = with_systems(tables, asked.policy), None
         if asked.reader is None and is_events(asked.log):
             from cprsim.basics.owned import owned_folder
-            from cprsim.fitting.job_replay import LOG
+            from cprsim.fitting.job_events import LOG
 
             events = read_events(asked.log, _step_s(asked.step_time))
             interruptions = folders.enter_context(owned_folder()) / LOG

@@ -13,9 +13,8 @@ from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
 from cprsim.failures.hit import Hit, MeanHit
-from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import without_worst
+from cprsim.failures.logs.node_failures import failures_of_job, sizes
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.severity import (
@@ -248,7 +247,7 @@ def replay(spec: Failures, cluster: Cluster, useful_time_s: float) -> TraceRepla
             "cluster; name it in failures.columns, or use the law that `cprsim fit` finds"
         )
     if spec.exclude_worst:
-        log = without_worst(log, spec.exclude_worst)
+        log = log.without_worst(spec.exclude_worst)
     if spec.coalesce_s is not None:
         log = log.coalesced(spec.coalesce_s)
     of_the_job = READERS[reader].of_the_job

@@ -11,10 +11,8 @@ from cprsim.failures.bursts import Bursts
 from cprsim.failures.causes import FailureCause, as_shares, check_causes
 from cprsim.failures.frailty import Frailty, Stays
 from cprsim.failures.hits import Hits
-from cprsim.failures.logs.columns import Columns
+from cprsim.failures.logs.options import Columns, Dates, Rules, parse_window, written
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.rules import Rules
-from cprsim.failures.logs.window import Dates, parse_window, written
 from cprsim.failures.notice import Notices
 from cprsim.failures.offenders import Offenders
 from cprsim.failures.presets import PRESETS

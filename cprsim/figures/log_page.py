@@ -18,8 +18,7 @@ from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import duration, number, percent, short, unit_of, wrapped
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.fitted_laws import survival as survival_of
-from cprsim.survival.hazard import hazard
-from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.kaplan_meier import KaplanMeier, hazard
 from cprsim.survival.sample import Floats, Sample
 
 _POINTS: Final = 400  # of a law's curve

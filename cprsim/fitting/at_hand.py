@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from cprsim.errors import UsageError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.views import nodes_of
 from cprsim.fitting.block import gap_keys, law_keys, log_keys
-from cprsim.fitting.for_job import of_job
+from cprsim.fitting.fit_log import of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.strikes import graded
 from cprsim.runs.mean import Mean
@@ -28,8 +27,8 @@ _STARTS: Final = 64
 _ROOM: Final = 1.25
 #: Of a log, the shortest part that is replayed.
 _SHORTEST: Final = 1e-4
-#: Of `runs.measures.MEASURES`, what is compared.
-COMPARED: Final = ("overhead", "pls", "failures")
+#: Of `runs.measures.MEASURES`, what is compared, and what it is called.
+COMPARED: Final = {"overhead": "overhead", "pls": "PLS", "failures": "failures"}
 #: Keys of `[failures]` that a log doesn't tell, as a scenario has them.
 _NOT_TOLD: Final = ("severity", "during_recovery", "while_waiting", "silent", "notice")
 #: A difference is beyond chance at so many standard errors.
@@ -38,8 +37,7 @@ _SURE: Final = 3.0
 _MANY_JOBS: Final = 20.0
 
 
-@dataclass(frozen=True)
-class LawBesideLog:
+class LawBesideLog(NamedTuple):
     """A measure under the log and under the law, and the law's less the log's, 95 % intervals."""
 
     log: Mean
@@ -52,42 +50,36 @@ class LawBesideLog:
         half = self.apart.high - self.apart.mean
         return abs(self.apart.mean) > _SURE / 1.96 * half
 
-    @property
-    def is_met(self) -> bool:
-        """Whether there is any of it on either side."""
-        return self.log.mean > 0 or self.law.mean > 0
-
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
-        told = {"log": self.log, "law": self.law, "apart": self.apart}
-        return {name: each.document() for name, each in told.items()} | {"differs": self.differs}
+        told = {name: each.document() for name, each in self._asdict().items()}
+        return told | {"differs": self.differs}
 
 
 @dataclass(frozen=True)
 class AtHand:
-    """What the best law of a fit says of a job, beside the log itself.
-
-    `policies`: by name, of each of `COMPARED`. `log_jobs`: how many jobs of this length the log is
-    long; infinite where it has durations alone. `is_replayed`: whether the log itself was played,
-    and not draws from its durations.
-    """
+    """What the best law of a fit says of a job, beside the log itself."""
 
     scenario: Scenario
     law: str
+    #: By name, of each of `COMPARED`.
     policies: Mapping[str, Mapping[str, LawBesideLog]]
+    #: How many jobs of this length the log is long; infinite where it has durations alone.
     log_jobs: float
+    #: Whether the log itself was played, and not draws from its durations.
     is_replayed: bool
 
     @property
     def notes(self) -> list[str]:
         """Whether the law holds for this job, a sentence each."""
-        said = []
-        if not any(found["failures"].is_met for found in self.policies.values()):
+        met = (found["failures"] for found in self.policies.values())
+        if not any(each.log.mean > 0 or each.law.mean > 0 for each in met):
             return ["Neither the log nor its law has a failure for this job: nothing is told."]
+        said = []
         for name, found in self.policies.items():
-            apart = [measure for measure in COMPARED if found[measure].differs]
-            if apart:
-                told = ", ".join(_difference(measure, found[measure]) for measure in apart)
+            apart = [_difference(measure, found[measure]) for measure in COMPARED]
+            told = ", ".join(filter(None, apart))
+            if told:
                 said.append(
                     f"{name}: the {self.law} law is off the log by more than chance: {told}."
                 )
@@ -117,6 +109,16 @@ class AtHand:
                 for name, found in self.policies.items()
             },
         }
+
+
+def _difference(measure: str, found: LawBesideLog) -> str:
+    """How far law and log differ beyond chance, in words; empty if they don't."""
+    name, law, log = COMPARED[measure], found.law.mean, found.log.mean
+    if not found.differs:
+        return ""
+    if measure == "failures":
+        return f"{name} {law:.3g} instead of {log:.3g} a job"
+    return f"{name} {100 * law:.3g} % instead of {100 * log:.3g} %"
 
 
 def at_hand(fitted: LogFit, scenario: Scenario) -> AtHand:
@@ -150,7 +152,10 @@ def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario) -> AtHand:
     played = _of_log(fitted, whole, scenario, _ROOM * longest_s)
     keys, _ = played[0]
     is_replayed = "trace" in keys
-    log_jobs = math.inf if whole is None or not is_replayed else _jobs_in(whole, scenario, keys)
+    log_jobs = math.inf
+    if whole is not None and is_replayed:  # stretches of this length, on nodes of their own
+        dealt = 1 if _stands(keys) else max(whole.system // scenario.failure_model.nodes, 1)
+        log_jobs = dealt * whole.span_s / scenario.job.useful_time_s
     log = []
     for number, (failures, replications) in enumerate(played):
         by_log = _with(scenario, failures, fitted)
@@ -213,11 +218,8 @@ def _with(scenario: Scenario, keys: Mapping[str, Any], fitted: LogFit) -> Scenar
 def not_told(failures: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of `[failures]` that no log of failures tells.
 
-    Raises
-    ------
-    UsageError
-        If there are causes with a detection or a severity: a log does not tell which of its
-        failures are of which cause.
+    Raises `UsageError` if there are causes with a detection or a severity: a log does not tell
+    which of its failures are of which cause.
     """
     causes = failures.get("causes")
     for cause in causes if isinstance(causes, list) else ():
@@ -236,10 +238,18 @@ def _compared(
 ) -> dict[str, LawBesideLog]:
     found = {}
     for measure in COMPARED:
-        of_law = Mean.of(_values(law, policy, measure))
-        of_log = _as_few(_values(log, policy, measure), log_jobs)
-        half = math.hypot(*(each.high - each.mean for each in (of_law, of_log)))
-        found[measure] = LawBesideLog(of_log, of_law, Mean.around(of_law.mean - of_log.mean, half))
+        of_law, drawn = (
+            np.concatenate(
+                [
+                    each.replications.loc[each.replications["policy"] == policy, measure].to_numpy()
+                    for each in results
+                ]
+            )
+            for results in (law, log)
+        )
+        by_law, by_log = Mean.of(of_law), _as_few(drawn, log_jobs)
+        half = math.hypot(*(each.high - each.mean for each in (by_law, by_log)))
+        found[measure] = LawBesideLog(by_log, by_law, Mean.around(by_law.mean - by_log.mean, half))
     return found
 
 
@@ -248,22 +258,3 @@ def _as_few(values: NDArray[np.float64], log_jobs: float) -> Mean:
     mean = Mean.of(values)
     wider = math.sqrt(max(len(values) / max(log_jobs, 1.0), 1.0))
     return Mean.around(mean.mean, (mean.high - mean.mean) * wider)
-
-
-def _values(results: Sequence[Result], policy: str, measure: str) -> NDArray[np.float64]:
-    rows = (each.replications for each in results)
-    return np.concatenate([each.loc[each["policy"] == policy, measure].to_numpy() for each in rows])
-
-
-def _jobs_in(log: FailureLog, scenario: Scenario, keys: Mapping[str, Any]) -> float:
-    """Stretches of the length of this job, on nodes of their own, in the log."""
-    dealt = 1 if _stands(keys) else max(nodes_of(log) // scenario.failure_model.nodes, 1)
-    return dealt * log.span_s / scenario.job.useful_time_s
-
-
-def _difference(measure: str, found: LawBesideLog) -> str:
-    name = {"overhead": "overhead", "pls": "PLS", "failures": "failures"}[measure]
-    law, log = found.law.mean, found.log.mean
-    if measure == "failures":
-        return f"{name} {law:.3g} instead of {log:.3g} a job"
-    return f"{name} {100 * law:.3g} % instead of {100 * log:.3g} %"

@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cprsim.basics import units
-from cprsim.basics.distributions import Distribution
+from cprsim.failures.logs.options import written
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.window import written
 from cprsim.fitting.repairs import JOINT, inline
 from cprsim.fitting.strikes import without_hits
 from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.sample import Sample
 
 if TYPE_CHECKING:
     from cprsim.fitting.log_fit import LogFit
@@ -29,7 +27,10 @@ def block(fitted: "LogFit") -> str:
     """
     import tomli_w  # noqa: PLC0415  (only those who write need it)
 
-    keys = _keys(fitted)
+    path, keys = fitted.source.path, log_keys(fitted)
+    if fitted.verdict.adequate:
+        is_named = bool(path) and fitted.source.reader != "intervals"
+        keys = law_keys(fitted) | ({"log": path} | fitted.source.keys() if is_named else {})
     causes = keys.pop("causes", ())
     tables = {key: each for key, each in keys.items() if isinstance(each, dict)}
     values = {key: each for key, each in keys.items() if key not in tables}
@@ -49,40 +50,48 @@ def block(fitted: "LogFit") -> str:
     return "\n".join(lines)
 
 
-def _keys(fitted: "LogFit") -> dict[str, Any]:
-    if not fitted.verdict.adequate:
-        return log_keys(fitted)
-    path = fitted.source.path
-    is_named = bool(path) and fitted.source.reader != "intervals"
-    return law_keys(fitted) | ({"log": path} | fitted.source.keys() if is_named else {})
-
-
 def law_keys(fitted: "LogFit") -> dict[str, Any]:
     """`[failures]` by the law of the fit, adequate or not."""
-    frail = fitted.wanted_frailty
-    return (
-        _law(fitted.law, fitted.mean_s)
-        | _per(fitted)
-        | ({} if frail is None else {"frailty": frail.key})
-    )
+    law, frail = fitted.law, fitted.wanted_frailty
+    spread = {
+        key: float(f"{getattr(law, key):.{_DIGITS}g}")
+        for key in ("shape", "cv")
+        if getattr(law, key)
+    }
+    keys = {"distribution": law.distribution, "mean": _rounded(fitted.mean_s), **spread}
+    return keys | _per(fitted) | ({} if frail is None else {"frailty": frail.key})
 
 
 def log_keys(fitted: "LogFit") -> dict[str, Any]:
     """`[failures]` by what the log has: its failures, or its durations where that can't be."""
     # A log of the job's nodes is replayed as it stands, so not to a job on some of them, nor
     # without some of them.
-    reader = fitted.source.reader
-    is_file = bool(fitted.source.path) and reader != "intervals"
-    of_nodes = is_file and READERS[reader].counts_nodes and bool(fitted.at_once)
-    changed = fitted.look == "job" or fitted.source.exclude_worst > 0
-    if of_nodes and not (READERS[reader].of_the_job and changed):
-        return _replay(fitted)
-    return gap_keys(fitted)
+    source = fitted.source
+    is_file = bool(source.path) and source.reader != "intervals"
+    if not is_file or not READERS[source.reader].counts_nodes or not fitted.at_once:
+        return gap_keys(fitted)
+    of_the_job = READERS[source.reader].of_the_job
+    if of_the_job and (fitted.look == "job" or source.exclude_worst > 0):
+        return gap_keys(fitted)
+    # The whole path, since the scenario may lie elsewhere.
+    keys = {"trace": str(Path(source.path).resolve())} | source.keys()
+    if source.window is None and of_the_job:
+        # As it stands is by its own clock, which may be that of a calendar: start with its first.
+        keys["window"] = written((0.0, 1.0))
+    return keys | ({"exclude_worst": source.exclude_worst} if source.exclude_worst else {})
 
 
 def gap_keys(fitted: "LogFit") -> dict[str, Any]:
-    """`[failures]` that draws from the durations of the log."""
-    return _empirical(fitted.view.sample) | _per(fitted)
+    """`[failures]` that draws from the durations of the log.
+
+    From those of the Kaplan-Meier curve where they are many, or some not whole.
+    """
+    sample = fitted.view.sample
+    lasted = sample.durations_s
+    if sample.censored or sample.late or sample.n > _MOST_DURATIONS:
+        lasted = KaplanMeier.from_sample(sample).typical(_MOST_DURATIONS)
+    durations = [_rounded(each) for each in lasted.tolist()]
+    return {"distribution": "empirical", "durations": durations} | _per(fitted)
 
 
 def _per(fitted: "LogFit") -> dict[str, Any]:
@@ -97,33 +106,6 @@ def _per(fitted: "LogFit") -> dict[str, Any]:
         law = fitted.bursts.law
         told["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
     return {key: each for key, each in told.items() if each}
-
-
-def _empirical(sample: Sample) -> dict[str, Any]:
-    """The durations; those of the Kaplan-Meier curve where they are many, or some not whole."""
-    lasted = sample.durations_s
-    if sample.censored or sample.late or sample.n > _MOST_DURATIONS:
-        lasted = KaplanMeier.from_sample(sample).typical(_MOST_DURATIONS)
-    return {"distribution": "empirical", "durations": [_rounded(each) for each in lasted.tolist()]}
-
-
-def _law(law: Distribution, mean_s: float) -> dict[str, Any]:
-    rounded = {
-        key: float(f"{getattr(law, key):.{_DIGITS}g}")
-        for key in ("shape", "cv")
-        if getattr(law, key)
-    }
-    return {"distribution": law.distribution, "mean": _rounded(mean_s), **rounded}
-
-
-def _replay(fitted: "LogFit") -> dict[str, Any]:
-    source = fitted.source
-    # The whole path, since the scenario may lie elsewhere.
-    keys = {"trace": str(Path(source.path).resolve())} | fitted.source.keys()
-    if source.window is None and READERS[source.reader].of_the_job:
-        # As it stands is by its own clock, which may be that of a calendar: start with its first.
-        keys["window"] = written((0.0, 1.0))
-    return keys | ({"exclude_worst": source.exclude_worst} if source.exclude_worst else {})
 
 
 def _rounded(seconds: float) -> str:

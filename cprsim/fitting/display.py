@@ -19,7 +19,7 @@ from cprsim.basics.units import (
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
-    from cprsim.failures.logs.job_records import JobRecords
+    from cprsim.failures.logs.job_table import JobRecords
     from cprsim.fitting.at_hand import AtHand
     from cprsim.fitting.job_events import JobEvents
     from cprsim.fitting.log_fit import LogFit

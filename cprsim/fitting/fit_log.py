@@ -1,34 +1,44 @@
-"""From a log to a failure model: `cprsim fit`."""
+"""From a log to a failure model: `cprsim fit`, of a log as it is or for a job."""
 
 import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
-from cprsim.failures.logs.coincidence import coincidence, sizes
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog, Rows
-from cprsim.failures.logs.node_failures import WITHIN_S, node_failures
-from cprsim.failures.logs.rack_bursts import rack_bursts
-from cprsim.failures.logs.rules import Rules
+from cprsim.failures.logs.node_failures import (
+    WITHIN_S,
+    coincidence,
+    node_failures,
+    rack_bursts,
+    sizes,
+)
+from cprsim.failures.logs.options import Rules
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.frailty_fit import frailty_fit
 from cprsim.fitting.job_lengths import job_lengths
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.log_notes import COALESCED, too_little
 from cprsim.fitting.repairs import planned_outages, repairs_and_restarts
-from cprsim.fitting.strikes import of_some_nodes, strikes
-from cprsim.survival.dependence import dependence
-from cprsim.survival.fitted_laws import Fit, check_failures, check_spread
+from cprsim.fitting.strikes import at_most, of_some_nodes, strikes
+from cprsim.survival.fitted_laws import Fit, Verdict, check_failures, check_spread, fit_and_judge
 from cprsim.survival.fitted_laws import fit as fit_law
-from cprsim.survival.judge import Verdict, fit_and_judge
+from cprsim.survival.order import dependence, trend
 from cprsim.survival.sample import Sample
-from cprsim.survival.trend import Trend, trend
+
+if TYPE_CHECKING:
+    from cprsim.scenario import Scenario
+
+#: Keys of `[failures]` that say what is taken of its log.
+_TAKEN: Final = ("reader", "system", "columns", "rules", "window", "coalesce", "exclude_worst")
+#: More nodes than fail in a log, and yet the same cluster: some never fail.
+_SAME_SIZE: Final = 1.5
 
 
 def fit(
@@ -82,7 +92,7 @@ def fit(
         others like the rest.
     rules
         Which records of the file are failures, e.g. `{"failure_when": "failure=1"}`; see
-        `cprsim.failures.logs.rules.Rules`.
+        `cprsim.failures.logs.options.Rules`.
 
     Returns
     -------
@@ -103,24 +113,95 @@ def fit(
     >>> fitted.best.law.distribution
     'gamma'
     """
-    check_look(view, ties)
+    _check_look(view, ties)
     source = LogSource.from_options(
         log, reader, system, window, coalesce, population, columns, exclude_worst, rules
     )
-    return fit_source(source, view, nodes, ties)
+    return _fit_source(source, view, nodes, ties)
 
 
-def check_look(view: str, ties: str) -> None:
+def fit_for(
+    scenario: "Scenario",
+    log: str | os.PathLike[str] | FailureLog,
+    *,
+    view: Look = "gaps",
+    nodes: int | None = None,
+    ties: views.Ties = "drop",
+    **taken: Any,
+) -> LogFit:
+    """Fit a log as `fit`, for a job: of a larger system, the gaps of a job on its nodes.
+
+    Failures are shared out to the kinds of the job's nodes where the log hasn't any. Raises as
+    `fit`, and `UsageError` where the job has many more nodes than the log.
+    """
+    _check_look(view, ties)
+    source = LogSource.from_options(log, **taken)
+    if nodes is None:
+        nodes = _nodes_to_fit(source, view, scenario)
+        view = view if nodes is None else "job"
+    return of_job(_fit_source(source, view, nodes, ties), scenario)
+
+
+def fit_named(scenario: "Scenario", **taken: Any) -> LogFit:
+    """Fit the log that `failures.log` of a scenario names, as `fit_for`, to hold its law against.
+
+    The keys beside `failures.log` say what is taken of it; what is given here wins. Where its law
+    is one of nodes' lives these are fitted, else gaps. Raises as `fit_for`, and `UsageError` where
+    the scenario names no log.
+    """
+    failures = scenario.failures
+    if failures.log is None:
+        raise UsageError(
+            "the scenario names no log to hold its law against; name one as LOG, or as failures.log"
+        )
+    named = {key: each for key, each in failures.mapping().items() if key in _TAKEN}
+    named["view"] = "uptime" if failures.per == "node" else "gaps"
+    return fit_for(
+        scenario, failures.log, **named | {key: each for key, each in taken.items() if each}
+    )
+
+
+def of_job(fitted: LogFit, scenario: "Scenario") -> LogFit:
+    """The fit with failures shared out to the kinds of nodes of the job, if the log hasn't any.
+
+    Kinds that the job lacks don't fail in it, and no more nodes at once than it has of each.
+    """
+    cluster = scenario.cluster
+    counts = {"parameter_servers": cluster.parameter_servers, "trainers": cluster.trainers}
+    nodes = {kind: count for kind, count in counts.items() if count}
+    kinds = {kind: weight for kind, weight in fitted.kinds.items() if kind in nodes} or nodes
+    limits = {kind: nodes[kind] for kind in kinds}
+    return replace(fitted, kinds=kinds, strikes=at_most(fitted.strikes, limits))
+
+
+def _nodes_to_fit(source: LogSource, view: Look, scenario: "Scenario") -> int | None:
+    """Nodes of the job, where it was to be on some, or gaps of a larger system to be looked at."""
+    nodes = scenario.failure_model.nodes
+    if view == "job":
+        return nodes
+    if view != "gaps" or not source.path or source.reader == "intervals":
+        return None
+    failures = source.failures()
+    if not failures.of_nodes:
+        return None
+    system = failures.system
+    if nodes > _SAME_SIZE * system:
+        raise UsageError(
+            f"the job has {nodes:,} nodes, and {system:,} fail in the log: gaps of the one tell "
+            "nothing of the other; fit lives of nodes with --view uptime, or say with --population "
+            "how many the log is of"
+        )
+    return nodes if nodes < system else None
+
+
+def _check_look(view: str, ties: str) -> None:
     """Raise `UsageError` for a view, or a way with ties, that there isn't."""
     for name, value, known in (("view", view, Look), ("ties", ties, views.Ties)):
         if value not in get_args(known):
             raise UsageError(f"{name} {value!r} is not known; known: {', '.join(get_args(known))}")
 
 
-def fit_source(
-    source: LogSource, view: Look, nodes: int | None = None, ties: views.Ties = "drop"
-) -> LogFit:
-    """As `fit`, of a log and what is taken of it."""
+def _fit_source(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
     if source.reader == "intervals":
         return _of_intervals(source, view, nodes, ties)
     if view == "job" and nodes is None:
@@ -132,18 +213,21 @@ def fit_source(
         raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
     failures, within_s = source.failures(), source.coalesce_s
     if not failures.of_nodes and (view != "gaps" or source.population or source.exclude_worst):
+        asked = "population" if source.population else "exclude_worst"
         raise UsageError(
-            f"{source.path}: has no column of nodes, which {_of_nodes(source, view)} needs; name "
-            "it with --node-column, or leave that out"
+            f"{source.path}: has no column of nodes, which "
+            f"{asked if view == 'gaps' else f'view {view!r}'} needs; name it with --node-column, "
+            "or leave that out"
         )
     if view == "uptime" and within_s is not None and failures.racks is None:
         raise UsageError(
             "coalesce finds bursts of racks in the view 'uptime', and the log has no racks; "
             "leave it out"
         )
-    together = failures if within_s is None else failures.coalesced(within_s)
-    in_racks = within_s is not None and failures.racks is not None
-    bursts = rack_bursts(failures, within_s) if in_racks else None  # type: ignore[arg-type]
+    together, bursts = failures, None
+    if within_s is not None:
+        together = failures.coalesced(within_s)
+        bursts = None if failures.racks is None else rack_bursts(failures, within_s)
     fields: dict[str, Any] = {}
     if view == "uptime":
         own = np.ones(len(failures), np.bool_) if bursts is None else ~bursts.members
@@ -153,7 +237,8 @@ def fit_source(
         if seen.node_time is not None:
             fields["frailty"] = frailty_fit(failures, own, seen.sample, seen.node_time)
     else:
-        seen, struck = _gaps(together, nodes, ties), together
+        struck = together
+        seen = views.gaps(struck, ties) if nodes is None else views.job_gaps(struck, nodes, ties)
         left_out = dict(seen.left_out)
         if within_s is not None and left_out:
             left_out = {COALESCED: seen.ties}
@@ -164,7 +249,9 @@ def fit_source(
     if view == "gaps":
         fields["job_lengths"] = job_lengths(seen.sequences[0], fits[0].law)
     repairs, restarts = repairs_and_restarts(failures)
-    system, every = views.nodes_of(struck), strikes(struck)
+    every = strikes(struck)
+    # The trend is of a node, where nodes came and went; else of the system.
+    came_s, left_s = (together.came_s, together.left_s) if view == "uptime" else (None, None)
     return LogFit(
         source=source,
         look=view,
@@ -176,8 +263,8 @@ def fit_source(
         dropped=dropped,
         at_once=sizes(struck) if failures.of_nodes else {},
         told=failures.notes,
-        strikes=every if nodes is None else of_some_nodes(every, nodes, system),
-        trend=_trend(together, of_nodes=view == "uptime"),
+        strikes=every if nodes is None else of_some_nodes(every, nodes, struck.system),
+        trend=trend(together.times_s, together.span_s, came_s, left_s, together.start_s),
         repairs=repairs,
         restarts=restarts,
         causes=Counter(failures.causes or ()),
@@ -187,25 +274,6 @@ def fit_source(
         node_failures=node_failures(failures, within_s or WITHIN_S),
         **fields,
     )
-
-
-def _gaps(log: FailureLog, nodes: int | None, ties: views.Ties) -> views.View:
-    return views.gaps(log, ties) if nodes is None else views.job_gaps(log, nodes, ties)
-
-
-def _trend(log: FailureLog, *, of_nodes: bool) -> Trend | None:
-    """Trend of the failures of the system, or of a node where nodes came and went."""
-    times_s = log.times_s - log.start_s
-    if not of_nodes or log.came_s is None or log.left_s is None:
-        return trend(times_s, log.span_s)
-    return trend(times_s, log.span_s, log.came_s - log.start_s, log.left_s - log.start_s)
-
-
-def _of_nodes(source: LogSource, view: Look) -> str:
-    """What a user asked for that is of nodes."""
-    if view != "gaps":
-        return f"view {view!r}"
-    return "population" if source.population else "exclude_worst"
 
 
 def _kinds(log: FailureLog) -> dict[str, int]:
@@ -253,12 +321,8 @@ def _laws(
 ) -> tuple[list[Fit], dict[str, Verdict]]:
     """Return the laws, the best first, and verdicts on them.
 
-    Of durations that are all alike the exponential law, which is not adequate.
-
-    Raises
-    ------
-    LogError
-        If durations are too few; with what was left out, since that may be why.
+    Of durations that are all alike the exponential law, which is not adequate. Raises `LogError` if
+    durations are too few; with what was left out, since that may be why.
     """
     try:
         check_failures(sample)

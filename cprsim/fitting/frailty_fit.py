@@ -10,10 +10,10 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration, rough_percent
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import worst_share
-from cprsim.failures.logs.node_time import NodeTime, histories
-from cprsim.failures.logs.repairs import repair_times
+from cprsim.failures.logs.outages import repair_times
+from cprsim.failures.logs.views import NodeTime, histories
+from cprsim.survival.fitted_laws import MOST_KS, Verdict, is_mean
 from cprsim.survival.frailty import Frail, fit_frailty
-from cprsim.survival.judge import MOST_KS, Verdict, is_mean
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample
 
@@ -72,38 +72,25 @@ def _samples(
 
 @dataclass(frozen=True, eq=False)
 class FrailtyFit:
-    """Nodes that differ, or don't, and what logs simulated by either are like.
+    """Nodes that differ, or don't, and what logs simulated by either are like."""
 
-    Parameters
-    ----------
-    found
-        The law of lives with a frailty, and without.
-    nodes
-        How many there are, those that never failed included.
-    share
-        Share of the failures on the worst tenth of the nodes, 0 to 1. Of failures that end an up
-        time: others into the same outage are none of a law of lives.
-    frail, alike
-        The 95 % interval of that share in logs simulated with the frailty, and without.
-    worst
-        Failures of the node with the most.
-    frail_worst
-        The 95 % interval of these in logs simulated with the frailty.
-    ks
-        Largest distance of the survival of later lives from that in the logs simulated with it.
-    is_adequate
-        Whether it has the mean of the log, is near the survival of its lives, and gives its worst
-        node as many failures.
-    """
-
+    #: The law of lives with a frailty, and without.
     found: Frail
+    #: How many nodes there are, those that never failed included.
     nodes: int
+    #: Share of the failures on the worst tenth of the nodes, 0 to 1. Of failures that end an up
+    #: time: others into the same outage are none of a law of lives.
     share: float
+    #: The 95 % interval of that share in logs simulated with the frailty, and without.
     frail: tuple[float, float]
     alike: tuple[float, float]
+    #: Failures of the node with the most, and the 95 % interval of these with the frailty.
     worst: int
     frail_worst: tuple[float, float]
+    #: Largest distance of the survival of later lives from that in logs simulated with it.
     ks: float
+    #: Whether it has the mean of the log, is near the survival of its lives, and gives its worst
+    #: node as many failures.
     is_adequate: bool
 
     @property
@@ -154,21 +141,22 @@ class FrailtyFit:
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
+        found, law = self.found, self.found.law
         return {
             "nodes": self.nodes,
             "worst_tenth": self.share,
             "worst_tenth_alike_ci95": self.alike,
             "worst_tenth_frail_ci95": self.frail,
-            "frailty": self.found.variance,
-            "frailty_ci95": self.found.interval,
-            "distribution": self.found.law.distribution,
-            "mean_s": self.found.law.expected_s,
-            "shape": self.found.law.shape,
-            "cv": self.found.law.cv,
-            "gain": self.found.gain,
+            "frailty": found.variance,
+            "frailty_ci95": found.interval,
+            "distribution": law.distribution,
+            "mean_s": law.expected_s,
+            "shape": law.shape,
+            "cv": law.cv,
+            "gain": found.gain,
             "worst_node": self.worst,
             "worst_node_frail_ci95": self.frail_worst,
-            "sure": self.found.is_sure,
+            "sure": found.is_sure,
             "ks": self.ks,
             "adequate": self.is_adequate,
         }
@@ -179,16 +167,8 @@ def frailty_fit(
 ) -> FrailtyFit | None:
     """Fit a frailty to the lives of the nodes of a log; None where it tells too little.
 
-    Parameters
-    ----------
-    log
-        The log.
-    own
-        Failures that end a life by themselves, shape (n,).
-    lives
-        Its later lives, from a repair to the next failure.
-    time
-        Up time of nodes per failure.
+    `own`: failures that end a life by themselves, shape (n,). `lives`: later lives, from a repair
+    to the next failure. `time`: up time of nodes per failure.
     """
     seen = histories(log, own, time.nodes)
     if min(seen.nodes, seen.failures, lives.failures) < _FEWEST:

@@ -1,4 +1,4 @@
-"""Event logs of jobs: starts, loads and saves, and where the time between them went.
+"""Event logs of jobs: where their time went, and the same interruptions as a scenario.
 
 A line of JSON an event, as goodput libraries write them: `event_type` (or `event`), `timestamp`
 (or `time`; a date or seconds) and, of loads and saves, `step`; others are named by what they hold:
@@ -8,17 +8,25 @@ start, load or restore, save, fail or crash, end or terminate.
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from statistics import median
+from pathlib import Path
+from statistics import fmean, median
 from typing import Any, Final, NamedTuple
 
 from cprsim.basics.tabular import LogPath, lines
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import SECONDS, format_duration, format_exact
 from cprsim.errors import LogError
 
+#: The file of interruptions beside a scenario.
+LOG: Final = "interruptions.csv"
+#: The policy that stands for what was: full recovery at the interval of the log.
+AS_LOGGED: Final = "as-logged"
+#: Tables of a scenario that a log says nothing of.
+_BESIDE: Final = ("model", "storage", "prices", "accuracy")
 #: Words of events, in the order in which they are looked for.
 _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "failed": ("fail", "crash", "interrupt", "error"),
@@ -33,7 +41,7 @@ _KINDS: Final = ("event_type", "event", "type", "name")
 _TIMES: Final = ("timestamp", "time", "time_s", "ts")
 
 
-class Event(NamedTuple):
+class _Event(NamedTuple):
     """An event: its kind (a key of `_WORDS`), when, the step of a load or a save, and the node."""
 
     at_s: float
@@ -49,8 +57,7 @@ class Progress(NamedTuple):
     step: float
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(NamedTuple):
     """From one start of the job to the next, or to its end.
 
     `starts`: how often processes were started, by the node that was most often. `loaded`: the first
@@ -66,16 +73,20 @@ class Attempt:
     until_s: float
 
     @property
-    def last_s(self) -> float:
-        """When it last reached anything, s."""
-        if self.saves:
-            return self.saves[-1].at_s
-        return self.started_s if self.loaded is None else self.loaded.at_s
-
-    @property
     def points(self) -> list[Progress]:
         """What it reached: its load, and its saves."""
         return [*([] if self.loaded is None else [self.loaded]), *self.saves]
+
+    @property
+    def last_s(self) -> float:
+        """When it last reached anything, s."""
+        return self.points[-1].at_s if self.points else self.started_s
+
+    @property
+    def step_before(self) -> float:
+        """The step at which an attempt without a load began, if its saves are alike."""
+        first, *more = self.saves
+        return max(2 * first.step - more[0].step, 0.0) if more else first.step
 
 
 @dataclass(frozen=True)
@@ -97,7 +108,7 @@ class JobEvents:
         """Steps that were trained and kept."""
         reached = [each.step for attempt in self.attempts for each in attempt.points]
         first = next(each for each in self.attempts if each.points)
-        return max(reached) - (_step_before(first) if first.loaded is None else reached[0])
+        return max(reached) - (first.step_before if first.loaded is None else reached[0])
 
     @property
     def useful_s(self) -> float:
@@ -110,14 +121,14 @@ class JobEvents:
         return self.useful_s / self.wall_s
 
     @property
-    def recoveries(self) -> int:
-        """Attempts that got to a save."""
-        return sum(bool(each.saves) for each in self.attempts)
-
-    @property
     def without_a_save(self) -> int:
         """Attempts that never got to a save."""
-        return len(self.attempts) - self.recoveries
+        return sum(not each.saves for each in self.attempts)
+
+    @property
+    def in_a_row(self) -> list[tuple[Progress, Progress]]:
+        """Saves, each with the next of its attempt."""
+        return [pair for each in self.attempts for pair in pairwise(each.saves)]
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -125,7 +136,7 @@ class JobEvents:
             "nodes": self.nodes,
             "attempts": len(self.attempts),
             "starts": sum(each.starts for each in self.attempts),
-            "recoveries": self.recoveries,
+            "recoveries": len(self.attempts) - self.without_a_save,
             "without_a_save": self.without_a_save,
             "wall_s": self.wall_s,
             "step_s": self.step_s,
@@ -151,31 +162,21 @@ class JobEvents:
                 found["no_save"] += each.until_s - each.started_s
                 continue
             found["unsaved"] += each.until_s - each.last_s
-            first = each.loaded or Progress(each.started_s, _step_before(each))
+            first = each.loaded or Progress(each.started_s, each.step_before)
             found["start"] += first.at_s - each.started_s
             for place, (before, after) in enumerate(pairwise([first, *each.saves])):
                 steps_s = (after.step - before.step) * self.step_s
                 trained_s += steps_s
-                key = "save" if place else "warm_up"
-                found[key] += after.at_s - before.at_s - steps_s
+                found["save" if place else "warm_up"] += after.at_s - before.at_s - steps_s
         kept_s = self.useful_s
         return {"train": kept_s, "retrained": trained_s - kept_s, **found}
 
 
 def read_events(path: LogPath, step_s: float | None = None) -> JobEvents:
-    """Read the event log of one job.
+    """Read the event log of one job: lines of JSON, gzipped or xz too.
 
-    Parameters
-    ----------
-    path
-        Lines of JSON; gzipped or xz too.
-    step_s
-        What a step takes, s; the median from save to save if not given.
-
-    Raises
-    ------
-    LogError
-        For a log that is no such, or that holds fewer than two saves.
+    `step_s`: what a step takes, s; the median from save to save if not given. Raises `LogError` for
+    a log that is no such, or that holds fewer than two saves.
     """
     name = os.fspath(path)
     events = sorted(_events(name), key=lambda each: each.at_s)
@@ -203,14 +204,12 @@ def read_events(path: LogPath, step_s: float | None = None) -> JobEvents:
 
 def is_events(path: LogPath) -> bool:
     """Return whether a log looks like an event log of a job: its first line of text is an event."""
-    for line in lines(path):
-        if line.strip():
-            found = _parsed(line)
-            return found is not None and _named(found, _KINDS) is not None
-    return False
+    first = next((line for line in lines(path) if line.strip()), "")
+    found = _parsed(first)
+    return found is not None and _named(found, _KINDS) is not None
 
 
-def _events(path: str) -> Iterator[Event]:
+def _events(path: str) -> Iterator[_Event]:
     for number, line in enumerate(lines(path), 1):
         if not line.strip():
             continue
@@ -226,7 +225,7 @@ def _events(path: str) -> Iterator[Event]:
         )
         if known is not None:
             node = found.get("node_rank", found.get("node", ""))
-            yield Event(_seconds(at, path, number), known, _step(found), str(node))
+            yield _Event(_seconds(at, path, number), known, _step(found), str(node))
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
@@ -257,7 +256,7 @@ def _seconds(at: Any, path: str, number: int) -> float:
         raise LogError(f"{path}, line {number}: {at!r} is no date and no number") from None
 
 
-def _attempts(events: Sequence[Event]) -> Iterator[Attempt]:
+def _attempts(events: Sequence[_Event]) -> Iterator[Attempt]:
     """Split events where processes start after anything else than starts."""
     places = [
         place
@@ -267,12 +266,11 @@ def _attempts(events: Sequence[Event]) -> Iterator[Attempt]:
     for place, after in pairwise([*places, len(events)]):
         own = events[place:after]
         until_s = events[after].at_s if after < len(events) else events[-1].at_s
-        starts: dict[str, int] = {}
-        for each in own:
-            if each.kind == "started":
-                starts[each.node] = starts.get(each.node, 0) + 1
-        saves = [Progress(e.at_s, e.step) for e in own if e.kind == "saved" and e.step >= 0]
-        loads = [Progress(e.at_s, e.step) for e in own if e.kind == "loaded" and e.step >= 0]
+        starts = Counter(each.node for each in own if each.kind == "started")
+        saves, loads = (
+            [Progress(e.at_s, e.step) for e in own if e.kind == kind and e.step >= 0]
+            for kind in ("saved", "loaded")
+        )
         reached_s = max([own[0].at_s, *(e.at_s for e in (*saves, *loads))])
         stops = [e.at_s for e in own if e.kind in ("failed", "ended") and e.at_s >= reached_s]
         yield Attempt(
@@ -285,8 +283,96 @@ def _attempts(events: Sequence[Event]) -> Iterator[Attempt]:
         )
 
 
-def _step_before(each: Attempt) -> float:
-    """The step at which an attempt without a load began, if its saves are alike."""
-    if len(each.saves) < 2:
-        return each.saves[0].step
-    return max(2 * each.saves[0].step - each.saves[1].step, 0.0)
+class Interruption(NamedTuple):
+    """When training was interrupted, and how long after that the job was started again, s."""
+
+    at_s: float
+    down_s: float
+
+
+def interruptions(events: JobEvents) -> list[Interruption]:
+    """Return the interruptions of a job; starts that reach nothing prolong the one before.
+
+    Where no event says when training stopped, it is taken to have stopped in the middle of what a
+    further save would have taken, or of the time until the next start, if that is shorter.
+    """
+    period_s = median(after.at_s - before.at_s for before, after in events.in_a_row)
+    found: list[Interruption] = []
+    for attempt, after in pairwise(events.attempts):
+        if not attempt.points:
+            if found:
+                last = found[-1]
+                found[-1] = last._replace(down_s=after.started_s - last.at_s)
+            continue
+        at_s = attempt.stopped_s
+        if at_s is None:
+            at_s = attempt.last_s + min(period_s, attempt.until_s - attempt.last_s) / 2
+        found.append(Interruption(at_s, after.started_s - at_s))
+    return found
+
+
+def tables_of(events: JobEvents, log: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a scenario of that job; `log`: where its interruptions are written.
+
+    What `given` says, the tables of a scenario, stands beside it; costs that it gives win, and
+    failures are those of the log. Each node of the log holds a shard, where `given` has no cluster.
+    Raises `LogError` if the job was never interrupted.
+    """
+    found = interruptions(events)
+    if not found:
+        raise LogError(f"{events.path}: the job was never interrupted, so there is nothing to play")
+    # Training from save to save, and the time that a save takes beyond it, in the median.
+    step = median(after.step - before.step for before, after in events.in_a_row)
+    beyond_s = median(
+        after.at_s - before.at_s - (after.step - before.step) * events.step_s
+        for before, after in events.in_a_row
+    )
+    waits = [_time(each.down_s) for each in found]
+    costs = {
+        "save": _time(max(beyond_s, 0.0)),
+        "load": _time(_load_s(events)),
+        "reschedule": {"distribution": "empirical", "durations": waits},
+        "detect": "0 s",  # what it took is in the waits
+    }
+    cluster = given.get("cluster") or {"parameter_servers": events.nodes}
+    logged = {"system": "full", "interval": _time(events.step_s * step)}
+    return {
+        "title": given.get("title") or f"The job of {Path(events.path).name}",
+        **{name: given[name] for name in _BESIDE if name in given},
+        "job": {**given.get("job", {}), "useful_time": _time(events.useful_s)},
+        "cluster": cluster,
+        "costs": {**costs, **given.get("costs", {})},
+        "failures": {"trace": str(log), "reader": "csv"},
+        "policies": {AS_LOGGED: logged, **given.get("policies", {})},
+    }
+
+
+def write_log(events: JobEvents, log: Path, servers: object) -> None:
+    """Write the interruptions as a CSV log; no event says which node failed: all do in turn.
+
+    `servers`: how many there are, as a scenario file says it; what is no number is its own fault.
+    """
+    nodes = servers if isinstance(servers, int) and servers > 0 else 1
+    rows = [f"{each.at_s:.3f},{place % nodes}" for place, each in enumerate(interruptions(events))]
+    log.write_text("\n".join(["time_s,node", *rows, ""]), encoding="utf-8")
+
+
+def _time(seconds: float) -> str:
+    return format_exact(seconds, SECONDS)
+
+
+def _load_s(events: JobEvents) -> float:
+    """Time from a start to training at full speed, s: to the load in the mean, and the warm-up.
+
+    The warm-up, what the first save comes later than its training, is the median of those seen.
+    """
+    loads = [(each, each.loaded) for each in events.attempts if each.loaded is not None]
+    warm_ups_s = [
+        each.saves[0].at_s - loaded.at_s - (each.saves[0].step - loaded.step) * events.step_s
+        for each, loaded in loads
+        if each.saves
+    ]
+    if not loads:
+        return 0.0
+    started_s = fmean(loaded.at_s - each.started_s for each, loaded in loads)
+    return started_s + max(median(warm_ups_s or [0.0]), 0.0)

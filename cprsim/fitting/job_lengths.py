@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +20,13 @@ _FEWEST, _MOST = 39, 199  # simulated logs
 _DRAWS: Final = 1_000_000  # gaps of all of them, about
 
 
-@dataclass(frozen=True)
-class JobLength:
+class JobLength(NamedTuple):
     """Jobs of one length: how far their numbers of failures differ, in the log and by the law.
 
-    Parameters
-    ----------
-    gaps
-        Length of the job, in mean gaps between failures: its mean number of failures.
-    length_s
-        The same in seconds.
-    log_sd, law_sd
-        Standard deviation of the number of failures of a job, in the log, and in the mean of logs
-        that are as long and follow the law.
-    by_chance
-        Standard deviation of the latter from one such log to another.
+    The length is in mean gaps between failures, which is its mean number of failures, and in
+    seconds. `log_sd`, `law_sd`: standard deviation of the number of failures of a job, in the log,
+    and in the mean of logs that are as long and follow the law; `by_chance`: that of the latter
+    from one such log to another.
     """
 
     gaps: int
@@ -51,23 +42,18 @@ class JobLength:
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
-        return asdict(self) | {"agrees": self.agrees}
+        return self._asdict() | {"agrees": self.agrees}
+
+    def __str__(self) -> str:
+        return f"{format_duration(self.length_s)} ({self.gaps} mean gaps)"
 
 
 def job_lengths(gaps_s: NDArray[np.float64], law: Distribution) -> tuple[JobLength, ...]:
     """Compare jobs that meet the failures of a log with jobs that meet those of its law.
 
-    Parameters
-    ----------
-    gaps_s
-        Times between failures in the order in which they came, seconds, shape (n,).
-    law
-        The law of single gaps; gaps that follow it do not depend on each other.
-
-    Returns
-    -------
-    tuple[JobLength, ...]
-        For each of `GAPS` that the log is long enough for.
+    `gaps_s`: times between failures in the order in which they came, seconds, shape (n,). `law`: of
+    single gaps; gaps that follow it do not depend on each other. For each of `GAPS` that the log is
+    long enough for.
     """
     mean_s, count = float(gaps_s.mean()), len(gaps_s)
     told = [gaps for gaps in GAPS if count >= _LONG * gaps]
@@ -84,40 +70,33 @@ def job_lengths(gaps_s: NDArray[np.float64], law: Distribution) -> tuple[JobLeng
 
 
 def _spreads(gaps_s: NDArray[np.float64], lengths: Sequence[int]) -> list[float]:
-    """Standard deviations of the number of failures of jobs of each length, in mean gaps."""
-    at_s = np.cumsum(gaps_s)
-    return [_spread(at_s, gaps) for gaps in lengths]
+    """Standard deviations of the number of failures of jobs of each length, in mean gaps.
 
-
-def _spread(at_s: NDArray[np.float64], gaps: int) -> float:
-    """Standard deviation of the number of failures of jobs that start at even times."""
+    The jobs start at even times.
+    """
+    at_s, found = np.cumsum(gaps_s), list[float]()
     last_s = float(at_s[-1])
-    length_s = gaps * last_s / len(at_s)
-    starts = math.ceil(_STARTS * len(at_s) / gaps)
-    begin_s = np.linspace(0.0, last_s - length_s, starts)
-    ends = np.searchsorted(at_s, np.stack([begin_s, begin_s + length_s]), side="right")
-    return float(np.std(ends[1] - ends[0]))
+    for gaps in lengths:
+        length_s = gaps * last_s / len(at_s)
+        starts = math.ceil(_STARTS * len(at_s) / gaps)
+        begin_s = np.linspace(0.0, last_s - length_s, starts)
+        ends = np.searchsorted(at_s, np.stack([begin_s, begin_s + length_s]), side="right")
+        found.append(float(np.std(ends[1] - ends[0])))
+    return found
 
 
 def length_notes(lengths: Sequence[JobLength], law: str) -> list[str]:
     """Return for which jobs the law holds, a sentence each."""
-    apart = [each for each in lengths if not each.agrees]
-    alike = [each for each in lengths if each.agrees]
-    said = []
+    said, alike = [], [str(each) for each in lengths if each.agrees]
     if alike:
-        told = listed([_told(each) for each in alike])
         said.append(
-            f"Jobs of {told} differ in their number of failures as under the {law} law, as far as "
-            "chance goes."
+            f"Jobs of {listed(alike)} differ in their number of failures as under the {law} law, "
+            "as far as chance goes."
         )
-    for each in apart:
+    for each in (each for each in lengths if not each.agrees):
         how = "more" if each.log_sd > each.law_sd else "less"
         said.append(
-            f"Jobs of {_told(each)} differ {how} than under the {law} law: {each.gaps} ± "
+            f"Jobs of {each} differ {how} than under the {law} law: {each.gaps} ± "
             f"{each.log_sd:.2g} failures, by the law ± {each.law_sd:.2g}."
         )
     return said
-
-
-def _told(length: JobLength) -> str:
-    return f"{format_duration(length.length_s)} ({length.gaps} mean gaps)"

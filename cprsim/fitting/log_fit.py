@@ -3,33 +3,31 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
-from cprsim.failures.logs.coincidence import Coincidence
 from cprsim.failures.logs.log import Rows
-from cprsim.failures.logs.node_failures import NodeFailures
-from cprsim.failures.logs.rack_bursts import RackBursts
+from cprsim.failures.logs.node_failures import Coincidence, NodeFailures, RackBursts
+from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
-from cprsim.failures.logs.window import as_json
 from cprsim.fitting.block import block
 from cprsim.fitting.frailty_fit import FrailtyFit
 from cprsim.fitting.job_lengths import JobLength
 from cprsim.fitting.log_notes import notes
-from cprsim.fitting.repairs import PlannedOutages, RepairFit
+from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS, PlannedOutages, RepairFit
 from cprsim.fitting.strikes import StrikeKind, failure_keys, mean_nodes
-from cprsim.survival.dependence import Dependence
-from cprsim.survival.fitted_laws import Fit
-from cprsim.survival.judge import Verdict
+from cprsim.survival.fitted_laws import Fit, Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.trend import Trend
+from cprsim.survival.order import Dependence, Trend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from cprsim.figures.log_page import CauseCount
 
 Look = Literal["gaps", "job", "uptime"]
 #: Share of a mean from which on a scenario has the mean of the log, and not that of the law.
@@ -40,85 +38,55 @@ MEAN_OFF: Final = 0.03
 class LogFit:
     """Laws fitted to the failures of a log, and a verdict on the best.
 
-    Parameters
-    ----------
-    source
-        The log, and what was taken of it.
-    look
-        How it was looked at: gaps, job or uptime.
-    view
-        The durations that were fitted.
-    fits
-        Every law: first the best, the others by AIC. The best is the adequate one with the
-        smallest AIC, or the one with the smallest AIC where none is adequate.
-    verdicts
-        Whether each of the first of them is good enough to plan with, and why: by AIC, up to the
-        first that is.
-    dependence
-        Whether durations depend on the one before; None where they have no order.
-    bursts
-        Failures of several nodes of a rack; None where there are none, where the log has no racks,
-        or where no time was given within which failures are one.
-    dropped
-        What was left out, by reason: rows of the file, and durations whose start nobody saw.
-    at_once
-        How many nodes fail at one instant, and how often; empty where there are no nodes.
-    strikes
-        How often failures of each kind struck the system, or are expected to strike the job; empty
-        where durations are all that there is.
-    kinds
-        How often nodes of each kind fail, as `[failures.hits.weights]` has them; empty where the
-        log doesn't tell.
-    repairs
-        How long nodes are down; None where the log doesn't tell.
-    restarts
-        The same where only processes failed; None where the log tells no severities.
-    trend
-        Whether failures of the system become rarer; None where there are too few.
-    coincidence
-        Whether nodes fail together, for uptimes: their law takes each node by itself.
-    told
-        How the log was understood, a sentence each.
-    frailty
-        Whether some nodes fail far more often than others; None unless lives of nodes were looked
-        at, and enough of them.
-    causes
-        How often each cause that the log tells struck; None stands for none told.
-    planned
-        Outages that were planned; None where the log doesn't know of any.
-    rows
-        How many rows the file has, and how many of them were kept; None of a log in memory.
-    columns
-        What the columns of a table are called, by what they hold.
-    node_failures
-        How often nodes fail, how unevenly and how often together; None where there are no nodes.
-    job_lengths
-        For jobs of which length the law tells how far their numbers of failures differ; empty
-        unless gaps of the system were looked at.
+    What the log doesn't tell, or what its view doesn't show, is None or empty.
     """
 
+    #: The log, and what was taken of it.
     source: LogSource
+    #: How it was looked at: gaps, job or uptime.
     look: Look
+    #: The durations that were fitted.
     view: views.View
+    #: Every law: first the best, the others by AIC. The best is the adequate one with the smallest
+    #: AIC, or the one with the smallest AIC where none is adequate.
     fits: list[Fit]
+    #: Whether each of the first of them is good enough to plan with, and why: by AIC, up to the
+    #: first that is.
     verdicts: dict[str, Verdict]
+    #: What was left out, by reason: rows of the file, and durations whose start nobody saw.
     dropped: Mapping[str, int]
+    #: Whether durations depend on the one before.
     dependence: Dependence | None = None
+    #: Failures of several nodes of a rack.
     bursts: RackBursts | None = None
+    #: How many nodes fail at one instant, and how often.
     at_once: Mapping[int, int] = field(default_factory=dict)
+    #: Whether nodes fail together, for uptimes: their law takes each node by itself.
     coincidence: Coincidence | None = None
+    #: How often failures of each kind struck the system, or are expected to strike the job.
     strikes: Mapping[StrikeKind, float] = field(default_factory=dict)
+    #: How often nodes of each kind fail, as `[failures.hits.weights]` has them.
     kinds: Mapping[str, int] = field(default_factory=dict)
+    #: How long nodes are down, and the same where only processes failed.
     repairs: RepairFit | None = None
     restarts: RepairFit | None = None
+    #: Whether failures of the system become rarer.
     trend: Trend | None = None
+    #: How the log was understood, a sentence each.
     told: tuple[str, ...] = ()
+    #: Whether some nodes fail far more often than others, for uptimes.
     frailty: FrailtyFit | None = None
+    #: How often each cause that the log tells struck; None stands for none told.
     causes: Mapping[str | None, int] = field(default_factory=dict)
+    #: Outages that were planned.
     planned: PlannedOutages | None = None
+    #: How many rows the file has, and how many of them were kept.
     rows: Rows | None = None
+    #: What the columns of a table are called, by what they hold.
     columns: Mapping[str, str] = field(default_factory=dict)
+    #: How often nodes fail, how unevenly and how often together.
     node_failures: NodeFailures | None = None
+    #: For jobs of which length the law tells how far their numbers of failures differ, for gaps.
     job_lengths: tuple[JobLength, ...] = ()
 
     @property
@@ -175,48 +143,48 @@ class LogFit:
 
     def document(self) -> dict[str, Any]:
         """What `cprsim fit --json` prints; times in seconds."""
-        sample = self.view.sample
+        source, sample = self.source, self.view.sample
         median_s = KaplanMeier.from_sample(sample).median_s
+
+        def told(found: Any) -> Any:
+            return None if found is None else found.document()
+
         return {
-            "log": self.source.path,
-            "reader": self.source.reader,
-            "system": self.source.system,
+            "log": source.path,
+            "reader": source.reader,
+            "system": source.system,
             "view": self.look,
             "nodes": self.view.nodes,
-            "window": as_json(self.source.window),
-            "coalesce_s": self.source.coalesce_s,
-            "population": self.source.population,
-            "exclude_worst": self.source.exclude_worst,
+            "window": as_json(source.window),
+            "coalesce_s": source.coalesce_s,
+            "population": source.population,
+            "exclude_worst": source.exclude_worst,
             "n": sample.n,
             "censored": sample.censored,
             "mean_s": sample.mtbf_s,
             "median_s": None if math.isnan(median_s) else median_s,
-            "node_time_per_failure": None
-            if self.view.node_time is None
-            else self.view.node_time.document(),
+            "node_time_per_failure": told(self.view.node_time),
             "ties": self.view.ties,
             "dropped": dict(self.dropped),
-            "fits": [_fit_document(each) for each in self.fits],
+            "fits": [each.document() for each in self.fits],
             "best": self.law.distribution,
             "adequate": self.verdict.adequate,
             "reason": self.verdict.reason,
             "job_lengths": [each.document() for each in self.job_lengths],
-            "dependence": None
-            if self.dependence is None
-            else _dependence_document(self.dependence),
+            "dependence": told(self.dependence),
             "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
             "mean_nodes_hit": mean_nodes(self.strikes),
-            "bursts": None if self.bursts is None else _bursts_document(self.bursts),
-            "trend": None if self.trend is None else asdict(self.trend),
-            "frailty": None if self.frailty is None else self.frailty.document(),
-            "node_failures": None if self.node_failures is None else self.node_failures.document(),
-            "repairs": None if self.repairs is None else self.repairs.document(),
-            "restarts": None if self.restarts is None else self.restarts.document(),
-            "planned": None if self.planned is None else self.planned.document(),
+            "bursts": told(self.bursts),
+            "trend": None if self.trend is None else self.trend._asdict(),
+            "frailty": told(self.frailty),
+            "node_failures": told(self.node_failures),
+            "repairs": told(self.repairs),
+            "restarts": told(self.restarts),
+            "planned": told(self.planned),
             "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
             "rows": None if self.rows is None else self.rows._asdict(),
             "columns": dict(self.columns),
-            "told": [*self.source.notes, *self.told],
+            "told": [*source.notes, *self.told],
             "notes": self.notes,
         }
 
@@ -255,43 +223,34 @@ class LogFit:
 
         Below, what else the log tells: repairs, causes, nodes.
         """
-        from cprsim.fitting.log_figure import log_figure  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.log_page import log_page  # noqa: PLC0415  (matplotlib is slow)
 
-        return log_figure(self)
+        repairs, nodes = self.repairs, self.node_failures
+        return log_page(
+            self.view.sample,
+            self.fits,
+            str(self.source),
+            repairs=None
+            if repairs is None
+            else (repairs.sample, repairs.fits, repairs.is_adequate),
+            causes=self._cause_counts(),
+            nodes=None if nodes is None else nodes.spread,
+        )
 
+    def _cause_counts(self) -> "list[CauseCount]":
+        """The commonest causes of failures, and how long their repairs take."""
+        from cprsim.figures.log_page import CauseCount  # noqa: PLC0415  (matplotlib is slow)
 
-def _fit_document(fitted: Fit) -> dict[str, Any]:
-    law = fitted.law
-    shape = {} if law.shape is None else {"shape": law.shape, "shape_ci95": fitted.spread_interval}
-    cv = {} if law.cv is None else {"cv": law.cv, "cv_ci95": fitted.spread_interval}
-    return {
-        "distribution": law.distribution,
-        **shape,
-        **cv,
-        "mean_s": law.expected_s,
-        "mean_ci95": fitted.mean_interval_s,
-        "ks": fitted.ks,
-        "rmse": fitted.rmse,
-        "aic": fitted.aic,
-        "log_likelihood": fitted.log_likelihood,
-    }
-
-
-def _dependence_document(follow: Dependence) -> dict[str, Any]:
-    return {
-        "rank_correlation": follow.correlation,
-        "z": follow.z,
-        "clustered": follow.clustered,
-    }
-
-
-def _bursts_document(bursts: RackBursts) -> dict[str, Any]:
-    return {
-        "count": bursts.count,
-        "by_chance": bursts.by_chance,
-        "racks": bursts.racks,
-        "mean_s": bursts.law.mean_s,
-        "mean_ci95": bursts.mean_interval_s,
-        "rack": bursts.law.rack,
-        "sizes": {str(size): weight for size, weight in bursts.law.sizes.items()},
-    }
+        by_cause = None if self.repairs is None else self.repairs.by_cause
+        medians = (
+            {each.cause: each.typical.median_s for each in by_cause.causes} if by_cause else {}
+        )
+        ordered = Counter({each or NO_CAUSE: n for each, n in self.causes.items()}).most_common()
+        shown = [
+            CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]
+        ]
+        rest = sum(n for _, n in ordered[MOST_CAUSES:])
+        # The others are the same ones where the causes of outages are as common.
+        same = {each.name for each in shown} == medians.keys() - {OTHERS}
+        others = CauseCount(OTHERS, rest, medians.get(OTHERS, math.nan) if same else math.nan)
+        return [*shown, others] if rest else shown

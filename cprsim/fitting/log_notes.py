@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from cprsim.basics.units import format_duration, rough_percent
-from cprsim.failures.logs.log import OUTSIDE, Rows
-from cprsim.failures.logs.node_failures import OF_WORST
+from cprsim.failures.logs.log import OF_WORST, OUTSIDE, Rows
 from cprsim.failures.logs.table import OTHERS
 from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.job_lengths import length_notes
@@ -63,84 +62,70 @@ def notes(fitted: "LogFit") -> list[str]:
     The law and its mean, how failures come, repairs, how the log was understood, and last what
     was left out.
     """
-    best, reason = fitted.law.distribution, fitted.verdict.reason
-    if fitted.wanted_frailty is not None and fitted.verdict.adequate:
-        said = [f"{reason[0].upper()}{reason[1:]}."]
-    elif fitted.verdict.adequate:
-        passed_over = [each.reason for name, each in fitted.verdicts.items() if name != best]
-        said = [f"{reason[0].upper()}{reason[1:]}."]
-        said += [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
-    else:
-        said = [f"No law is adequate; of the best, {best}: {reason}."]
-    repairs = [] if fitted.repairs is None else fitted.repairs.notes
-    if fitted.restarts is not None:
-        found = fitted.restarts
-        restarted = f"Outages of processes alone: {found.sample.n:,}"
-        repairs.append(f"{restarted}; {found.typical}.")
-    if fitted.planned is not None:
-        repairs.append(fitted.planned.note)
-    if fitted.repairs is None or fitted.repairs.by_cause is None:
-        repairs += _causes(fitted)
-    understood = [*fitted.source.notes, *fitted.told]
     return [
-        *said,
+        *_law(fitted),
         *_mean(fitted),
-        *length_notes(fitted.job_lengths, best),
+        *length_notes(fitted.job_lengths, fitted.law.distribution),
         *_coming(fitted),
-        *repairs,
-        *understood,
+        *_repairs(fitted),
+        *fitted.source.notes,
+        *fitted.told,
         *left_out_lines(fitted.rows, fitted.left_out),
     ]
 
 
-def _causes(fitted: "LogFit") -> list[str]:
-    """The commonest causes, where there is more than one."""
-    if len(fitted.causes) < 2:
-        return []
-    most = Counter(fitted.causes).most_common(MOST_CAUSES)
-    told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)
-    return [f"Causes: {told}{', ...' * (len(fitted.causes) > MOST_CAUSES)}."]
+def _law(fitted: "LogFit") -> list[str]:
+    best, reason = fitted.law.distribution, fitted.verdict.reason
+    if not fitted.verdict.adequate:
+        return [f"No law is adequate; of the best, {best}: {reason}."]
+    said = [f"{reason[0].upper()}{reason[1:]}."]
+    if fitted.wanted_frailty is not None:
+        return said
+    passed_over = [each.reason for name, each in fitted.verdicts.items() if name != best]
+    return said + [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
+
+
+def _repairs(fitted: "LogFit") -> list[str]:
+    """How long outages take, and the commonest causes, where there is more than one."""
+    repairs, restarts, causes = fitted.repairs, fitted.restarts, fitted.causes
+    said = [] if repairs is None else repairs.notes
+    if restarts is not None:
+        restarted = f"Outages of processes alone: {restarts.sample.n:,}"
+        said.append(f"{restarted}; {restarts.typical}.")
+    if fitted.planned is not None:
+        said.append(fitted.planned.note)
+    if (repairs is None or repairs.by_cause is None) and len(causes) > 1:
+        most = Counter(causes).most_common(MOST_CAUSES)
+        told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)
+        said.append(f"Causes: {told}{', ...' * (len(causes) > MOST_CAUSES)}.")
+    return said
 
 
 def _coming(fitted: "LogFit") -> list[str]:
     """How failures come: on which nodes, in clusters, ever rarer, together."""
-    nodes, frailty = fitted.node_failures, fitted.frailty
-    worst = [] if nodes is None else [nodes.worst]
-    return [
-        *([] if nodes is None else [nodes.rate]),
-        *(worst if frailty is None else frailty.notes),
-        *_clusters(fitted),
-        *_trend(fitted),
-        *_together(fitted),
-    ]
-
-
-def _clusters(fitted: "LogFit") -> list[str]:
-    follow = fitted.dependence
-    if follow is None or not follow.clustered:
-        return []
-    return [
-        "Failures come in clusters: short gaps follow short ones (rank correlation "
-        f"{follow.correlation:.2f}, {follow.z:.1f} standard errors). --coalesce makes one failure "
-        "of those close in time; a replay of the log keeps its clusters."
-    ]
-
-
-def _trend(fitted: "LogFit") -> list[str]:
-    trend, follow = fitted.trend, fitted.dependence
-    if trend is None or not trend.is_sure:
-        return []
-    way = "rarer" if trend.z < 0 else "more frequent"
-    clusters = ", unless that is a long cluster" * (follow is not None and follow.clustered)
-    later = "; take a later window, e.g. --window 0.5:1" * (fitted.source.window is None)
-    return [
-        f"Failures become {way} over the log (Crow-AMSAA shape {trend.shape:.2f}, Lewis and "
-        f"Robinson's z {trend.z:.1f}){clusters}: a law of the whole is one of its middle{later}."
-    ]
-
-
-def _together(fitted: "LogFit") -> list[str]:
-    said, bursts, nodes = list[str](), fitted.bursts, fitted.node_failures
+    nodes, frailty, follow = fitted.node_failures, fitted.frailty, fitted.dependence
+    trend, bursts = fitted.trend, fitted.bursts
+    said = [] if nodes is None else [nodes.rate]
+    if frailty is not None:
+        said += frailty.notes
+    elif nodes is not None:
+        said.append(nodes.worst)
+    is_clustered = follow is not None and follow.clustered
+    if follow is not None and is_clustered:
+        said.append(
+            "Failures come in clusters: short gaps follow short ones (rank correlation "
+            f"{follow.correlation:.2f}, {follow.z:.1f} standard errors). --coalesce makes one "
+            "failure of those close in time; a replay of the log keeps its clusters."
+        )
+    if trend is not None and trend.is_sure:
+        way = "rarer" if trend.z < 0 else "more frequent"
+        clusters = ", unless that is a long cluster" * is_clustered
+        later = "; take a later window, e.g. --window 0.5:1" * (fitted.source.window is None)
+        said.append(
+            f"Failures become {way} over the log (Crow-AMSAA shape {trend.shape:.2f}, Lewis and "
+            f"Robinson's z {trend.z:.1f}){clusters}: a law of the whole is one of its middle"
+            f"{later}."
+        )
     if bursts is not None:
         said.append(
             f"{bursts.count} bursts took down several nodes of a rack; {bursts.by_chance:.2g} "
@@ -154,7 +139,7 @@ def _together(fitted: "LogFit") -> list[str]:
             f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; {mean:.3g} in the "
             "mean."
         )
-    return said if nodes is None else said + nodes.together
+    return said if nodes is None else said + nodes.bursts.notes
 
 
 def _mean(fitted: "LogFit") -> list[str]:

@@ -4,16 +4,16 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
-from cprsim.failures.logs.views import deal, nodes_of
-from cprsim.failures.logs.window import as_json
+from cprsim.failures.logs.views import deal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,24 +25,13 @@ _STRETCHES = 20  # of time, whose counts show how far chance moves the rate
 _STUDENT = 2.093  # 97.5 % quantile of Student's t with 19 degrees of freedom
 
 
-@dataclass(frozen=True)
-class JobMtbf:
+class JobMtbf(NamedTuple):
     """MTBF of a job on some of the nodes of a system, seconds.
 
-    Parameters
-    ----------
-    nodes
-        How many nodes the job runs on.
-    measured_s
-        Time for each failure of such a job in the log; simultaneous failures are one.
-    low_s, high_s
-        95 % interval of it, from how the failures scatter over 20 stretches of the log; `high_s`
-        is infinite where their number may be 0.
-    linear_s
-        What it would be if each node failed by itself: MTBF of one node / nodes.
-    independent_s
-        The same in hours as steps, at the end of which failures are counted: step / (1-(1-p)^n),
-        with p the share of node-hours with a failure. Never less than an hour.
+    `measured_s`: time for each failure of such a job in the log, simultaneous ones being one.
+    `low_s`, `high_s`: its 95 % interval, from how the failures scatter over 20 stretches of the
+    log; the high end is infinite where their number may be 0. `linear_s`: what it would be if each
+    node failed by itself, MTBF of one node / nodes. `independent_s`: the same in hours as steps.
     """
 
     nodes: int
@@ -63,8 +52,9 @@ def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
     """
     if log.span_s <= 0:
         raise LogError("the failures all strike at one instant: there is no time between them")
-    system = nodes_of(log)
-    sizes = nodes if nodes is not None else [*_doublings(system), system]
+    system = log.system
+    doublings = [2**power for power in range((system - 1).bit_length())]
+    sizes = nodes if nodes is not None else [*doublings, system]
     if not len(sizes):
         raise UsageError("nodes is empty; give how many nodes each job runs on")
     for size in sizes:
@@ -76,12 +66,7 @@ def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
     hours = np.unique(np.stack([log.machines, log.times_s // STEP_S]), axis=1).shape[1]
     chance = min(hours * STEP_S / all_s, 1.0)
     return [
-        JobMtbf(
-            size,
-            *_measured(log, size),
-            linear_s=node_s / size,
-            independent_s=independent_s(chance, size),
-        )
+        JobMtbf(size, *_measured(log, size), node_s / size, independent_s(chance, size))
         for size in sizes
     ]
 
@@ -96,13 +81,9 @@ def independent_s(chance: float, nodes: int, step_s: float = STEP_S) -> float:
     return step_s / -math.expm1(nodes * math.log1p(-chance)) if chance else math.inf
 
 
-def _doublings(system: int) -> list[int]:
-    return [2**power for power in range(math.ceil(math.log2(system)))] if system > 1 else []
-
-
 def _measured(log: FailureLog, size: int) -> tuple[float, float, float]:
     """MTBF of jobs of one size, and its 95 % interval, seconds."""
-    system = nodes_of(log)
+    system = log.system
     jobs = system // size
     deals = min(math.ceil(_JOBS / jobs), _DEALS) if size < system else 1
     _, instants = np.unique(log.times_s, return_inverse=True)
@@ -123,8 +104,8 @@ def _measured(log: FailureLog, size: int) -> tuple[float, float, float]:
 class MtbfByNodes:
     """How the MTBF falls with the nodes of a job: measured, and by the two models of the CPR paper.
 
-    `rows` has a row a number of nodes; its columns are those of
-    `JobMtbf`. `told` says how the log was understood.
+    `rows` has a row a number of nodes; its columns are those of `JobMtbf`. `told` says how the log
+    was understood.
     """
 
     source: LogSource

@@ -5,7 +5,7 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -15,11 +15,9 @@ import pandas as pd
 from cprsim.basics.units import counted, format_duration
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.repairs import RepairTimes, repair_times
-from cprsim.survival.fitted_laws import Fit
-from cprsim.survival.judge import Verdict, fit_and_judge
-from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.log_rank import LogRank, log_rank
+from cprsim.failures.logs.outages import RepairTimes, repair_times
+from cprsim.survival.fitted_laws import Fit, Verdict, fit_and_judge
+from cprsim.survival.kaplan_meier import KaplanMeier, LogRank, log_rank
 from cprsim.survival.sample import Sample
 
 MOST_CAUSES: Final = 6  # that are told one by one
@@ -67,14 +65,18 @@ class Typical(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class DownTimes:
-    """Outages, how long they lasted, and laws fitted to that, the best first.
-
-    `cause`: of outages of one cause, or of several that are rare; empty for all.
-    """
+class RepairFit:
+    """Outages, how long they lasted, and laws fitted to that."""
 
     sample: Sample
+    #: Of outages of one cause, or of several that are rare; empty for all.
     cause: str = ""
+    #: Outages that are none of the sample, by reason.
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    #: None where the log tells no causes.
+    by_cause: "RepairsByCause | None" = None
+    #: Whether they are of nodes.
+    of_nodes: bool = True
 
     @cached_property
     def typical(self) -> Typical:
@@ -94,14 +96,9 @@ class DownTimes:
         return self._judged[0]
 
     @property
-    def verdicts(self) -> Mapping[str, Verdict]:
-        """Whether laws are good enough to plan with, as in `LogFit`."""
-        return self._judged[1]
-
-    @property
     def is_adequate(self) -> bool:
         """Whether a law is good enough to plan with."""
-        return any(each.adequate for each in self.verdicts.values())
+        return any(each.adequate for each in self._judged[1].values())
 
     def keys(self, durations: int = _TYPICAL) -> dict[str, Any]:
         """Return the keys of a law; of so many durations to draw from where none is adequate."""
@@ -116,20 +113,55 @@ class DownTimes:
         hours = [f"{_rounded(each / 3600)} h" for each in lasted.tolist()]
         return {"distribution": "empirical", "durations": hours}
 
+    @property
+    def notes(self) -> list[str]:
+        """What the log says of repairs, a sentence each."""
+        sample = self.sample
+        open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
+        of = " of nodes" if self.of_nodes else ""
+        said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {self.typical}."]
+        if self.fits:
+            reason = self._judged[1][self.fits[0].law.distribution].reason
+            said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
+        return said if self.by_cause is None else said + self.by_cause.notes
+
+    def block(self, key: Literal["reschedule", "restart"] = "reschedule") -> str:
+        """`[costs.reschedule]` or `[costs.restart]` as comments, after the repairs of causes.
+
+        Whoever gets another machine doesn't wait for a repair.
+        """
+        texts = [
+            *([] if self.by_cause is None else self.by_cause.block),
+            _WHERE[key],
+            f"[costs.{key}]",
+            *(f"{key} = {inline(value)}" for key, value in self.keys().items()),
+        ]
+        lines = [line for text in texts for line in textwrap.wrap(text, 96)]
+        return "\n".join(f"# {line}" for line in lines).replace(JOINT, " ")
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """How many, and how long they take, seconds, as one JSON object."""
+        sample = self.sample
+        return {"n": sample.n, "censored": sample.censored, **self.typical.document()}
+
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
-        counts = {"n": self.sample.n, "censored": self.sample.censored}
-        return counts | self.typical.document()
+        return {
+            **self.figures,
+            "adequate": self.is_adequate,
+            "reschedule": self.keys(),
+            "by_cause": None if self.by_cause is None else self.by_cause.document(),
+        }
 
 
-@dataclass(frozen=True, eq=False)
-class RepairsByCause:
+class RepairsByCause(NamedTuple):
     """Outages by their causes, the commonest first, and whether these differ in how long.
 
     `test` is None where fewer than two causes have five outages that ended.
     """
 
-    causes: Sequence[DownTimes]
+    causes: Sequence[RepairFit]
     test: LogRank | None
 
     @property
@@ -159,15 +191,9 @@ class RepairsByCause:
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
-        test = self.test
-        told = test and {
-            "chi2": test.chi2,
-            "freedom": test.freedom,
-            "p": test.p,
-            "differ": test.is_sure,
-        }
-        causes = [{"cause": each.cause, **each.document()} for each in self.causes]
-        return {"causes": causes, "log_rank": told}
+        causes = [{"cause": each.cause, **each.figures} for each in self.causes]
+        test = self.test and self.test._asdict() | {"differ": self.test.is_sure}
+        return {"causes": causes, "log_rank": test}
 
 
 def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
@@ -182,71 +208,17 @@ def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
     frequent = [cause for cause, _ in Counter(causes).most_common(MOST_CAUSES)]
     groups = causes.where(causes.isin(frequent), OTHERS)
     once = ~pd.DataFrame([groups, found.began_s, sample.durations_s]).T.duplicated()
-    shown, compared = list[DownTimes](), list[Sample]()
+    shown, compared = list[RepairFit](), list[Sample]()
     for cause in [*frequent, *([OTHERS] if OTHERS in groups.array else [])]:
         mine = groups == cause
-        shown.append(DownTimes(_some(sample, mine), cause))
-        singly = _some(sample, mine & once)
+        every, singly = (
+            Sample(sample.durations_s[rows], sample.observed[rows])
+            for rows in (mine.to_numpy(), (mine & once).to_numpy())
+        )
+        shown.append(RepairFit(every, cause))
         if singly.failures >= _FEWEST:
             compared.append(singly)
     return RepairsByCause(shown, log_rank(compared))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RepairFit(DownTimes):
-    """Outages of a log.
-
-    `found`: as the log has them. `by_cause` is None where it tells no causes. `of_nodes`: whether
-    they are of nodes.
-    """
-
-    found: RepairTimes
-    by_cause: RepairsByCause | None = None
-    of_nodes: bool = True
-
-    @property
-    def notes(self) -> list[str]:
-        """What the log says of repairs, a sentence each."""
-        sample = self.sample
-        open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
-        of = " of nodes" if self.of_nodes else ""
-        said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {self.typical}."]
-        if self.fits:
-            reason = self.verdicts[self.fits[0].law.distribution].reason
-            said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
-        return said if self.by_cause is None else said + self.by_cause.notes
-
-    @property
-    def left_out(self) -> dict[str, int]:
-        """Outages that are none of the sample, by reason."""
-        counts = {
-            "outages of 0 s": self.found.at_once,
-            "outages without an end": self.found.unknown,
-        }
-        return {why: count for why, count in counts.items() if count}
-
-    def block(self, key: Literal["reschedule", "restart"] = "reschedule") -> str:
-        """`[costs.reschedule]` or `[costs.restart]` as comments, after the repairs of causes.
-
-        Whoever gets another machine doesn't wait for a repair.
-        """
-        texts = [
-            *([] if self.by_cause is None else self.by_cause.block),
-            _WHERE[key],
-            f"[costs.{key}]",
-            *(f"{key} = {inline(value)}" for key, value in self.keys().items()),
-        ]
-        lines = [line for text in texts for line in textwrap.wrap(text, 96)]
-        return "\n".join(f"# {line}" for line in lines).replace(JOINT, " ")
-
-    def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
-        return {
-            **super().document(),
-            "adequate": self.is_adequate,
-            "reschedule": self.keys(),
-            "by_cause": None if self.by_cause is None else self.by_cause.document(),
-        }
 
 
 def repair_fit(log: FailureLog) -> RepairFit | None:
@@ -254,8 +226,9 @@ def repair_fit(log: FailureLog) -> RepairFit | None:
     found = repair_times(log)
     if found is None:
         return None
-    by_cause = repairs_by_cause(found)
-    return RepairFit(found.sample, found=found, by_cause=by_cause, of_nodes=log.of_nodes)
+    counts = {"outages of 0 s": found.at_once, "outages without an end": found.unknown}
+    left_out = {why: count for why, count in counts.items() if count}
+    return RepairFit(found.sample, "", left_out, repairs_by_cause(found), log.of_nodes)
 
 
 def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit | None]:
@@ -268,23 +241,22 @@ def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit |
     return nodes, processes
 
 
-@dataclass(frozen=True)
-class PlannedOutages:
-    """Outages of nodes that were planned, and how long they took; None where none has ended."""
+class PlannedOutages(NamedTuple):
+    """How many outages of nodes were planned, and how long they took; None where none has ended."""
 
-    count: int
+    n: int
     typical: Typical | None
 
     @property
     def note(self) -> str:
         """What they are, in a sentence."""
         told = "" if self.typical is None else f", {self.typical}"
-        return f"Planned: {counted(self.count, 'outage')} of nodes{told}; left out of the failures."
+        return f"Planned: {counted(self.n, 'outage')} of nodes{told}; left out of the failures."
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
         unknown = {"median_s": None, "mean_s": None}
-        return {"n": self.count} | (self.typical.document() if self.typical else unknown)
+        return {"n": self.n} | (self.typical.document() if self.typical else unknown)
 
 
 def planned_outages(log: FailureLog) -> PlannedOutages | None:
@@ -305,11 +277,6 @@ def count_lines(rows: Iterable[tuple[int, str]]) -> list[str]:
     every = [(f"{count:,}", what) for count, what in rows]
     width = max((len(count) for count, _ in every), default=0)
     return [f"  {count:>{width}} {what}" for count, what in every]
-
-
-def _some(sample: Sample, which: "pd.Series[bool]") -> Sample:
-    rows = which.to_numpy()
-    return Sample(sample.durations_s[rows], sample.observed[rows])
 
 
 def inline(value: object) -> str:

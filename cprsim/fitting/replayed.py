@@ -7,8 +7,7 @@ from typing import Any
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.at_hand import not_told
-from cprsim.fitting.job_events import JobEvents
-from cprsim.fitting.job_replay import tables_of, write_log
+from cprsim.fitting.job_events import JobEvents, tables_of, write_log
 from cprsim.scenario import Scenario
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -75,12 +75,7 @@ def of_some_nodes(
 ) -> dict[StrikeKind, float]:
     """Return how often failures of each kind are expected to strike a job on random nodes.
 
-    Parameters
-    ----------
-    found
-        How often they strike the system.
-    nodes, system
-        Nodes of the job, and of the system.
+    `found`: how often they strike the system. `nodes`, `system`: nodes of the job, and of that.
     """
     from scipy.stats import hypergeom  # noqa: PLC0415  (scipy is slow to import)
 
@@ -96,12 +91,7 @@ def of_some_nodes(
 def at_most(found: Mapping[StrikeKind, float], nodes: Mapping[str, int]) -> dict[StrikeKind, float]:
     """Return strikes of which none takes more nodes of a kind than there are.
 
-    Parameters
-    ----------
-    found
-        How often failures of each kind struck.
-    nodes
-        The nodes of the job, by the names that `hits` has for their kinds.
+    `nodes`: those of the job, by the names that `hits` has for their kinds.
     """
     fewest = min(nodes.values())
     fewer = defaultdict[StrikeKind, float](float)
@@ -127,14 +117,10 @@ def mean_nodes(found: Mapping[StrikeKind, float]) -> float:
 def failure_keys(found: Mapping[StrikeKind, float], kinds: Mapping[str, int]) -> dict[str, Any]:
     """Return `hits` and `severity` of `[failures]`, or `causes` where several are needed.
 
-    Parameters
-    ----------
-    found
-        How often failures of each kind struck.
-    kinds
-        How often each kind of node failed, as weights of `hits`; empty where nobody knows.
+    `found`: how often failures of each kind struck. `kinds`: how often each kind of node failed, as
+    weights of `hits`; empty where nobody knows.
     """
-    pooled = _without_rare(_pooled(found))
+    pooled = _pooled(found)
     one = StrikeKind(None, None, 1)
     if len({each._replace(severity=None) for each in pooled}) > 1:
         keys = {"hits": _hits(one, kinds), "causes": _causes(pooled, kinds)}
@@ -158,15 +144,7 @@ def without_hits(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def graded(keys: Mapping[str, Any], severities: Mapping[str, float]) -> dict[str, Any]:
-    """Return keys of `[failures]` in which causes without a severity have these, by weights.
-
-    Parameters
-    ----------
-    keys
-        Keys without a `severity` of their own.
-    severities
-        Weights, as `severity` has them.
-    """
+    """Return keys of `[failures]` in which causes without a severity have these, by weights."""
     if "causes" not in keys:
         return {**keys, "severity": dict(severities)}
     total, causes, names = math.fsum(severities.values()), [], Counter[str]()
@@ -183,33 +161,33 @@ def graded(keys: Mapping[str, Any], severities: Mapping[str, float]) -> dict[str
 
 
 def _pooled(found: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]:
-    """Return kinds whose numbers of nodes are 1, 2, the mean of those from 3 to 4, 5 to 8, ..."""
+    """Return kinds whose numbers of nodes are 1, 2, the mean of those from 3 to 4, 5 to 8, ...
+
+    Rare ones are of other causes; the commonest come first.
+    """
     among = defaultdict[tuple[object, ...], dict[StrikeKind, float]](dict)
     for strike, count in found.items():
         size = (strike.nodes - 1).bit_length()
         among[strike.cause, strike.severity, size, strike.kinds][strike] = count
-    return dict(_mean_of(counts) for counts in among.values())
-
-
-def _mean_of(counts: Mapping[StrikeKind, float]) -> tuple[StrikeKind, float]:
-    """Return one kind of failure for several that are alike but for their nodes, and how often."""
-    total = math.fsum(counts.values())
-    nodes = math.fsum(strike.nodes * count for strike, count in counts.items()) / total
-    first = next(iter(counts))
-    servers = None
-    if first.servers is not None:
-        servers = round(math.fsum((each.servers or 0) * n for each, n in counts.items()) / total)
-    return first._replace(nodes=round(nodes), servers=servers), total
-
-
-def _without_rare(pooled: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]:
-    """Return kinds of failures in which rare ones are of other causes."""
+    pooled = dict(_mean_of(counts) for counts in among.values())
     total = math.fsum(pooled.values())
     common = defaultdict[StrikeKind, float](float)
     for strike, count in pooled.items():
         is_rare = strike.cause is not None and count < _RARE * total
         common[strike._replace(cause=OTHERS) if is_rare else strike] += count
     return dict(sorted(common.items(), key=lambda each: -each[1]))
+
+
+def _mean_of(counts: Mapping[StrikeKind, float]) -> tuple[StrikeKind, float]:
+    """Return one kind of failure for several that are alike but for their nodes, and how often."""
+    total = math.fsum(counts.values())
+    first = next(iter(counts))
+
+    def mean(of: Callable[[StrikeKind], int]) -> int:
+        return round(math.fsum(of(strike) * count for strike, count in counts.items()) / total)
+
+    servers = None if first.servers is None else mean(lambda strike: strike.servers or 0)
+    return first._replace(nodes=mean(lambda strike: strike.nodes), servers=servers), total
 
 
 def _causes(pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int]) -> list[dict[str, Any]]:

@@ -47,27 +47,18 @@ _APART = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """What was seen of each node from the start of a watch to its end.
+    """What was seen of each node from the start of a watch to its end."""
 
-    Parameters
-    ----------
-    first_s
-        Time from the start to the first failure, or to when one stopped watching for it, of each
-        node, seconds, shape (nodes,). A node is of any age at the start.
-    failed
-        Whether that ended in a failure, shape (nodes,).
-    lasted_s
-        Later lives of all nodes, each from its start, seconds > 0, shape (n,).
-    observed
-        Whether each ended in a failure, shape (n,).
-    node
-        Whose it is, a number below `nodes`, shape (n,).
-    """
-
+    #: Time from the start to the first failure, or to when one stopped watching for it, of each
+    #: node, seconds, shape (nodes,). A node is of any age at the start.
     first_s: Floats
+    #: Whether that ended in a failure, shape (nodes,).
     failed: NDArray[np.bool_]
+    #: Later lives of all nodes, each from its start, seconds > 0, shape (n,).
     lasted_s: Floats
+    #: Whether each ended in a failure, shape (n,).
     observed: NDArray[np.bool_]
+    #: Whose it is, a number below `nodes`, shape (n,).
     node: NDArray[np.int64]
 
     @property
@@ -115,27 +106,25 @@ class Alike(NamedTuple):
 
 def fits_alike(data: Histories) -> dict[str, Alike]:
     """The Weibull, gamma and lognormal law that fit all nodes, by maximum likelihood, by name."""
-    return {name: _fit(data, name) for name in AGEING}
-
-
-def _fit(data: Histories, name: str) -> Alike:
     from scipy.optimize import minimize  # noqa: PLC0415  (scipy is slow to import)
 
-    def lacking(at: Floats) -> float:
+    def lacking(at: Floats, name: str) -> float:
         return -alike_likelihood(data, name, *np.exp(at).tolist())
 
-    best = minimize(lacking, (0.0, 0.0), bounds=BOUNDS, jac=SLOPE)
-    log_mean, log_spread = best.x.tolist()
-    law = agreed_law(data, name, log_mean, log_spread)
-    return Alike(law, (log_mean, log_spread), -float(best.fun))
+    found = {}
+    for name in AGEING:
+        best = minimize(lacking, (0.0, 0.0), (name,), bounds=BOUNDS, jac=SLOPE)
+        at = best.x.tolist()
+        found[name] = Alike(_agreed_law(data, name, *at), (at[0], at[1]), -float(best.fun))
+    return found
 
 
-def agreed_law(data: Histories, name: str, log_mean: float, log_spread: float) -> Distribution:
+def _agreed_law(data: Histories, name: str, log_mean: float, log_spread: float) -> Distribution:
     """The law of these logarithms of its mean, in units, and of its shape or cv, as agreed."""
-    return law_of(name, agreed(log_mean + math.log(data.unit_s)), agreed(log_spread))
+    return law_of(name, _agreed(log_mean + math.log(data.unit_s)), _agreed(log_spread))
 
 
-def agreed(log: float) -> float:
+def _agreed(log: float) -> float:
     """What has that logarithm, to the digits that are the same on all machines."""
     return float(f"{math.exp(log):.{_AGREED}g}")
 
@@ -152,26 +141,16 @@ def alike_likelihood(data: Histories, name: str, mean: float, spread: float) -> 
 
 @dataclass(frozen=True)
 class Frail:
-    """Lives by one law at paces of their own.
+    """Lives by one law at paces of their own."""
 
-    Parameters
-    ----------
-    law
-        Of the lives of a node whose factor is 1. Its mean is the time of all nodes per failure.
-    variance
-        Of the factors.
-    interval
-        The 95 % interval of the variance.
-    alike
-        The law that fits best if all nodes are alike.
-    gain
-        Twice the log-likelihood that the variance adds.
-    """
-
+    #: Of the lives of a node whose factor is 1. Its mean is the time of all nodes per failure.
     law: Distribution
+    #: Of the factors, and its 95 % interval.
     variance: float
     interval: tuple[float, float]
+    #: The law that fits best if all nodes are alike.
     alike: Distribution
+    #: Twice the log-likelihood that the variance adds.
     gain: float
 
     @property
@@ -200,9 +179,9 @@ def fit_frailty(data: Histories) -> Frail:
     name, best = min(found.items(), key=lambda each: float(each[1].fun))
     alike = max(without.values(), key=lambda each: each.log_likelihood)
     mean, spread, log_variance = best.x.tolist()
-    variance, error = agreed(log_variance), _error(lambda at: lacking(at, name), best.x)
+    variance, error = _agreed(log_variance), _error(lambda at: lacking(at, name), best.x)
     return Frail(
-        law=agreed_law(data, name, mean, spread),
+        law=_agreed_law(data, name, mean, spread),
         variance=variance,
         interval=log_interval(variance, variance * error),
         alike=alike.law,

@@ -1,9 +1,13 @@
-"""The survival curve that the data draw by themselves, with no law assumed."""
+"""What data show by themselves, with no law assumed: survival, failure rate, and a test of groups.
+
+Lives may be cut short, or come into sight late.
+"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,27 +16,16 @@ from cprsim.basics.periods import ROUNDING
 from cprsim.errors import LogError
 from cprsim.survival.sample import Floats, Sample
 
+_PER_BIN: Final = 25  # failures: the band is then about 40 % either way
+_MOST_BINS: Final = 20
+_MISS: Final = (1 - 0.95) / 2
+#: As likely by chance as three standard errors.
+_SURE: Final = 0.0027
+
 
 @dataclass(frozen=True, eq=False)
 class KaplanMeier:
     """Kaplan-Meier (product-limit) estimate of the survival: a step down at each failure time.
-
-    Parameters
-    ----------
-    times_s
-        Distinct durations that ended in a failure, seconds, ascending, shape (k,).
-    failures
-        How many failed at each of them.
-    at_risk
-        How many were watched then; one censored at the same duration counts, one that comes into
-        sight at it doesn't.
-    survival
-        Share that lasts longer, at each of them: 1 before the first, constant in between.
-    last_s
-        Longest duration, failed or censored: beyond it the data say nothing.
-    from_s
-        The least age at which one came into sight: before it the data say nothing either, so that
-        `survival` is that of lives that get there.
 
     Notes
     -----
@@ -46,11 +39,19 @@ class KaplanMeier:
     (2002), section 1.4, for the variance and the log(-log) band.
     """
 
+    #: Distinct durations that ended in a failure, seconds, ascending, shape (k,).
     times_s: Floats
+    #: How many failed at each of them.
     failures: NDArray[np.int64]
+    #: How many were watched then; one censored at the same duration counts, one that comes into
+    #: sight at it doesn't.
     at_risk: NDArray[np.int64]
+    #: Share that lasts longer, at each of them: 1 before the first, constant in between.
     survival: Floats
+    #: Longest duration, failed or censored: beyond it the data say nothing.
     last_s: float
+    #: The least age at which one came into sight: before it the data say nothing either, so that
+    #: `survival` is that of lives that get there.
     from_s: float = 0.0
 
     @classmethod
@@ -67,21 +68,18 @@ class KaplanMeier:
         """The median, seconds; nan where fewer than half have failed by the end."""
         return float(self.quantile(0.5))
 
-    @property
-    def _greenwood(self) -> Floats:
-        """Variance of the logarithm of `survival`; 0 where that is 0, for want of an estimate."""
-        left = self.at_risk - self.failures
-        terms = self.failures / (self.at_risk * np.maximum(left, 1).astype(np.float64))
-        return np.where(left > 0, np.cumsum(terms), 0.0)
-
     def band(self) -> tuple[Floats, Floats]:
         """Pointwise 95 % band of `survival`, by the normal approximation of log(-log S).
 
         Lower and upper end at each of `times_s`, from 0 to 1; nan where the curve is 0.
         """
+        left = self.at_risk - self.failures
+        terms = self.failures / (self.at_risk * np.maximum(left, 1).astype(np.float64))
+        # Greenwood's variance of the logarithm; 0 where the curve is 0, for want of an estimate.
+        variance = np.where(left > 0, np.cumsum(terms), 0.0)
         z = NormalDist().inv_cdf((1 + 0.95) / 2)
         log = np.log(np.where(self.survival > 0, self.survival, np.nan))
-        spread = np.exp(z * np.sqrt(self._greenwood) / np.abs(log))
+        spread = np.exp(z * np.sqrt(variance) / np.abs(log))
         return np.exp(log * spread), np.exp(log / spread)
 
     def at(self, t_s: ArrayLike) -> Floats:
@@ -105,12 +103,7 @@ class KaplanMeier:
         return float(np.sum(np.diff(edges) * np.concatenate(([1.0], self.survival))))
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
-        """Draw `size` durations from the curve, seconds.
-
-        Raises
-        ------
-        LogError
-            If nothing failed.
+        """Draw `size` durations from the curve, seconds; raise `LogError` if nothing failed.
 
         Notes
         -----
@@ -125,10 +118,7 @@ class KaplanMeier:
     def typical(self, size: int) -> Floats:
         """`size` durations that stand for the curve, seconds: one for each equal share of it.
 
-        Raises
-        ------
-        LogError
-            If nothing failed.
+        Raises `LogError` if nothing failed.
         """
         return self._by((np.arange(size) + 0.5) / size)
 
@@ -145,3 +135,111 @@ class KaplanMeier:
         if beyond.any():
             drawn[beyond] *= np.log1p(-failed[beyond]) / math.log(left)
         return drawn
+
+
+class Hazard(NamedTuple):
+    """Failure rate, taken as constant within each of b bins of age.
+
+    `edges_s`: ages at which the bins start and end, seconds, from the least age that was watched to
+    the longest duration, shape (b + 1,); a failure at an edge belongs to the bin that ends there.
+    `exposure_s`: time watched at such ages of all durations together. `rate`: failures / exposure,
+    1/s; `lower` and `upper`: its exact Poisson 95 % band, pointwise.
+    """
+
+    edges_s: Floats
+    failures: NDArray[np.int64]
+    exposure_s: Floats
+    rate: Floats
+    lower: Floats
+    upper: Floats
+
+
+def hazard(sample: Sample, bins: int | None = None) -> Hazard:
+    """Failure rate in bins that hold about as many failures each.
+
+    Durations that were cut short add exposure until then, those that came into sight late from
+    there. Some ended in a failure. `bins`: how many, no more than failures; if not given, one for
+    25 failures, but 1 to 20. Ties can leave fewer.
+
+    Notes
+    -----
+    The band is Garwood's, from the chi-squared law (F. Garwood, Biometrika 28, 1936), as if the
+    edges had been chosen before the failures were seen; being quantiles of them, they make the
+    band a little too wide.
+    """
+    failed = sample.durations_s[sample.observed]
+    if bins is None:
+        bins = min(max(len(failed) // _PER_BIN, 1), _MOST_BINS)
+    from_s, last_s = float(sample.entered_s.min()), float(sample.durations_s.max())
+    inner = np.quantile(failed, np.arange(1, bins) / bins, method="inverted_cdf")
+    edges = np.unique(np.concatenate(([from_s], inner[inner < last_s], [last_s])))
+    failures = np.bincount(np.searchsorted(edges, failed) - 1, minlength=len(edges) - 1)
+    watched = [
+        np.minimum(sample.durations_s, edge).sum() - np.minimum(sample.entered_s, edge).sum()
+        for edge in edges
+    ]
+    exposure = np.diff(watched)
+    lower, upper = (each / exposure for each in poisson_band(failures))
+    return Hazard(edges, failures, exposure, failures / exposure, lower, upper)
+
+
+def poisson_band(counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The exact 95 % band (Garwood 1936) of the expected number of events, for each count."""
+    from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
+
+    few = np.where(counts > 0, gammaincinv(np.maximum(counts, 1), _MISS), 0.0)
+    return few, np.asarray(gammaincinv(counts + 1, 1 - _MISS), dtype=np.float64)
+
+
+class LogRank(NamedTuple):
+    """The log-rank test of several samples.
+
+    `chi2`: how far the groups' ends are from what each would have if all were alike. `freedom`: its
+    degrees of freedom, one less than there are groups. `p`: chance of at least as much if all are
+    of one law.
+
+    References
+    ----------
+    R. Peto and J. Peto, "Asymptotically efficient rank invariant test procedures", J. R. Statist.
+    Soc. A 135 (1972); J. P. Klein and M. L. Moeschberger, "Survival analysis" (2003), section 7.3.
+    """
+
+    chi2: float
+    freedom: int
+    p: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the samples differ beyond chance, as by three standard errors."""
+        return self.p < _SURE
+
+
+def log_rank(samples: Sequence[Sample]) -> LogRank | None:
+    """Compare samples of independent durations, cut short or seen from a later age on.
+
+    None where there are less than two, or nothing tells them apart: none ends while durations of
+    two of them go on.
+    """
+    if len(samples) < 2:
+        return None
+    failed = [each.durations_s[each.observed] for each in samples]
+    ends = np.unique(np.concatenate(failed))
+    # Shape (k, times): how many of each group are watched then, and how many end.
+    at_risk = np.array([each.at_risk(ends) for each in samples])
+    ended = np.array(
+        [np.bincount(np.searchsorted(ends, each), minlength=len(ends)) for each in failed]
+    )
+    every, all_ended = at_risk.sum(axis=0), ended.sum(axis=0)
+    share = at_risk / every
+    apart = (ended - share * all_ended).sum(axis=1)
+    # Of all that are at risk those that end then, drawn without putting back.
+    weight = all_ended * (every - all_ended) / np.maximum(every - 1, 1)
+    variance = np.diag(share @ weight) - (share * weight) @ share.T
+    # Less where a group has none left when the first duration of another ends.
+    freedom = int(np.linalg.matrix_rank(variance, hermitian=True))
+    if not freedom:
+        return None
+    chi2 = float(apart @ np.linalg.pinv(variance, hermitian=True) @ apart)
+    from scipy.stats import chi2 as law  # noqa: PLC0415  (slow to import)
+
+    return LogRank(chi2, freedom, float(law.sf(chi2, freedom)))

@@ -10,7 +10,7 @@ Sums are NumPy's, not `@`: BLAS threads cost more than they save, and add up in 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from cprsim.basics.laws.gamma import gamma_tail
 from cprsim.errors import LogError
 from cprsim.survival.sample import Floats, Scaled
 
-#: A standard law's logarithm, its slope and its curvature, at each of some places.
+#: A logarithm, its slope and its curvature, at each of some places.
 Terms: TypeAlias = tuple[Floats, Floats, Floats]
+#: A standard law of logarithms: its log-density, or its log-survival.
+Standard: TypeAlias = Callable[..., Terms]
 #: Where lives came into sight late and the likelihood isn't concave.
 _LONGEST_STEP = 0.5
 #: Standardised logarithm of a duration at which a search begins, at most.
@@ -63,21 +65,15 @@ def weibull(data: Scaled) -> Estimate:
     """Logarithms of durations have the smallest extreme value's law, of scale 1 / shape."""
     from scipy.special import digamma, gammaln  # noqa: PLC0415  (scipy is slow to import)
 
-    mu, sigma, curvatures, log_likelihood = _log_location_scale(data, EXTREME)
+    mu, sigma, curvatures, log_likelihood = _log_location_scale(data, extreme)
     jacobian = np.array([[1.0, sigma * float(digamma(1 + sigma))], [0.0, -1.0]])
     log_mean = mu + float(gammaln(1 + sigma))
     return _estimate(log_mean, -math.log(sigma), jacobian, curvatures, log_likelihood)
 
 
-def gamma(data: Scaled) -> Estimate:
-    """Newton in (log mean, log shape)."""
-    (log_mean, log_shape), log_likelihood, curvatures = gamma_maximum(data)
-    return _estimate(log_mean, log_shape, np.eye(2), curvatures, log_likelihood)
-
-
 def lognormal(data: Scaled) -> Estimate:
     """Logarithms of durations are normal."""
-    mu, sigma, curvatures, log_likelihood = _log_location_scale(data, NORMAL)
+    mu, sigma, curvatures, log_likelihood = _log_location_scale(data, normal)
     variance = sigma**2
     jacobian = np.array([[1.0, variance], [0.0, -variance / math.expm1(-variance)]])
     # Of the cv, sqrt(exp(variance) - 1).
@@ -85,37 +81,21 @@ def lognormal(data: Scaled) -> Estimate:
     return _estimate(mu + variance / 2, log_cv, jacobian, curvatures, log_likelihood)
 
 
-class Standard(NamedTuple):
-    """A standard law of logarithms: its log-density and log-survival with two derivatives each."""
-
-    density: Callable[[Floats], Terms]
-    survival: Callable[[Floats], Terms]
-
-
-def _extreme_density(u: Floats) -> Terms:
+def extreme(u: Floats, *, failed: bool) -> Terms:
+    """The log-density of the standard law of the smallest extreme value, or its log-survival."""
     grown = np.exp(u)
-    return u - grown, 1 - grown, -grown
+    return (u - grown, 1 - grown, -grown) if failed else (-grown, -grown, -grown)
 
 
-def _extreme_survival(u: Floats) -> Terms:
-    grown = -np.exp(u)
-    return grown, grown, grown
-
-
-def _normal_density(u: Floats) -> Terms:
-    return -(u**2 + math.log(2 * math.pi)) / 2, -u, -np.ones_like(u)
-
-
-def _normal_survival(u: Floats) -> Terms:
+def normal(u: Floats, *, failed: bool) -> Terms:
+    """The log-density of the standard normal law, or its log-survival."""
+    if failed:
+        return -(u**2 + math.log(2 * math.pi)) / 2, -u, -np.ones_like(u)
     from scipy.special import log_ndtr  # noqa: PLC0415
 
     outlived = np.asarray(log_ndtr(-u))
     mills = np.exp(-(u**2) / 2 - outlived) / math.sqrt(2 * math.pi)
     return outlived, -mills, -mills * (mills - u)
-
-
-EXTREME: Final = Standard(_extreme_density, _extreme_survival)
-NORMAL: Final = Standard(_normal_density, _normal_survival)
 
 
 def _log_location_scale(data: Scaled, law: Standard) -> tuple[float, float, Floats, float]:
@@ -158,10 +138,10 @@ def log_likelihood(
         return -math.inf, np.zeros(2), np.eye(2)
     value, slopes = len(failed) * math.log(slope), np.array([0.0, len(failed) / slope])
     curvatures = np.diag([0.0, -len(failed) / slope**2])
-    of_each = ((law.density, failed, 1.0), (law.survival, censored, counts))
-    for terms, y, weight in of_each:
+    for is_failed, y, weight in ((True, failed, 1.0), (False, censored, counts)):
         with np.errstate(over="ignore", invalid="ignore"):  # a step too far, which is taken back
-            level, first, second = (weight * each for each in terms(slope * y - offset))
+            terms = law(slope * y - offset, failed=is_failed)
+            level, first, second = (weight * each for each in terms)
             value += float(level.sum())
             slopes += np.array([-first.sum(), (first * y).sum()])
             mixed = -(second * y).sum()
@@ -186,17 +166,8 @@ def _estimate(
     return Estimate(mean, mean * mean_se, spread, spread * spread_se, log_likelihood)
 
 
-#: How to fit each law, by its name in a scenario.
-ESTIMATE: dict[str, Callable[[Scaled], Estimate]] = {
-    "exponential": exponential,
-    "gamma": gamma,
-    "weibull": weibull,
-    "lognormal": lognormal,
-}
-
-
-def gamma_maximum(data: Scaled) -> tuple[Floats, float, Floats]:
-    """Log mean and log shape, the log-likelihood, and its curvatures in them."""
+def gamma(data: Scaled) -> Estimate:
+    """Newton in (log mean, log shape)."""
     failures = len(data.failed)
     total, logs = float(data.failed.sum()), float(np.log(data.failed).sum())
 
@@ -209,16 +180,12 @@ def gamma_maximum(data: Scaled) -> tuple[Floats, float, Floats]:
 
     if len(data.censored):  # the exponential that fits
         start = np.array([math.log(data.exposure / failures), 0.0])
-    else:
-        start = _start(failures, total, logs)
-    return maximum(curve, start, _LONGEST_GAMMA_STEP)
-
-
-def _start(failures: int, total: float, logs: float) -> Floats:
-    """T. P. Minka's approximation (2002), of complete durations."""
-    gap = math.log(total / failures) - logs / failures
-    shape = (3 - gap + math.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
-    return np.array([math.log(total / failures), math.log(shape)])
+    else:  # T. P. Minka's approximation (2002)
+        gap = math.log(total / failures) - logs / failures
+        shape = (3 - gap + math.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
+        start = np.array([math.log(total / failures), math.log(shape)])
+    (log_mean, log_shape), value, curvatures = maximum(curve, start, _LONGEST_GAMMA_STEP)
+    return _estimate(float(log_mean), float(log_shape), np.eye(2), curvatures, value)
 
 
 def _failed(
@@ -258,6 +225,15 @@ def _outlived(parameters: Floats, cut: Floats, counts: Floats) -> tuple[float, F
         np.array([slopes[2], _FIRST @ values]),
         np.array([[bend, mixed], [mixed, _SECOND @ values]]),
     )
+
+
+#: How to fit each law, by its name in a scenario.
+ESTIMATE: dict[str, Callable[[Scaled], Estimate]] = {
+    "exponential": exponential,
+    "gamma": gamma,
+    "weibull": weibull,
+    "lognormal": lognormal,
+}
 
 
 class NoMaximumError(LogError):

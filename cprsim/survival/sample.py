@@ -36,28 +36,16 @@ class Scaled:
 class Sample:
     """Durations until a failure, or until one stopped watching for it.
 
-    Parameters
-    ----------
-    durations_s
-        How long each one lasted, seconds, > 0, shape (n,).
-    observed
-        Whether it ended in a failure; False = right-censored: it would have lasted longer.
-    entered_s
-        The age from which each was watched, seconds, from 0 to below its duration, shape (n,) or
-        one for all: a life that ended before it wouldn't be in the sample (left truncation).
-
-    Raises
-    ------
-    LogError
-        If a duration isn't positive and finite.
-
-    Notes
-    -----
-    The arrays are read-only copies. Samples compare by identity: arrays have no single truth value.
+    Raises `LogError` if a duration isn't positive and finite. The arrays are read-only copies.
+    Samples compare by identity: arrays have no single truth value.
     """
 
+    #: How long each one lasted, seconds, > 0, shape (n,).
     durations_s: Floats
+    #: Whether it ended in a failure; False = right-censored: it would have lasted longer.
     observed: NDArray[np.bool_]
+    #: The age from which each was watched, seconds, from 0 to below its duration, shape (n,) or one
+    #: for all: a life that ended before it wouldn't be in the sample (left truncation).
     entered_s: Floats = field(default_factory=lambda: np.zeros(()))
 
     def __post_init__(self) -> None:

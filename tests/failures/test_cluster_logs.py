@@ -13,9 +13,9 @@ import pytest
 
 import cprsim
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.logs import slurm, xid
+from cprsim.failures.logs import monitors
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.planned import EVIDENCE, EVIDENCE_WORDS, PLANNED
+from cprsim.failures.logs.outages import EVIDENCE, EVIDENCE_WORDS, PLANNED
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
@@ -426,6 +426,6 @@ def test_slurm_ends_before_the_start_are_unknown() -> None:
 def test_every_page_has_the_lists_that_readers_go_by() -> None:
     page = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
 
-    assert ", ".join(str(code) for code in xid.FAILURES) in page
-    for words in (slurm.FAILED, slurm.FAULTS, PLANNED, EVIDENCE, EVIDENCE_WORDS):
+    assert ", ".join(str(code) for code in monitors.FAILURES) in page
+    for words in (monitors.FAILED, monitors.FAULTS, PLANNED, EVIDENCE, EVIDENCE_WORDS):
         assert ", ".join(f"`{word}`" for word in words) in " ".join(page.split())

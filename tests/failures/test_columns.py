@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.failures.logs.columns import SYNONYMS, Columns
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.job_table import read_jobs
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.options import SYNONYMS, Columns
 
 START = 1_777_816_800  # 2026-05-03 14:00 UTC
 #: Seconds from the first failure in quarters, which binary fractions hold; node; end of the outage.

@@ -11,8 +11,8 @@ import cprsim
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import Epoch, FailureLog
+from cprsim.failures.logs.options import Dates, parse_window
 from cprsim.failures.logs.readers import read_log
-from cprsim.failures.logs.window import Dates, parse_window
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
 from cprsim.job.platform import Cluster

@@ -11,7 +11,6 @@ from cprsim.basics.streams import COHORT
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.frailty import Frailty
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import without_worst
 from cprsim.failures.nodes import NodeTimeline
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
@@ -228,7 +227,7 @@ def test_a_log_without_its_worst_nodes():
         causes=("a", "b", "a", "c", "a", "b", "d"),
     )
 
-    rest = without_worst(log, 2)
+    rest = log.without_worst(2)
 
     assert rest.times_s.tolist() == [3.0, 6.0]
     assert rest.nodes.tolist() == [0, 2]  # 1 and 3 are gone
@@ -239,7 +238,7 @@ def test_kinds_close_their_own_gaps():
     kinds = ("parameter_server", "parameter_server", "trainer", "trainer", "parameter_server")
     log = FailureLog(np.arange(5.0), np.array([0, 0, 0, 1, 1]), 0.0, 5.0, kinds=kinds)
 
-    rest = without_worst(log, 1)
+    rest = log.without_worst(1)
 
     assert list(zip(rest.kinds, rest.nodes.tolist(), strict=True)) == [
         ("trainer", 0),
@@ -252,7 +251,7 @@ def test_some_node_has_to_fail():
     log = FailureLog(np.arange(2.0), np.array([0, 1]), 0.0, 2.0)
 
     with pytest.raises(LogError) as caught:
-        without_worst(log, 2)
+        log.without_worst(2)
 
     assert str(caught.value) == ("exclude_worst is 2, and 2 nodes fail in the log; leave out fewer")
 

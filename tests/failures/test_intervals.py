@@ -13,7 +13,7 @@ import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.readers import read_log
-from cprsim.failures.logs.recognise import recognised
+from cprsim.failures.logs.source import recognised
 from cprsim.failures.logs.views import durations
 
 

@@ -12,7 +12,7 @@ import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs.job_table import read_jobs
-from cprsim.failures.logs.recognise import recognised
+from cprsim.failures.logs.source import recognised
 
 SACCT = """\
 JobID|State|NNodes|Start|End|Elapsed

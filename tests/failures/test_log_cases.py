@@ -16,13 +16,11 @@ from cprsim.cli import command as cli
 from cprsim.errors import LogError
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import node_failures, without_worst
-from cprsim.failures.logs.node_time import histories
-from cprsim.failures.logs.recognise import recognised
-from cprsim.failures.logs.repairs import repair_times
-from cprsim.failures.logs.rules import Rules
-from cprsim.failures.logs.source import LogSource
-from cprsim.failures.logs.views import uptimes
+from cprsim.failures.logs.node_failures import node_failures
+from cprsim.failures.logs.options import Rules
+from cprsim.failures.logs.outages import repair_times
+from cprsim.failures.logs.source import LogSource, recognised
+from cprsim.failures.logs.views import histories, uptimes
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
 from cprsim.job.platform import Cluster
@@ -299,7 +297,7 @@ def test_nodes_are_watched_from_when_they_came_to_when_they_left() -> None:
     assert (seen.first_s.tolist(), seen.failed.tolist()) == ([10, 10, 40], [True, True, False])
     assert node_failures(log).node_days == pytest.approx(80 / 86400)
     assert log.part((0, 0.5)).node_s(3) == 20
-    assert without_worst(log, 1).node_s(2) == 60
+    assert log.without_worst(1).node_s(2) == 60
 
 
 # Drawn logs of each kind

@@ -9,8 +9,7 @@ import pytest
 from cprsim.cli import command as cli
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.readers import READERS, read_log
-from cprsim.failures.logs.recognise import recognised
-from cprsim.failures.logs.source import LogSource
+from cprsim.failures.logs.source import LogSource, recognised
 from tests.failures.generated_logs import drawn
 from tests.failures.generated_tables import EVERY
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cprsim.failures.logs import xid
+from cprsim.failures.logs import monitors
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import read_log
 
@@ -194,5 +194,5 @@ def test_codes_that_are_no_failures_are_counted() -> None:
     assert log.dropped == {
         f"lines of Xid {code}": count
         for code, count in Counter(codes).items()
-        if code not in xid.FAILURES
+        if code not in monitors.FAILURES
     }

@@ -42,10 +42,13 @@ def test_what_can_be_counted_by_hand():
     assert (found.spread.counts.sum(), found.nodes, found.is_counted) == (7, 20, True)
     assert found.per_1000_node_days == pytest.approx(1000 * 7 / (20 * 10))
     assert found.worst_tenth == pytest.approx(5 / 7)  # two of twenty nodes
-    assert found.bursts == (1, 3)  # not the node that fails twice, nor those 700 s apart
+    assert (found.bursts.count, found.bursts.failures) == (
+        1,
+        3,
+    )  # not the node that fails twice, nor those 700 s apart
     assert found.rate == "35 failures per 1,000 node-days of 20 nodes."
     assert found.worst == "The worst tenth of these nodes has 71 % of the failures."
-    assert found.together[0].startswith(
+    assert found.bursts.notes[0].startswith(
         "Several nodes failed within 10 min of each other 1 x, 3 failures in all; "
     )
 
@@ -62,7 +65,7 @@ def test_bursts_by_chance_are_those_of_shuffles(counts, within):
     many = 4000
     expected = shuffled(nodes, 1.0, within, many)
 
-    assert found.by_chance.times == pytest.approx(
+    assert found.bursts.by_chance == pytest.approx(
         expected, abs=4 * np.sqrt(expected / many), rel=within
     )
 
@@ -70,9 +73,11 @@ def test_bursts_by_chance_are_those_of_shuffles(counts, within):
 def test_one_node_makes_no_burst_by_chance_and_none_at_all():
     found = node_failures(log([0, 1, 2, 3], [5, 5, 5, 5], 4.0), 10.0)
 
-    assert found.bursts == (0, 0)
-    assert found.by_chance == pytest.approx((0, 0), abs=1e-12)
-    assert found.together == []
+    assert (found.bursts.count, found.bursts.failures) == (0, 0)
+    assert (found.bursts.by_chance, found.bursts.failures_by_chance) == pytest.approx(
+        (0, 0), abs=1e-12
+    )
+    assert found.bursts.notes == []
     assert "of 1 nodes (--population says how many there are)." in found.rate
 
 

@@ -9,8 +9,7 @@ import pytest
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs import views
 from cprsim.failures.logs.log import FailureLog
-from cprsim.survival.fitted_laws import fit
-from cprsim.survival.judge import judge
+from cprsim.survival.fitted_laws import fit, judge
 
 DAY_S = 86400.0
 

@@ -9,7 +9,7 @@ import pytest
 
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.rack_bursts import rack_bursts
+from cprsim.failures.logs.node_failures import rack_bursts
 from tests.survival.cases import SHARED
 
 ALIBABA = SHARED / "alibaba_ssd/ssd_failures_trimmed.csv.gz"

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.errors import LogError
-from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.csv_log import read_csv
-from cprsim.failures.logs.lanl import read_lanl
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.options import Columns
 from cprsim.failures.logs.readers import read_log
+from cprsim.failures.logs.traces import read_lanl
 
 SHARED = Path(__file__).parents[2] / "../shared/data/lanl_failures"
 LANL = SHARED / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"

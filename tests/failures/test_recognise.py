@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.recognise import recognised
-from cprsim.failures.logs.source import LogSource
+from cprsim.failures.logs.source import LogSource, recognised
 from tests.failures.generated_logs import drawn
 from tests.failures.malformed import CASES
 from tests.failures.test_cluster_logs import WRITERS

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cprsim.failures.logs import views
-from cprsim.failures.logs.coincidence import coincidence, sizes
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import coincidence, sizes
 from cprsim.failures.replay import Resampled
 from cprsim.fitting.mtbf import measured_mtbf
 from cprsim.job.platform import Cluster

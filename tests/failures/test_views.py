@@ -9,7 +9,7 @@ from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.window import parse_window
+from cprsim.failures.logs.options import parse_window
 
 
 def log_of(times: list[float], nodes: list[int] | None = None, repaired=None, **more) -> FailureLog:
@@ -132,7 +132,7 @@ def test_nodes_that_no_job_gets_take_their_failures_with_them():
 def test_without_a_population_the_nodes_that_failed_are_the_system():
     log = log_of(list(range(1, 101)), [7, 900] * 50)
 
-    assert views.nodes_of(log) == 2
+    assert log.system == 2
     assert views.job_gaps(log, 1).sample.durations_s.tolist() == [2.0] * 98
 
 
@@ -221,7 +221,7 @@ def test_a_server_and_a_trainer_of_the_same_index_are_two_nodes():
     )
 
     assert durations_of(views.uptimes(log)) == [(5, False), (9, True), (1, False)]
-    assert views.nodes_of(log) == 2
+    assert log.system == 2
 
 
 def test_a_failure_of_another_cause_cuts_an_uptime_short():

@@ -16,8 +16,7 @@ from cprsim.figures.log_page import log_page
 from cprsim.figures.style import INK, LAW_COLOURS, LAW_DASHES
 from cprsim.figures.texts import duration, number
 from cprsim.survival.fitted_laws import Fit, fit_all
-from cprsim.survival.hazard import hazard
-from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.kaplan_meier import KaplanMeier, hazard
 from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
 from tests.figures.reading import key, notes, rendered, words

@@ -23,7 +23,7 @@ from cprsim.fitting.at_hand import (
 )
 from cprsim.fitting.block import law_keys
 from cprsim.fitting.display import at_hand_table
-from cprsim.fitting.for_job import fit_for, fit_named, of_job
+from cprsim.fitting.fit_log import fit_for, fit_named, of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.strikes import StrikeKind
 from cprsim.runs.mean import Mean

@@ -12,8 +12,8 @@ import pytest
 import cprsim
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import worst_share
-from cprsim.failures.logs.node_time import histories
 from cprsim.failures.logs.outages import merged
+from cprsim.failures.logs.views import histories
 from cprsim.failures.nodes import NodeTimeline
 from cprsim.fitting.frailty_fit import NodeModel
 from cprsim.fitting.log_fit import LogFit

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures.logs.lanl import read_lanl
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.traces import read_lanl
 from cprsim.fitting.mtbf import independent_s, measured_mtbf
 from tests.survival.cases import HOUR, LANL, needs_lanl
 

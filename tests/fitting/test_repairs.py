@@ -10,8 +10,8 @@ import pytest
 import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_time import histories
-from cprsim.failures.logs.repairs import RepairTimes, repair_times
+from cprsim.failures.logs.outages import RepairTimes, repair_times
+from cprsim.failures.logs.views import histories
 from cprsim.fitting.repairs import repair_fit
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.survival.cases import LANL, needs_lanl

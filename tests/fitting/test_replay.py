@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import LogError
-from cprsim.fitting.job_events import JobEvents, is_events, read_events
-from cprsim.fitting.job_replay import AS_LOGGED, LOG, interruptions, tables_of, write_log
+from cprsim.fitting.job_events import (
+    AS_LOGGED,
+    LOG,
+    JobEvents,
+    interruptions,
+    is_events,
+    read_events,
+    tables_of,
+    write_log,
+)
 from tests.survival.cases import SHARED
 
 REAL = SHARED / "goodput_job_log" / "event_log.log.gz"
@@ -243,7 +251,7 @@ def test_a_published_job_has_the_goodput_that_is_published() -> None:
     assert found.wall_s == pytest.approx(35364.285, abs=1e-3)
     assert found.useful_s == 15360
     assert found.goodput == pytest.approx(0.4343365, abs=5e-8)
-    assert [len(found.attempts), found.recoveries] == [48, 22]
+    assert [len(found.attempts), found.without_a_save] == [48, 26]
     assert sum(each.loaded is not None for each in found.attempts) == 44
     assert sum(len(each.saves) for each in found.attempts) == 96
     assert sum(found.split().values()) == pytest.approx(found.wall_s)

@@ -13,7 +13,7 @@ import pytest
 import cprsim
 from cprsim.failures.causes import FailureCause
 from cprsim.failures.logs.log import FailureLog, Rows
-from cprsim.failures.logs.repairs import repair_times
+from cprsim.failures.logs.outages import repair_times
 from cprsim.fitting.log_notes import left_out_lines
 from cprsim.fitting.repairs import planned_outages, repair_fit, repairs_by_cause
 from cprsim.job.delays import mean_s

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cprsim.basics.distributions import Distribution
-from cprsim.failures.logs.lanl import read_lanl
+from cprsim.failures.logs.traces import read_lanl
 from cprsim.survival.sample import Sample
 
 SHARED = Path(__file__).parents[2] / "../shared/data"

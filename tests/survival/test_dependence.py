@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from cprsim.failures.logs.lanl import read_lanl
-from cprsim.survival.dependence import dependence
+from cprsim.failures.logs.traces import read_lanl
+from cprsim.survival.order import dependence
 from tests.survival.cases import LANL, needs_lanl
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cprsim.survival.hazard import hazard
+from cprsim.survival.kaplan_meier import hazard
 from cprsim.survival.sample import Sample
 from tests.survival.cases import CONTROLS, MIXED
 

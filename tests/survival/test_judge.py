@@ -3,8 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from cprsim.survival.fitted_laws import fit, fit_all, law_of
-from cprsim.survival.judge import judge
+from cprsim.survival.fitted_laws import fit, fit_all, judge, law_of
 from cprsim.survival.sample import Sample
 from tests.survival.cases import (
     CONTROLS,

@@ -10,13 +10,10 @@ from matplotlib.text import Text
 import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError
-from cprsim.survival.fitted_laws import fit, fit_all
-from cprsim.survival.hazard import hazard
-from cprsim.survival.judge import Simulated, judge
-from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.log_rank import log_rank
+from cprsim.survival.fitted_laws import Simulated, fit, fit_all, judge
+from cprsim.survival.kaplan_meier import KaplanMeier, hazard, log_rank
+from cprsim.survival.order import trend
 from cprsim.survival.sample import Sample
-from cprsim.survival.trend import trend
 from tests.survival.cases import spread_of
 
 #: Made up: Weibull 1.6 lives of 40 parts, months; from which age each was watched, until which,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cprsim.basics.laws.gamma import _fraction, gamma_tail
 from cprsim.errors import LogError
 from cprsim.survival.fitted_laws import fit_all
-from cprsim.survival.likelihood import EXTREME, NORMAL, _outlived, log_likelihood, maximum
+from cprsim.survival.likelihood import _outlived, extreme, log_likelihood, maximum, normal
 from cprsim.survival.sample import Sample
 
 durations = st.lists(
@@ -79,7 +79,7 @@ def test_slopes_and_curvatures_are_those_of_the_values(at):
     curves = [lambda p: _outlived(p, cut, counts)]
     curves += [
         lambda p, law=law: log_likelihood((p[0], math.exp(p[1])), law, failed, np.log(cut), counts)
-        for law in (EXTREME, NORMAL)
+        for law in (extreme, normal)
     ]
     for curve, power in zip(curves, (1.0, math.exp(at[1]), math.exp(at[1])), strict=True):
         _, found, bent = curve(np.array(at))

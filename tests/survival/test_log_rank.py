@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cprsim.survival.log_rank import log_rank
+from cprsim.survival.kaplan_meier import log_rank
 from cprsim.survival.sample import Sample
 
 #: Acute myelogenous leukaemia, weeks in remission, 0: censored (R. G. Miller, Survival Analysis,

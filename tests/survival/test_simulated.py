@@ -3,8 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from cprsim.survival.fitted_laws import fit
-from cprsim.survival.judge import Simulated
+from cprsim.survival.fitted_laws import Simulated, fit
 from tests.survival.cases import CONTROLS, MIXED
 
 

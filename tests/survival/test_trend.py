@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from cprsim.failures.logs.lanl import read_lanl
-from cprsim.survival.trend import trend
+from cprsim.failures.logs.traces import read_lanl
+from cprsim.survival.order import trend
 from tests.survival.cases import LANL, needs_lanl
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 import cprsim
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.views import nodes_of
 from cprsim.fitting.block import gap_keys, law_keys, log_keys
 from cprsim.fitting.log_fit import LogFit
 from tools.paths import SHARED
@@ -207,12 +206,12 @@ def compare(log: Log, folder: Path) -> Compared:
         **view,  # type: ignore[arg-type]
     )
     failures = None if fit.source.reader == "intervals" else fit.source.failures()
-    nodes = log.nodes or nodes_of(failures)  # type: ignore[arg-type]
+    nodes = log.nodes or failures.system  # type: ignore[arg-type]
     lives = fit.view.per == "node"
     gap_s = fit.law.expected_s / nodes if lives else fit.view.sample.mean_s
     in_log = math.inf
     if failures is not None:
-        in_log = failures.span_s / gap_s * max(nodes_of(failures) // nodes, 1)
+        in_log = failures.span_s / gap_s * max(failures.system // nodes, 1)
     replayed, law = _replayed(fit, failures, folder), law_keys(fit)
     ages = AGES if has_clock(fit) else AGES[1:]
     jobs = {}

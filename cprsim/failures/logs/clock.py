@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import number
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch
-from cprsim.failures.logs.rules import UNITS_S
+from cprsim.failures.logs.options import UNITS_S
 from cprsim.failures.logs.table import LogTable, seconds
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,14 +66,9 @@ class LogClock:
     """Reads the times of one file, all in one notation.
 
     Times are numbers as they stand, or whole microseconds since 1970 where they are dates, until
-    they are `placed`, so that nothing is rounded before the first one is taken off.
-
-    Parameters
-    ----------
-    plain
-        Whether all are seconds, whatever their size, and none is a date.
-    unit_s
-        Seconds in the unit of times that are numbers; None where the user gives no unit.
+    they are `placed`, so that nothing is rounded before the first one is taken off. `plain`:
+    whether all are seconds, whatever their size, and none is a date. `unit_s`: seconds in the unit
+    of times that are numbers; None where the user gives no unit.
     """
 
     def __init__(self, plain: bool, unit_s: float | None = None) -> None:
@@ -83,10 +78,7 @@ class LogClock:
     def read(self, table: LogTable, column: str, *, may_lack: bool = False) -> NDArray[np.float64]:
         """The time in each cell, nan where one that isn't known is allowed.
 
-        Raises
-        ------
-        LogError
-            If one is none, or in another notation.
+        Raises `LogError` if one is none, or in another notation.
         """
         return table.parsed(column, self._time, may_lack=may_lack)
 
@@ -94,7 +86,7 @@ class LogClock:
         if self.plain or number(text) is not None:
             value, notation = seconds(text), _NUMBER
         else:
-            date = parsed_date(text)
+            date = _parsed_date(text)
             if date is None:
                 raise ValueError(
                     ", not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 "
@@ -112,17 +104,20 @@ class LogClock:
             )
         return value
 
-    def placed(self, when: NDArray[np.float64], until: NDArray[np.float64]) -> "Placed":
+    def placed(self, when: NDArray[np.float64], until: NDArray[np.float64]) -> Placed:
         """Times and ends in seconds; absolute ones count from the first time.
 
-        Raises
-        ------
-        LogError
-            If numbers of different units stand side by side.
+        Raises `LogError` if numbers of different units stand side by side.
         """
         first = float(when.min())
-        if self.unit_s is not None:
-            return self._in_unit(when, until, self.unit_s)
+        if self.unit_s is not None:  # which the user gives: since 1970, or since the log's start
+            unit_s, zero, epoch = self.unit_s, 0.0, None
+            if _FIRST_DATE_S < first * unit_s < _LAST_DATE_S:
+                zero, epoch = first, Epoch(first * unit_s, zoned=True)
+            told = next(name for name, seconds in UNITS_S.items() if seconds == unit_s)
+            return Placed(
+                (when - zero) * unit_s, (until - zero) * unit_s, f"{told}, as you say", epoch
+            )
         unit = _SECONDS if self.plain else self._unit(first, float(when.max()))
         if unit is _SECONDS:
             return Placed(when, until, unit.name, None)
@@ -137,17 +132,6 @@ class LogClock:
             unit.name if zoned else f"{unit.name}, taken for UTC",
             Epoch(first / unit.a_second, zoned),
         )
-
-    def _in_unit(
-        self, when: NDArray[np.float64], until: NDArray[np.float64], unit_s: float
-    ) -> "Placed":
-        """As `placed`, in the unit that the user gives: since 1970, or since the log's start."""
-        first = float(when.min())
-        zero, epoch = (
-            (first, Epoch(first * unit_s, zoned=True)) if _is_date(first * unit_s) else (0.0, None)
-        )
-        told = next(name for name, seconds in UNITS_S.items() if seconds == unit_s)
-        return Placed((when - zero) * unit_s, (until - zero) * unit_s, f"{told}, as you say", epoch)
 
     def _unit(self, first: float, last: float) -> _Unit:
         if self._notation != _NUMBER:
@@ -164,11 +148,7 @@ class LogClock:
         )
 
 
-def _is_date(unix_s: float) -> bool:
-    return _FIRST_DATE_S < unix_s < _LAST_DATE_S
-
-
-def parsed_date(text: str) -> datetime | None:
+def _parsed_date(text: str) -> datetime | None:
     """Return the date of a text that leaves no doubt which day it is; None of any other."""
     plain = _ZONE.sub("+00:00", text.strip())
     with suppress(ValueError):

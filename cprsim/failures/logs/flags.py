@@ -1,21 +1,54 @@
-"""The rows of a table that are failures, by a column that the user names or that is known."""
+"""Columns and labels that say whether a node is up: by the user's word, or by words known.
 
-from collections.abc import Collection, Container, Iterator, Sequence
+Rows of a table that are no failures show when nodes came and left, and were up again.
+"""
+
+import re
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.tabular import shown
 from cprsim.errors import LogError
-from cprsim.failures.logs.columns import plain
-from cprsim.failures.logs.polarity import meaning
-from cprsim.failures.logs.rules import Cell, Rules
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.options import Cell, Rules, plain
+from cprsim.failures.logs.outages import REPEATED, UNSEEN, Integers
 from cprsim.failures.logs.table import LogTable
+from cprsim.survival.sample import Floats
 
 #: Words that say yes or no.
 YES: Final = frozenset(("1", "1.0", "true", "yes", "y", "t"))
 NO: Final = frozenset(("0", "0.0", "false", "no", "n", "f", ""))
+#: Words of what is bad, and of what is good, as they are parted by anything but letters.
+BAD: Final = frozenset(
+    (
+        *("absent", "alert", "alerts", "bad", "broken", "cordoned", "crash", "crashed"),
+        *("critical", "dead", "deadlock", "degraded", "down", "drain", "drained", "draining"),
+        *("error", "errors", "fail", "failed", "failing", "failure", "failures", "fatal"),
+        *("fault", "faulted", "faults", "faulty", "firing", "hung", "impaired", "incident"),
+        *("inactive", "interrupted", "lost", "maint", "maintenance", "missing", "notready"),
+        *("offline", "outage", "outages", "pressure", "problem", "reboot", "rebooted"),
+        *("readonly", "stopped", "suspect", "unavailable", "unhealthy", "unreachable"),
+        *("unresponsive", "unschedulable"),
+    )
+)
+#: By which a node is up again.
+_BACK: Final = frozenset(
+    ("repair", "repaired", "recovered", "resolved", "restored", "fixed", "returned", "cleared")
+)
+GOOD: Final = _BACK | frozenset(
+    (
+        *("active", "alive", "available", "good", "healthy", "idle", "alloc", "allocated"),
+        *("mixed", "nominal", "normal", "ok", "okay", "online", "operational", "passed"),
+        *("passing", "present", "reachable", "ready", "responding", "running", "success", "up"),
+        *("working", "schedulable", "back"),
+    )
+)
+_NOT: Final = frozenset(("not", "no", "non", "un"))
 #: What may stand before or behind the word in the name of such a column.
 _AROUND: Final = frozenset(
     (
@@ -27,11 +60,11 @@ _AROUND: Final = frozenset(
 _EVENTS: Final = frozenset(
     ("event", "label", "target", "broke", "died", "death", "observed", "failure_event")
 )
-#: Names of columns whose words are states.
-_STATES: Final = frozenset(
-    ("state", "status", "health", "condition", "event", "event_type", "result", "phase")
-)
+#: Names of columns whose words are states that last, and of all whose words are states.
 _LASTING_COLUMNS: Final = frozenset(("state", "status", "health", "condition", "phase"))
+_STATES: Final = _LASTING_COLUMNS | {"event", "event_type", "result"}
+#: Labels of a metric whose value says what it counts.
+_STATE_LABELS: Final = ("state", "phase", "health", "reason")
 #: What a node is while it is so; other flags are of a moment.
 _LASTING: Final = frozenset(
     (
@@ -40,15 +73,41 @@ _LASTING: Final = frozenset(
         *("ready", "working", "operational"),
     )
 )
-#: By which a node is up again.
-_BACK: Final = frozenset(
-    ("repair", "repaired", "recovered", "resolved", "restored", "fixed", "returned", "cleared")
-)
 #: Words of outages that may have been planned: their owner has to say it.
 _PLANNED: Final = ("maint", "planned", "drain")
 _MOST_VALUES, _FEW_VALUES, _HALF = 8, 4, 0.5
 
 Flags = NDArray[np.bool_]
+
+
+def meaning(text: str) -> bool | None:
+    """Return whether words are of what is good (True) or bad (False); None if they say neither."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)  # NetworkUnavailable
+    words = re.split(r"[^a-z]+", parted.lower())
+    found = None
+    for before, word in zip(["", *words], words, strict=False):
+        if word in BAD or word in GOOD:
+            good = (word in GOOD) != (before in _NOT)
+            found = good if found is None else found and good
+    return found
+
+
+def is_good(labels: Mapping[str, str]) -> tuple[bool, str]:
+    """Return whether 1 means up in a series with these labels, and the label by which it does not.
+
+    Of conditions of Kubernetes only Ready is good; others are of problems.
+    """
+    name, status = labels.get("__name__", ""), labels.get("status", "")
+    good, by = (False, name) if meaning(name) is False else (True, "")
+    for label in ("condition", *_STATE_LABELS, "status"):
+        said = meaning(labels.get(label, ""))
+        if label == "condition" and label in labels:
+            said = said is True
+        elif label == "status" and status.lower() in ("true", "false", "unknown"):
+            said = {"true": None, "false": not good, "unknown": False}[status.lower()]
+        if said is not None:
+            good, by = said, "" if said else f'{label}="{labels[label]}"'
+    return good, by
 
 
 class FailingRows(NamedTuple):
@@ -67,14 +126,7 @@ class FailingRows(NamedTuple):
 class Flagged:
     """Columns of a table that may say which rows are failures, and which by which nodes leave.
 
-    Parameters
-    ----------
-    table
-        The table.
-    free
-        Columns that hold nothing else that is known.
-    rules
-        What its owner says.
+    `free`: columns that hold nothing else that is known. `rules`: what the log's owner says.
     """
 
     def __init__(self, table: LogTable, free: Sequence[str], rules: Rules) -> None:
@@ -130,14 +182,13 @@ class Flagged:
 
     def rarest(self) -> FailingRows | None:
         """Return the rows with the rarer value of the one column of flags; None without one."""
-        found = []
-        for name, cells in self._few.items():
-            if _is_flag(self._values(name)):
-                yes = cells.isin(YES).to_numpy()
-                failing, said = (yes, YES) if yes.mean() < _HALF else (~yes, NO)
-                by = f"{name}={min({*self._values(name)} & said)}"
-                found.append(FailingRows(failing, by, lasting=False, guessed=True))
-        return found[0] if len(found) == 1 else None
+        names = [name for name in self._few if _is_flag(self._values(name))]
+        if len(names) != 1:
+            return None
+        yes = self._few[names[0]].isin(YES).to_numpy()
+        failing, said = (yes, YES) if yes.mean() < _HALF else (~yes, NO)
+        by = f"{names[0]}={min({*self._values(names[0])} & said)}"
+        return FailingRows(failing, by, lasting=False, guessed=True)
 
     def unread(self, used: FailingRows | None, others: Container[str]) -> Iterator[str]:
         """Yield sentences on columns that nothing reads: neither `used` nor among `others`."""
@@ -180,8 +231,8 @@ def _lasts(column: str, values: Sequence[str], every: Sequence[str]) -> bool:
 
 def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
     """Which values of a column are of failures, if it says that of some rows and not of others."""
-    word, kinds = _words(name), {*values}
-    if _is_flag(kinds):
+    word = _words(name)
+    if _is_flag(values):
         bad = None if "_" in word else meaning(word)
         if bad is None and word in _EVENTS:
             bad = False
@@ -194,3 +245,103 @@ def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
         if {*means.values()} == {True, False} and not doubtful:
             return tuple(value for value in values if means[value] is False)
     return ()
+
+
+#: Share of the times between rows of a node that are alike in a table of regular rows, and of rows
+#: that say the same as the one before: a log of changes has none.
+_REGULAR, _SAME = 0.8, 0.5
+
+
+class Watch(NamedTuple):
+    """When each node came and left, by its number, shape (nodes,)."""
+
+    came_s: Floats
+    left_s: Floats
+
+
+def failures_among(every: FailureLog, flagged: FailingRows) -> FailureLog:
+    """Return those of all rows of a table, `every`, that are failures.
+
+    Of a table in which nodes have rows at regular times, from the first to the last of each node
+    it was watched. Where a row is of a state that lasts, rows in a row are one outage, and a node
+    that is down in the first of the table's regular rows has not failed.
+    """
+    failing = flagged.failing
+    if not failing.any():
+        raise LogError(f"holds no failure: no row has {flagged.by}")
+    watch = watch_of(every, failing) if every.kinds is None and every.of_nodes else None
+    rows, repaired_s = np.flatnonzero(failing), every.repaired_s
+    out, unused = {f"rows without {flagged.by}": len(failing) - len(rows)}, dict(every.unused)
+    if flagged.lasting and every.of_nodes:
+        count = len(rows)
+        rows, ends_s = outages_of_rows(every.times_s, every.machines, failing)
+        out[REPEATED] = count - len(rows)
+        if watch is not None:
+            unseen = every.times_s[rows] == watch.came_s[every.machines[rows]]
+            if unseen.any():
+                unused[UNSEEN] = int(unseen.sum())
+            rows, ends_s = rows[~unseen], ends_s[~unseen]
+        if repaired_s is None:
+            repaired_s = np.full(len(every), np.nan)
+            repaired_s[rows] = ends_s
+    if not len(rows):
+        raise LogError("holds no failure: nodes are down from their first row on")
+    log = replace(every, repaired_s=repaired_s, unused=unused).leaving_out(rows, out)
+    if watch is None:  # rows of changes: watched from the first failure to the last
+        first_s, last_s = float(log.times_s[0]), float(log.times_s[-1])
+        return replace(log, start_s=first_s, span_s=last_s - first_s)
+    return replace(log, **watch._asdict(), population=len(watch.came_s))
+
+
+def without_leaving(log: FailureLog, every: FailureLog, leaving: Flags) -> FailureLog:
+    """Return the log with nodes that left by some rows of its table, which are no failures.
+
+    `every`: all rows of the table. `leaving`: by which of them nodes leave, shape (n,).
+    """
+    count = int(every.machines.max()) + 1
+    came_s = np.full(count, every.start_s) if log.came_s is None else log.came_s
+    left_s = np.full(count, every.until_s) if log.left_s is None else np.array(log.left_s)
+    seen = np.bincount(every.machines, minlength=count) > 0
+    left_s[every.machines[leaving]] = every.times_s[leaving]
+    gone_s = left_s[log.machines]
+    kept = (log.times_s < gone_s) | ((log.times_s == gone_s) & (gone_s == every.until_s))
+    rows = np.flatnonzero(kept)
+    if not len(rows):
+        raise LogError("holds no failure: all nodes have left before")
+    why = {"rows of nodes that leave or have left": len(log) - len(rows)}
+    left_s = np.where(seen, left_s, came_s)
+    return replace(log.leaving_out(rows, why), came_s=came_s, left_s=left_s)
+
+
+def outages_of_rows(times_s: Floats, nodes: Integers, failing: Flags) -> tuple[Integers, Floats]:
+    """Return the rows that begin outages, by time, and when the node is up again, nan if unknown.
+
+    Rows of a node that fail one after the other are one outage, which ends with the next that
+    doesn't.
+    """
+    rows = pd.DataFrame({"node": nodes, "time_s": times_s, "bad": failing})
+    rows = rows.sort_values(["node", "time_s"])
+    good_s = rows.time_s.where(~rows.bad).groupby(rows.node).bfill()
+    begins = rows.bad & ~rows.groupby("node").bad.shift(fill_value=False)
+    found = good_s[begins].sort_index()
+    return found.index.to_numpy(), found.to_numpy()
+
+
+def watch_of(every: FailureLog, failing: Flags) -> Watch | None:
+    """Return the watch of nodes that have rows at regular times; None where they have not.
+
+    A row stands for the time until the next one is due.
+    """
+    rows = pd.DataFrame({"node": every.machines, "time_s": every.times_s, "bad": failing})
+    rows = rows.sort_values(["node", "time_s"])
+    by_node = rows.groupby("node")
+    steps = by_node.time_s.diff().dropna().round(3)
+    if steps.empty or (by_node.bad.shift() == rows.bad)[steps.index].mean() < _SAME:
+        return None
+    counts = steps.value_counts()
+    step_s = float(counts.index[counts == counts.max()].min())
+    if not step_s or counts.max() < _REGULAR * len(steps):
+        return None
+    ends = by_node.time_s.agg(["first", "last"]).reindex(range(int(every.machines.max()) + 1))
+    ends = ends.fillna({"first": 0.0, "last": -step_s})
+    return Watch(ends["first"].to_numpy(), ends["last"].to_numpy() + step_s)

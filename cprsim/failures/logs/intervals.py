@@ -1,95 +1,254 @@
-"""Durations that somebody else has measured, one a line; some may be right-censored."""
+"""Durations that somebody else has measured: one a line, or tables of lives of nodes or parts."""
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import Cells, LogPath, csv_cells, delimiter_of, shown, with_header
-from cprsim.errors import LogError
-from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.lives import (
-    CLOCK,
-    FLAG_WORDS,
-    LifeTable,
-    is_duration,
-    lives_of,
-    seconds_of,
+from cprsim.basics.tabular import (
+    Cells,
+    LogPath,
+    csv_cells,
+    delimiter_of,
+    header_cells,
+    number,
+    shown,
+    with_header,
 )
+from cprsim.basics.units import parse_duration
+from cprsim.errors import LogError, UnitError
+from cprsim.failures.logs.flags import NO, YES
 from cprsim.failures.logs.log import Rows
-from cprsim.failures.logs.rules import Rules
+from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules, plain
 from cprsim.failures.logs.table import read_table
 
+_LONGEST = 80  # characters that an error shows whole
+#: Slurm's 1-15:25:01, pandas' 1 days 15:25:01, Python's 1 day, 15:25:01, and 39:25:01.
+_CLOCK: Final = re.compile(
+    r"(?:([0-9]{1,6})(?:-|\s*days?,?\s+))?([0-9]{1,6}):([0-5][0-9]):([0-5][0-9](?:\.[0-9]{1,9})?)"
+)
+_DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
+_DAY_S = 86_400.0
+#: By what names durations go, the likeliest first; a unit may stand behind: duration_h. `time_s`
+#: isn't one: with it a table is of failures, in cprsim's own format.
+DURATIONS: Final = (
+    *("duration", "lifetime", "life", "survival_time", "survtime", "time_to_event", "tte"),
+    *("futime", "t", "time", "tstop", "uptime", "lasted"),
+)
+#: Flags that tables of failures have too: there a node comes again.
+_OF_FAILURES: Final = ("event", "e", "status", "failed", "failure", "fail", "fustat")
+#: By what names the flag goes, and whether it says of a life that it was cut short.
+FLAGS: Final = {
+    **dict.fromkeys(("dead", "died", "death", "event_observed", "observed", "uncensored"), False),
+    **dict.fromkeys(("censored", "censor", "cens", "right_censored", "is_censored"), True),
+    **dict.fromkeys(_OF_FAILURES, False),
+}
+#: Units that are the name of a column of durations by themselves.
+_NAMED: Final = {
+    "seconds": 1.0,
+    "minutes": 60.0,
+    "hours": 3600.0,
+    "days": 86_400.0,
+    "weeks": 604_800.0,
+}
+_UNITS: Final = {**UNITS_S, "sec": 1.0, **_NAMED}
+#: What survival packages in R write: 1 is censored, 2 is dead.
+_CODES: Final = {"1": False, "2": True}
+#: By what names the age goes from which a life was watched; a unit may stand behind.
+ENTRIES: Final = ("entry", "entry_time", "entered", "late_entry", "truncation", "tstart")
+#: Flags that say it themselves, whatever their column is called.
+_PLAIN_FLAGS: Final = {"censored": False, "failed": True}
+_FLAG_WORDS: Final = ("1", "true", "yes", "censored", "0", "false", "no", "failed")
+_PEEKED: Final = 50  # lines of a file that are looked at to know a table of lives
 _NO_RULES = Rules()
-#: Why lives are left out.
-_NO_DURATION = "lines without a duration"
-_NO_ENTRY = "lines without the age from which a life was watched"
-_UNWATCHED = "lives that were over before they were watched"
 _HEADERS = (["duration_s"], ["duration_s", "censored"])
+
+
+def seconds_of(text: str, unit_s: float = 1.0) -> float:
+    """Return a duration in seconds: a number, one with a unit, or days and a clock.
+
+    `unit_s`: seconds in a unit of a number that has none. Raises `UnitError` if it is none.
+    """
+    value, clock, days = number(text), _CLOCK.fullmatch(text), _DAYS.fullmatch(text)
+    if value is not None:
+        value *= unit_s
+    elif clock is not None:
+        value = _DAY_S * int(clock[1] or 0) + 3600 * int(clock[2]) + 60 * int(clock[3])
+        value += float(clock[4])
+    elif days is not None:
+        value = _DAY_S * float(days[1])
+    elif len(text) > _LONGEST:
+        raise UnitError(f"duration is {shown(text)}, not a duration")
+    else:
+        value = parse_duration(text)
+    if not 0 <= value < math.inf:
+        raise UnitError(f"duration is {shown(text)}; durations are finite and 0 s or longer")
+    return value
+
+
+def _is_duration(text: str) -> bool:
+    try:
+        seconds_of(text)
+    except UnitError:
+        return False
+    return True
+
+
+class _Lives(NamedTuple):
+    """What the columns of a table of lives are called.
+
+    `unit_s`: seconds in a unit of its durations. `flag`: the column that says how a life ended;
+    None where all did. `dies`: which cell says that one ended; None where the flag does. `entry`,
+    `entry_unit_s`: the ages from which lives were watched, and seconds in a unit of them if it
+    differs; None where all were from the beginning.
+    """
+
+    duration: str
+    flag: str | None
+    unit_s: float | None = None
+    dies: Cell | None = None
+    entry: str | None = None
+    entry_unit_s: float | None = None
+
+    @property
+    def told(self) -> str:
+        """What the table was taken for, a sentence."""
+        unit = "seconds" if self.unit_s is None else f"units of {self.unit_s:g} s"
+        how = "; all of them ended"
+        if self.flag is not None:
+            how = f", {self.flag!r} whether it {'was cut short' if self._cut else 'died'}"
+        late = ""
+        if self.entry is not None:
+            late = f" {self.entry!r} is the age from which each was watched."
+        return (
+            f"A table of lives, not of failures by time: {self.duration!r} ({unit}) is how long "
+            f"each node or part lived{how}.{late}"
+        )
+
+    @property
+    def _cut(self) -> bool:
+        return self.dies is None and FLAGS.get(plain(self.flag or ""), False)
+
+    def ended(self, flags: Sequence[str]) -> tuple[list[bool | None], str]:
+        """Return whether each life ended, by its flag, and the flags that are known.
+
+        None where a flag is none of these.
+        """
+        if self.dies is not None:
+            return [self.dies.holds(flag) for flag in flags], ""
+        if {*flags} == {*_CODES} and not self._cut:
+            return [_CODES[flag] for flag in flags], ", ".join(_CODES)
+        known = {each: (each in YES) != self._cut for each in (YES | NO) - {""}} | _PLAIN_FLAGS
+        return [known.get(flag.lower()) for flag in flags], ", ".join(_FLAG_WORDS)
+
+
 #: A file with a duration a line, each with or without a flag.
-_PLAIN = LifeTable("duration_s", "censored")
+_PLAIN = _Lives("duration_s", "censored")
+
+
+def _lives_of(header: str, duration: str | None = None, dies: Cell | None = None) -> _Lives | None:
+    """The lives of a table with this first line; None where it names none.
+
+    A table of lives has a column of durations and a flag of `FLAGS`; a table of failures has times
+    and no such flag. `duration`: what the column of durations is called, where somebody says it.
+    `dies`: which cell says that a life ended, likewise.
+    """
+    cells = header_cells(header)
+    names = {plain(name): name for name in reversed(cells)}
+    if duration is not None:
+        unit_s = _UNITS.get(plain(duration).rpartition("_")[2])
+        found = (names[plain(duration)], unit_s) if plain(duration) in names else None
+    else:
+        named = ((names[unit], _NAMED[unit]) for unit in _NAMED if unit in names)
+        found = _column_of(names, DURATIONS) or next(named, None)
+    flag = next((name for name in FLAGS if name in names), None)
+    if dies is not None:
+        flag = plain(dies.column)
+        if flag not in names:
+            return None
+    plain_pair = [plain(name) for name in cells] == ["duration_s", "censored"]
+    said = duration is not None or dies is not None
+    if found is None or plain_pair or "time_s" in names or (flag is None and not said):
+        return None
+    entry = _column_of(names, ENTRIES) or (None, None)
+    return _Lives(found[0], flag and names[flag], found[1], dies, *entry)
+
+
+def _column_of(names: dict[str, str], known: Sequence[str]) -> tuple[str, float | None] | None:
+    """The column of a known name, and the unit behind that; None where there is none."""
+    for name in known:
+        for column, written in reversed(names.items()):
+            word, _, unit = column.rpartition("_")
+            if column == name:
+                return written, None
+            if word == name and unit in _UNITS and column != "time_s":
+                return written, None if _UNITS[unit] == 1 else _UNITS[unit]
+    return None
+
+
+def are_lives(head: str) -> bool:
+    """Return whether a file begins as a table of lives: by its header, and by its first rows.
+
+    Their durations are no dates; where the header would do for failures too, each node has but one
+    row.
+    """
+    header, _, rest = head.partition("\n")
+    lives = _lives_of(header)
+    if lives is None:
+        return False
+    names, mark = header_cells(header), delimiter_of(header)
+    try:
+        rows = [cells for _, cells in csv_cells("", islice(iter(rest.splitlines()), _PEEKED), mark)]
+        lasted, flags = (
+            [cells[names.index(name)].strip() for cells in rows]
+            for name in (lives.duration, lives.flag or lives.duration)
+        )
+    except (LogError, IndexError):
+        return False
+    if not rows or not all(_is_duration(each) for each in lasted if each):
+        return False
+    if lives.flag is None:
+        return True
+    places = [names.index(name) for name in names if plain(name) in SYNONYMS["node"]]
+    nodes = [cells[places[0]] for cells in rows] if places else []
+    once = plain(lives.flag) not in _OF_FAILURES or len({*nodes}) == len(nodes)
+    return once and None not in lives.ended(flags)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Durations, in the order of their file.
+    """Durations, in the order of their file."""
 
-    Parameters
-    ----------
-    durations_s
-        How long each lasted, or had lasted when one stopped watching; seconds, shape (n,).
-    observed
-        Whether it ended by a failure; False for the right-censored ones. Shape (n,).
-    dropped
-        Why lines of the file were left out, and how many for each reason.
-    rows
-        How many lines it had, and how many are durations; blank lines and comments are none.
-    of_nodes
-        Whether each is the life of a node or a part, and not a time between failures of all.
-    notes
-        How the file was understood, where that isn't plain, a sentence each.
-    entered_s
-        The age from which each was watched, seconds, shape (n,) or one for all.
-    """
-
+    #: How long each lasted, or had lasted when one stopped watching; seconds, shape (n,).
     durations_s: NDArray[np.float64]
+    #: Whether it ended by a failure; False for the right-censored ones. Shape (n,).
     observed: NDArray[np.bool_]
+    #: Why lines of the file were left out, and how many for each reason.
     dropped: Mapping[str, int] = field(default_factory=dict)
+    #: How many lines it had, and how many are durations; blank lines and comments are none.
     rows: Rows | None = None
+    #: Whether each is the life of a node or a part, and not a time between failures of all.
     of_nodes: bool = False
+    #: How the file was understood, where that isn't plain, a sentence each.
     notes: tuple[str, ...] = ()
+    #: The age from which each was watched, seconds, shape (n,) or one for all.
     entered_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(()))
 
 
 def read_intervals(
     path: LogPath, columns: Columns | None = None, rules: Rules = _NO_RULES
 ) -> Intervals:
-    """Durations of a file with one a line, such as `24.2 h` or `87120,1`.
+    """Durations of a file with one a line, such as `24.2 h` or `87120,1`, or of a table of lives.
 
-    A duration is in seconds or the unit that `rules` gives, or has a unit, or is as Slurm's
-    `1-15:25:01` and pandas' `1 days 15:25:01`. After it, behind a comma or white space, may stand
-    whether it is right-censored: 1, true, yes or censored; or 0, false, no or failed, which is
-    what it is without. The first line may be a header, `duration_s` or `duration_s,censored`.
-    Blank lines and those that begin with `#` are skipped. A line with a flag but no duration is
-    dropped and counted. A table of lives of nodes, or of parts, is known by its header; see
-    `cprsim.failures.logs.lives`. Lives that were over by the age from which they were watched are
-    dropped and counted, too.
-
-    Parameters
-    ----------
-    path
-        The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
-    columns
-        `time`: which column of a table holds durations.
-    rules
-        `failure_when`: which cells say that a life ended. `time_unit`.
-
-    Raises
-    ------
-    LogError
-        If the file can't be read, lacks a column that is named, a duration is negative, infinite or
-        none, or there is none.
+    docs/failures.md describes both. `columns`: its `time` is the column of a table that holds
+    durations. `rules`: `failure_when` says which cells say that a life ended; `time_unit`. Raises
+    `LogError` if the file can't be read, lacks a column that is named, a duration is negative,
+    infinite or none, or there is none.
     """
     named = None if columns is None else columns.time
     of = _PLAIN
@@ -97,7 +256,7 @@ def read_intervals(
     def rows(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
         nonlocal of
         first, whole = with_header(text)
-        lives = lives_of(first, named, rules.failing)
+        lives = _lives_of(first, named, rules.failing)
         if lives is not None:
             of = lives
             return csv_cells(path, whole, delimiter_of(first))
@@ -107,12 +266,11 @@ def read_intervals(
                 f"{path}: has no columns {' and '.join(map(repr, lacked))} of durations and how "
                 f"they ended; the header is {shown(first.strip())}"
             )
-        return _plain(whole)
+        return _lines(whole)
 
     table = read_table(path, choose=lambda names: (names, ()), split=rows, what="duration")
     lasted = table[of.duration] != ""
     watched = lasted & (of.entry is None or table[of.entry] != "")
-    dropped = {_NO_DURATION: int((~lasted).sum()), _NO_ENTRY: int((lasted & ~watched).sum())}
     known = table.of_rows(watched)
     unit_s = rules.unit_s or of.unit_s or 1.0
     lasted_s = known.parsed(of.duration, lambda text: seconds_of(text, unit_s))
@@ -127,8 +285,12 @@ def read_intervals(
         table.refuse(of.flag, wrong & watched, f"; known flags: {flags}")
         observed = np.array([bool(each) for each in ended])
     seen = (entered_s == 0) | (entered_s < lasted_s)
-    dropped[_UNWATCHED] = int((~seen).sum())
-    dropped = {why: count for why, count in dropped.items() if count}
+    counts = {
+        "lines without a duration": int((~lasted).sum()),
+        "lines without the age from which a life was watched": int((lasted & ~watched).sum()),
+        "lives that were over before they were watched": int((~seen).sum()),
+    }
+    dropped = {why: count for why, count in counts.items() if count}
     if not seen.any():
         told = ", ".join(f"{count:,} {why}" for why, count in dropped.items())
         raise LogError(f"{path}: holds no duration; left out: {told}")
@@ -143,7 +305,7 @@ def read_intervals(
     )
 
 
-def _plain(text: Iterator[str]) -> Iterator[Cells]:
+def _lines(text: Iterator[str]) -> Iterator[Cells]:
     """A header, then the duration and flag of each line that has some."""
     yield 0, ["duration_s", "censored"]
     first = True
@@ -158,14 +320,14 @@ def _plain(text: Iterator[str]) -> Iterator[Cells]:
 
 def _split(content: str) -> tuple[str, str]:
     """The duration of a line and its flag, which is "0" where there is none."""
-    if CLOCK.fullmatch(content):
+    if _CLOCK.fullmatch(content):
         return content, "0"
     if "," in content:
         duration, _, flag = content.partition(",")
         return duration.strip(), flag.strip() or "0"
     words = content.split()
     # "5 h" is one duration, "5 1" is one with a flag; so is "5 h 1", and "5 h x" has a bad one.
-    if len(words) > 2 or (len(words) == 2 and words[1].lower() in FLAG_WORDS):
+    if len(words) > 2 or (len(words) == 2 and words[1].lower() in _FLAG_WORDS):
         return " ".join(words[:-1]), words[-1]
     return content, "0"
 
@@ -173,4 +335,4 @@ def _split(content: str) -> tuple[str, str]:
 def is_line(text: str) -> bool:
     """Return whether a line is a duration, with or without a flag."""
     duration, flag = _split(text)
-    return flag.lower() in FLAG_WORDS and is_duration(duration)
+    return flag.lower() in _FLAG_WORDS and _is_duration(duration)

@@ -1,6 +1,8 @@
-"""Tables of jobs, as a scheduler keeps them: a row a job with its nodes, its time and its state.
+"""Tables of jobs, as a scheduler keeps them, and the interruptions that they tell of.
 
-As `sacct --parsable2 --duplicates --truncate` writes them; docs/failures.md has the whole command.
+A row a job with its nodes, its time and its state, as `sacct --parsable2 --duplicates --truncate`
+writes them; docs/failures.md has the whole command. A job that its nodes interrupted is a failure;
+all others ended before one, and their node-hours count, too.
 """
 
 import csv
@@ -8,8 +10,10 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -25,14 +29,13 @@ from cprsim.basics.tabular import (
     shown,
     with_header,
 )
-from cprsim.basics.units import counted
+from cprsim.basics.units import counted, format_duration, format_durations
 from cprsim.errors import LogError, UnitError, UsageError
 from cprsim.failures.logs.clock import LogClock
-from cprsim.failures.logs.columns import Columns, known_by, plain
-from cprsim.failures.logs.job_records import JobRecords
-from cprsim.failures.logs.lives import seconds_of
-from cprsim.failures.logs.rules import Cell, Rules
+from cprsim.failures.logs.intervals import seconds_of
+from cprsim.failures.logs.options import Cell, Columns, Rules, known_by, plain
 from cprsim.failures.logs.table import LogTable, read_table
+from cprsim.survival.kaplan_meier import poisson_band
 
 #: By what names columns go; small and capital letters are alike, and so are blanks, `-` and `_`.
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
@@ -50,26 +53,32 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "end": ("end", "end_time", "ended", "ended_at", "finished_at"),
 }
 #: What Slurm calls a job that lost a node.
-NODE_FAIL: Final = "NODE_FAIL"
+_NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0
 #: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
 _STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
 _NODES: Final = r"[0-9]{1,9}(\.0)?"
 #: Why rows are left out, in the order in which they are told.
 _AGAIN: Final = "told again"
-_OF_STEPS: Final = "of steps of a job"
-_WITHOUT_NODES: Final = "of jobs without nodes"
-_NEVER_RAN: Final = "of jobs that never ran, or whose end is unknown"
+_REASONS: Final = (
+    "of steps of a job",
+    "of jobs without nodes",
+    "of jobs that never ran, or whose end is unknown",
+)
+#: Beyond chance: two-sided, 1 in 100.
+_SURE: Final = 2.576
+#: Interruptions below which the size test's normal approximation doesn't hold.
+_FEW: Final = 10
 
 
 def are_jobs(header: str) -> bool:
     """Return whether the header of a table is that of a table of jobs, and not of nodes."""
     names = header_cells(header)
-    found = columns_of(names)
-    return "job" in found and not missing_of(found) and "node" not in Columns().found(names)
+    found = known_by(names, COLUMNS)
+    return "job" in found and not _missing(found) and "node" not in Columns().found(names)
 
 
-def missing_of(found: dict[str, str]) -> str:
+def _missing(found: Mapping[str, str]) -> str:
     """Say what a table of jobs needs and this one lacks; empty if it has all."""
     for column in ("state", "nodes"):
         if column not in found:
@@ -79,27 +88,161 @@ def missing_of(found: dict[str, str]) -> str:
     return "has no column elapsed, nor start and end"
 
 
-def columns_of(names: list[str]) -> dict[str, str]:
-    """The name in the header of each column that is known."""
-    return known_by(names, COLUMNS)
+@dataclass(frozen=True, eq=False)
+class JobRecords:
+    """Jobs of a cluster, and which of them were interrupted."""
+
+    #: The file.
+    path: str
+    #: A row a job: `nodes`, `hours` that it ran, `interrupted`.
+    jobs: pd.DataFrame
+    #: How a job ended that counts as interrupted, e.g. `State=NODE_FAIL`.
+    counts: str
+    #: How many jobs ended how, the most frequent first; and why rows were left out.
+    ended: Mapping[str, int]
+    dropped: Mapping[str, int]
+    #: Whether the table may hide interruptions of jobs that were requeued.
+    hides: bool
+
+    @property
+    def node_hours(self) -> float:
+        """Of all jobs."""
+        return float((self.jobs.nodes * self.jobs.hours).sum())
+
+    @property
+    def interruptions(self) -> int:
+        """Of all jobs."""
+        return int(self.jobs.interrupted.sum())
+
+    def mtbf_s(self, nodes: int = 1) -> tuple[float, float, float]:
+        """Mean time between interruptions of a job on so many nodes, and its 95 % interval, s.
+
+        The maximum likelihood of a constant rate from jobs most of which are censored: node-hours
+        per interruption; its interval is exact (Garwood, Biometrika 1936). Infinite ends where
+        none was seen.
+        """
+        low, high = (float(each[0]) for each in poisson_band(np.array([self.interruptions])))
+        at_all_s = self.node_hours * _HOUR_S / nodes
+        return (
+            at_all_s / self.interruptions if self.interruptions else math.inf,
+            at_all_s / high,
+            at_all_s / low if low else math.inf,
+        )
+
+    @property
+    def by_nodes(self) -> pd.DataFrame:
+        """A row a range of sizes, each twice the one before, of those that jobs had.
+
+        Columns: `least`, `most` nodes of a job; `jobs`, `node_hours`, `interruptions`; those `per
+        1,000 node-hours`, and the `low` and `high` ends of its exact 95 % interval.
+        """
+        jobs = self.jobs.assign(node_hours=self.jobs.nodes * self.jobs.hours)
+        found = jobs.groupby(np.floor(np.log2(jobs.nodes)).astype(int)).agg(
+            least=("nodes", "min"),
+            most=("nodes", "max"),
+            jobs=("nodes", "size"),
+            node_hours=("node_hours", "sum"),
+            interruptions=("interrupted", "sum"),
+        )
+        low, high = poisson_band(found.interruptions.to_numpy())
+        each = {"per_1000_node_hours": found.interruptions, "low": low, "high": high}
+        scaled = {name: 1000 * np.asarray(n) / found.node_hours for name, n in each.items()}
+        return found.assign(**scaled).reset_index(drop=True)
+
+    @property
+    def size_z(self) -> float:
+        """How far the rate per node-hour grows with the size of a job, in standard errors.
+
+        The score test of rates that go with a power of the size: given how many interruptions
+        there are, they fall on jobs in proportion to node-hours if size doesn't matter. NaN where
+        it can't be told.
+        """
+        if not self.interruptions or self.jobs.nodes.nunique() < 2:
+            return math.nan
+        share = self.jobs.nodes * self.jobs.hours / self.node_hours
+        size = np.log(self.jobs.nodes)
+        mean = float((share * size).sum())
+        spread = math.sqrt(float((share * (size - mean) ** 2).sum()))
+        seen = float(size[self.jobs.interrupted].mean())
+        return (seen - mean) / spread * math.sqrt(self.interruptions)
+
+    @property
+    def _of_sizes(self) -> list[str]:
+        """That the size of a job matters, where that is beyond chance."""
+        if self.interruptions < _FEW or not abs(self.size_z) > _SURE:
+            return []
+        more = "more" if self.size_z > 0 else "less"
+        return [
+            f"Nodes of larger jobs interrupt {more} often than those of small ones, beyond chance "
+            f"(z {self.size_z:+.1f}): one mean does not stand for jobs of every size."
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the figures rest on, a sentence each."""
+        mean_s, low_s, high_s = self.mtbf_s()
+        told = [
+            f"A node interrupts its job once in {format_duration(mean_s)} "
+            f"({format_durations(low_s, high_s)}) of running."
+            if self.interruptions
+            else f"No interruption was seen: a node interrupts its job less than once in "
+            f"{format_duration(low_s)}, with 97.5 % certainty."
+        ]
+        told += self._of_sizes
+        ended = ", ".join(f"{name} {count:,}" for name, count in self.ended.items())
+        told.append(f"Interrupted is {self.counts}; jobs ended as {ended}.")
+        if self.hides:
+            told.append(
+                "No job has two rows. sacct shows the last run alone of a job that was requeued, "
+                "and so hides its interruption: ask with --duplicates."
+            )
+        told += [f"Left out: {counted(count, 'row')} {why}." for why, count in self.dropped.items()]
+        return told
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object: what `cprsim fit --json` prints of a table of jobs."""
+        mean_s, low_s, high_s = self.mtbf_s()
+        return {
+            "log": self.path,
+            "reader": "jobs",
+            "jobs": len(self.jobs),
+            "node_hours": self.node_hours,
+            "interruptions": self.interruptions,
+            "interrupted": self.counts,
+            "mtbf_s": mean_s if math.isfinite(mean_s) else None,
+            "mtbf_ci95_s": [low_s, high_s if math.isfinite(high_s) else None],
+            "size_z": None if math.isnan(self.size_z) else self.size_z,
+            "by_nodes": self.by_nodes.to_dict("records"),
+            "ended": dict(self.ended),
+            "dropped": dict(self.dropped),
+        }
+
+    def toml(self) -> str:
+        """A `[failures]` block; raise `UsageError` where no interruption was seen."""
+        mean_s, low_s, high_s = self.mtbf_s()
+        if not self.interruptions:
+            raise UsageError(
+                f"--toml: {self.path} has no interruption ({self.counts}), and so no mean; "
+                f"it is {format_duration(low_s)} at least, with 97.5 % certainty"
+            )
+        warned = "".join(f"# {each}\n" for each in self._of_sizes)
+        return (
+            f"{warned}# {Path(self.path).name}: {counted(self.interruptions, 'interruption')} "
+            f"({self.counts}) in {self.node_hours:,.0f} node-hours of "
+            f"{counted(len(self.jobs), 'job')}; 95 % {format_durations(low_s, high_s)}\n"
+            '[failures]\ndistribution = "exponential"\nper = "node"\n'
+            f'mean = "{mean_s / _HOUR_S:.6g} h"\n'
+        )
 
 
 def read_jobs(
     path: LogPath, failure_when: str | None = None, time_unit: str | None = None
 ) -> JobRecords:
-    """Read a table of jobs.
+    """Read a table of jobs, as docs/failures.md describes it; packed ones too.
 
-    Of rows of one job with one start the last counts.
-
-    Parameters
-    ----------
-    path
-        A table with a header, its cells parted by a comma, `;`, a tab or `|`; packed ones too.
-    failure_when
-        COLUMN=VALUE, the jobs that were interrupted; the state `NODE_FAIL` if not given. Of a cell
-        of several words the first counts, too.
-    time_unit
-        Of times that are numbers, as in `cprsim.failures.logs.rules.Rules`.
+    Of rows of one job with one start the last counts. `failure_when`: COLUMN=VALUE, the jobs that
+    were interrupted, the state `NODE_FAIL` if not given; of a cell of several words the first
+    counts, too. `time_unit`: of times that are numbers, as in `cprsim.failures.logs.options.Rules`.
 
     Raises
     ------
@@ -110,7 +253,8 @@ def read_jobs(
     """
     rules = Rules.of({"failure_when": failure_when, "time_unit": time_unit})
     table = read_table(path, choose=_choose, split=_cells)
-    of, failing = columns_of(table.names), _failing(table, rules.failing)
+    of = known_by(table.names, COLUMNS)
+    failing = _failing(table.names, of["state"], rules.failing)
     rows = pd.DataFrame(
         {
             "state": table[of["state"]].map(_first),
@@ -133,11 +277,10 @@ def read_jobs(
             f"{', '.join(jobs.state.unique())}"
         )
     ids = {*jobs.job}
-    reasons = (_OF_STEPS, _WITHOUT_NODES, _NEVER_RAN)
     is_step = jobs.job.map(lambda job: _is_step(job, ids))
-    why = np.select([is_step, jobs.nodes == 0, ~(jobs.hours > 0)], reasons, "")
+    why = np.select([is_step, jobs.nodes == 0, ~(jobs.hours > 0)], _REASONS, "")
     kept, counts = jobs[why == ""], Counter(why.tolist()) + Counter({_AGAIN: len(rows) - len(jobs)})
-    dropped = {each: counts[each] for each in (_AGAIN, *reasons) if counts[each]}
+    dropped = {each: counts[each] for each in (_AGAIN, *_REASONS) if counts[each]}
     if kept.empty:
         left_out = ", ".join(f"{count:,} {each}" for each, count in dropped.items())
         raise LogError(
@@ -155,18 +298,17 @@ def read_jobs(
 
 
 def _choose(names: list[str]) -> tuple[list[str], list[str]]:
-    of = columns_of(names)
-    lacks = missing_of(of)
+    of = known_by(names, COLUMNS)
+    lacks = _missing(of)
     if lacks:
         raise LookupError(f"{lacks}; the header is {shown(','.join(names))}")
     return list(dict.fromkeys(of.values())), []
 
 
-def _failing(table: LogTable, given: Cell | None) -> Cell:
+def _failing(names: list[str], state: str, given: Cell | None) -> Cell:
     """The cell of jobs that were interrupted, its column as the table has it."""
-    names = table.names
     if given is None:
-        return Cell(columns_of(names)["state"], NODE_FAIL)
+        return Cell(state, _NODE_FAIL)
     found = next((name for name in names if plain(name) == plain(given.column)), None)
     if found is None:
         raise UsageError(f"--failure-when {given}: the columns are {', '.join(names)}")

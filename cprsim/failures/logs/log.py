@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError
-from cprsim.failures.logs.window import Dates, Window, day_of, shown
+from cprsim.failures.logs.options import Dates, Window, day_of, shown
 from cprsim.job.severity import Severity
 
 #: What a log may have of each failure: numbers, and texts.
@@ -23,7 +23,8 @@ _ARRAYS: Final = {
 _TEXTS: Final = ("kinds", "severities", "causes")
 _EARLIEST_S = 1e8  # in 1973; three years, in a log that counts from a start of its own
 #: Why a failure of a log isn't used.
-OUTSIDE = "failures outside the window"
+OUTSIDE: Final = "failures outside the window"
+OF_WORST: Final = "failures of the worst nodes"
 
 
 class Epoch(NamedTuple):
@@ -56,80 +57,54 @@ class Rows(NamedTuple):
 class FailureLog:
     """Failures in the order of their times, watched over [`start_s`, `start_s + span_s`].
 
-    Parameters
-    ----------
-    times_s
-        When each failure struck, seconds, ascending (ties allowed), shape (n,).
-    nodes
-        Which node failed, its index from 0, shape (n,).
-    start_s
-        When the observation starts, on the clock of `times_s`.
-    span_s
-        How long the observation lasts, seconds.
-    kinds
-        `"parameter_server"` or `"trainer"` for each failure, or None where the log has no kinds.
-    repaired_s
-        When the outage that each failure began was over, on the clock of `times_s`; nan where the
-        log doesn't say, None where it never does. Shape (n,).
-    racks
-        Rack of each failed node, any numbers, shape (n,); None where the log has no racks.
-    until_s
-        When one stopped watching the nodes, on the clock of `times_s`: where an uptime that is
-        still going on is cut. The end of the observation if not given; later where other parts of
-        the log go on after the last failure.
-    population
-        How many nodes the system has, failed ones or not; None where the log doesn't tell.
-    dropped
-        Why rows of the file were left out, and how many for each reason.
-    unused
-        The same of what else was left out: repairs that can't be, outages whose start nobody saw,
-        failures outside a window.
-    severities
-        What each failure leaves of the memory of its node; None where the log doesn't tell.
-    notes
-        How the file was understood, where that isn't plain, a sentence each.
-    causes
-        What the log says of why each failure came, in its own words; None for one of which it says
-        nothing, and instead of all where it never does.
-    epoch
-        What instant second 0 is; None where the log's times count from a start that it doesn't
-        tell, and so for logs that have no calendar.
-    planned
-        Outages that were planned and are no failures, on the same clock; None where there are none.
-    rows
-        Of how many rows of the file it is made; None for a log that never was one.
-    columns
-        What the columns of its table are called, by what they hold; empty for other formats.
-    of_nodes
-        Whether it tells which node failed. Else it is of one job, and all of `nodes` are 0.
-    came_s, left_s
-        When each machine came and when it left, on the clock of `times_s`, by its number in
-        `machines`, shape (machines,); None where all were there from the start to the end.
+    What a log doesn't tell is None. Times are in seconds on one clock.
 
     Notes
     -----
     The arrays are read-only copies. Logs compare by identity: arrays have no single truth value.
     """
 
+    #: When each failure struck, ascending (ties allowed), shape (n,).
     times_s: NDArray[np.float64]
+    #: Which node failed, its index from 0, shape (n,).
     nodes: NDArray[np.int64]
+    #: When the observation starts, and how long it lasts.
     start_s: float
     span_s: float
+    #: `"parameter_server"` or `"trainer"` for each failure.
     kinds: tuple[str, ...] | None = None
+    #: How many nodes the system has, failed ones or not.
     population: int | None = None
+    #: Why rows of the file were left out, and how many for each reason.
     dropped: Mapping[str, int] = field(default_factory=dict)
+    #: When the outage that each failure began was over, nan where that isn't told; shape (n,).
     repaired_s: NDArray[np.float64] | None = None
+    #: Rack of each failed node, any numbers, shape (n,).
     racks: NDArray[np.int64] | None = None
+    #: When one stopped watching the nodes, where an uptime that is still going on is cut: the end
+    #: of the observation if not given, later where the log goes on after the last failure.
     until_s: float = math.nan
+    #: What each failure leaves of the memory of its node.
     severities: tuple[Severity, ...] | None = None
+    #: How the file was understood, where that isn't plain, a sentence each.
     notes: tuple[str, ...] = ()
+    #: Why each failure came, in the log's own words; None for one of which it says nothing.
     causes: tuple[str | None, ...] | None = None
+    #: What instant second 0 is; None also where times count from a start without a date.
     epoch: Epoch | None = None
+    #: Outages that were planned and are no failures.
     planned: "FailureLog | None" = None
+    #: Of how many rows of the file it is made; None for a log that never was one.
     rows: Rows | None = None
+    #: As `dropped`, of what else was left out: repairs that can't be, outages whose start nobody
+    #: saw, failures outside a window.
     unused: Mapping[str, int] = field(default_factory=dict)
+    #: What the columns of its table are called, by what they hold; empty for other formats.
     columns: Mapping[str, str] = field(default_factory=dict)
+    #: Whether it tells which node failed. Else it is of one job, and all of `nodes` are 0.
     of_nodes: bool = True
+    #: When each machine came and left, by its number in `machines`, shape (machines,); None where
+    #: all were there from the start to the end.
     came_s: NDArray[np.float64] | None = None
     left_s: NDArray[np.float64] | None = None
 
@@ -175,8 +150,13 @@ class FailureLog:
         servers = int(np.max(self.nodes[~trainer], initial=-1)) + 1
         return np.where(trainer, self.nodes + servers, self.nodes)
 
+    @property
+    def system(self) -> int:
+        """Nodes of the system; those that failed at least once where the log doesn't tell."""
+        return len(np.unique(self.machines)) if self.population is None else self.population
+
     def came(self, machines: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return when each of these machines came, on the clock of `times_s`."""
+        """Return when each of these machines came."""
         if self.came_s is None:
             return np.full(len(machines), self.start_s)
         return self.came_s[machines]
@@ -198,12 +178,8 @@ class FailureLog:
         """Part of the log, on a clock that starts at 0 where the window does, or the log itself.
 
         Of dates nodes are watched until these end, or the watch of the log; of shares until the
-        last of these.
-
-        Raises
-        ------
-        LogError
-            If no failure lies in it; of dates, if the log has no calendar, or one is outside it.
+        last of these. Raises `LogError` if no failure lies in it; of dates, if the log has no
+        calendar, or one is outside it.
 
         Notes
         -----
@@ -269,6 +245,14 @@ class FailureLog:
             unused={**self.unused, OUTSIDE: outside} if outside else self.unused,
         )
 
+    def _at(self, share: float) -> float:
+        """Time at a share of the way from the first failure to the last, seconds."""
+        if not len(self):
+            return 0.0
+        first, last = float(self.times_s[0]), float(self.times_s[-1])
+        # first + 1 x (last - first) can round to less than last, which would cut the last failure.
+        return last if share == 1 else first + share * (last - first)
+
     def only(self, rows: NDArray[np.int64]) -> "FailureLog":
         """Some of its failures, by number in ascending order, over the same time."""
         picked: dict[str, Any] = {
@@ -284,14 +268,9 @@ class FailureLog:
         return {name: column for name, column in columns.items() if column is not None}
 
     def leaving_out(self, rows: NDArray[np.int64], why: Mapping[str, int]) -> "FailureLog":
-        """Return these of its failures; of the others, how many are left `dropped` for which why.
+        """Return these of its failures, as `only`; of the others, how many are `dropped` for why.
 
-        Parameters
-        ----------
-        rows
-            As of `only`.
-        why
-            How many rows of the file are left out, by the reason.
+        `why`: how many rows of the file are left out, by the reason.
         """
         dropped = dict(self.dropped)
         for reason, count in why.items():
@@ -304,22 +283,39 @@ class FailureLog:
     def coalesced(self, within_s: float) -> "FailureLog":
         """The log with failures close in time made simultaneous: each burst at its first failure.
 
-        Parameters
-        ----------
-        within_s
-            A failure at most this long after the one before it (seconds, of any node) belongs to
-            the same burst, so a burst as a whole may last longer.
+        A failure up to `within_s` after the one before it (seconds, of any node) belongs to the
+        same burst, so a burst as a whole may last longer.
         """
         first = np.diff(self.times_s, prepend=-np.inf) > within_s
         return replace(self, times_s=self.times_s[first][np.cumsum(first) - 1])
 
-    def _at(self, share: float) -> float:
-        """Time at a share of the way from the first failure to the last, seconds."""
-        if not len(self):
-            return 0.0
-        first, last = float(self.times_s[0]), float(self.times_s[-1])
-        # first + 1 x (last - first) can round to less than last, which would cut the last failure.
-        return last if share == 1 else first + share * (last - first)
+    def without_worst(self, count: int) -> "FailureLog":
+        """The log of the other nodes, had the `count` that fail most often not been there.
+
+        Of nodes that fail alike, those with the smaller number go first. Which are left out is
+        known by hindsight, so the others failed less than they will: a node that failed often was
+        also unlucky. Raises `LogError` if no more nodes than that fail.
+        """
+        machines = self.machines
+        failing, failures = np.unique(machines, return_counts=True)
+        if count >= len(failing):
+            raise LogError(
+                f"exclude_worst is {count}, and {len(failing)} nodes fail in the log; leave out "
+                "fewer"
+            )
+        worst = np.sort(failing[np.argsort(-failures, kind="stable")[:count]])
+        rows = np.flatnonzero(~np.isin(machines, worst))
+        rest = self.only(rows)
+        # Nodes are numbered by kind: those of one close the gaps that it has.
+        before = np.searchsorted(worst, machines) - np.searchsorted(worst, machines - self.nodes)
+        return replace(
+            rest,
+            nodes=rest.nodes - before[rows],
+            population=None if self.population is None else self.population - count,
+            unused={**self.unused, OF_WORST: len(self) - len(rows)},
+            came_s=None if self.came_s is None else np.delete(self.came_s, worst),
+            left_s=None if self.left_s is None else np.delete(self.left_s, worst),
+        )
 
 
 def forget_early(repaired_s: NDArray[np.float64], times_s: NDArray[np.float64]) -> dict[str, int]:

@@ -1,7 +1,9 @@
-"""How often nodes fail, how unevenly, and how often several of them together."""
+"""How often nodes fail, how unevenly, and how often more of them at a time than by chance."""
 
 import math
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -9,37 +11,35 @@ from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration, rough_percent
 from cprsim.errors import LogError
+from cprsim.failures.bursts import Bursts
+from cprsim.failures.hit import none_of
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_time import never_seen
-from cprsim.failures.logs.views import nodes_of
+from cprsim.survival.kaplan_meier import poisson_band
+from cprsim.survival.sample import Floats
 
-Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
-#: Why `without_worst` leaves failures out.
-OF_WORST = "failures of the worst nodes"
-_DRAWS = 400
-_SEED = 0
+#: Failures of different nodes at most this far apart are taken for one event, s.
+_CLOSE_S: Final = 60.0
+#: Failures an event beyond which a law of single nodes makes a job fail too often.
+_MOST_PER_EVENT: Final = 1.1
+_BEYOND: Final = 3.0  # standard errors
+_NEGLIGIBLE: Final = 1e-12
+_SHUFFLES, _DRAWS, _SEED = 20, 400, 0
 #: Nodes that fail at most this long after one another are counted as a burst, s.
 WITHIN_S: Final = 600.0
-_DAY_S = 86_400.0
-_NEGLIGIBLE = 1e-12
-_MANY = 100.0
+_DAY_S: Final = 86_400.0
+_MANY: Final = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class Concentration:
-    """Failures of each node.
+    """Failures of each node."""
 
-    Parameters
-    ----------
-    counts
-        Failures of each node, most first, those that never failed too; shape (nodes,).
-    unseen
-        How many of these nodes are an estimate (A. Chao, Scand. J. Statist. 11, 1984), since the
-        log doesn't tell how many there are.
-    """
-
+    #: Most first, those that never failed too; shape (nodes,).
     counts: NDArray[np.int64]
+    #: How many of these nodes are an estimate (A. Chao, Scand. J. Statist. 11, 1984), since the log
+    #: doesn't tell how many there are.
     unseen: int
 
     @property
@@ -63,6 +63,12 @@ class Concentration:
         return every.mean(axis=0), low, high
 
 
+def never_seen(failures: NDArray[np.int64]) -> int:
+    """Nodes that never failed, by Chao's estimate from those that failed once and twice."""
+    once, twice = (int(np.count_nonzero(failures == count)) for count in (1, 2))
+    return round(once * (once - 1) / (2 * (twice + 1)))
+
+
 def concentration(log: FailureLog) -> Concentration:
     """That of a log."""
     counts = failures_per_node(log)
@@ -72,69 +78,22 @@ def concentration(log: FailureLog) -> Concentration:
 
 
 def failures_per_node(log: FailureLog) -> NDArray[np.int64]:
-    """How often each node of `views.nodes_of` fails, those that never fail last, shape (nodes,)."""
+    """How often each node of the system fails, those that never fail last, shape (nodes,)."""
     _, failing = np.unique(log.machines, return_inverse=True)
-    return np.bincount(failing, minlength=nodes_of(log))
+    return np.bincount(failing, minlength=log.system)
 
 
 def worst_share(counts: NDArray[np.int64], tenth: float = 0.1) -> float:
     """Share of all failures that the worst tenth of nodes has, from 0 to 1.
 
     Where a tenth is no whole number of nodes, a part of the next worst one counts, in proportion:
-    a point of the Lorenz curve, which is linear between nodes.
-
-    Parameters
-    ----------
-    counts
-        Failures of each node, those that never failed included as 0, in any order, shape (nodes,);
-        some of them failed.
-    tenth
-        Share of the nodes that are the worst, from 0 to 1.
-
-    References
-    ----------
-    M. O. Lorenz, "Methods of measuring the concentration of wealth", Publications of the American
-    Statistical Association 9, 1905.
+    a point of the Lorenz curve, which is linear between nodes (M. O. Lorenz, "Methods of measuring
+    the concentration of wealth", Publications of the American Statistical Association 9, 1905).
+    `counts`: failures of each node, those that never failed included as 0, in any order, shape
+    (nodes,); some of them failed.
     """
     curve = _cumulated(-np.sort(-counts))
     return float(np.interp(tenth * len(counts), np.arange(len(curve)), curve))
-
-
-def without_worst(log: FailureLog, count: int) -> FailureLog:
-    """The log of the other nodes, had the `count` that fail most often not been there.
-
-    Of nodes that fail alike, those with the smaller number go first. Who is left out is known by
-    hindsight, so the others failed less than they will: a node that failed often was also unlucky.
-
-    Raises
-    ------
-    LogError
-        If no more nodes than that fail.
-    """
-    machines = log.machines
-    failing, failures = np.unique(machines, return_counts=True)
-    if count >= len(failing):
-        raise LogError(
-            f"exclude_worst is {count}, and {len(failing)} nodes fail in the log; leave out fewer"
-        )
-    worst = np.sort(failing[np.argsort(-failures, kind="stable")[:count]])
-    rows = np.flatnonzero(~np.isin(machines, worst))
-    rest = log.only(rows)
-    # Nodes are numbered by kind: those of one close the gaps that it has.
-    before = np.searchsorted(worst, machines) - np.searchsorted(worst, machines - log.nodes)
-    population = None if log.population is None else log.population - count
-    came_s, left_s = (
-        None if each is None else np.delete(each, worst) for each in (log.came_s, log.left_s)
-    )
-    gone = {OF_WORST: len(log) - len(rows)}
-    return replace(
-        rest,
-        nodes=rest.nodes - before[rows],
-        population=population,
-        unused={**log.unused, **gone},
-        came_s=came_s,
-        left_s=left_s,
-    )
 
 
 def _cumulated(counts: NDArray[np.int64]) -> Floats:
@@ -144,38 +103,123 @@ def _cumulated(counts: NDArray[np.int64]) -> Floats:
     return np.concatenate([np.zeros((*shares.shape[:-1], 1)), shares], axis=-1)
 
 
-class JointFailures(NamedTuple):
-    """How often several nodes failed together, and with how many failures in all."""
+def sizes(log: FailureLog) -> Counter[int]:
+    """How many nodes fail at one instant, and how often."""
+    pairs = np.unique(np.stack([log.times_s, log.machines.astype(np.float64)]), axis=1)
+    _, counts = np.unique(pairs[0], return_counts=True)
+    return Counter(counts.tolist())
 
-    times: float
-    failures: float
+
+def failures_of_job(at_once: Mapping[int, int], nodes: int, system: int) -> float:
+    """Expected failures that hit at least one of `nodes` random ones of `system` nodes.
+
+    `at_once`: how many nodes of the system fail at one instant, and how often.
+    """
+    return math.fsum(count * (1 - none_of(nodes, system, size)) for size, count in at_once.items())
+
+
+class Coincidence(NamedTuple):
+    """How many failures come together.
+
+    `events`: how many they are if those that follow another closely are one with it.
+    `independent`: events that as many failures make at random, independent instants.
+    """
+
+    failures: int
+    events: int
+    independent: float
+
+    @property
+    def together(self) -> bool:
+        """Whether a job fails markedly less often than its nodes one by one would make it."""
+        short = self.independent - self.events
+        beyond_chance = short > _BEYOND * math.sqrt(max(self.failures - self.independent, 1))
+        return beyond_chance and self.independent > _MOST_PER_EVENT * self.events
+
+
+def coincidence(
+    log: FailureLog, alone: NDArray[np.bool_] | None = None, within_s: float = _CLOSE_S
+) -> Coincidence:
+    """How many failures of a log come together; of those that are `alone`, shape (n,), if given.
+
+    At random instants a failure follows the one before within w with probability 1 - exp(-r w), r
+    being the rate of all of them: each of the others begins an event.
+    """
+    times = log.times_s if alone is None else log.times_s[alone]
+    count = len(times)
+    events = int(np.count_nonzero(np.diff(times, prepend=-np.inf) > within_s))
+    rate = count / log.watched_s if log.watched_s > 0 else math.inf
+    independent = 1 + (count - 1) * math.exp(-rate * within_s) if count else 0.0
+    return Coincidence(count, events, independent)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """How often two nodes or more failed within `within_s`, each so long after the one before.
+
+    With how many failures in all; and both as they would be if the same nodes failed as often, at
+    random instants.
+    """
+
+    within_s: float
+    count: int
+    failures: int
+    by_chance: float
+    failures_by_chance: float
+
+    @property
+    def notes(self) -> list[str]:
+        """How often several fail, a sentence, if they do."""
+        if not self.count:
+            return []
+        return [
+            f"Several nodes failed within {format_duration(self.within_s)} of each other "
+            f"{self.count:,} x, {self.failures:,} failures in all; by chance "
+            f"{self.by_chance:.3g} x, {self.failures_by_chance:.3g} failures."
+        ]
+
+
+def joint(log: FailureLog, counts: Integers, within_s: float) -> Joint:
+    """Return the bursts of a log; `counts`: failures of each node, shape (nodes,)."""
+    run = np.cumsum(np.diff(log.times_s, prepend=-np.inf) > within_s)
+    pairs = np.unique(np.stack([run, log.machines]), axis=1)
+    several = np.bincount(pairs[0]) > 1
+    found = int(several.sum()), int(several[run - run[0] + pairs[0][0]].sum())
+    return Joint(within_s, *found, *_joint_by_chance(counts, log.watched_s, within_s))
+
+
+def _joint_by_chance(counts: Integers, watched_s: float, within_s: float) -> tuple[float, float]:
+    """Expected runs of two nodes or more, if all failures strike at random instants.
+
+    Of n such failures, a gap is longer than `within_s` with probability p = (1 - within /
+    watched)^n; gaps are taken for independent, which is right to the order of within / watched.
+    There are then 1 + (n - 1) p runs, of which those of k failures of the same node are none.
+    """
+    n = int(counts.sum())
+    longer = max(1 - within_s / watched_s, 0.0) ** n
+    runs, failures = 1 + (n - 1) * longer, float(n)
+    alike = np.ones(len(counts))  # that k failures in a row are all of this node
+    for k in range(1, int(counts.max()) + 1):
+        alike *= np.maximum(counts - k + 1, 0) / (n - k + 1)
+        places = 1.0 if k == n else (n - k - 1) * longer**2 + 2 * longer
+        of_k = places * math.exp((k - 1) * math.log1p(-longer)) if longer < 1 else float(k == 1) * n
+        runs -= of_k * float(alike.sum())
+        failures -= k * of_k * float(alike.sum())
+        if n * float(alike.sum()) < _NEGLIGIBLE:
+            break
+    return max(runs, 0.0), max(failures, 0.0)
 
 
 @dataclass(frozen=True)
 class NodeFailures:
-    """Failures of the nodes of a log.
-
-    Parameters
-    ----------
-    spread
-        Failures of each node.
-    is_counted
-        Whether the log tells the nodes.
-    node_days
-        Days that nodes were watched, each from when it came to when it left.
-    bursts, by_chance
-        How often two nodes or more failed within `within_s`, each so long after the one before at
-        most; and how often they would if the same nodes failed as often, at random instants.
-    within_s
-        Seconds.
-    """
+    """Failures of the nodes of a log."""
 
     spread: Concentration
+    #: Whether the log tells the nodes.
     is_counted: bool
+    #: Days that nodes were watched, each from when it came to when it left.
     node_days: float
-    bursts: JointFailures
-    by_chance: JointFailures
-    within_s: float
+    bursts: Joint
 
     @property
     def nodes(self) -> int:
@@ -202,8 +246,7 @@ class NodeFailures:
             which = f" ({never}--population says how many there are)"
         often = self.per_1000_node_days
         rate = f"{often:,.0f}" if often >= _MANY else f"{often:.3g}"
-        rate += " failures per 1,000 node-days"
-        return f"{rate} of {self.nodes:,} nodes{which}."
+        return f"{rate} failures per 1,000 node-days of {self.nodes:,} nodes{which}."
 
     @property
     def worst(self) -> str:
@@ -211,17 +254,6 @@ class NodeFailures:
         return (
             f"The worst tenth of these nodes has {rough_percent(self.worst_tenth)} of the failures."
         )
-
-    @property
-    def together(self) -> list[str]:
-        """How often several fail, a sentence, if they do."""
-        if not self.bursts.times:
-            return []
-        return [
-            f"Several nodes failed within {format_duration(self.within_s)} of each other "
-            f"{self.bursts.times:,} x, {self.bursts.failures:,} failures in all; by chance "
-            f"{self.by_chance.times:.3g} x, {self.by_chance.failures:.3g} failures."
-        ]
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -232,13 +264,7 @@ class NodeFailures:
             "node_days": self.node_days,
             "per_1000_node_days": self.per_1000_node_days,
             "worst_tenth": self.worst_tenth,
-            "bursts": {
-                "within_s": self.within_s,
-                "count": self.bursts.times,
-                "failures": self.bursts.failures,
-                "by_chance": self.by_chance.times,
-                "failures_by_chance": self.by_chance.failures,
-            },
+            "bursts": asdict(self.bursts),
         }
 
 
@@ -247,42 +273,118 @@ def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures |
     if not log.watched_s > 0 or not log.of_nodes:
         return None
     spread = concentration(log)
-    counts = spread.counts
-    return NodeFailures(
-        spread=spread,
-        is_counted=log.population is not None,
-        node_days=log.node_s(len(counts)) / _DAY_S,
-        bursts=_bursts(log, within_s),
-        by_chance=_by_chance(counts, log.watched_s, within_s),
-        within_s=within_s,
-    )
+    node_days = log.node_s(len(spread.counts)) / _DAY_S
+    bursts = joint(log, spread.counts, within_s)
+    return NodeFailures(spread, log.population is not None, node_days, bursts)
 
 
-def _bursts(log: FailureLog, within_s: float) -> JointFailures:
-    """Runs of failures, each at most `within_s` after the one before, of two nodes or more."""
-    run = np.cumsum(np.diff(log.times_s, prepend=-np.inf) > within_s)
-    pairs = np.unique(np.stack([run, log.machines]), axis=1)
-    several = np.bincount(pairs[0]) > 1
-    return JointFailures(int(several.sum()), int(several[run - run[0] + pairs[0][0]].sum()))
+@dataclass(frozen=True, eq=False)
+class RackBursts:
+    """What a log shows of failures that take down several nodes of one rack."""
+
+    #: The burst process, as a scenario takes it. Its rate is per rack.
+    law: Bursts
+    #: How many bursts there are.
+    count: int
+    #: How many bursts the same failures make at random instants: where this isn't small, the
+    #: failures are too many, or the time within which they count as one too long.
+    by_chance: float
+    #: How many racks were watched.
+    racks: int
+    #: 95 % interval of the mean time between bursts of one rack, seconds (exact, Poisson).
+    mean_interval_s: tuple[float, float]
+    #: Whether each failure of the log is part of a burst, shape (n,).
+    members: NDArray[np.bool_]
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        return {
+            "count": self.count,
+            "by_chance": self.by_chance,
+            "racks": self.racks,
+            "mean_s": self.law.mean_s,
+            "mean_ci95": self.mean_interval_s,
+            "rack": self.law.rack,
+            "sizes": {str(size): weight for size, weight in self.law.sizes.items()},
+        }
 
 
-def _by_chance(counts: NDArray[np.int64], watched_s: float, within_s: float) -> JointFailures:
-    """Expected runs of two nodes or more, if all failures strike at random instants.
+def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
+    """Bursts of a log with racks: failures of two nodes or more of a rack, one soon after another.
 
-    Of n such failures, a gap is longer than `within_s` with probability p = (1 - within /
-    watched)^n; gaps are taken for independent, which is right to the order of within / watched.
-    There are then 1 + (n - 1) p runs, of which those of k failures of the same node are none.
+    A failure up to `within_s` after the one before it in its rack (seconds) belongs to the same
+    burst. None where there is no burst, or no more of them than chance gives. Raises `LogError` if
+    the failures all strike at one instant.
+
+    Notes
+    -----
+    A rack has as many nodes as the log shows of the one with most, or as share the nodes of the
+    system evenly where their number is known: both can be too few. Racks without a failure are
+    counted only in the second case, so without it bursts seem more frequent than they are.
     """
-    n = int(counts.sum())
-    longer = max(1 - within_s / watched_s, 0.0) ** n
-    runs, failures = 1 + (n - 1) * longer, float(n)
-    alike = np.ones(len(counts))  # that k failures in a row are all of this node
-    for k in range(1, int(counts.max()) + 1):
-        alike *= np.maximum(counts - k + 1, 0) / (n - k + 1)
-        places = 1.0 if k == n else (n - k - 1) * longer**2 + 2 * longer
-        of_k = places * math.exp((k - 1) * math.log1p(-longer)) if longer < 1 else float(k == 1) * n
-        runs -= of_k * float(alike.sum())
-        failures -= k * of_k * float(alike.sum())
-        if n * float(alike.sum()) < _NEGLIGIBLE:
-            break
-    return JointFailures(max(runs, 0.0), max(failures, 0.0))
+    if log.span_s <= 0:
+        raise LogError("the failures all strike at one instant: there is no rate to estimate")
+    burst_of = _burst_of(log, within_s)
+    distinct = _distinct_nodes(burst_of, log.machines)
+    large = distinct[distinct > 1].tolist()
+    if not large:
+        return None
+    by_chance = _bursts_by_chance(log, within_s)
+    if len(large) <= by_chance + _BEYOND * math.sqrt(by_chance):
+        return None
+    rack, racks = _layout(log)
+    rack_s = racks * log.span_s
+    few, many = (float(each) for each in poisson_band(np.array(len(large))))
+    law = Bursts.model_validate(
+        {
+            "mean": f"{rack_s / len(large)!r} s",
+            "rack": max(rack, *large),
+            "sizes": {str(size): count for size, count in sorted(Counter(large).items())},
+        }
+    )
+    ends_s, members = (rack_s / many, rack_s / few), distinct[burst_of] > 1
+    return RackBursts(law, len(large), by_chance, racks, ends_s, members)
+
+
+def _burst_of(log: FailureLog, within_s: float) -> Integers:
+    """The number of the burst, of one failure or more, that each failure belongs to."""
+    assert log.racks is not None
+    order = np.lexsort((log.times_s, log.racks))
+    racks, times = log.racks[order], log.times_s[order]
+    first = np.ones(len(log), np.bool_)
+    first[1:] = (np.diff(racks) != 0) | (np.diff(times) > within_s)
+    numbers = np.empty(len(log), np.int64)
+    numbers[order] = np.cumsum(first) - 1
+    return numbers
+
+
+def _distinct_nodes(groups: Integers, nodes: Integers) -> Integers:
+    """How many different nodes each group has."""
+    pairs = np.unique(np.stack([groups, nodes]), axis=1)
+    return np.bincount(pairs[0])
+
+
+def _layout(log: FailureLog) -> tuple[int, int]:
+    """Nodes of a rack, and racks of the system."""
+    assert log.racks is not None
+    _, seen = np.unique(log.racks, return_inverse=True)
+    rack, racks = int(_distinct_nodes(seen, log.machines).max()), int(seen.max()) + 1
+    if log.population is None:
+        return rack, racks
+    rack = max(rack, -(-log.system // racks))
+    return rack, max(racks, -(-log.system // rack))
+
+
+def _bursts_by_chance(log: FailureLog, within_s: float) -> float:
+    """Bursts that the same failures of the same nodes make at random instants, on average."""
+    rng, found = np.random.default_rng(_SEED), 0
+    for _ in range(_SHUFFLES):
+        times = np.sort(rng.uniform(0.0, log.span_s, len(log)))
+        order = rng.permutation(len(log))
+        racks = None if log.racks is None else log.racks[order]
+        shuffled = replace(
+            log, times_s=times, nodes=log.machines[order], kinds=None, racks=racks, repaired_s=None
+        )
+        nodes = _distinct_nodes(_burst_of(shuffled, within_s), shuffled.nodes)
+        found += int(np.count_nonzero(nodes > 1))
+    return found / _SHUFFLES

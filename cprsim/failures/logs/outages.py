@@ -1,10 +1,10 @@
-"""Outages of nodes as a file has them, in any order and by name, made into a log."""
+"""Outages of nodes as a file has them, made into a log: which touch, and which were planned."""
 
-import math
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,78 +13,83 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows, forget_early
+from cprsim.failures.logs.options import Rules
+from cprsim.survival.sample import Floats, Sample
 
-#: Why an outage is none of a log's failures: nobody saw it start.
-UNSEEN = "outages under way when the record of their node begins"
-#: Or its node had failed already.
-REPEATED = "failures of nodes that were down already"
-
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-
-class Outage(NamedTuple):
-    """An outage of a node; times in seconds, on any clock, the end nan where it isn't known.
-
-    `planned`: the words by which it was planned; None of a failure.
-    """
-
-    node: str
-    start_s: float
-    end_s: float = math.nan
-    cause: str | None = None
-    planned: str | None = None
+#: Why an outage is none of a log's failures: nobody saw it start.
+UNSEEN: Final = "outages under way when the record of their node begins"
+#: Or its node had failed already.
+REPEATED: Final = "failures of nodes that were down already"
+#: What a word of the reason of a planned outage begins with, in any case.
+PLANNED: Final = (
+    *("decommission", "maint", "patch", "planned", "reboot", "scheduled", "update"),
+    "upgrade",
+)
+#: What tells of a fault, whatever else the reason says: beginnings of words, and whole words.
+EVIDENCE: Final = (
+    *("unexpected", "unplanned", "unscheduled", "unhealthy", "unresponsive", "unreachable"),
+    *("not responding", "no response", "xid", "sxid", "fail", "fault", "error", "broken", "crash"),
+    *("corrupt", "defect", "degraded", "hang", "panic", "overheat", "time out", "timed out"),
+    *("fell off", "fallen off", "stuck", "impaired", "malfunction", "problem", "not ready"),
+)
+EVIDENCE_WORDS: Final = ("ecc", "lost", "dead", "hung", "mce", "bad", "oom")
+_PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)
+# An underscore parts words too; a failover is none.
+_EVIDENCE = re.compile(
+    rf"(?<![a-z0-9])(?!fail-?over)({'|'.join(EVIDENCE)}|({'|'.join(EVIDENCE_WORDS)})(?![a-z0-9]))".replace(
+        " ", "[ _-]?"
+    ),
+    re.IGNORECASE,
+)
 
 
 def outages_log(
     path: LogPath,
     found: pd.DataFrame,
-    nothing: str,
     until_s: float,
     *,
+    nothing: str = "",
     zero_s: float | None = None,
     population: int | None = None,
     ends: bool = True,
     touching_are_one: bool = False,
     epoch: Epoch | None = None,
-    rows: Rows | None = None,
+    rows: tuple[str, int] | None = None,
     dropped: Mapping[str, int] | None = None,
     unused: Mapping[str, int] | None = None,
 ) -> FailureLog:
     """The log of all outages of a file; planned ones apart from the failures.
 
+    Raises `LogError` if there is no failure.
+
     Parameters
     ----------
-    path, nothing
-        The file, and what it lacks where nothing was found or left out, for the fault.
     found
-        A row an outage, with the columns of `Outage`; `cause` and `planned` may be missing, and
-        nodes may be numbers instead of names.
+        A row an outage: `node`, a name or a number; `start_s` and `end_s`, on any clock, the end
+        nan where it isn't known; `cause` and `planned`, the words by which it was planned, None of
+        a failure; these two may be missing.
     until_s
         When one stopped watching, on the clock of the outages.
+    nothing
+        What the file lacks where nothing was found or left out, for the fault.
     zero_s
         What is second 0 of the log, and where its observation starts, which then lasts until
         `until_s`. If not given, from the first failure to the last.
-    population
-        How many nodes the system has, if the file tells.
     ends
         Whether the file tells when outages end.
     touching_are_one
         Whether outages of a node that touch or overlap are one, with the cause of the first, and
         planned if that was.
-    epoch
-        What second 0 of the outages' clock is, if the file tells.
     rows
-        Of how many rows of the file the log is made, those of planned outages among them.
-    dropped, unused
-        As those of a `FailureLog`.
-
-    Raises
-    ------
-    LogError
-        If there is no failure.
+        What the file has rows of, and how many.
+    population, epoch, dropped, unused
+        As those of a `FailureLog`; reasons that count none are left out.
     """
-    dropped, unused = dict(dropped or {}), dict(unused or {})
+    dropped, unused = (
+        {why: n for why, n in (each or {}).items() if n} for each in (dropped, unused)
+    )
     starts, stops = found.start_s.to_numpy(np.float64), found.end_s.to_numpy(np.float64, copy=True)
     names = found.node
     nodes = names.to_numpy() if names.dtype == np.int64 else pd.factorize(names)[0]
@@ -95,8 +100,6 @@ def outages_log(
         each, stops = merged(nodes, starts, stops)
     words = _planned_rows(planned, nodes, starts, each)
     dropped = {**Counter(f"rows of planned outages ({word})" for word in words), **dropped}
-    if rows is not None:
-        rows = rows._replace(kept=rows.kept - len(words))
     order = np.lexsort((nodes[each], starts[each]))
     each, stops = each[order], stops[order]
     was_planned = np.array([planned[row] is not None for row in each], np.bool_)
@@ -116,7 +119,7 @@ def outages_log(
         until_s=float(until_s - first_s),
         causes=tuple(causes[row] for row in each) if any(causes) else None,
         epoch=None if epoch is None else epoch._replace(unix_s=epoch.unix_s + float(first_s)),
-        rows=rows,
+        rows=None if rows is None else Rows(*rows, rows[1] - sum(dropped.values())),
         unused=unused,
     )
     if not was_planned.any():
@@ -132,7 +135,7 @@ def _texts(found: pd.DataFrame, column: str) -> list[str | None]:
 
 
 def _planned_rows(
-    planned: list[str | None], nodes: Integers, starts: Floats, begins: Integers
+    planned: Sequence[str | None], nodes: Integers, starts: Floats, begins: Integers
 ) -> list[str]:
     """Return why each row of a planned outage was, of which `begins` are the first rows each."""
     order = np.lexsort((starts, nodes))
@@ -166,16 +169,9 @@ def without_repeats(log: FailureLog) -> FailureLog:
 def ends_before(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats, Floats]:
     """Return down intervals by node, then start, and when the latest end up to each is.
 
-    Parameters
-    ----------
-    nodes, starts, stops
-        Of each interval, in any order, shape (n,); a stop may be nan: it is at the start.
-
-    Returns
-    -------
-    tuple
-        The intervals, by number; the latest end of their node up to each; the same up to the one
-        before, -inf of a node's first. A start up to then continues an outage.
+    They come in any order; a stop that is nan is at the start. Returned are the intervals, by
+    number; the latest end of their node up to each; the same up to the one before, -inf of a node's
+    first. A start up to then continues an outage. All of shape (n,).
     """
     order = np.lexsort((starts, nodes))
     until_s, by_node = pd.Series(np.fmax(starts, stops)[order]), nodes[order]
@@ -185,19 +181,95 @@ def ends_before(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integer
 
 
 def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:
-    """Down intervals of a node that touch or overlap made one.
+    """Return which interval begins each outage, and when that ends or nan; by node, then start.
 
-    Parameters
-    ----------
-    nodes, starts, stops
-        Of each interval, in any order, shape (n,); a stop may be nan.
-
-    Returns
-    -------
-    tuple
-        Which interval begins each outage, and when that ends or nan; by node, then start.
+    Down intervals of a node that touch or overlap are one; parameters as of `ends_before`.
     """
     order, until_s, before_s = ends_before(nodes, starts, stops)
     begins = starts[order] > before_s
     ends_s = np.where(np.isnan(stops[order]), np.nan, until_s)
     return order[begins], ends_s[np.roll(begins, -1)]
+
+
+def planned_word(reason: str, rules: Rules, by_words: bool = True) -> str | None:
+    """Return the words by which an outage was planned; None of a failure.
+
+    The owner's `not_planned` wins over `planned`, which wins over evidence of a fault, which wins
+    over the words of `PLANNED`; these count if `by_words`.
+    """
+    if rules.not_planned is not None and re.search(rules.not_planned, reason, re.IGNORECASE):
+        return None
+    if rules.planned is not None:
+        named = re.search(rules.planned, reason, re.IGNORECASE)
+        if named:
+            return named[0].lower() or reason.lower()
+    found = _PLANNED.search(reason) if by_words else None
+    return found[1].lower() if found and not _EVIDENCE.search(reason) else None
+
+
+def without_planned(path: LogPath, log: FailureLog, rules: Rules) -> FailureLog:
+    """Return the log with the outages that `rules.planned` names apart from the failures.
+
+    Raises
+    ------
+    LogError
+        If none of its outages is a failure, or it has no causes.
+    """
+    if log.causes is None:
+        raise LogError(
+            f"{path}: tells no causes for planned to go by; name their column with --cause-column, "
+            "or leave it out"
+        )
+    words = [planned_word(cause or "", rules, by_words=False) for cause in log.causes]
+    planned = np.array([word is not None for word in words], np.bool_)
+    if not planned.any():
+        return log
+    if planned.all():
+        raise LogError(
+            f"{path}: holds no failure: all {len(log):,} outages are planned ({rules.planned})"
+        )
+    why = Counter(f"rows of planned outages ({word})" for word in words if word is not None)
+    failures = log.leaving_out(np.flatnonzero(~planned), why)
+    return replace(failures, planned=log.only(np.flatnonzero(planned)))
+
+
+class RepairTimes(NamedTuple):
+    """Outages of nodes, each once, however many failures fell into it.
+
+    `sample`: how long they lasted, right-censored where one is still going on when the watch ends.
+    `unknown`: outages left out, as the log doesn't say when they ended. `at_once`: left out, as
+    they lasted 0 s. `began_s`: when each of the sample began, shape (n,). `causes`: why, as the
+    first failure of each has it; None where the log has no causes.
+    """
+
+    sample: Sample
+    unknown: int
+    at_once: int
+    began_s: Floats
+    causes: tuple[str | None, ...] | None
+
+
+def repair_times(log: FailureLog) -> RepairTimes | None:
+    """Outages of a log; None where it has no repairs, or none that took any time."""
+    if log.repaired_s is None:
+        return None
+    rows, ends_s = merged(log.machines, log.times_s, log.repaired_s)
+    until_s = log.left(log.machines[rows])
+    began_s, untold = log.times_s[rows], np.isnan(ends_s)
+    # Of a log that lacks ends in its midst those at its end are no more known.
+    is_last = np.diff(log.machines[rows], append=-1) != 0
+    is_complete = not (untold & ~is_last).any()
+    at_once = ends_s <= began_s
+    # Where an end is not told, the outage is going on still.
+    kept = (until_s > began_s) & ~at_once & (is_complete | ~untold)
+    lasted_s = np.fmin(ends_s, until_s)[kept] - began_s[kept]
+    observed = ends_s[kept] <= until_s[kept]
+    if not observed.any():
+        return None
+    return RepairTimes(
+        sample=Sample(lasted_s, observed),
+        unknown=0 if is_complete else int(untold.sum()),
+        at_once=int(at_once.sum()),
+        began_s=began_s[kept],
+        causes=None if log.causes is None else tuple(log.causes[row] for row in rows[kept]),
+    )

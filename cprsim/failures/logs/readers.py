@@ -11,9 +11,8 @@ from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
 
 if TYPE_CHECKING:
-    from cprsim.failures.logs.columns import Columns
     from cprsim.failures.logs.log import FailureLog
-    from cprsim.failures.logs.rules import Rules
+    from cprsim.failures.logs.options import Columns, Rules
 
 
 #: The rules that go by the causes of failures.
@@ -21,27 +20,29 @@ PLANS: Final = ("planned", "not_planned")
 
 
 class Reader(NamedTuple):
-    """A format of logs.
+    """A format of logs."""
 
-    `read`: module and name of its function, imported when it is called, so that the command's help
-    needs no library. `tells`: what it is, for that help. `system`: what the number is that chooses
-    one of several systems; empty where a log has one. `of_the_job`: its nodes are those of the job,
-    so it is replayed as it stands. `named`: whether its columns can be named. `looks`: what is
-    found in the beginning of every such file and in no other's (a regular expression; a dot is any
-    character, and no white space comes first), so that it is recognised; a table is by its columns.
-    `counts_nodes`: it tells how many nodes the system has, without which a log of a whole system
-    isn't replayed. `rules`: which of `rules.Rules` it takes. `reads_rules`: whether its function is
-    given them; those of planned outages go by the causes of what was read.
-    """
-
+    #: Module and name of its function, imported when it is called, so that the command's help needs
+    #: no library.
     read: str
+    #: What it is, for that help.
     tells: str
+    #: What the number is that chooses one of several systems; empty where a log has one.
     system: str = ""
     needs_system: bool = False
+    #: Whether its nodes are those of the job, so that it is replayed as it stands.
     of_the_job: bool = False
+    #: Whether its columns can be named.
     named: bool = False
+    #: What is found in the beginning of every such file and in no other's (a regular expression; a
+    #: dot is any character, and no white space comes first), so that it is recognised; a table is
+    #: by its columns.
     looks: str = ""
+    #: Whether it tells how many nodes the system has, without which a log of a whole system isn't
+    #: replayed.
     counts_nodes: bool = True
+    #: Which of `options.Rules` it takes, and whether its function is given them; those of planned
+    #: outages go by the causes of what was read.
     rules: tuple[str, ...] = ()
     reads_rules: bool = False
 
@@ -56,7 +57,7 @@ READERS: Final = {
         reads_rules=True,
     ),
     "lanl": Reader(
-        "lanl:read_lanl",
+        "traces:read_lanl",
         "raw LANL data",
         "the LANL system number, e.g. 20",
         needs_system=True,
@@ -64,23 +65,25 @@ READERS: Final = {
         looks=r"\A([^\n]*\n){0,5}[^\n]*\bnodenumz\b[^\n]*\bProb Started\b",
     ),
     "fta": Reader(
-        "fta:read_fta",
+        "traces:read_fta",
         "an event_trace of the Failure Trace Archive",
         "a platform_id",
         looks=r"\A(#[^\n]*\n\s*)*([^\n]*\bevent_start_time\b|"
         r"\d+\s+\d+\s+\d+\s+\d+\s+[^\n]+\s[01]\s+\d+\s+(\d+|NULL)"
         r"([ \t]+\S+)?[ \t]*(\r?\n|\Z))",
     ),
-    "spot": Reader("spot:read_spot", "JSON of spot availability", looks=r'\A\{.*"gap_seconds"\s*:'),
+    "spot": Reader(
+        "traces:read_spot", "JSON of spot availability", looks=r'\A\{.*"gap_seconds"\s*:'
+    ),
     "stepfun": Reader(
-        "stepfun:read_stepfun",
+        "traces:read_stepfun",
         "JSON of faults, as StepFun's trace",
         counts_nodes=False,
         looks=r'\A\[.*"fault_(start|end)"',
         rules=PLANS,
     ),
     "slurm": Reader(
-        "slurm:read_slurm",
+        "monitors:read_slurm",
         "sacctmgr -P list event",
         counts_nodes=False,
         looks=r"\A([^\n]*\bNodeName\b[^\n]*\||[^|\n]*\|[^|\n]*\|\d{4}-\d\d-\d\dT[^|\n]*\|)",
@@ -88,14 +91,14 @@ READERS: Final = {
         reads_rules=True,
     ),
     "prometheus": Reader(
-        "prometheus:read_prometheus",
+        "monitors:read_prometheus",
         "JSON of query_range, 1 where a node is up",
         rules=("failure_when", "left_when"),
         reads_rules=True,
         looks=r'\A\{.*"resultType"\s*:\s*"matrix"',
     ),
     "xid": Reader(
-        "xid:read_xid",
+        "monitors:read_xid",
         "kernel logs with NVIDIA Xids",
         counts_nodes=False,
         looks=r"NVRM: Xid \(|\bSXid \(PCI|NVRM:[^\n]*\bf(allen|ell) off the bus",
@@ -141,6 +144,6 @@ def read_log(
     found: FailureLog = read(path, *given, **said)
     if rules is None or rules.planned is None:
         return found
-    from cprsim.failures.logs.planned import without_planned  # noqa: PLC0415  (NumPy is slow)
+    from cprsim.failures.logs.outages import without_planned  # noqa: PLC0415  (NumPy is slow)
 
     return without_planned(path, found, rules)

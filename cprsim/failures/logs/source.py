@@ -1,64 +1,53 @@
 """Which failures of which log: what the command line and a scenario say of one."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from cprsim.basics import units
-from cprsim.errors import UsageError
-from cprsim.failures.logs.columns import Columns
+from cprsim.basics.tabular import LogPath, header_cells, opened
+from cprsim.errors import LogError, UsageError
+from cprsim.failures.logs.intervals import are_lives, is_line
+from cprsim.failures.logs.job_table import are_jobs
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import without_worst
-from cprsim.failures.logs.readers import read_log
-from cprsim.failures.logs.recognise import recognised
-from cprsim.failures.logs.rules import Rules
-from cprsim.failures.logs.window import Dates, Window, parse_window, shown, written
+from cprsim.failures.logs.options import Columns, Dates, Rules, Window, parse_window, shown, written
+from cprsim.failures.logs.readers import READERS, read_log
 
 _MOST_NODES = 10_000_000
+_HEAD = 2**18  # bytes that are looked at to recognise a log
+_DURATIONS = 50  # lines that are looked at, without a header
 
 
 @dataclass(frozen=True)
 class LogSource:
-    """A log, and what is taken of it.
+    """A log, and what is taken of it."""
 
-    Parameters
-    ----------
-    log
-        Its path, or a log that is read already.
-    reader
-        Its format, a key of `cprsim.failures.logs.readers.READERS` or `"intervals"`.
-    system
-        Which system of a log that holds several.
-    window
-        Shares of the time from the first failure to the last, or dates.
-    coalesce_s
-        Failures at most so long after the one before are one, seconds.
-    population
-        Nodes of the system; what the log says if not given.
-    columns
-        What the columns of a CSV log are called, where they aren't found by themselves.
-    exclude_worst
-        How many of the nodes that fail most often are left out.
-    rules
-        Which of its records are failures, as its owner says it.
-    guessed
-        Whether `reader` is what the log looks like, and not what somebody said.
-    """
-
+    #: Its path, or a log that is read already.
     log: str | os.PathLike[str] | FailureLog
+    #: Its format, a key of `cprsim.failures.logs.readers.READERS` or `"intervals"`.
     reader: str = "csv"
+    #: Which system of a log that holds several.
     system: int | None = None
+    #: Shares of the time from the first failure to the last, or dates.
     window: Window | None = None
+    #: Failures at most so long after the one before are one, seconds.
     coalesce_s: float | None = None
+    #: Nodes of the system; what the log says if not given.
     population: int | None = None
+    #: What the columns of a CSV log are called, where they aren't found by themselves.
     columns: Columns | None = None
+    #: How many of the nodes that fail most often are left out.
     exclude_worst: int = 0
+    #: Which of its records are failures, as its owner says it.
     rules: Rules | None = None
+    #: Whether `reader` is what the log looks like, and not what somebody said.
     guessed: bool = False
 
     @classmethod
@@ -76,9 +65,8 @@ class LogSource:
     ) -> Self:
         """From what a user writes: `window` as `parse_window` takes it, `coalesce` as a duration.
 
-        `rules`: values of `Rules`, by their names.
-
-        Without a `reader` the log's first lines say its format; where columns are named it is CSV.
+        `rules`: values of `Rules`, by their names. Without a `reader` the log's first lines say its
+        format; where columns are named it is CSV.
 
         Raises
         ------
@@ -104,8 +92,9 @@ class LogSource:
         if exclude_worst < 0:
             raise UsageError(f"exclude_worst is {exclude_worst}; it is a number of nodes, from 0")
         part = None if window is None else parse_window(window)
-        guessed = reader is None and named is None and not isinstance(log, FailureLog)
-        known = recognised(log) if guessed else reader or "csv"  # type: ignore[arg-type]
+        guessed, known = False, reader or "csv"
+        if reader is None and named is None and not isinstance(log, FailureLog):
+            guessed, known = True, recognised(log)
         if known == "jobs":
             raise UsageError(
                 f"{log}: is a table of jobs, not of failures; cprsim fit tells how often nodes "
@@ -159,27 +148,29 @@ class LogSource:
     def failures(self) -> FailureLog:
         """The failures of the window, each at its own time: nothing is coalesced.
 
-        Raises
-        ------
-        LogError
-            If the log can't be read, or its window holds no failure.
-        UsageError
-            If `population` is less than the log needs.
+        Raises `LogError` if the log can't be read, or its window holds no failure; `UsageError` if
+        `population` is less than the log needs.
         """
         log = self._whole
         if self.window is not None:
             log = log.part(self.window)
-        return without_worst(log, self.exclude_worst) if self.exclude_worst else log
+        return log.without_worst(self.exclude_worst) if self.exclude_worst else log
 
     @cached_property
     def _whole(self) -> FailureLog:
         """The log, whatever its window, read once."""
-        log = self.log
+        log, population = self.log, self.population
         if not isinstance(log, FailureLog):
             log = read_log(log, self.reader, self.system, self.columns, self.rules)
-        if self.population is None:
+        if population is None:
             return log
-        return replace(log, population=_enough(self.population, log))
+        highest = int(np.max(log.machines, initial=0))
+        if population <= highest:
+            raise UsageError(
+                f"population is {population}, but node {highest} fails in the log; "
+                f"it is {highest + 1} or more"
+            )
+        return replace(log, population=population)
 
     def shares(self) -> tuple[float, float]:
         """The window as shares of the time from the first failure to the last."""
@@ -201,11 +192,52 @@ class LogSource:
         return ", ".join(parts)
 
 
-def _enough(population: int, log: FailureLog) -> int:
-    highest = int(np.max(log.machines, initial=0))
-    if population <= highest:
-        raise UsageError(
-            f"population is {population}, but node {highest} fails in the log; "
-            f"it is {highest + 1} or more"
-        )
-    return population
+def recognised(path: LogPath) -> str:
+    """The reader of a log: a key of `READERS`, `"intervals"` or `"jobs"`.
+
+    A table of jobs, with their nodes and how they ended, is `"jobs"`. One of lives, with a column
+    that says which were cut short, is `"intervals"`. One whose header has times and nodes under
+    known names is CSV, whatever its cells hold; then count the looks of `READERS`; then a header
+    with either. Raises `LogError` if the log can't be read, or looks like none that is known.
+    """
+    if Path(path).is_fifo() or Path(path).is_char_device():
+        return "csv"  # can be read but once
+    try:
+        head = _head(path)
+    except EOFError:
+        return "csv"  # cut short; where, its reader says
+    if not head:
+        raise LogError(f"{path}: holds no failure")
+    header = head.partition("\n")[0]
+    of_jobs = are_jobs(header)
+    if of_jobs or are_lives(head):
+        return "jobs" if of_jobs else "intervals"
+    columns = {"time", "node"} & Columns().found(header_cells(header)).keys()
+    if len(columns) == 2:
+        return "csv"
+    for name, reader in READERS.items():
+        if reader.looks and re.search(reader.looks, head, re.DOTALL):
+            return name
+    if columns or _are_durations(head):
+        return "csv" if columns else "intervals"
+    raise LogError(
+        f"{path}: looks like none of the logs that are known: {', '.join(READERS)}, intervals; say "
+        "which with --reader, or name the columns of a table with --time-column and --node-column"
+    )
+
+
+def _head(path: LogPath) -> str:
+    """The beginning of a file, without white space around it; whole lines, if it has some."""
+    with opened(path) as file:
+        raw = file.read(_HEAD)
+    if len(raw) == _HEAD:
+        raw = raw[: raw.rfind(b"\n") + 1] or raw
+    return raw.decode("utf-8-sig", "replace").strip()
+
+
+def _are_durations(head: str) -> bool:
+    """Whether each line is one duration, with or without a flag."""
+    texts = map(str.strip, head.splitlines())
+    lines = list(islice((line for line in texts if line and line[0] != "#"), _DURATIONS))
+    header = lines[:1] and lines[0].lower().startswith("duration_s")
+    return bool(header or (lines and all(map(is_line, lines))))

@@ -1,14 +1,17 @@
-"""The table that a log is: its cells as text in one frame, a row a line of the file."""
+"""The table that a log is, its cells as text in one frame; or the JSON value that it is."""
 
+import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pydantic import TypeAdapter, ValidationError
 
 from cprsim.basics.tabular import (
     Cells,
@@ -20,30 +23,30 @@ from cprsim.basics.tabular import (
     joined,
     lines,
     number,
+    opened,
     shown,
     with_header,
 )
 from cprsim.basics.units import counted
 from cprsim.errors import LogError, UnitError
-from cprsim.failures.logs.columns import FREE_TEXT
+from cprsim.failures.logs.options import FREE_TEXT
 
 #: From the names of the columns to those needed and the optional ones.
 Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
 _INTEGER = r"[+-]?[0-9]{1,18}"  # 18 digits fit in an int64
 #: Why rows of a log that holds several systems are left out.
 OTHERS = "rows of other systems"
+#: Of a JSON value; what it takes to parse is some ten times as much.
+_MOST_BYTES = 2**28
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, eq=False)
 class LogTable:
     """Rows of a file.
 
-    Parameters
-    ----------
-    path
-        The file, for faults.
-    cells
-        The cells of the columns that are read, without blanks around them; by the line of each row.
+    `path`: the file, for faults. `cells`: those of the columns that are read, without blanks around
+    them, by the line of each row.
     """
 
     path: LogPath
@@ -83,15 +86,8 @@ class LogTable:
     ) -> NDArray[np.float64]:
         """Return the number of each cell; nan where one that isn't known is allowed.
 
-        Parameters
-        ----------
-        column
-            The column.
-        parse
-            Makes a number of a text. Its `ValueError` says what is wrong, behind the cell; its
-            `UnitError` has the cell.
-        may_lack
-            Whether cells may say that what they should hold isn't known.
+        `parse` makes a number of a text. Its `ValueError` says what is wrong, behind the cell; its
+        `UnitError` has the cell.
         """
         numbers = np.full(len(self), math.nan)
         for row, text in enumerate(self.cells[column]):
@@ -108,14 +104,7 @@ class LogTable:
     def local_s(self, column: str, pattern: str, form: str) -> NDArray[np.float64]:
         """Return seconds from 1970 to times without a zone; nan where a cell is none.
 
-        Parameters
-        ----------
-        column
-            The column.
-        pattern
-            A regular expression that cells have to match as a whole.
-        form
-            The same as of `datetime.strptime`.
+        Cells match the regular expression `pattern` as a whole; `form` is the same for `strptime`.
         """
         cells = self.cells[column]
         known = cells.where(cells.str.fullmatch(pattern))
@@ -228,3 +217,43 @@ def several(path: LogPath, failures: Mapping[int, int]) -> LogError:
         f"{path}: holds systems {', '.join(listed)}; choose one with --system "
         "(in a scenario: failures.system)"
     )
+
+
+def read_json(path: LogPath, kind: type[_Kind], what: str) -> _Kind:
+    """Return the value that a file of JSON holds.
+
+    `kind` is its type, as pydantic checks it; `what` is what the file should be, for faults.
+
+    Raises
+    ------
+    LogError
+        If the file can't be read, isn't JSON, or holds another kind.
+    """
+    try:
+        with opened(path) as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise LogError(f"{path}: is longer than {_MOST_BYTES:,} bytes; split it")
+        return TypeAdapter(kind).validate_python(json.loads(content.decode("utf-8-sig")))
+    except EOFError:
+        raise LogError(f"{path}: is cut short; copy it again") from None
+    except UnicodeDecodeError as error:
+        line, byte = 1 + error.object.count(b"\n", 0, error.start), error.object[error.start]
+        raise LogError(f"{path}:{line}: is not UTF-8: byte 0x{byte:02x}") from None
+    except json.JSONDecodeError as error:
+        place = f"{error.msg} at column {error.colno}"
+        raise LogError(f"{path}:{error.lineno}: is not JSON: {place}; copy it again") from None
+    except ValidationError as error:
+        raise LogError(f"{path}: is not {what}: {_fault(error)}") from None
+    except (ValueError, RecursionError) as error:  # thousands of digits or brackets
+        raise LogError(f"{path}: is not {what}: {error}") from None
+
+
+def _fault(error: ValidationError) -> str:
+    """Return the first fault: where it is, what is there, and what should be."""
+    first: Any = error.errors()[0]
+    place = ".".join(map(str, first["loc"])) or "it"
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    should = re.sub(r"^(Input|List|String)| or instance of \w+| after valid.*", "", first["msg"])
+    return f"{place} is {shown(json.dumps(first['input'], default=str))}; it{should}"

@@ -1,18 +1,20 @@
 """Ways to look at a failure log: each makes durations of it, to which a law can be fitted."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_time import NodeTime, node_time
+from cprsim.failures.logs.node_failures import failures_of_job, never_seen, sizes
 from cprsim.failures.logs.outages import ends_before, merged
+from cprsim.survival.fitted_laws import log_interval
+from cprsim.survival.frailty import Histories
 from cprsim.survival.sample import Floats, Sample
 
 #: What becomes of the durations of 0 s between failures at the same instant.
@@ -24,37 +26,54 @@ FEWEST_PER_JOB = 20  # failures in the log; the gap that the end cuts off is one
 _POOLED = 100_000  # gaps of all partitions together, about
 _MOST_PARTITIONS = 200
 _SEED = 0
+#: Failures of a node from which on few nodes never fail.
+_OFTEN = 3.0
+
+
+class NodeTime(NamedTuple):
+    """Up time of nodes per failure, seconds, counted in two ways that err on opposite sides.
+
+    `after_first_s`: from each node's first repair on, which leaves out nodes that never failed.
+    `of_all_s`: of all `nodes` from the start of the log, which counts those that came later as if
+    they had been there. Where the log doesn't tell how many there are, `is_counted` is False, and
+    `unseen` of them are estimated to have never failed, from those that failed once and twice
+    (A. Chao, Scand. J. Statist. 11, 1984). `low_s`, `high_s`: the ends of both 95 % intervals
+    together, those of ratio estimators (W. G. Cochran, Sampling Techniques, 1977, section 6.3) over
+    lives and over nodes; of lives alone where there is but one node. `high_s` is infinite where
+    nodes aren't counted and failed less than three times each: any number may have been missed.
+    """
+
+    after_first_s: float
+    of_all_s: float
+    nodes: int
+    unseen: int
+    is_counted: bool
+    low_s: float
+    high_s: float
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; `high_s` is None where it is infinite."""
+        return self._asdict() | {"high_s": self.high_s if math.isfinite(self.high_s) else None}
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Durations that a log shows.
+    """Durations that a log shows."""
 
-    Parameters
-    ----------
-    sample
-        The durations, with their right-censoring.
-    ties
-        How many were 0 s long, dropped or kept.
-    sequences
-        The same in the order in which they came, seconds, an array for each job; none where their
-        order means nothing.
-    per
-        What a law of these durations is of: the failures of a job, or the life of a node.
-    nodes
-        How many nodes the job runs on; None for nodes' lives, and where the log doesn't tell.
-    left_out
-        Why others were left out, and how many for each reason.
-    node_time
-        Up time of nodes per failure, for nodes' lives.
-    """
-
+    #: The durations, with their right-censoring.
     sample: Sample
+    #: How many were 0 s long, dropped or kept.
     ties: int
+    #: The same in the order in which they came, seconds, an array for each job; none where their
+    #: order means nothing.
     sequences: tuple[Floats, ...]
+    #: What a law of these durations is of: the failures of a job, or the life of a node.
     per: Literal["job", "node"]
+    #: How many nodes the job runs on; None for nodes' lives, and where the log doesn't tell.
     nodes: int | None = None
+    #: Why others were left out, and how many for each reason.
     left_out: Mapping[str, int] = field(default_factory=dict)
+    #: Up time of nodes per failure, for nodes' lives.
     node_time: NodeTime | None = None
 
 
@@ -62,12 +81,7 @@ def gaps(log: FailureLog, ties: Ties = "drop") -> View:
     """Times between one failure of the system, of any node, and the next.
 
     The time from the start of the observation to the first failure is no gap, nor is that from
-    the last failure to its end.
-
-    Raises
-    ------
-    LogError
-        If no two failures lie apart.
+    the last failure to its end. Raises `LogError` if no two failures lie apart.
     """
     between, count = _positive(np.diff(log.times_s), ties)
     left_out = _dropped(count, ties)
@@ -90,7 +104,7 @@ def job_gaps(log: FailureLog, nodes: int, ties: Ties = "drop") -> View:
     LogError
         If a job sees too few failures: gaps cut off at the end of the log would be missed.
     """
-    system = nodes_of(log)
+    system = log.system
     if not 1 <= nodes <= system:
         raise UsageError(f"nodes is {nodes}; the system has {system}, so take 1 to {system}")
     jobs = system // nodes
@@ -112,10 +126,9 @@ def job_gaps(log: FailureLog, nodes: int, ties: Ties = "drop") -> View:
     # One deal's gaps, but no more than there are between the failures of the system: where nodes of
     # several jobs fail together, the gaps of these jobs are the same.
     honest = max(min(round(len(pooled) / deals), at_once.total() - 1), 1)
-    typical = _runs(pooled, honest)
     count = round(zeros / deals)
-    left_out = _dropped(count, ties)
-    return View(Sample.complete(typical), count, tuple(sequences), "job", nodes, left_out)
+    sample = Sample.complete(_runs(pooled, honest))
+    return View(sample, count, tuple(sequences), "job", nodes, _dropped(count, ties))
 
 
 def _runs(ordered: Floats, count: int) -> Floats:
@@ -131,17 +144,12 @@ def deal(log: FailureLog, nodes: int, deals: int) -> Iterator[NDArray[np.int64]]
     Yields an array of shape (n,) for each of `deals` deals. Jobs are numbered from 0; nodes that
     are left over after the last whole job belong to job -1.
     """
-    system, rng = nodes_of(log), np.random.default_rng(_SEED)
+    system, rng = log.system, np.random.default_rng(_SEED)
     _, failing = np.unique(log.machines, return_inverse=True)
     numbers = failing if log.population is None else log.machines
     for _ in range(deals):
         job = rng.permutation(system)[numbers] // nodes
         yield np.where(job < system // nodes, job, -1)
-
-
-def nodes_of(log: FailureLog) -> int:
-    """Nodes of the system; those that failed at least once where the log doesn't tell."""
-    return len(np.unique(log.machines)) if log.population is None else log.population
 
 
 def uptimes(log: FailureLog, own: NDArray[np.bool_] | None = None) -> View:
@@ -151,11 +159,8 @@ def uptimes(log: FailureLog, own: NDArray[np.bool_] | None = None) -> View:
     taken to be up again at once. What came before a node's first failure is left out, since nobody
     saw when the node came up; so are nodes that never failed.
 
-    Parameters
-    ----------
-    own
-        Whether each failure ends a life by itself, shape (n,); an uptime that another ends counts
-        as cut short there. All do if not given.
+    `own`: whether each failure ends a life by itself, shape (n,); an uptime that another ends
+    counts as cut short there. All do if not given.
     """
     repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
     of_each = log.machines, log.times_s, repaired_s
@@ -176,7 +181,7 @@ def uptimes(log: FailureLog, own: NDArray[np.bool_] | None = None) -> View:
     unknown = int(np.count_nonzero(np.isnan(up_s) & fails_again))
     if unknown:
         left_out["uptimes after a failure without a repair time"] = unknown
-    held = node_time(log, own, sample) if sample.failures else None
+    held = _node_time(log, own, sample) if sample.failures else None
     return View(sample, ties, (), "node", None, left_out, held)
 
 
@@ -204,3 +209,65 @@ def _positive(lasted_s: Floats, ties: Ties) -> tuple[Floats, int]:
         np.where(zero, lasted_s[~zero].min() / 2, lasted_s) if ties == "keep" else lasted_s[~zero]
     )
     return kept, int(zero.sum())
+
+
+def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
+    """Up times of all nodes, those that never failed among them, which come last.
+
+    Outages of a node that touch or overlap are one. One with no known end takes no time; none goes
+    on after the watch of its node. `own`: as of `uptimes`. `nodes`: how many there are, those that
+    never failed included.
+    """
+    _, failing = np.unique(log.machines, return_inverse=True)
+    repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
+    ends_s = np.minimum(repaired_s, log.left(log.machines))
+    stops_s = np.where(np.isnan(repaired_s), log.times_s, ends_s)
+    rows, up_s = merged(failing, log.times_s, stops_s)
+    node = failing[rows]
+    down_s = log.times_s[rows]
+    opens, closes = np.diff(node, prepend=-1) > 0, np.diff(node, append=nodes) > 0
+
+    numbers = np.unique(log.machines)
+    numbers = np.append(numbers, np.setdiff1d(np.arange(nodes), numbers)[: nodes - len(numbers)])
+    came_s, left_s = log.came(numbers), log.left(numbers)
+    first_s, failed = left_s - came_s, np.zeros(nodes, np.bool_)
+    first_s[node[opens]] = np.maximum(down_s[opens] - came_s[node[opens]], 0.0)
+    failed[node[opens]] = own[rows[opens]]
+    until_s = np.where(closes, left_s[node], np.roll(down_s, -1))
+    observed = ~closes & own[np.roll(rows, -1)]
+    lasted_s = until_s - up_s
+    lived = lasted_s > 0
+    return Histories(first_s, failed, lasted_s[lived], observed[lived], node[lived])
+
+
+def _node_time(log: FailureLog, own: NDArray[np.bool_], lives: Sample) -> NodeTime:
+    """That of a log; `own`: failures that end a life by themselves, shape (n,)."""
+    failing = len(np.unique(log.machines))
+    each = histories(log, own, max(log.population or 0, failing))
+    up_s, failures = each.watched_s, each.ended
+    unseen = never_seen(failures) if log.population is None else 0
+    up_s = np.append(up_s, np.full(unseen, log.until_s - log.start_s))
+    failures = np.append(failures, np.zeros(unseen, np.int64))
+    ends = [_interval(lives.durations_s, lives.observed)]
+    if len(up_s) > 1:
+        ends.append(_interval(up_s, failures))
+    if log.population is None and failures.sum() < _OFTEN * len(up_s):
+        ends.append((math.inf, math.inf))
+    lows, highs = zip(*ends, strict=True)
+    of_all_s = float(up_s.sum() / failures.sum())
+    return NodeTime(
+        lives.mtbf_s, of_all_s, len(up_s), unseen, log.population is not None, min(lows), max(highs)
+    )
+
+
+def _interval(times_s: Floats, failures: NDArray[np.generic]) -> tuple[float, float]:
+    """95 % interval of the sum of times over that of failures, from its error on a log scale.
+
+    Of a single pair there is no telling.
+    """
+    if len(times_s) == 1:
+        return 0.0, math.inf
+    ratio = times_s.sum() / failures.sum()
+    apart = times_s - ratio * failures
+    se = math.sqrt(len(apart)) * float(apart.std(ddof=1)) / float(failures.sum())
+    return log_interval(float(ratio), se)

@@ -1,0 +1,306 @@
+"""What a user says of a log: its columns, which records are failures, and which part to take."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from cprsim.basics.schema import Section
+from cprsim.basics.tabular import shown as in_quotes
+from cprsim.errors import UsageError
+
+#: By what names a column goes, the likeliest first, of which the first is cprsim's own; small and
+#: capital letters are alike, and so are blanks, `-` and `_`.
+SYNONYMS: Final = {
+    "time": (
+        *("time_s", "time", "timestamp", "@timestamp", "datetime", "date_time", "start"),
+        *("started", "started_at", "start_time", "failed_at", "failure_time", "event_time", "date"),
+        *("ts", "occurred_at", "restarted_at", "restart_time"),
+    ),
+    "node": (
+        *("node", "host", "hostname", "instance", "server", "machine", "node_name", "host_name"),
+        *("instance_id", "node_id", "nodename", "gpu", "gpu_id", "device", "disk", "disk_id"),
+        *("serial_number", "serial", "vm", "worker"),
+    ),
+    "end": (
+        *("end_s", "end", "ended", "ended_at", "end_time", "stop", "repaired", "repaired_at"),
+        *("resolved", "resolved_at", "recovered", "recovered_at", "fixed"),
+    ),
+    "kind": ("kind", "type"),
+    "rack": ("rack", "rack_id"),
+    "severity": ("severity",),
+    "cause": (
+        *("cause", "reason", "root_cause", "failure_cause", "failure_reason", "failure_type"),
+        *("fault_type", "error_type", "category", "description", "message", "comment"),
+        *("why", "exit_reason", "error_message"),
+    ),
+}
+#: Columns of free text, which may hold what parts cells.
+FREE_TEXT: Final = frozenset(
+    (*SYNONYMS["cause"], "error", "text", "note", "notes", "comments", "details", "summary", "msg")
+)
+_WHAT = {"time": "times", "node": "nodes"}
+_Column = Annotated[str | None, Field(min_length=1, examples=["hostname"])]
+
+
+class Columns(Section):
+    """What the columns of a CSV log are called, where it isn't one of the known names.
+
+    `time`: the column that says when a node failed. `node`: that says which node. `end`: that says
+    when the outage was over. `kind`: that tells parameter servers from trainers. `rack`: that says
+    where the node stands. `cause`: that says why it failed.
+    """
+
+    time: _Column = None
+    node: _Column = None
+    end: _Column = None
+    kind: _Column = None
+    rack: _Column = None
+    cause: _Column = None
+
+    @classmethod
+    def of(cls, names: Mapping[str, object]) -> Self:
+        """From a mapping, as a caller has it; raise `UsageError` if it makes no sense."""
+        for key, name in names.items():
+            if key not in cls.model_fields:
+                known = ", ".join(cls.model_fields)
+                raise UsageError(f"columns names {in_quotes(str(key))}; known: {known}")
+            if not isinstance(name, str) or not name:
+                raise UsageError(f"columns: {key} is {in_quotes(str(name))}; it is a column's name")
+        return cls.model_validate(dict(names))
+
+    def found(self, header: Sequence[str]) -> dict[str, str]:
+        """The name in the header of each column that is given or, by `SYNONYMS`, known."""
+        given = self.mapping()
+        free = [name for name in header if name not in given.values()]
+        return known_by(free, SYNONYMS) | given
+
+    def needed(self, header: Sequence[str], *columns: str) -> dict[str, str]:
+        """As `found`; raise `LookupError`, which says the way out, if one of `columns` isn't."""
+        found = self.found(header)
+        for column in columns:
+            if column not in found:
+                examples = " or ".join(SYNONYMS[column][:3:2])
+                raise LookupError(
+                    f"has no column of {_WHAT[column]}, such as {examples}; the header is "
+                    f"{in_quotes(','.join(header))}; name it with --{column}-column "
+                    "(in a scenario: failures.columns)"
+                )
+        return found
+
+
+def known_by(header: Sequence[str], synonyms: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The name in the header of each column that it has by one of its names, the first of those."""
+    by_plain = {plain(name): name for name in reversed(header)}
+    found = {
+        column: next((by_plain[name] for name in names if name in by_plain), None)
+        for column, names in synonyms.items()
+    }
+    return {column: name for column, name in found.items() if name is not None}
+
+
+def plain(name: str) -> str:
+    """Return a name of a column as it is compared with others."""
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+#: Seconds in a unit of time, by the name that `time_unit` takes.
+UNITS_S: Final = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+}
+NEVER: Final = "never"
+_HIGHEST_XID = 9999
+_Pair = Annotated[str | None, Field(examples=["failure=1"])]
+
+
+class Cell(NamedTuple):
+    """A column and the value that its cells are compared with, in any case."""
+
+    column: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.column}={self.value}"
+
+    def holds(self, text: str) -> bool:
+        """Return whether a cell has the value: the same text or number, or any if that is `*`."""
+        if self.value == "*":
+            return True
+        return text.lower() == self.value.lower() or _as_number(text) == _as_number(self.value, "")
+
+
+def _as_number(text: str, none: str | None = None) -> float | str | None:
+    try:
+        return float(text)
+    except ValueError:
+        return none
+
+
+class Rules(Section):
+    """Which records of a log are failures, and what its times are.
+
+    `failure_when`: COLUMN=VALUE, the rows of a table that are failures. `left_when`: COLUMN=VALUE,
+    the rows by which a node has left; of a Prometheus log, `never`: a node that vanishes has
+    failed. `planned`, `not_planned`: regular expressions of the reasons of planned outages, and of
+    those that are failures whatever else they say. `time_unit`: the unit of times that are numbers.
+    `xids`: codes of Xids that are failures too.
+    """
+
+    failure_when: _Pair = None
+    left_when: _Pair = None
+    planned: Annotated[str | None, Field(examples=["firmware|lab move"])] = None
+    not_planned: Annotated[str | None, Field(examples=["nvlink"])] = None
+    time_unit: Literal["ns", "us", "ms", "s", "min", "h", "d"] | None = None
+    xids: Annotated[tuple[int, ...], Field(strict=False, examples=[[31]])] | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> Self:
+        """Return the rules that a caller gives; raise `UsageError` for one that is not usable."""
+        named: dict[str, Any] = {key: each for key, each in given.items() if each not in (None, ())}
+        for key in named:
+            if key not in cls.model_fields:
+                known = ", ".join(cls.model_fields)
+                raise UsageError(f"rules names {in_quotes(key)}; known: {known}")
+        unit = named.get("time_unit")
+        if unit is not None and unit not in UNITS_S:
+            known = ", ".join(UNITS_S)
+            raise UsageError(f"time_unit is {in_quotes(str(unit))}; known units: {known}")
+        try:
+            return cls.model_validate(named)
+        except ValidationError as error:
+            raise UsageError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if self.failure_when is not None:
+            _cell("failure_when", self.failure_when)
+        if self.left_when not in (None, NEVER):
+            _cell("left_when", str(self.left_when))
+        for key in ("planned", "not_planned"):
+            text = getattr(self, key)
+            try:
+                re.compile(text or "", re.IGNORECASE)
+            except re.error as error:
+                raise ValueError(
+                    f"{key} is {in_quotes(text)}, not a regular expression: {error}"
+                ) from None
+        for code in self.xids or ():
+            if not 0 < code <= _HIGHEST_XID:
+                raise ValueError(f"xids has {code}; a code is from 1 to {_HIGHEST_XID:,}")
+        return self
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the rules that are given."""
+        return tuple(name for name in type(self).model_fields if getattr(self, name))
+
+    @property
+    def failing(self) -> Cell | None:
+        """What the rows of failures have; None where that is not said."""
+        return None if self.failure_when is None else _cell("failure_when", self.failure_when)
+
+    @property
+    def leaving(self) -> Cell | None:
+        """What the rows have by which a node has left; None where that is not said."""
+        if self.left_when in (None, NEVER):
+            return None
+        return _cell("left_when", str(self.left_when))
+
+    @property
+    def unit_s(self) -> float | None:
+        """Seconds in a unit of the log's times; None where that is not said."""
+        return None if self.time_unit is None else UNITS_S[self.time_unit]
+
+
+def _cell(key: str, text: str) -> Cell:
+    column, mark, value = (part.strip() for part in text.partition("="))
+    if not (column and mark and value):
+        raise ValueError(f"{key} is {in_quotes(text)}; write COLUMN=VALUE, e.g. failure=1")
+    return Cell(column, value)
+
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EXAMPLES = (
+    'write two shares of the log, e.g. "0.5:1", or two dates, e.g. "2025-03-01:2025-06-01", of '
+    "which either may be left out"
+)
+
+
+@dataclass(frozen=True)
+class Dates:
+    """From the beginning of the day `first` to the beginning of the day `last`.
+
+    So windows that meet share no failure. None: from where the log begins, until it ends.
+    """
+
+    first: date | None
+    last: date | None
+
+    def __str__(self) -> str:
+        """As `parse_window` takes it."""
+        return f"{self.first or ''}:{self.last or ''}"
+
+    @property
+    def unix_s(self) -> tuple[float, float]:
+        """When it begins and ends, seconds since 1970 on the log's own clock; infinite if open."""
+        return (
+            -math.inf if self.first is None else _midnight(self.first),
+            math.inf if self.last is None else _midnight(self.last),
+        )
+
+
+#: Two shares of the time from the first failure to the last, or dates.
+Window = tuple[float, float] | Dates
+
+
+def parse_window(text: object) -> Window:
+    """What e.g. `"0.5:1"` or `"2025-03-01:"` says; raise `UsageError` on anything else."""
+    parts = str(text).split(":")
+    try:
+        if len(parts) == 2 and any(map(_DATE.fullmatch, parts)):
+            first, last = (date.fromisoformat(part) if part else None for part in parts)
+            if first is None or last is None or first < last:
+                return Dates(first, last)
+        else:
+            low, high = map(float, parts)
+            if 0 <= low < high <= 1:
+                return low, high
+    except ValueError:
+        pass
+    raise UsageError(f"{text!r} is not a window: {_EXAMPLES}")
+
+
+def written(window: Window) -> str:
+    """As `parse_window` takes it, with all digits."""
+    return str(window) if isinstance(window, Dates) else "{!r}:{!r}".format(*window)
+
+
+def shown(window: Window) -> str:
+    """The same for people."""
+    return str(window) if isinstance(window, Dates) else "{:g}:{:g}".format(*window)
+
+
+def as_json(window: Window | None) -> list[float | str | None] | None:
+    """Its two ends: shares, or dates of which one may be None."""
+    if not isinstance(window, Dates):
+        return None if window is None else [*window]
+    return [None if each is None else each.isoformat() for each in (window.first, window.last)]
+
+
+def _midnight(day: date) -> float:
+    return datetime.combine(day, time(), UTC).timestamp()
+
+
+def day_of(unix_s: float) -> date:
+    """The day of an instant, on a clock that knows no zones."""
+    return datetime.fromtimestamp(unix_s, UTC).date()
