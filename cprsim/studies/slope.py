@@ -52,11 +52,8 @@ def seed_slopes(pls: NDArray[np.float64], drops: NDArray[np.float64]) -> NDArray
     Without lost samples nothing is lost, so the line goes through the origin: the slope is
     sum(PLS x drop) / sum(PLS^2).
 
-    Parameters
-    ----------
-    pls, drops
-        Shape (seeds, points): of a seed's run at a point the portion of lost samples, and the AUC
-        of that seed's run without failures less its own.
+    `pls`, `drops`: shape (seeds, points): of a seed's run at a point the portion of lost samples,
+    and the AUC of that seed's run without failures less its own.
 
     Raises
     ------
@@ -122,12 +119,8 @@ def bent_slopes(
     Of the continuous line from the origin that bends at the starts of ranges alone; with one range
     it is that of `seed_slopes`.
 
-    Parameters
-    ----------
-    pls, drops
-        Shape (seeds, points), as `seed_slopes` takes them.
-    starts
-        Of the ranges, 0 first, as `measured_ranges` has them, so that each slope can be told.
+    `pls`, `drops`: shape (seeds, points), as `seed_slopes` takes them. `starts`: of the ranges, 0
+    first, as `measured_ranges` has them, so that each slope can be told.
     """
     fits = [np.linalg.lstsq(a, b)[0] for a, b in zip(_parts(pls, starts), drops, strict=True)]
     found: NDArray[np.float64] = np.array(fits)

@@ -49,7 +49,7 @@ before = set(sys.modules)
 import tempfile
 from pathlib import Path
 import numpy as np
-from cprsim.trainer.members.store import CheckpointStore
+from cprsim.trainer.store.store import CheckpointStore
 
 rows = np.zeros((10, 4), np.float32)
 with tempfile.TemporaryDirectory() as folder:

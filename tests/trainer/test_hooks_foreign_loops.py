@@ -9,10 +9,7 @@ import torch
 
 from tests.trainer.foreign_loops import LOOPS, trained
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning"),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", params=LOOPS)

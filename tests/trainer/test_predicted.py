@@ -266,7 +266,7 @@ def test_a_job_that_ends_before_a_failure_does_not_meet_it(modelled):
 
 def test_a_rehearsal_with_members_that_were_silent_is_spoilt(config, monkeypatch):
     ran = SimpleNamespace(replaced=12, struck=10)
-    monkeypatch.setattr(calibration, "carry_out", lambda *_: ran)
+    monkeypatch.setattr(calibration, "train", lambda *_: ran)
     mapping = load_mapping(config)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
     with pytest.raises(RunError) as error:

@@ -26,22 +26,9 @@ _LATENT = 4
 class Planted:
     """Samples whose labels a planted teacher draws; the default, which needs no file.
 
-    Parameters
-    ----------
-    samples, test_samples
-        To train on, and held out.
-    batch_size
-        Samples of a batch.
-    seed
-        Of all: the teacher, and the samples.
-    rows
-        Rows of each table.
-    dim
-        Numbers of a row.
-    dense
-        Dense features.
-    skew
-        How unequally the rows of each table are accessed.
+    `samples`, `test_samples`: to train on, and held out. `batch_size`: samples of a batch. `seed`:
+    of all: the teacher, and the samples. `rows`: rows of each table. `dim`: numbers of a row.
+    `dense`: dense features. `skew`: how unequally the rows of each table are accessed.
 
     Notes
     -----

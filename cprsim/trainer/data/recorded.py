@@ -21,23 +21,11 @@ _KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
 class Recorded:
     """Samples in a folder, the last of which are held out; the others are shuffled by `seed`.
 
-    Parameters
-    ----------
-    folder
-        Where `record` has put them.
-    samples, test_samples
-        How many there are to train on, and behind them to test.
-    dense
-        Dense features.
-    tables
-        What the columns of `Batch.sparse` look up.
-    batch_size
-        Samples of a batch.
-    seed
-        Of the order of those to train on.
-    cycled
-        Batches to train on: where they are more than the samples make, the same come again and
-        again. By default each comes once.
+    `folder`: where `record` has put them. `samples`, `test_samples`: how many there are to train
+    on, and behind them to test. `dense`: dense features. `tables`: what the columns of
+    `Batch.sparse` look up. `batch_size`: samples of a batch. `seed`: of the order of those to train
+    on. `cycled`: batches to train on: where they are more than the samples make, the same come
+    again and again. By default each comes once.
     """
 
     folder: Path

@@ -13,7 +13,7 @@ from cprsim.rows.model import RowModel
 from cprsim.trainer.hooks.adapter import TablePart
 from cprsim.trainer.hooks.nested import joined
 from cprsim.trainer.hooks.observer import HooksWarning
-from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.store.files import Arrays
 
 #: What loaders write where a sample has fewer lookups than there is room for: no row.
 PADDING = -1
@@ -64,14 +64,8 @@ class RowBlock(NamedTuple):
 class Layout:
     """The rows that a process holds, numbered block by block, table by table.
 
-    Parameters
-    ----------
-    shards
-        What `ShardAdapter.shards` gives.
-    servers
-        How many shards the job has in all processes.
-    model
-        The tables that the scenario tells of; None where it doesn't.
+    `shards`: what `ShardAdapter.shards` gives. `servers`: how many shards the job has in all
+    processes. `model`: the tables that the scenario tells of; None where it doesn't.
     """
 
     def __init__(
@@ -129,6 +123,29 @@ class Layout:
             else:
                 found.append([part.table, part.first, part.rows, kinds])
         return found
+
+
+class RowSpan(NamedTuple):
+    """Consecutive rows of a table, which begin at row `at` of the arrays of their block."""
+
+    table: int
+    first: int
+    rows: int
+    at: int
+
+
+def row_spans(tables: Sequence[Any]) -> dict[Kinds, list[RowSpan]]:
+    """The rows of each block, in the order of blocks, by the kinds of their tensors.
+
+    `tables`: as `Layout.document` has them.
+    """
+    found: dict[Kinds, list[RowSpan]] = {}
+    for table, first, rows, of in tables:
+        kinds = tuple((kind, tuple(shape)) for kind, shape in of)
+        before = found.setdefault(kinds, [])
+        at = before[-1].at + before[-1].rows if before else 0
+        before.append(RowSpan(table, first, rows, at))
+    return dict(sorted(found.items()))
 
 
 class _Lookup:

@@ -28,12 +28,8 @@ class MeasuredSpan(NamedTuple):
 class Stopwatch:
     """Wall-clock seconds by cause: exactly one cause at any time, so they add up.
 
-    Attributes
-    ----------
-    seconds
-        By cause; training that was rolled back is lost.
-    spans
-        One after the other, as they came.
+    `seconds`: by cause; training that was rolled back is lost. `spans`: one after the other, as
+    they came.
     """
 
     def __init__(self) -> None:
@@ -163,14 +159,9 @@ class RunningJob:
 
     A step is `step_s` useful seconds of progress.
 
-    Attributes
-    ----------
-    step
-        Steps that are done.
-    executed
-        Steps that were trained, those that were rolled back as well; before it was started, too.
-    lost_steps
-        Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    `step`: steps that are done. `executed`: steps that were trained, those that were rolled back as
+    well; before it was started, too. `lost_steps`: steps since the last whole checkpoint, summed
+    over failures of servers: (E4)'s numerator.
     """
 
     def __init__(self, controller: CheckedController, steps: int, step_s: float) -> None:

@@ -11,11 +11,8 @@ from cprsim.rows.trackers import RowIds
 class UpdateCount:
     """Counts updates of a process since they were saved, each once.
 
-    Parameters
-    ----------
-    places
-        What is counted one by one: rows, 4 bytes each, where a tracker is told of lookups; shards,
-        which are saved whole, where there is none.
+    `places`: what is counted one by one: rows, 4 bytes each, where a tracker is told of lookups;
+    shards, which are saved whole, where there is none.
     """
 
     def __init__(self, places: int) -> None:

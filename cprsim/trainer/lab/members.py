@@ -9,6 +9,7 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle
 from pathlib import Path
@@ -27,32 +28,27 @@ from cprsim.trainer.hooks.hooks import TrainerHooks
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
 from cprsim.trainer.lab.dlrm import Dlrm
 from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import Shard
-from cprsim.trainer.members.parameters import Arrays, Parameters
+from cprsim.trainer.lab.shard import SPREAD, Parameters, Shard
+from cprsim.trainer.section import TrainerSection
+from cprsim.trainer.store.files import Arrays
 
 #: A kind, and what there is to say.
 Message: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class MemberSpec:
-    """What all processes are told when they start; it is the same each time one is started.
+class ModelSpec:
+    """What is trained: given this, it begins alike in whatever process."""
 
-    `folder`: of the whole job's checkpoints. `pinned`: failures strike between steps, and a save in
-    the background ends before the next step. `answer_s`: how long a server may be silent.
-    """
-
-    scenario: Scenario
-    policy: str
     data: Data
-    placement: Placement
-    hidden: int
-    learning_rate: float
-    spread: float
+    section: TrainerSection
+    servers: int
     seed: int
-    folder: Path
-    pinned: bool
-    answer_s: float
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Of rows on servers."""
+        return Placement(tuple(table.rows for table in self.data.tables), self.servers)
 
     @property
     def dim(self) -> int:
@@ -61,16 +57,31 @@ class MemberSpec:
 
     def shard(self, server: int) -> Shard:
         """The rows of a server at the start of the job."""
-        rows = self.placement.rows_of(server)
-        return Shard(
-            rows, self.dim, member_seed(self.seed, server), self.spread, self.learning_rate
-        )
+        rows, seed = self.placement.rows_of(server), member_seed(self.seed, server)
+        return Shard(rows, self.dim, seed, SPREAD, self.section.learning_rate)
 
     def model(self) -> Dlrm:
         """The dense part at the start of the job."""
-        seed = member_seed(self.seed, self.placement.servers)
-        widths = self.data.dense, len(self.data.tables), self.dim, self.hidden
-        return Dlrm(*widths, seed, self.learning_rate)
+        seed = member_seed(self.seed, self.servers)
+        widths = self.data.dense, len(self.data.tables), self.dim, self.section.hidden
+        return Dlrm(*widths, seed, self.section.learning_rate)
+
+
+@dataclass(frozen=True)
+class MemberSpec(ModelSpec):
+    """What all processes are told when they start; it is the same each time one is started.
+
+    `folder`: of the whole job's checkpoints.
+    """
+
+    scenario: Scenario
+    policy: str
+    folder: Path
+
+    @property
+    def pinned(self) -> bool:
+        """Whether failures strike between steps, and a save in the background ends before one."""
+        return self.section.failures == "at-step"
 
 
 def member_seed(seed: int, member: int) -> int:
@@ -85,12 +96,8 @@ class MemberLostError(Exception):
 class PipeRanks:
     """`cprsim.trainer.hooks.ranks.Ranks` whose processes agree over the pipe to the coordinator.
 
-    Attributes
-    ----------
-    command
-        What the coordinator has said in the middle of something; that is to be left for it.
-    epoch
-        Counted up with each recovery: what was asked in an earlier one is not answered.
+    `command`: what the coordinator has said in the middle of something; that is to be left for it.
+    `epoch`: counted up with each recovery: what was asked in an earlier one is not answered.
     """
 
     def __init__(self, control: Connection) -> None:
@@ -333,7 +340,7 @@ class Trainer(Member):
 
     def __init__(self, spec: MemberSpec, control: Connection) -> None:
         super().__init__(spec, control)
-        self.number = spec.placement.servers
+        self.number = spec.servers
         self._model = spec.model()
         self._state = DenseState(self._model.parameters)
 
@@ -399,7 +406,7 @@ class Trainer(Member):
             except OSError:
                 self._leave(server)
         for server, (link, part) in enumerate(zip(self.links, uses.parts, strict=True)):
-            ready = wait([self.control, link], self.spec.answer_s)
+            ready = wait([self.control, link], self.spec.section.answer_s)
             if self.control in ready or not ready:
                 self._leave(server)
             try:
