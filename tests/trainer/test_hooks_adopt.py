@@ -185,7 +185,7 @@ def test_a_claim_that_cant_be_written_ends_training(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(JobFolder, "write", full)
-    with pytest.raises(RunError, match="its claim can't be written .*No space left"):
+    with pytest.raises(RunError, match=r"its claim can't be written .*No space left"):
         hooks.adopt(17)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from cprsim.basics.files import check_writable
-from cprsim.contract import Clock, Loss, Resumed, Saved, Train
+from cprsim.contract import Clock, Loss, Resumed, Saved, Train, rules
 from cprsim.errors import CprsimError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
@@ -422,7 +422,7 @@ class TrainerHooks(Generic[_Batch]):
             step=job.step,
             steps=job.steps,
             seconds=dict(job.watch.seconds),
-            pls=job.pls(self._servers),
+            pls=job.lost_steps / rules.r23_all(job.steps, self._servers),
             updates_lost=share(*self._state.updates.lost_and_all(job.steps)),
             checkpoint=job.usable.last.step,
             **self._saves.counts,
@@ -456,7 +456,7 @@ class TrainerHooks(Generic[_Batch]):
                 return
             stored = self._saves.do(action)
         self._saves.settle()
-        if not job.is_over(self._final_save):
+        if not rules.r4_is_over(self._final_save, job.usable.last.step, job.steps):
             self._saves.do(self._plan.last_save._replace(blocking=True))
         self._state.stores.stopped = True  # a job that is prolonged has not failed
 
@@ -554,8 +554,8 @@ class TrainerHooks(Generic[_Batch]):
         counts["bytes_loaded"] += size
         if not self._started:
             before = self._state.accounts
-            usable = [UsableCheckpoint(*each) for each in before["usable"]]
-            job.usable = UsableCheckpoints(usable, before["portions"])
+            job.usable = UsableCheckpoints(UsableCheckpoint(*each) for each in before["usable"])
+            job.usable.portions = before["portions"]
             job.lost_steps = self._lost_steps(before)
             job.watch.go_on(before["seconds"])
             job.executed += before["executed"]

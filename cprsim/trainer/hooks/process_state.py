@@ -256,7 +256,7 @@ class ProcessState(Generic[_Batch]):
         return step, size
 
     def _lose(self, shard: int, gap: bool) -> None:
-        """What was done in a shard since it was saved is lost; `gap`: no save may leave out rows."""
+        """What was done in a shard since its save is lost; `gap`: no save may leave out rows."""
         self._gap = self._gap or gap
         places = [part.numbers for part in self._parts_of(shard)]
         if self._trackers is None:  # updates are counted by shards

@@ -165,19 +165,19 @@ class Saves:
         outcome = _STORED if error is None else _FAILED
         if isinstance(error, UsageError):  # state that will be the same at the next save
             outcome = _NEVER
-        agreed = self._ranks.least(outcome)
-        if agreed == _STORED and self._state.tells_modified:
+        worst = self._ranks.least(outcome)
+        if worst == _STORED and self._state.tells_modified:
             # Known by now; a new process may expect other saves, so all add up.
             total = self._ranks.total
             writes = total(size) / total(under_way.snapshot.whole_bytes)
             if under_way.save.expects:
                 under_way.save = under_way.save._replace(writes=writes)
         self._under_way = None
-        if agreed == _STORED:
+        if worst == _STORED:
             self._stored(under_way, size)
             return True
         self._job.controller.tell(Void(self._job.clock, under_way.save))
-        if agreed == _NEVER:
+        if worst == _NEVER:
             raise error or RunError("another process can't store its state; see its error")
         self._void(under_way, error)
         return False
@@ -199,8 +199,8 @@ class Saves:
         """The save with its snapshot, being written; nothing that goes wrong ends training."""
         job, state = self._job, self._state
         start_s = time.monotonic()
-        usable, snapshot = job.usable.kept_from(min(state.stores.steps, default=0)), NOTHING
-        usable.put(job.step, save.portion, job.trained_s)
+        first, snapshot = min(state.stores.steps, default=0), NOTHING
+        usable = job.usable.with_save(job.step, save.portion, job.trained_s, first)
         job.watch.stop()
         accounts = self._accounts(usable)
         accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to

@@ -145,7 +145,9 @@ class LocalCluster:
         """Have all go on after these were lost, or begin; each says "resumed"."""
         shards = None if lost is None else sorted(numbers("server", lost))
         dense = lost is not None and TRAINER in lost
-        pairs = [_linked(self._spec.section.answer_s) for _ in self.servers]
+        pairs = [socket.socketpair() for _ in self.servers]  # a server's end, and the trainer's
+        for _, trainers in pairs:
+            _limit(trainers, self._spec.section.answer_s)
         for name, (its, _) in zip(self.servers, pairs, strict=True):
             self.tell(name, "resume", self._epoch, shards, dense, 1, links=[its])
         links = [link for _, link in pairs]
@@ -261,13 +263,6 @@ class LocalCluster:
                 self._members[each].control.send(("agreed", found))
             except OSError:
                 self._kill(each)
-
-
-def _linked(answer_s: float) -> tuple[socket.socket, socket.socket]:
-    """The two ends of a link, a server's and the trainer's."""
-    its, trainers = socket.socketpair()
-    _limit(trainers, answer_s)
-    return its, trainers
 
 
 def _limit(end: socket.socket, send_s: float) -> None:

@@ -145,36 +145,28 @@ class _Told(HooksObserver):
             self._control.send(("failed", _said(error)))
 
 
-class Nothing:
-    """The dense part of a server, which has none."""
-
-    def state_dict(self) -> Mapping[str, Any]:
-        """Nothing."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take nothing over."""
-
-
 class DenseState:
-    """The dense part of the trainer, and how many steps are in it.
+    """The dense part of the trainer, and how many steps are in it; a server has none.
 
     `steps`: those that were lost for good are not among them.
     """
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters | None = None) -> None:
         self._parameters, self.steps = parameters, 0
 
     def state_dict(self) -> Mapping[str, Any]:
         """Weights, optimiser state, and steps."""
-        parameters = self._parameters
-        return {"weights": parameters.weights, "squares": parameters.squares, "steps": self.steps}
+        of = self._parameters
+        if of is None:
+            return {}
+        return {"weights": of.weights, "squares": of.squares, "steps": self.steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take them over."""
-        self._parameters.weights.copy_(state["weights"])
-        self._parameters.squares.copy_(state["squares"])
-        self.steps = state["steps"]
+        if self._parameters is not None:
+            self._parameters.weights.copy_(state["weights"])
+            self._parameters.squares.copy_(state["squares"])
+            self.steps = state["steps"]
 
 
 class Updates(NamedTuple):
@@ -198,6 +190,7 @@ class Member:
         self.spec, self.control = spec, control
         self.ranks = PipeRanks(control)
         self.links: list[Connection] = []
+        self.state = DenseState()
         self._hooks: TrainerHooks[Any] | None = None
 
     # --- What hooks ask for ---
@@ -207,8 +200,8 @@ class Member:
         return {}
 
     def dense(self) -> Mapping[str, Any]:
-        """All else."""
-        return {"model": Nothing()}
+        """All else: the MLPs of the trainer."""
+        return {"model": self.state}
 
     def lookups(self, batch: Any) -> Mapping[int, Tensor]:  # noqa: ARG002
         """The rows of this process that a batch has looked up."""
@@ -328,13 +321,6 @@ class Server(Member):
             self.after_step(batch)
 
 
-class MadeBatch(NamedTuple):
-    """A batch, and the rows that it uses."""
-
-    batch: Batch
-    uses: Uses
-
-
 class Trainer(Member):
     """The trainer: the dense part, and links to the servers."""
 
@@ -342,11 +328,7 @@ class Trainer(Member):
         super().__init__(spec, control)
         self.number = spec.servers
         self._model = spec.model()
-        self._state = DenseState(self._model.parameters)
-
-    def dense(self) -> Mapping[str, Any]:
-        """The MLPs."""
-        return {"model": self._state}
+        self.state = DenseState(self._model.parameters)
 
     def serve(self) -> None:
         """Obey the coordinator until that is gone."""
@@ -361,41 +343,37 @@ class Trainer(Member):
                 elif kind == "predict":
                     self._predict(*facts)
                 else:
-                    self.control.send(("counted", self._state.steps))
+                    self.control.send(("counted", self.state.steps))
 
     def _train(self, first: int, end: int) -> None:
         made = self._make(first)
         for step in range(first, end):
-            self._step(made)
+            self._step(*made)
             self.control.send(("stepped", step + 1))
             if step + 1 < end:  # while servers update rows
                 made = self._make(step + 1)
-            self._finish_step()
+            before = dict(self.hooks.summary.seconds)
+            self.after_step(None)
+            after = self.hooks.summary.seconds
+            spent = {cause: after[cause] - before[cause] for cause in ("save", "stall")}
+            if any(spent.values()):
+                self.control.send(("spent", max(spent, key=lambda cause: spent[cause])))
         self.control.send(("trained",))
 
-    def _make(self, step: int) -> MadeBatch:
+    def _make(self, step: int) -> tuple[Batch, Uses]:
         batch = self.spec.data.batch(step)
-        return MadeBatch(batch, Uses(self.spec.placement, batch.sparse))
+        return batch, Uses(self.spec.placement, batch.sparse)
 
-    def _step(self, made: MadeBatch) -> None:
-        dense, sparse, labels = made.batch
-        uses = made.uses
+    def _step(self, batch: Batch, uses: Uses) -> None:
+        dense, sparse, labels = batch
         rows = self._look_up(uses).view(*sparse.shape, -1)
         of_samples = self._model.step(torch.from_numpy(dense), rows, torch.from_numpy(labels))
         gradients = uses.collect(of_samples.reshape(-1, self.spec.dim)).numpy()
-        self._state.steps += 1
+        self.state.steps += 1
         for link, part in zip(self.links, uses.parts, strict=True):
             # A server that does not take it is found out at the next lookup: the step is done.
             with contextlib.suppress(OSError):
                 link.send(("update", uses.ids[part], uses.times[part], gradients[part]))
-
-    def _finish_step(self) -> None:
-        before = dict(self.hooks.summary.seconds)
-        self.after_step(None)
-        after = self.hooks.summary.seconds
-        spent = {cause: after[cause] - before[cause] for cause in ("save", "stall")}
-        if any(spent.values()):
-            self.control.send(("spent", max(spent, key=lambda cause: spent[cause])))
 
     def _look_up(self, uses: Uses) -> Tensor:
         """What stands for each use, shape (uses, dim); raises `MemberLostError`."""
