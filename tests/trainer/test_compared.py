@@ -80,11 +80,7 @@ def test_of_repeats_each_cause_counts_with_its_median():
 @pytest.mark.parametrize(
     ("found", "load", "verdict"),
     [
-        (
-            compared(run_of(*USUAL), load=0.05),
-            QUIET,
-            "counts exact; overhead within 20 %",
-        ),
+        (compared(run_of(*USUAL), load=0.05), QUIET, "counts exact; overhead within 20 %"),
         (
             compared(run_of(*USUAL), save=1.3, updates_lost=0.1),
             QUIET,

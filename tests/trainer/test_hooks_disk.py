@@ -110,8 +110,7 @@ def test_a_full_disk_at_the_start_is_said_before_training_begins(tmp_path, monke
 
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(
-        RunError,
-        match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room",
+        RunError, match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room"
     ):
         it.restore()
 

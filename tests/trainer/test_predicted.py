@@ -225,12 +225,7 @@ def modelled():
     return Scenario(
         job={"useful_time": "10 s"},
         cluster={"parameter_servers": 2, "trainers": 1},
-        costs={
-            "save": "0.5 s",
-            "load": "0.25 s",
-            "reschedule": "1 s",
-            "detect": "0.125 s",
-        },
+        costs={"save": "0.5 s", "load": "0.25 s", "reschedule": "1 s", "detect": "0.125 s"},
         failures={"exactly": 0},
         policies={"full": {"system": "full", "interval": "3 s"}},
     )

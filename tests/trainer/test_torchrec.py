@@ -58,10 +58,7 @@ def test_ranks_that_are_killed_go_on_and_a_lost_one_returns_alone(tmp_path):
     # From step 10, the last save; at 17 rank 0 keeps what it has, rank 1 returns. Of a whole
     # checkpoint's worth nothing is stored since step 0, to which (E4) counts: 10 steps of each
     # rank at the restart; the restart counts as whole, so 7 of rank 1 after that.
-    assert said == [
-        ["10 True 17 True False 20 0.25"],
-        ["10 True 17 True True 20 0.425"],
-    ]
+    assert said == [["10 True 17 True False 20 0.25"], ["10 True 17 True True 20 0.425"]]
 
 
 def test_tables_cut_by_columns_go_on_bit_for_bit(tmp_path):

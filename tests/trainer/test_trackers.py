@@ -65,10 +65,7 @@ class TestPartOfMFU(TrackerConformance):
 def test_torch_trackers_select_what_numpys_do(history: list[tuple[list[list[int]], int]]) -> None:
     """Step by step, in order, of the same history."""
     table = np.zeros((ROWS, 3), dtype=np.float32)
-    pairs = [
-        (MFU(ROWS), TorchMFU(ROWS)),
-        (SCAR(table), TorchSCAR(torch.from_numpy(table))),
-    ]
+    pairs = [(MFU(ROWS), TorchMFU(ROWS)), (SCAR(table), TorchSCAR(torch.from_numpy(table)))]
     for batches, k in history:
         for ids in map(np.array, batches):
             np.add.at(table, ids.astype(int), np.float32(0.5))

@@ -150,10 +150,7 @@ def test_without_torch_the_command_says_what_to_install(monkeypatch, capsys):
             {"model": {"tables": [{"rows": 9, "dim": 8}, {"rows": 9, "dim": 4}]}},
             "model.tables: all must have the same dim, dtype and skew to be trained",
         ),
-        (
-            {"job": {"useful_time": "1 s"}},
-            "job.samples: is missing; write e.g. samples = 100_000",
-        ),
+        ({"job": {"useful_time": "1 s"}}, "job.samples: is missing; write e.g. samples = 100_000"),
         (
             {"job": {"useful_time": "1 s", "samples": 9}},
             "job.samples: 9 is less than a batch of 64",
@@ -227,10 +224,7 @@ def test_policies_that_can_not_be_carried_out_are_refused(others, way_out):
         ({"system": "ecrm", "parity": 2}, "parities on other servers"),
         ({"system": "replication"}, "copies on other servers"),
         ({"system": "check-n-run", "interval": "1 s"}, "rows stored in 4 bits an element"),
-        (
-            {"system": "accepted-loss", "interval": "1 s"},
-            "training while lost nodes are replaced",
-        ),
+        ({"system": "accepted-loss", "interval": "1 s"}, "training while lost nodes are replaced"),
     ],
 )
 def test_what_hooks_do_not_carry_out_is_refused(mine, lacks):

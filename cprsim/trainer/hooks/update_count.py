@@ -77,12 +77,7 @@ class UpdateCount:
         unsaved = 0
         if chosen is not None:
             unsaved = int(self._since.sum()) - int(self._since[torch.as_tensor(chosen)].sum())
-        return {
-            "made": self._made,
-            "steps": self._steps,
-            "lost": self._lost,
-            "unsaved": unsaved,
-        }
+        return {"made": self._made, "steps": self._steps, "lost": self._lost, "unsaved": unsaved}
 
     def lost_and_all(self, steps: int) -> tuple[float, float]:
         """Updates that were lost, and those of a job of so many steps if all are like these."""
