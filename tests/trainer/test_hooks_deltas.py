@@ -349,13 +349,6 @@ def test_an_update_inside_another_keeps_both(tmp_path):
             hooks.save_now()
 
 
-def test_a_save_inside_an_update_is_refused(tmp_path):
-    _, hooks = begun(tmp_path)
-    hooks.restore()
-    with hooks.updating(), pytest.raises(UsageError, match="end that block"):
-        hooks.save_now()
-
-
 def test_a_failed_save_leaves_its_rows_to_the_next(clean, tmp_path, monkeypatch):
     loop, hooks = begun(tmp_path)
     write = Image.write

@@ -105,15 +105,21 @@ def trained(model, optimizer, step, rank):
     optimizer.zero_grad()
 
 
-def scenario():
+def scenario(ranks=2, **policies):
     return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH * 2},
+        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH * ranks},
         model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
-        cluster={"parameter_servers": 2, "trainers": 2},
+        cluster={"parameter_servers": ranks, "trainers": ranks},
         costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
         failures={"exactly": 1},
-        policies={"cpr": {"system": "cpr-mfu", "interval": "20 s", "fraction": 0.25}},
+        policies=policies,
     )
+
+
+def rows_of(adapter, rank):
+    """The tensors in use of a rank, with their state."""
+    parts = adapter.shards()[rank]
+    return [each.detach() for part in parts for each in (part.weights, *part.state)]
 
 
 def main(rank, port, folder):
@@ -124,16 +130,11 @@ def main(rank, port, folder):
     adapter = of_page("torchrec_adapter").TorchRecAdapter(
         model.module.ebc, {"top": top, "adagrad": optimizer}, rank
     )
-    hooks = TrainerHooks(
-        scenario(), "cpr", adapter, folder / str(rank), STEPS, ranks=ProcessGroup()
-    )
-
-    def rows():
-        parts = adapter.shards()[rank]
-        return [each.detach() for part in parts for each in (part.weights, *part.state)]
+    job = scenario(cpr={"system": "cpr-mfu", "interval": "20 s", "fraction": 0.25})
+    hooks = TrainerHooks(job, "cpr", adapter, folder / str(rank), STEPS, ranks=ProcessGroup())
 
     def copies():
-        return [each.clone() for each in rows()]
+        return [each.clone() for each in rows_of(adapter, rank)]
 
     def train(first, end):
         for step in range(first, end):
@@ -156,7 +157,7 @@ def main(rank, port, folder):
     train(first, 17)
     kept = copies()
     if rank == 1:
-        for each in rows():
+        for each in rows_of(adapter, rank):
             each.fill_(float("nan"))
     step = hooks.on_failure({1})
     now = copies()
