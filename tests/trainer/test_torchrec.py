@@ -61,6 +61,14 @@ def test_ranks_that_are_killed_go_on_and_a_lost_one_returns_alone(tmp_path):
     assert said == [["10 True 17 True False 20 0.25"], ["10 True 17 True True 20 0.425"]]
 
 
+def test_another_number_of_ranks_has_all_rows_and_their_state_as_they_were_saved(tmp_path):
+    killed, _ = ranks("torchrec_job", tmp_path, "full")
+    ended, said = ranks("torchrec_job", tmp_path, "full", 1, size=1)
+
+    assert killed == [-signal.SIGKILL] * 2
+    assert (ended, said) == ([0], [["10 True 20"]])
+
+
 def test_tables_cut_by_columns_go_on_bit_for_bit(tmp_path):
     _, without = ranks("torchrec_dcp_job", tmp_path / "clean", "full")
     killed, _ = ranks("torchrec_dcp_job", tmp_path / "hit", "full", "killed")

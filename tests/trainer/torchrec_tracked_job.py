@@ -54,15 +54,8 @@ def main(rank, port, folder, policy, stop):
         model, ebc, {"top": top, "adagrad": optimizer}, rank
     )
     sizes, right = Sizes(), []
-    hooks = TrainerHooks(
-        scenario(**POLICIES),
-        policy,
-        adapter,
-        folder / str(rank),
-        STEPS,
-        ProcessGroup(),
-        observers=[sizes],
-    )
+    given = scenario(**POLICIES), policy, adapter, folder / str(rank), STEPS, ProcessGroup()
+    hooks = TrainerHooks(*given, observers=[sizes])
     asked = adapter.lookups
 
     def compared(batch):
