@@ -1,4 +1,4 @@
-"""A rank of a TorchRec job: `python -m tests.trainer.torchrec_job RANK PORT FOLDER [POLICY [SIZE]]`.
+"""A rank of a TorchRec job: `python -m tests.trainer.torchrec_job RANK PORT FOLDER POLICY SIZE`.
 
 The first time both ranks train to step 13 and are killed; the second time they go on to the end,
 and rank 1 loses its rows before step 17, or one rank goes on with all tables. What was checked is
