@@ -19,13 +19,9 @@ def bare(request):
 
 
 def alone(*given):
-    """A loop in this process, in one thread, as in a process of its own."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    """A loop in this process, as in a process of its own."""
     with torch.random.fork_rng():
-        found = trained(*given)
-    torch.set_num_threads(threads)
-    return found
+        return trained(*given)
 
 
 def test_hooks_change_nothing(bare, tmp_path):
