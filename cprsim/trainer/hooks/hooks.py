@@ -318,8 +318,12 @@ class TrainerHooks(Generic[_Batch]):
         there are several processes all call it; one that stands in for another calls it in place of
         `restore`, and loads all that it holds.
 
-        `lost`: the numbers of the shards, in whatever process they are. `dense`: whether the dense
-        part is lost as well.
+        Parameters
+        ----------
+        lost
+            The numbers of the shards, in whatever process they are.
+        dense
+            Whether the dense part is lost as well.
         """
         given: object = lost
         if not isinstance(given, Collection):
@@ -371,7 +375,7 @@ class TrainerHooks(Generic[_Batch]):
         if self._just_restored:
             if before := self._state.accounts:  # what restore() took for lost
                 job.lost_steps = self._lost_steps(before)
-                self._state.updates.take_back(before["updates"]["lost"])
+                self._state.updates.lost = before["updates"]["lost"]
         else:
             self._saves.counts["failures"] += 1
             self._observers.tell("lost", loss.servers, True)

@@ -221,7 +221,7 @@ class ProcessState(Generic[_Batch]):
 
     def void(self, snapshot: Snapshot) -> None:
         """What was to be stored wasn't."""
-        self.updates.void()
+        self.updates.settle(stored=False)
         if not snapshot.modified:  # trackers take it for saved, so the next save is of all rows
             self._gap = True
 

@@ -229,7 +229,7 @@ class Saves:
             self._state.saved(under_way.snapshot, sure=True)
             job.controller.tell(Saved(job.clock, under_way.save, stored=True))
         else:
-            self._state.updates.stored()
+            self._state.updates.settle(stored=True)
             job.controller.tell(Stored(job.clock, under_way.save))
         took_s = time.monotonic() - under_way.start_s
         chosen = under_way.snapshot.chosen
