@@ -76,7 +76,7 @@ class Layout:
         self.parts = tuple(part for block in self.blocks for part in block.parts)
         self.shards = tuple(sorted(shards))
         self.rows = sum(part.rows for part in self.parts)
-        self._lookup = _Lookup(self.parts)
+        self.numbers = _Lookup(self.parts).numbers
 
     def tensors(
         self, shards: Mapping[int, Sequence[TablePart]]
@@ -98,10 +98,6 @@ class Layout:
                 "restore(), and new hooks if the tables themselves have changed"
             )
         return {part: found[part[:5]] for part in self.parts}
-
-    def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
-        """The numbers in the process of rows that were looked up, shape (lookups,), on the CPU."""
-        return self._lookup.numbers(lookups)
 
     def document(self) -> list[Any]:
         """What a folder of checkpoints says of the rows in it, block by block.
@@ -125,27 +121,18 @@ class Layout:
         return found
 
 
-class RowSpan(NamedTuple):
-    """Consecutive rows of a table, which begin at row `at` of the arrays of their block."""
+def stored_blocks(tables: Sequence[Any]) -> list[list[RowRange]]:
+    """The rows of each block of a process, whose numbers in the block begin at `start`.
 
-    table: int
-    first: int
-    rows: int
-    at: int
-
-
-def row_spans(tables: Sequence[Any]) -> dict[Kinds, list[RowSpan]]:
-    """The rows of each block, in the order of blocks, by the kinds of their tensors.
-
-    `tables`: as `Layout.document` has them.
+    `tables`: as `Layout.document` has them, which says nothing of shards.
     """
-    found: dict[Kinds, list[RowSpan]] = {}
+    found: dict[Kinds, list[RowRange]] = {}
     for table, first, rows, of in tables:
         kinds = tuple((kind, tuple(shape)) for kind, shape in of)
         before = found.setdefault(kinds, [])
-        at = before[-1].at + before[-1].rows if before else 0
-        before.append(RowSpan(table, first, rows, at))
-    return dict(sorted(found.items()))
+        at = before[-1].numbers.stop if before else 0
+        before.append(RowRange(-1, table, first, rows, kinds, at))
+    return [found[kinds] for kinds in sorted(found)]
 
 
 class _Lookup:
@@ -173,6 +160,7 @@ class _Lookup:
         self._spread: list[Tensor] = []
 
     def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
+        """The numbers in the process of rows that were looked up, shape (lookups,), on the CPU."""
         if not isinstance(lookups, Mapping):
             raise UsageError(
                 f"lookups(): gives a {type(lookups).__name__}; give {{table: row numbers}}"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from cprsim.errors import UsageError
 from cprsim.trainer.hooks.job_folder import Claim, JobFolder, dense_in, rows_in
-from cprsim.trainer.hooks.layout import row_spans
+from cprsim.trainer.hooks.layout import stored_blocks
 from cprsim.trainer.hooks.ranks import Ranks, everyone
 from cprsim.trainer.store.manifests import Manifest
 from cprsim.trainer.store.store import checkpoints_in
@@ -50,7 +50,7 @@ class Source(NamedTuple):
     @property
     def rows(self) -> list[Path]:
         """The folder of each of its blocks."""
-        blocks = range(len(row_spans(self.process.tables)))
+        blocks = range(len(stored_blocks(self.process.tables)))
         return [rows_in(self.process.folder, number, self.generation) for number in blocks]
 
     @property

@@ -13,7 +13,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpointed import CheckpointedDense, CheckpointedRows
 from cprsim.trainer.hooks.job_folder import Claim, JobFolder, dense_in, rows_in
-from cprsim.trainer.hooks.layout import Layout, RowRange, RowSpan, row_spans
+from cprsim.trainer.hooks.layout import Layout, RowRange, stored_blocks
 from cprsim.trainer.hooks.nested import from_bytes, unpacked
 from cprsim.trainer.hooks.observer import warn_of_spoilt
 from cprsim.trainer.hooks.ranks import Ranks, agreed
@@ -239,9 +239,9 @@ class ProcessStores:
         size = sum(size for _, size in dense)
         live = self._layout.tensors(self._adapter.shards())
         for source in self._sources:
-            blocks = row_spans(source.process.tables).items()
-            for (kinds, held), folder in zip(blocks, source.rows, strict=True):
-                wanted = [*_shared(self._layout.parts, kinds, held)]
+            blocks = stored_blocks(source.process.tables)
+            for held, folder in zip(blocks, source.rows, strict=True):
+                wanted = [*_shared(self._layout.parts, held)]
                 if not wanted:
                     continue
                 arrays, read = _read(folder, step)
@@ -254,16 +254,16 @@ class ProcessStores:
 
 
 def _shared(
-    parts: Sequence[RowRange], kinds: Any, held: Sequence[RowSpan]
+    parts: Sequence[RowRange], held: Sequence[RowRange]
 ) -> Iterator[tuple[RowRange, int, int, int]]:
     """Of rows that both have: the part, where in it, where in the arrays, and how many."""
     for part, other in itertools.product(parts, held):
-        if part.table != other.table or part.kinds != kinds:
+        if (part.table, part.kinds) != (other.table, other.kinds):
             continue
         first = max(part.first, other.first)
         rows = min(part.first + part.rows, other.first + other.rows) - first
         if rows > 0:
-            yield part, first - part.first, first - other.first + other.at, rows
+            yield part, first - part.first, first - other.first + other.start, rows
 
 
 def _read(folder: Path, step: int) -> tuple[Arrays, int]:

@@ -31,7 +31,7 @@ class UpdateCount:
             self._made += len(places)
 
     def saved(self, chosen: RowIds | None, sure: bool) -> None:
-        """What was done in these places, or in all, is saved; not `sure`: may still turn out not to be."""
+        """What was done in these places, or in all, is saved; not `sure`: `settle` says it."""
         # A slice where it can be: no copy of what is only to be cleared.
         at = slice(None) if chosen is None else torch.as_tensor(chosen)
         self._cleared = None if sure else (chosen, self._since[at].clone())
