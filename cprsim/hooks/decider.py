@@ -103,6 +103,8 @@ class Decider:
     20
     """
 
+    _known: LearnedCosts
+
     def __init__(
         self,
         policy: str = "full",
