@@ -43,7 +43,13 @@ def clean():
     return peer(STEPS).digest()
 
 
-@pytest.mark.parametrize("policy", ["full", "async", "cpr-vanilla", "cpr-scar"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        *("full", "cpr-scar"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("async", "cpr-vanilla")),
+    ],
+)
 @pytest.mark.parametrize(("done", "adopted"), [(13, 27), (27, 13), (20, 20), (27, 0)])
 def test_a_job_continues_from_what_a_peer_has(policy, done, adopted, tmp_path):
     loop = Loop()

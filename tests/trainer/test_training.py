@@ -77,10 +77,9 @@ def scenario(tmp_path):
     "policy",
     [
         "full",
-        "portions",
         *(
             pytest.param(each, marks=pytest.mark.slow)
-            for each in ("async", "differences", "partial")
+            for each in ("portions", "async", "differences", "partial")
         ),
     ],
 )
