@@ -11,11 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cprsim.contract import Tracking
 from cprsim.job.presets import PRESETS
 from cprsim.trainer.data import Planted
+from cprsim.trainer.hooks.trackers import RowTrackers
 from cprsim.trainer.lab.placement import Placement, Uses
 from cprsim.trainer.lab.shard import Shard
-from cprsim.trainer.members.trackers import ShardTracker
 
 _DIM, _RATE, _FRACTION = 16, 0.05, 1 / 8
 #: Batches that are averaged: an SSU looks at one of two.
@@ -113,7 +114,10 @@ class _Measured:
     def __init__(self, placement: Placement, shard: Shard, tracked: list[range]) -> None:
         self._placement, self._shard = placement, shard
         self._mfu, self._ssu = (
-            ShardTracker(name, shard.weights, tracked, _FRACTION) for name in ("mfu", "ssu")
+            RowTrackers(
+                len(shard), dict.fromkeys(tracked, shard.weights), Tracking(name, _FRACTION, 2), 0
+            )
+            for name in ("mfu", "ssu")
         )
         self._counts, self._of_rows = torch.zeros((2, len(shard)), dtype=torch.int32)
         self.us: dict[str, list[float]] = defaultdict(list)

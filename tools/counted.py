@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cprsim.contract import Plan
-from cprsim.contract.plan import Tracking
+from cprsim.contract import Plan, Tracking
 from cprsim.scenario import Scenario
+from cprsim.trainer.hooks.trackers import RowTrackers
 from cprsim.trainer.lab.members import Updates, member_seed
 from cprsim.trainer.lab.shard import Shard
-from cprsim.trainer.members.trackers import ShardTracker
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.validation.in_process import InProcess
 from cprsim.trainer.validation.predicted import Prediction
@@ -93,8 +92,7 @@ class _Saved:
         self._tracker = self._new_tracker()
         return lost
 
-    def _new_tracker(self) -> ShardTracker:
-        of = self._tracking
-        return ShardTracker(
-            *(of.tracker, self._shard.weights, self._tables, of.fraction, of.subsample, self._seed)
-        )
+    def _new_tracker(self) -> RowTrackers:
+        weights = self._shard.weights
+        tracked = {rows: weights[rows.start : rows.stop] for rows in self._tables}
+        return RowTrackers(len(weights), tracked, self._tracking, self._seed)

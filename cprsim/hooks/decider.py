@@ -6,7 +6,7 @@ Importing it loads neither torch nor simpy; the planning code is loaded at the f
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,6 +103,8 @@ class Decider:
     20
     """
 
+    _known: LearnedCosts
+
     def __init__(
         self,
         policy: str = "full",
@@ -123,7 +125,6 @@ class Decider:
         self._keys, self._mtbf, self._servers = dict(keys or {}), mtbf, servers
         self.clock = clock
         self.plan: Plan | None = None
-        self._save_s = self._away_s = 0.0
         self._take_over(learned)
         self._controller: Controller | None = None
         self._origin = self._step = 0
@@ -141,7 +142,11 @@ class Decider:
         The same one until `saved` is called.
         """
         self._step = step
-        self._measure_step(step)
+        now_s = self.clock() - self._apart_s  # of training alone
+        if self._first is None:
+            self._first = step, now_s
+        elif step > self._first[0]:
+            self._step_s = (now_s - self._first[1]) / (step - self._first[0])
         if self._wanted is not None:
             return self._wanted
         controller = self._ready()
@@ -165,13 +170,15 @@ class Decider:
             raise UsageError(f"seconds {seconds}: a save takes 0 s or more")
         self._wanted = None
         self._apart_s += seconds
-        count = 1.0 if self._save_s else 0.0  # the mean of the last few
-        self._save_s = (self._save_s * count + seconds) / (count + 1.0)
+        before_s = self._known.save_s or seconds
+        self._known = replace(self._known, save_s=(before_s + seconds) / 2)  # of the last few
         assert self._controller is not None
         self._controller.tell(Saved(self._now(step), save, stored=True))
         self._until_s = 0.0
-        if self._given is None and self._has_moved():
-            self._plan(step)
+        if self._given is None:
+            costs = zip(self._costs(), self._costs_s, strict=True)
+            if any(abs(new - old) > _MOVES * old for new, old in costs):
+                self._plan(step)  # the interval would be another one
 
     def lost(self, loss: "Loss | None" = None) -> "Recover":
         """Return what is to be done about a failure: who returns to which checkpoint.
@@ -180,7 +187,7 @@ class Decider:
         """
         from cprsim.contract import Failed, Loss, Recover  # noqa: PLC0415
 
-        self._failures += 1
+        self._known = replace(self._known, failures=self._known.failures + 1)
         self._lost_s, self._wanted, self._until_s = self.clock(), None, 0.0
         controller = self._ready()
         if controller is None:
@@ -209,7 +216,7 @@ class Decider:
             return
         away_s = self.clock() - self._lost_s
         self._apart_s += away_s
-        self._away_s, self._lost_s = away_s, None
+        self._known, self._lost_s = replace(self._known, away_s=away_s), None
         self._controller.tell(Resumed(self._now(step), ()))
 
     # --- What it has learned ----------------------------------------------------------------------
@@ -217,8 +224,9 @@ class Decider:
     @property
     def learned(self) -> LearnedCosts:
         """Return the measurements so far; `asdict` of it fits into a checkpoint."""
-        running_s = self._before.running_s + self.clock() - self._began_s
-        return LearnedCosts(self._pace_s, self._save_s, self._away_s, running_s, self._failures)
+        running_s = self._known.running_s + self.clock() - self._began_s
+        step_s = self._step_s or self._known.step_s
+        return replace(self._known, step_s=step_s, running_s=running_s)
 
     @property
     def interval_s(self) -> float:
@@ -232,44 +240,24 @@ class Decider:
     def _take_over(self, learned: LearnedCosts | Mapping[str, Any] | None) -> None:
         """Begin with what the process before had measured; its end was a failure."""
         known = learned if isinstance(learned, LearnedCosts) else LearnedCosts(**(learned or {}))
-        self._before, self._began_s = known, self.clock()
-        self._save_s, self._away_s = known.save_s, known.away_s
-        self._failures = known.failures + (learned is not None)
+        self._known = replace(known, failures=known.failures + (learned is not None))
+        self._began_s = self.clock()
 
     # --- Plans ------------------------------------------------------------------------------------
-
-    def _measure_step(self, step: int) -> None:
-        """Measure what a step takes, of training alone."""
-        now_s = self.clock() - self._apart_s
-        if self._first is None:
-            self._first = step, now_s
-        elif step > self._first[0]:
-            self._step_s = (now_s - self._first[1]) / (step - self._first[0])
-
-    @property
-    def _pace_s(self) -> float:
-        return self._step_s or self._before.step_s
 
     def _ready(self) -> "Controller | None":
         """The controller; None as long as too little is known to plan."""
         if self._controller is None:
             timed = self._first is not None and self._step - self._first[0] >= _TIMED
-            if self._given is None and not (timed or self._before.step_s):
+            if self._given is None and not (timed or self._known.step_s):
                 return None
             self._plan(self._step)
         return self._controller
 
-    def _has_moved(self) -> bool:
-        """Return whether the interval would be another one."""
-        now_s = self._costs()
-        return any(
-            abs(new - old) > _MOVES * old for new, old in zip(now_s, self._costs_s, strict=True)
-        )
-
     def _costs(self) -> tuple[float, float]:
         from cprsim.basics.units import parse_duration  # noqa: PLC0415
 
-        return self._save_s, self.learned.mtbf_s(parse_duration(self._mtbf))
+        return self._known.save_s, self.learned.mtbf_s(parse_duration(self._mtbf))
 
     def _plan(self, step: int) -> None:
         """Plan again, from this step on where costs are measured."""
@@ -288,7 +276,7 @@ class Decider:
         """The job as it was measured; until a save was, it takes as long as a step."""
         from cprsim.scenario import Scenario  # noqa: PLC0415
 
-        step_s = max(self._pace_s, 1e-6)
+        step_s = max(self.learned.step_s, 1e-6)
         save_s, mtbf_s = self._costs_s = self._costs()
         left = max(self._steps - self._step, 1)
         return Scenario(
@@ -297,7 +285,7 @@ class Decider:
             costs={
                 "save": _time(save_s or step_s),
                 "load": _time(save_s or step_s),
-                "reschedule": _time(self._away_s),
+                "reschedule": _time(self._known.away_s),
                 "detect": "0 s",
             },
             failures={"distribution": "exponential", "mean": _time(mtbf_s)},

@@ -63,11 +63,7 @@ class HuggingFaceCallback(TrainerCallback):
         self._saves.decider.resumed(state.global_step, kept.get("attributes"))
 
     def on_step_end(
-        self,
-        args: "TrainingArguments",
-        state: "TrainerState",
-        control: "TrainerControl",
-        **_: Any,
+        self, args: "TrainingArguments", state: "TrainerState", control: "TrainerControl", **_: Any
     ) -> None:
         """Ask the Trainer for a save if one is due."""
         due = state.is_world_process_zero and self._saves.due(state.global_step)

@@ -44,13 +44,21 @@ class WholeSaves:
         UsageError
             If the policy recovers single shards or from copies, or saves parts of the state.
         """
-        self._save = self.decider.due(step)
-        self._check_plan()
-        if self._save is None:
-            return False
-        self._check_whole(self._save)
+        from cprsim.contract import Save  # noqa: PLC0415  (loads what plans)
+
+        self._save, plan = self.decider.due(step), self.decider.plan
+        fault = ""
+        if plan is not None and (plan.recovery != "full" or plan.mirror or plan.redundancy):
+            fault = "recovers from more than whole checkpoints, and this trainer can't"
+        elif self._save is not None and self._save._replace(blocking=True) != Save():
+            fault = (
+                "saves parts of the state, or to several tiers, and this trainer stores whole "
+                "checkpoints in one place"
+            )
+        if fault:
+            raise UsageError(f"policy {self.decider.policy!r} {fault}: {_WAY_OUT}")
         self.begin()
-        return True
+        return self._save is not None
 
     def begin(self) -> None:
         """Time the save from now on: the trainer did something else first, such as evaluate."""
@@ -61,21 +69,3 @@ class WholeSaves:
         if self._save is not None:
             self.decider.saved(step, self._save, self.decider.clock() - self._began_s)
         self._save = None
-
-    def _check_plan(self) -> None:
-        plan = self.decider.plan
-        if plan is None or (plan.recovery == "full" and not (plan.mirror or plan.redundancy)):
-            return
-        raise UsageError(
-            f"policy {self.decider.policy!r} recovers from more than whole checkpoints, and this "
-            f"trainer can't: {_WAY_OUT}"
-        )
-
-    def _check_whole(self, save: "Save") -> None:
-        from cprsim.contract import Save  # noqa: PLC0415  (loads what plans)
-
-        if save._replace(blocking=True) != Save():
-            raise UsageError(
-                f"policy {self.decider.policy!r} saves parts of the state, or to several tiers, "
-                f"and this trainer stores whole checkpoints in one place: {_WAY_OUT}"
-            )

@@ -82,16 +82,9 @@ class StudySection(Section):
 class Run:
     """One run of the trainer.
 
-    Parameters
-    ----------
-    scenario, section
-        What is trained; `failures` of the scenario are those of this run.
-    policy
-        The only one of the scenario.
-    failures, servers_hit
-        How many there are in the job, and servers that each of them hits.
-    seed
-        Of the samples, the model, and the failures.
+    `scenario`, `section`: what is trained; `failures` of the scenario are those of this run.
+    `policy`: the only one of the scenario. `failures`, `servers_hit`: how many there are in the
+    job, and servers that each of them hits. `seed`: of the samples, the model, and the failures.
     """
 
     scenario: Scenario

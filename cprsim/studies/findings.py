@@ -48,14 +48,9 @@ _MEASURES: Final = ("pls", "updates_lost", "auc", "auc_drop")
 class Thresholds:
     """How a study is read.
 
-    Parameters
-    ----------
-    linear_up_to
-        A line through the origin is fitted to the points whose mean PLS is at most that.
-    equal_within
-        Differences that are smaller, in AUC, are none; of slopes at a PLS of 1.
-    range_starts
-        PLS at which the line that bends may do so.
+    `linear_up_to`: a line through the origin is fitted to the points whose mean PLS is at most
+    that. `equal_within`: differences that are smaller, in AUC, are none; of slopes at a PLS of 1.
+    `range_starts`: PLS at which the line that bends may do so.
     """
 
     linear_up_to: float = LINEAR_UP_TO

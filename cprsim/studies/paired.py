@@ -24,23 +24,12 @@ EQUAL_WITHIN = 0.001
 class PairedDifference:
     """Values of `first` less those of `second`, pair by pair.
 
-    Parameters
-    ----------
-    first, second
-        What is compared.
-    pairs
-        How many.
-    mean, low, high
-        The mean difference and its 95 % interval by Student's t.
-    p
-        Chance of a mean at least so far from 0 if neither is better: see `sign_flip_p`.
-    adjusted_p
-        The same among all comparisons that are made together: see `holm`.
-    equal_within
-        By how much they may differ and be equal all the same.
-    equal_p
-        Chance of a mean so near 0 if they differ by more than that: see `equivalence_p`. Adjusted
-        as well.
+    `first`, `second`: what is compared. `pairs`: how many. `mean`, `low`, `high`: the mean
+    difference and its 95 % interval by Student's t. `p`: chance of a mean at least so far from 0 if
+    neither is better: see `sign_flip_p`. `adjusted_p`: the same among all comparisons that are made
+    together: see `holm`. `equal_within`: by how much they may differ and be equal all the same.
+    `equal_p`: chance of a mean so near 0 if they differ by more than that: see `equivalence_p`.
+    Adjusted as well.
     """
 
     first: str

@@ -1,10 +1,10 @@
 """Do the runs of a study that are not done yet, several at a time."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
+from itertools import islice
 from typing import Any
 
 from cprsim.basics.futures import Ended
@@ -23,8 +23,6 @@ Progress = Callable[[int, int], None]
 def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress) -> None:
     """Do and store those that the store doesn't hold; each as soon as it has ended.
 
-    Those that an older version kept without a hash get one.
-
     Raises
     ------
     ScenarioError
@@ -32,13 +30,7 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
     RunError
         If a run fails, or a worker process dies. Those that are done stay.
     """
-    missing = []
-    for run in runs:
-        kept = store.find(run)
-        if kept.document is None:
-            missing.append(run)
-        elif kept.state == "old":
-            store.put(run, kept.document)
+    missing = [run for run in runs if store.find(run) is None]
     progress(len(runs) - len(missing), len(runs))
     if not missing:
         return
@@ -46,11 +38,10 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
         check_fits(run.scenario, run.section, workers)
     pool, ended = Workers(workers), Ended[dict[str, Any]]()
     under_way: dict[Future[dict[str, Any]], Run] = {}
-    left = deque(missing)
+    left = iter(missing)
     try:
         for done in range(len(runs) - len(missing), len(runs)):
-            while left and len(under_way) < workers:
-                run = left.popleft()
+            for run in islice(left, workers - len(under_way)):
                 under_way[ended.watch(pool.submit(played, run))] = run
             future = ended.next()
             store.put(under_way.pop(future), future.result())

@@ -25,16 +25,11 @@ _TIED: Final = 0.01
 class Predictor:
     """How well a measure foretells the drop of AUC.
 
-    Parameters
-    ----------
-    measure
-        Its column in the table of runs.
-    explained, explained_low, explained_high
-        Share of the variance of the drops that one line through the origin explains, the same for
-        all policies, and the 95 % interval of that; below 0 where their mean explains more.
-    ranked, ranked_low, ranked_high
-        Spearman's rank correlation with the drops, and its 95 % interval; 0 where the measure is
-        the same everywhere.
+    `measure`: its column in the table of runs. `explained`, `explained_low`, `explained_high`:
+    share of the variance of the drops that one line through the origin explains, the same for all
+    policies, and the 95 % interval of that; below 0 where their mean explains more. `ranked`,
+    `ranked_low`, `ranked_high`: Spearman's rank correlation with the drops, and its 95 % interval;
+    0 where the measure is the same everywhere.
     """
 
     measure: str
@@ -50,15 +45,9 @@ class Predictor:
 class Contest:
     """Measures that are held against the same drops.
 
-    Parameters
-    ----------
-    points
-        How many drops.
-    predictors
-        All that took part.
-    explain, rank
-        Measures that explain most, and that rank best: one that is better than all others, or
-        those of which none is shown to be, or none if none is shown to foretell anything.
+    `points`: how many drops. `predictors`: all that took part. `explain`, `rank`: measures that
+    explain most, and that rank best: one that is better than all others, or those of which none is
+    shown to be, or none if none is shown to foretell anything.
     """
 
     points: int

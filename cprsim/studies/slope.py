@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.runs.summaries import half_width
+
+Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Slope:
     seeds: int
 
 
-def fit_slope(pls: NDArray[np.float64], drops: NDArray[np.float64]) -> Slope:
+def fit_slope(pls: Floats, drops: Floats) -> Slope:
     """Fit drop = slope x PLS; arguments as those of `seed_slopes`.
 
     Points of one seed share its run without failures, and so aren't independent; seeds are. So the
@@ -46,17 +48,14 @@ def fit_slope(pls: NDArray[np.float64], drops: NDArray[np.float64]) -> Slope:
     return Slope(mean, mean - half, mean + half, float(pls.mean(axis=0).max()), points, seeds)
 
 
-def seed_slopes(pls: NDArray[np.float64], drops: NDArray[np.float64]) -> NDArray[np.float64]:
+def seed_slopes(pls: Floats, drops: Floats) -> Floats:
     """A slope of each seed, by least squares.
 
     Without lost samples nothing is lost, so the line goes through the origin: the slope is
     sum(PLS x drop) / sum(PLS^2).
 
-    Parameters
-    ----------
-    pls, drops
-        Shape (seeds, points): of a seed's run at a point the portion of lost samples, and the AUC
-        of that seed's run without failures less its own.
+    `pls`, `drops`: shape (seeds, points): of a seed's run at a point the portion of lost samples,
+    and the AUC of that seed's run without failures less its own.
 
     Raises
     ------
@@ -66,8 +65,7 @@ def seed_slopes(pls: NDArray[np.float64], drops: NDArray[np.float64]) -> NDArray
     squares = np.square(pls).sum(axis=1)
     if not squares.all():
         raise UsageError("a slope takes lost samples, in every seed")
-    found: NDArray[np.float64] = (pls * drops).sum(axis=1) / squares
-    return found
+    return np.asarray((pls * drops).sum(axis=1) / squares)
 
 
 #: Where the line may bend, where nobody says otherwise. Chosen: CPR's targets (0.02 to 0.1) and
@@ -94,7 +92,7 @@ class RangeSlope:
         return f"{self.above:g} to {self.up_to:.3g}"
 
 
-def measured_ranges(pls: NDArray[np.float64], starts: Sequence[float]) -> tuple[float, ...]:
+def measured_ranges(pls: Floats, starts: Sequence[float]) -> tuple[float, ...]:
     """The starts of ranges, 0 first, in each of which a point has its mean PLS.
 
     Where none has, the range goes on into the next one, or into that before it if it is the last.
@@ -114,36 +112,26 @@ def measured_ranges(pls: NDArray[np.float64], starts: Sequence[float]) -> tuple[
     return tuple(edges[:-1])
 
 
-def bent_slopes(
-    pls: NDArray[np.float64], drops: NDArray[np.float64], starts: Sequence[float]
-) -> NDArray[np.float64]:
+def bent_slopes(pls: Floats, drops: Floats, starts: Sequence[float]) -> Floats:
     """Slopes of each seed, shape (seeds, ranges), by least squares.
 
     Of the continuous line from the origin that bends at the starts of ranges alone; with one range
     it is that of `seed_slopes`.
 
-    Parameters
-    ----------
-    pls, drops
-        Shape (seeds, points), as `seed_slopes` takes them.
-    starts
-        Of the ranges, 0 first, as `measured_ranges` has them, so that each slope can be told.
+    `pls`, `drops`: shape (seeds, points), as `seed_slopes` takes them. `starts`: of the ranges, 0
+    first, as `measured_ranges` has them, so that each slope can be told.
     """
-    fits = [np.linalg.lstsq(a, b)[0] for a, b in zip(_parts(pls, starts), drops, strict=True)]
-    found: NDArray[np.float64] = np.array(fits)
-    return found
+    parts = zip(_parts(pls, starts), drops, strict=True)
+    return np.array([np.linalg.lstsq(a, b)[0] for a, b in parts])
 
 
-def _parts(pls: NDArray[np.float64], starts: Sequence[float]) -> NDArray[np.float64]:
+def _parts(pls: Floats, starts: Sequence[float]) -> Floats:
     """How much of each PLS lies in each range, shape (seeds, points, ranges)."""
     widths = np.diff([*starts, np.inf])
-    parts: NDArray[np.float64] = np.clip(pls[..., np.newaxis] - np.asarray(starts), 0, widths)
-    return parts
+    return np.asarray(np.clip(pls[..., np.newaxis] - np.asarray(starts), 0, widths))
 
 
-def range_slopes(
-    pls: NDArray[np.float64], slopes: NDArray[np.float64], starts: Sequence[float]
-) -> list[RangeSlope]:
+def range_slopes(pls: Floats, slopes: Floats, starts: Sequence[float]) -> list[RangeSlope]:
     """Means over the seeds of what `bent_slopes` found, with intervals by Student's t."""
     means, halves = slopes.mean(axis=0), half_width(np.ascontiguousarray(slopes.T))
     ends = (*starts[1:], float(pls.mean(axis=0).max()))

@@ -32,23 +32,16 @@ if TYPE_CHECKING:
     from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
     from cprsim.trainer.merge import merge_deltas
 
-# Names and the modules they come from: imported when first asked for, since they need torch.
-_HOMES = {
-    "EventLog": "cprsim.trainer.hooks.event_log",
-    "HooksObserver": "cprsim.trainer.hooks.observer",
-    "HooksWarning": "cprsim.trainer.hooks.observer",
-    "MovementAdapter": "cprsim.trainer.hooks.adapter",
-    "ProcessGroup": "cprsim.trainer.hooks.ranks",
-    "RebuiltGroup": "cprsim.trainer.hooks.ranks",
-    "ShardAdapter": "cprsim.trainer.hooks.adapter",
-    "StoredSave": "cprsim.trainer.hooks.observer",
-    "Summary": "cprsim.trainer.hooks.hooks",
-    "TablePart": "cprsim.trainer.hooks.adapter",
-    "TrainerHooks": "cprsim.trainer.hooks.hooks",
-    "TwinAdapter": "cprsim.trainer.hooks.adapter",
-    "merge_deltas": "cprsim.trainer.merge",
-    "split_rows": "cprsim.trainer.hooks.adapter",
+# Modules, and the names out of them: imported when first asked for, since they need torch.
+_MODULES = {
+    "hooks.adapter": ("MovementAdapter", "ShardAdapter", "TablePart", "TwinAdapter", "split_rows"),
+    "hooks.event_log": ("EventLog",),
+    "hooks.hooks": ("Summary", "TrainerHooks"),
+    "hooks.observer": ("HooksObserver", "HooksWarning", "StoredSave"),
+    "hooks.ranks": ("ProcessGroup", "RebuiltGroup"),
+    "merge": ("merge_deltas",),
 }
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "EventLog",
     "HooksObserver",
@@ -79,5 +72,5 @@ def check_torch() -> None:
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         check_torch()
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from itertools import chain
-from typing import NamedTuple
 
 from cprsim.basics.machine import cores, memory
 from cprsim.basics.units import format_bytes, format_duration
@@ -38,15 +37,10 @@ _VECTORS = 4
 _STEP_S, _LONGEST_S = 0.3e-3, 30 * 86400.0
 #: What a failure kills is replaced after 30 ms at least (measured); chosen: most of an hour.
 _FAILURE_S, _MOST_FAILURES = 0.03, 100_000
+#: Faults of stores that are simulated.
+_OF_STORES = ("save_fails", "load_fails", "torn", "outages")
 #: Of a test sample while predictions are scored: both of float32, and arrays that rank them.
 _TEST_SAMPLE = 40
-
-
-class _Part(NamedTuple):
-    """Something that takes memory, and what it is about."""
-
-    size: float
-    about: str
 
 
 def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) -> None:
@@ -56,38 +50,35 @@ def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) ->
     """
     check_sockets()
     data = section.data(scenario, seed=0)
-    faults = chain(
-        _store(scenario),
-        _members(scenario, at_once),
-        _durations(scenario, data),
-        _memory(scenario, section, data, at_once),
-        _disk(data, at_once),
-    )
-    first = next(faults, None)  # of one cause there may be others
-    if first is not None:
-        raise ScenarioError(first)
-
-
-def _store(scenario: Scenario) -> Iterator[str]:
-    """Saves and loads that fail."""
-    for key in ("save_fails", "load_fails", "torn", "outages"):
-        if scenario.storage is not None and getattr(scenario.storage, key):
-            yield f"storage.{key}: can be simulated but not trained yet; leave it out"
-    if scenario.failures.silent is not None:
-        yield "failures.silent: can be simulated but not trained yet; leave it out"
-    if scenario.job.allocation_s is not None:
-        yield "job.allocation: can be simulated but not trained yet; leave it out"
-
-
-def _members(scenario: Scenario, at_once: int) -> Iterator[str]:
-    """Too many processes."""
     members = scenario.cluster.parameter_servers + 1  # the trainer
+    checks = (
+        _not_trained(scenario),
+        _members(members, at_once),
+        _durations(scenario, data),
+        _room(section, data, members, at_once),
+    )
+    for fault in chain(*checks):
+        raise ScenarioError(fault)  # of one cause there may be others
+
+
+def _not_trained(scenario: Scenario) -> Iterator[str]:
+    storage = scenario.storage
+    for key, given in (
+        *((f"storage.{key}", getattr(storage, key, None)) for key in _OF_STORES),
+        ("failures.silent", scenario.failures.silent is not None),
+        ("job.allocation", scenario.job.allocation_s is not None),
+    ):
+        if given:
+            yield f"{key}: can be simulated but not trained yet; leave it out"
+
+
+def _members(members: int, at_once: int) -> Iterator[str]:
+    """Too many processes."""
     usable = cores()
     together = _MEMBERS_PER_CORE * usable
-    most = together // at_once
+    most, why = together // at_once, f"{usable} cores"
     handles = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     by_handles = (handles - _OTHER_HANDLES) // _HANDLES
-    why = f"{usable} cores"
     if handles != resource.RLIM_INFINITY and by_handles < most:
         most, why = by_handles, f"{handles} open files (ulimit -n)"
     if together // at_once < members <= together:
@@ -121,63 +112,54 @@ def _durations(scenario: Scenario, data: Data) -> Iterator[str]:
         )
 
 
-def _memory(scenario: Scenario, section: TrainerSection, data: Data, at_once: int) -> Iterator[str]:
-    has = memory()
-    parts = _parts(scenario, section, data)
-    needed = at_once * sum(part.size for part in parts)
+def _room(section: TrainerSection, data: Data, members: int, at_once: int) -> Iterator[str]:
+    """Too little memory, or room in the folder of temporary files: the last and next checkpoint."""
+    rows, dim = sum(table.rows for table in data.tables), data.tables[0].dim
+    has, parts = memory(), _parts(section, data, members)
+    needed, (most, about) = at_once * sum(part[0] for part in parts), max(parts)
     if needed > has:
-        largest = max(parts)
         yield (
-            f"{largest.about} {'take' if at_once == 1 else 'take, in each run,'} "
-            f"{format_bytes(largest.size)} of memory; all together {_runs(at_once)}"
-            f"{format_bytes(needed)}, and this machine has {format_bytes(has)}"
+            f"{about} {'take' if at_once == 1 else 'take, in each run,'} {format_bytes(most)} of "
+            f"memory; all together {_runs(at_once)}{format_bytes(needed)}, and this machine has "
+            f"{format_bytes(has)}"
+        )
+    stored = 2 * at_once * rows * (4.0 * dim + _STATE)
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    if stored > free:
+        yield (
+            f"model.tables: two checkpoints of {rows:,} rows take {_runs(at_once)}"
+            f"{format_bytes(stored)} in {folder}, which has {format_bytes(free)} left; give fewer "
+            "rows, or set TMPDIR to a larger place"
         )
 
 
-def _parts(scenario: Scenario, section: TrainerSection, data: Data) -> list[_Part]:
-    """What memory goes to."""
-    members = scenario.cluster.parameter_servers + 1
+def _parts(section: TrainerSection, data: Data, members: int) -> list[tuple[float, str]]:
+    """What memory goes to, B, and what each part is about."""
     rows, dim = sum(table.rows for table in data.tables), data.tables[0].dim
     made_up = 0 if section.recorded is not None else _TEACHER * 2
-    tables = len(data.tables)
+    tables, hidden = len(data.tables), section.hidden
     crossed = dim + math.comb(tables + 1, 2)
-    weights = section.hidden * (data.dense + 1 + dim + crossed + 2)
+    weights = hidden * (data.dense + 1 + dim + crossed + 2)
     # Of one sample: features, rows and their gradients, inner products, and both hidden layers.
-    wide = data.dense + 2 * (tables + 1) * dim + 2 * (tables + 1) ** 2 + 2 * section.hidden
+    wide = data.dense + 2 * (tables + 1) * dim + 2 * (tables + 1) ** 2 + 2 * hidden
     return [
-        _Part(members * _MEMBER, f"cluster: {members:,} processes"),
-        _Part(
+        (members * _MEMBER, f"cluster: {members:,} processes"),
+        (
             rows * ((4 * dim + _STATE) * _COPIES + made_up),
             f"model.tables: {rows:,} rows of {dim:,} numbers",
         ),
-        _Part(
-            4 * weights * _VECTORS,
-            f"trainer.hidden: layers that are {section.hidden:,} wide",
-        ),
-        _Part(
+        (4 * weights * _VECTORS, f"trainer.hidden: layers that are {hidden:,} wide"),
+        (
             4 * wide * data.batch_size,
-            f"trainer.batch: {data.batch_size:,} samples at a time with hidden = "
-            f"{section.hidden:,}, {tables:,} tables and {data.dense:,} dense features",
+            f"trainer.batch: {data.batch_size:,} samples at a time with hidden = {hidden:,}, "
+            f"{tables:,} tables and {data.dense:,} dense features",
         ),
-        _Part(
+        (
             section.test_samples * _TEST_SAMPLE,
             f"trainer.test_samples: {section.test_samples:,} of them",
         ),
     ]
-
-
-def _disk(data: Data, at_once: int) -> Iterator[str]:
-    """Checkpoints that the folder of temporary files has no room for: the last and the next."""
-    rows, dim = sum(table.rows for table in data.tables), data.tables[0].dim
-    needed = 2 * at_once * rows * (4.0 * dim + _STATE)
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        yield (
-            f"model.tables: two checkpoints of {rows:,} rows take {_runs(at_once)}"
-            f"{format_bytes(needed)} in {folder}, which has {format_bytes(free)} left; give fewer "
-            "rows, or set TMPDIR to a larger place"
-        )
 
 
 def _runs(at_once: int) -> str:

@@ -16,16 +16,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import numpy as np
-
 from cprsim.basics.files import sync_folder
 from cprsim.basics.units import parse_duration
 from cprsim.errors import CprsimError, UsageError
 from cprsim.trainer.hooks.observer import HooksWarning
-from cprsim.trainer.members.array_files import read_chain
-from cprsim.trainer.members.atomic import PARTIAL, written
-from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError
-from cprsim.trainer.members.store import checkpoints_in
+from cprsim.trainer.store.files import read_chain, write_arrays, written
+from cprsim.trainer.store.manifests import PARTIAL, Manifest, Name, SpoiltError
+from cprsim.trainer.store.store import checkpoints_in
 
 #: Held by the merger that is at work in a folder; the system lets go of it when that is killed.
 _LOCK = "merge.lock"
@@ -80,10 +77,7 @@ def _merge(folder: Path) -> bool:
         for left in folder.glob(f"*m.*{PARTIAL}"):  # by a merger that was killed
             left.unlink(missing_ok=True)
         try:
-            with written(folder / str(manifest._replace(kind="npys"))) as file:
-                for array in arrays:
-                    np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
-            base = File(file.path.name, file.size, file.sha256.hexdigest())
+            base = write_arrays(folder / str(manifest._replace(kind="npys")), arrays)
             # The manifest comes last: without one, the trainer takes no notice of a base.
             with written(folder / str(manifest)) as file:
                 file.write(Manifest(named.serial, newest.step, (base, last)).content())

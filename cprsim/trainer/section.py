@@ -1,6 +1,6 @@
 """The block `[trainer]` of a scenario: what a simulation doesn't need to know."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationError
@@ -11,21 +11,6 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data, Files, Planted, Recorded
 
 Share = Annotated[float, Field(ge=0, le=1), Part]
-
-
-@dataclass(frozen=True)
-class InjectionMode:
-    """How failures strike.
-
-    `hangs`: share that stops processes (SIGSTOP) instead of killing them (SIGKILL). `saving`: share
-    that waits for the next save and strikes while that is under way. `loading`: share that strikes
-    again while the replacements load. `seed`: of what each failure does.
-    """
-
-    hangs: float = 0.0
-    saving: float = 0.0
-    loading: float = 0.0
-    seed: int = 0
 
 
 class TrainerSection(Section):
@@ -59,10 +44,6 @@ class TrainerSection(Section):
     work_s: PositiveSeconds = Field(60.0, alias="work")
 
     _recorded: Recorded | None = PrivateAttr(None)
-
-    def injection_mode(self, seed: int) -> InjectionMode:
-        """How failures strike."""
-        return InjectionMode(self.hangs, self.saving, self.loading, seed)
 
     def reading(self, recorded: Recorded) -> Self:
         """The same, with the samples that were read for its `data`."""

@@ -22,7 +22,7 @@ from cprsim.trainer.lab.cluster import TRAINER, LocalCluster
 from cprsim.trainer.lab.execution import Execution, RunProgress
 from cprsim.trainer.lab.members import MemberSpec
 from cprsim.trainer.lab.placement import Placement
-from cprsim.trainer.lab.strikes import StepClock, Strikes, WallClock
+from cprsim.trainer.lab.strikes import FailureClock, Strikes
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.scores import auc, log_loss
 from cprsim.trainer.section import TrainerSection
@@ -30,9 +30,6 @@ from cprsim.trainer.support import LAB
 
 #: Called with the steps done and the steps in all.
 Progress = Callable[[int, int], None]
-#: Largest absolute value that a number of an embedding row starts with. Chosen: rows of 16 numbers
-#: then start shorter than the output of the bottom MLP.
-SPREAD = 0.05
 #: Too long to be printed.
 _UNTOLD = ("spans", "saved_rows")
 
@@ -82,6 +79,7 @@ def train(
     policy: str,
     seed: int = 0,
     progress: Progress | None = None,
+    timeline: Timeline | None = None,
 ) -> Trained:
     """Train a scenario for real.
 
@@ -97,6 +95,8 @@ def train(
         Of the samples, the model, the failures, and what the trackers draw.
     progress
         Called in this process as steps are done.
+    timeline
+        Of the failures, in place of the scenario's own.
 
     Raises
     ------
@@ -109,57 +109,32 @@ def train(
     -----
     Members are started by forkserver: a script needs its `if __name__ == "__main__":`.
     """
-    return carry_out(scenario, section, policy, seed, progress)
-
-
-def carry_out(
-    scenario: Scenario,
-    section: TrainerSection,
-    policy: str,
-    seed: int = 0,
-    progress: Progress | None = None,
-    timeline: Timeline | None = None,
-) -> Trained:
-    """Train a scenario with the failures of a timeline, or its own; as `train` else."""
     plan = scenario.plan(policy)
     LAB.check_plan(policy, plan, scenario.plans_of)
     check_fits(scenario, section)
     data = section.data(scenario, seed)
-    servers = scenario.cluster.parameter_servers
-    placement = Placement(tuple(table.rows for table in data.tables), servers)
     cursor = cursor_of(timeline or scenario.failure_model.timeline(seed, 0))
     job, step_s = RunProgress(data.steps), scenario.job.useful_time_s / data.steps
-    times: StepClock | WallClock = WallClock(lambda: job.watch.now_s)
-    if section.failures == "at-step":
-        times = StepClock(step_s, lambda: job.executed)
 
     def tell(done: int) -> None:
         if progress is not None:
             progress(done, data.steps)
 
     with owned_folder() as folder:
-        spec = MemberSpec(
-            scenario=scenario,
-            policy=policy,
-            data=data,
-            placement=placement,
-            hidden=section.hidden,
-            learning_rate=section.learning_rate,
-            spread=SPREAD,
-            seed=seed,
-            folder=folder,
-            pinned=times.pinned,
-            answer_s=section.answer_s,
-        )
-        with LocalCluster(spec, 3 * section.answer_s, section.work_s) as cluster:
-            mode, during = section.injection_mode(seed), scenario.failures.during_recovery
-            strikes = Strikes(cluster, cursor, times, mode, during)
+        servers = scenario.cluster.parameter_servers
+        spec = MemberSpec(data, section, servers, seed, scenario, policy, folder)
+        times = FailureClock(lambda: job.watch.now_s)
+        if spec.pinned:
+            times = FailureClock(lambda: job.executed, step_s)
+        with LocalCluster(spec) as cluster:
+            during = scenario.failures.during_recovery
+            strikes = Strikes(cluster, cursor, times, section, seed, during)
             execution = Execution(job, cluster, plan, strikes, tell)
             execution.run()
             _, predicted, labels = execution.predict(data.steps, data.steps + data.test_steps)
             left = execution.counts()
     kept = np.array([left[name] for name in cluster.servers])
-    made = _updates_made(data, placement)
+    made = _updates_made(data, spec.placement)
     return Trained(
         policy=policy,
         seed=seed,

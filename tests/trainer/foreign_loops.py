@@ -68,7 +68,26 @@ class RandomState:
         torch.set_rng_state(state["torch"])
 
 
-class SparseAdamLoop:
+def killed_before(step, killed_at):
+    if step == killed_at:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Loop:
+    """Steps one after the other; each gives what it has looked up."""
+
+    def lookups(self, ids):
+        return dict(enumerate(ids))
+
+    def train(self, hooks, killed_at):
+        first = hooks.restore()
+        for step in range(first, STEPS):
+            killed_before(step, killed_at)
+            hooks.after_step(self.step(step))
+        return first, self.learned()
+
+
+class SparseAdamLoop(Loop):
     """A model, its two optimisers, a schedule."""
 
     def __init__(self):
@@ -103,20 +122,12 @@ class SparseAdamLoop:
         for table, steps in zip(self.tables, state["steps"], strict=True):
             self.of_rows.state[table.weight]["step"] = steps
 
-    def lookups(self, ids):
-        return dict(enumerate(ids))
+    def step(self, step):
+        ids, labels = batch(step)
+        self.update([(ids, labels)])
+        return ids
 
-    def train(self, hooks, killed_at):
-        first = hooks.restore()
-        for step in range(first, STEPS):
-            if step == killed_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            ids, labels = batch(step)
-            self.step([(ids, labels)])
-            hooks.after_step(ids)
-        return first, self.learned()
-
-    def step(self, batches):
+    def update(self, batches):
         """One step of all optimisers, by the mean gradient of these batches."""
         self.of_rows.zero_grad()
         self.of_top.zero_grad()
@@ -136,7 +147,7 @@ class SparseAdamLoop:
         return [*self.tables.parameters(), *self.top.parameters(), *kept]
 
 
-class ScriptLoop:
+class ScriptLoop(Loop):
     """One model, one optimiser for tables and MLP, two epochs of batches in one function."""
 
     def __init__(self):
@@ -164,9 +175,6 @@ class ScriptLoop:
         for each, found in zip(self.net.mlp.parameters(), state["sums"], strict=True):
             self.optimizer.state[each]["sum"].copy_(found)
 
-    def lookups(self, ids):
-        return dict(enumerate(ids))
-
     def train(self, hooks, killed_at):
         first, epochs = hooks.restore(), 2
         skip, a_epoch = first, STEPS // epochs
@@ -174,33 +182,31 @@ class ScriptLoop:
             for j in range(a_epoch):
                 if epoch * a_epoch + j < skip:
                     continue
-                if epoch * a_epoch + j == killed_at:
-                    os.kill(os.getpid(), signal.SIGKILL)
+                killed_before(epoch * a_epoch + j, killed_at)
                 ids, labels = batch(j)  # the same in each epoch
-                looked = [table(i) for table, i in zip(self.net.emb, ids, strict=True)]
-                out = self.net.mlp(torch.cat(looked, dim=1)).squeeze(1)
-                self.optimizer.zero_grad()
-                nn.functional.mse_loss(out, labels).backward()
-                self.optimizer.step()
+                self.update(ids, labels)
                 hooks.after_step(ids)
+        return first, self.learned()
+
+    def update(self, ids, labels):
+        looked = [table(i) for table, i in zip(self.net.emb, ids, strict=True)]
+        out = self.net.mlp(torch.cat(looked, dim=1)).squeeze(1)
+        self.optimizer.zero_grad()
+        nn.functional.mse_loss(out, labels).backward()
+        self.optimizer.step()
+
+    def learned(self):
         sums = [of["sum"] for of in self.optimizer.state.values()]
-        return first, [*self.net.parameters(), *sums]
+        return [*self.net.parameters(), *sums]
 
 
 class AccumulatedLoop(SparseAdamLoop):
     """Gradients of two batches are one step, with the lookups of both."""
 
-    def train(self, hooks, killed_at):
-        first = hooks.restore()
-        for step in range(first, STEPS):
-            if step == killed_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            both = [batch(2 * step + part) for part in range(2)]
-            self.step(both)
-            hooks.after_step(
-                [torch.cat(each) for each in zip(*(ids for ids, _ in both), strict=True)]
-            )
-        return first, self.learned()
+    def step(self, step):
+        both = [batch(2 * step + part) for part in range(2)]
+        self.update(both)
+        return [torch.cat(each) for each in zip(*(ids for ids, _ in both), strict=True)]
 
 
 class Samples(torch.utils.data.Dataset):
@@ -231,9 +237,8 @@ class LoaderLoop(SparseAdamLoop):
             epoch, done = divmod(step, len(loader))
             order.manual_seed(epoch)
             for *ids, labels in itertools.islice(loader, done, None):
-                if step == killed_at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                self.step([(ids, labels)])
+                killed_before(step, killed_at)
+                self.update([(ids, labels)])
                 hooks.after_step(ids)
                 step += 1
         return first, self.learned()
@@ -260,24 +265,18 @@ class DynamicLoop(ScriptLoop):
         return found
 
     def train(self, hooks, killed_at):
-        first = hooks.restore()
-        for step in range(first, STEPS):
-            if step == killed_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            drawn = torch.Generator().manual_seed(step)
-            ids = [
-                torch.randint(8 * step, 8 * step + 40, (BATCH, 2), generator=drawn) for _ in ROWS
-            ]
-            rows = self.row_numbers(ids)
-            looked = [table(i) for table, i in zip(self.net.emb, rows, strict=True)]
-            out = self.net.mlp(torch.cat(looked, dim=1)).squeeze(1)
-            self.optimizer.zero_grad()
-            nn.functional.mse_loss(out, (ids[0].sum(dim=1) % 2).float()).backward()
-            self.optimizer.step()
-            hooks.after_step(rows)
-        sums = [of["sum"] for of in self.optimizer.state.values()]
+        return Loop.train(self, hooks, killed_at)
+
+    def step(self, step):
+        drawn = torch.Generator().manual_seed(step)
+        ids = [torch.randint(8 * step, 8 * step + 40, (BATCH, 2), generator=drawn) for _ in ROWS]
+        rows = self.row_numbers(ids)
+        self.update(rows, (ids[0].sum(dim=1) % 2).float())
+        return rows
+
+    def learned(self):
         owners = [torch.tensor(sorted(each.of.items())) for each in self.rows]
-        return first, [*self.net.parameters(), *sums, *owners]
+        return [*super().learned(), *owners]
 
 
 LOOPS = {

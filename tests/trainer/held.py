@@ -1,9 +1,12 @@
 """Hooks around tensors without a model."""
 
 import re
+from contextlib import contextmanager
 
+import pytest
 import torch
 
+from cprsim.errors import UsageError
 from cprsim.trainer import TablePart, TrainerHooks
 from tests.trainer.loops import scenario
 
@@ -40,3 +43,10 @@ def steps(it, count):
 
 def said(text):
     return f"^{re.escape(text)}$"
+
+
+@contextmanager
+def refused(text, kind=UsageError):
+    """The block ends with this error, to the letter."""
+    with pytest.raises(kind, match=said(text)):
+        yield

@@ -4,7 +4,7 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.scenario import Scenario
 from cprsim.trainer.section import trainer_section
-from cprsim.trainer.training import carry_out
+from cprsim.trainer.training import train
 
 STEPS, BATCH = 40, 64
 INTERVAL = 10
@@ -61,4 +61,4 @@ def ran(policy, kills=(), *, progress=None, of=None, **keys):
     """Train under a policy; `kills` are pairs of a time and a hit, `keys` of `[trainer]`."""
     times, hits = zip(*kills, strict=True) if kills else ((), ())
     timeline = AbsoluteTimeline(times, hits)
-    return carry_out(of or scenario(), section(**keys), policy, 0, progress, timeline)
+    return train(of or scenario(), section(**keys), policy, 0, progress, timeline)

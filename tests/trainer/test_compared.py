@@ -16,8 +16,6 @@ from cprsim.trainer.validation.predicted import Predicted, Prediction, check_pre
 from cprsim.trainer.validation.validated import Validated
 from tools.pages.predicted import CONFIG, CONFIGURATIONS, agreeing, beyond, everything, rows_of
 
-#: Steps of 0.01 s; what failures hit comes from the log.
-
 LEDGER = dict.fromkeys(CAUSES, 0.0) | {
     "train": 0.6,
     "save": 1.0,
@@ -52,15 +50,6 @@ USUAL = (("train", 0.5), ("save", 0.5), ("train", 0.1), ("load", 0.06), ("save",
 QUIET = Load(before=0.4, during=1.9, cores=2, members=4)
 
 
-def test_of_a_run_alone_seconds_are_as_they_were():
-    (train, lost, save, load, overhead) = compared(run_of(*USUAL, lost=0.1)).seconds()
-
-    assert [row.what for row in (train, lost, save, load)] == ["train", "lost", "save", "load"]
-    measured = [row.measured for row in (train, lost, save, load, overhead)]
-    assert measured == pytest.approx([0.5, 0.1, 1.0, 0.06, 1.16])
-    assert not any(row.noise for row in (train, lost, save, load, overhead))
-
-
 def test_of_repeats_each_cause_counts_with_its_median():
     late = [
         run_of(("train", 0.6), ("save", save_s), ("load", load_s))
@@ -80,11 +69,7 @@ def test_of_repeats_each_cause_counts_with_its_median():
 @pytest.mark.parametrize(
     ("found", "load", "verdict"),
     [
-        (
-            compared(run_of(*USUAL), load=0.05),
-            QUIET,
-            "counts exact; overhead within 20 %",
-        ),
+        (compared(run_of(*USUAL), load=0.05), QUIET, "counts exact; overhead within 20 %"),
         (
             compared(run_of(*USUAL), save=1.3, updates_lost=0.1),
             QUIET,
@@ -150,12 +135,8 @@ def test_the_page_tells_what_is_within_bounds():
     assert told.loc["failures", ["predicted", "measured", "noise"]].tolist() == [4, 4, 0]
     assert told.within.all()
 
-
-def test_the_page_shows_what_is_out_of_bounds():
-    each = compared(run_of(*USUAL), load=0.4)
-    rows = rows_of("here", Validated(None, [each], QUIET, []))
-
-    head, _, *lines = beyond(rows).splitlines()
+    off = rows_of("here", Validated(None, [compared(run_of(*USUAL), load=0.4)], QUIET, []))
+    head, _, *lines = beyond(off).splitlines()
     assert head.count("|") == lines[0].count("|")
     assert [line.split(" | ")[2] for line in lines] == ["load", "overhead"]
     assert "| here | full | load | 400 ms | 60 ms | 0 ms | +340 ms (+566.7 %) |" in lines

@@ -45,6 +45,7 @@ def test_what_is_predicted_is_within_5_percent_of_the_count(title, policy):
     assert it.alike < 0.95 * it.counted[0]
 
 
+@pytest.mark.slow
 def test_the_prediction_knows_of_batches_and_gradients():
     asked = Asked("", "cpr-ssu", SHORT)
     scenario, section = read(asked)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cprsim.errors import CprsimError, UsageError
+from cprsim.errors import CprsimError
 from cprsim.trainer.data import DataError, read_criteo, read_movielens
 from tests.trainer.sources import GENRES, criteo, criteo_lines, movielens_files
 
@@ -146,35 +146,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["train.txt.gz"]
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "text"),
-    [
-        ({"most_rows": 1}, UsageError, "most_rows = 1: 2 or more, one of them for what is missing"),
-        ({"test_share": 1.0}, UsageError, "a share of the samples above 0 and below 1"),
-        (
-            {"batch_size": 5000},
-            DataError,
-            "400 samples, 100 of them held out: too few for batches of 5000; "
-            "give more samples or a smaller batch_size",
-        ),
-        ({"most_samples": 0}, UsageError, "most_samples = 0: must be at least 1"),
-        ({"batch_size": 0}, UsageError, "batch_size = 0: must be at least 1"),
-    ],
-)
-def test_options_that_make_no_sense(tmp_path: Path, options, error, text: str) -> None:
-    with pytest.raises(error) as raised:
-        read_criteo(
-            write(tmp_path / "t", criteo_lines(400)),
-            tmp_path / "out",
-            **{"test_share": 0.25, **options},
-        )
-    assert text in str(raised.value)
-
-
-def test_samples_are_not_written_over(tmp_path: Path) -> None:
-    criteo(tmp_path, tmp_path / "out", batch_size=64)
-    with pytest.raises(UsageError, match=r"out is there already: name a folder that is not$"):
-        criteo(tmp_path, tmp_path / "out", batch_size=64)
+def test_too_few_samples_for_a_batch(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", criteo_lines(400))
+    with pytest.raises(DataError) as raised:
+        read_criteo(path, tmp_path / "out", test_share=0.25, batch_size=5000)
+    assert str(raised.value) == (
+        "400 samples, 100 of them held out: too few for batches of 5000; give more samples or a "
+        "smaller batch_size"
+    )
 
 
 # --- MovieLens -----------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from tools.pages.walkthroughs import code
 
 PAGE = Path(__file__).parents[2] / "docs/plug-into-dlrm.md"
 ROWS, DIM, BATCH, STEPS = (60, 40, 10), 4, 8, 20
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 
 
 class DLRM_Net(nn.Module):  # noqa: N801  (its name there)

@@ -49,7 +49,7 @@ before = set(sys.modules)
 import tempfile
 from pathlib import Path
 import numpy as np
-from cprsim.trainer.members.store import CheckpointStore
+from cprsim.trainer.store.store import CheckpointStore
 
 rows = np.zeros((10, 4), np.float32)
 with tempfile.TemporaryDirectory() as folder:
@@ -68,6 +68,7 @@ member.join()
 """
 
 
+@pytest.mark.slow
 def test_members_import_nothing_when_they_load() -> None:
     """A load would take four times as long: NumPy imports a part of itself in `unique`."""
     told = subprocess.run(
@@ -93,6 +94,9 @@ _ENDINGS = {
     "exit": "os._exit(3)",
     "returns": "pass",
 }
+_each_ending = pytest.mark.parametrize(
+    "end", ["killed", *(pytest.param(each, marks=pytest.mark.slow) for each in [*_ENDINGS][1:])]
+)
 
 
 @contextmanager
@@ -117,7 +121,7 @@ def starter(end: str, needed: str, folder: Path) -> Iterator["subprocess.Popen[s
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
-@pytest.mark.parametrize("end", _ENDINGS)
+@_each_ending
 def test_who_imports_for_long_ends_with_its_starter(end: str, short_folder: Path) -> None:
     """And so before torch is there: it was 14 s on a busy machine."""
     with starter(end, "tests.trainer.stalled", short_folder) as process:
@@ -126,7 +130,7 @@ def test_who_imports_for_long_ends_with_its_starter(end: str, short_folder: Path
         wait_until(lambda: not session(process.pid), "the fork server is left")
 
 
-@pytest.mark.parametrize("end", _ENDINGS)
+@_each_ending
 def test_no_folder_is_left_after_the_next_start(end: str, short_folder: Path) -> None:
     with starter(end, "json", short_folder) as process:
         process.communicate("\n", timeout=HANGS_S)

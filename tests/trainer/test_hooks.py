@@ -13,25 +13,14 @@ import torch
 
 from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning, TrainerHooks
-from cprsim.trainer.hooks.process_trackers import ProcessTrackers
+from cprsim.trainer.hooks.trackers import RowTrackers
 from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, batch, hooked, scenario, train
 
-#: From `torch.optim.Adagrad` on sparse gradients, once a process.
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 PRIORITY = ["cpr-mfu", "cpr-ssu", "cpr-scar"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """More would spin for cores, and add numbers up in another order now and then."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
-def clean(one_thread):
+def clean():
     """The digest of the loop without hooks."""
     loop = Loop()
 
@@ -132,7 +121,7 @@ def test_a_lost_shard_gets_the_rows_that_were_chosen_when_they_were_saved(
 ):
     loop = Loop()
     image = rows_of(loop, 1)
-    select = ProcessTrackers.select
+    select = RowTrackers.select
 
     def noted(self):
         chosen = select(self)
@@ -143,7 +132,7 @@ def test_a_lost_shard_gets_the_rows_that_were_chosen_when_they_were_saved(
                 image[at][ids] = rows_of(loop, 1)[at][ids]
         return chosen
 
-    monkeypatch.setattr(ProcessTrackers, "select", noted)
+    monkeypatch.setattr(RowTrackers, "select", noted)
     hooks = hooked(loop, policy, tmp_path)
     train(loop, hooks, hooks.restore(), 29)
     kept = rows_of(loop, 0)

@@ -10,24 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from cprsim.errors import UsageError
+from cprsim.errors import RunError, UsageError
 from cprsim.trainer import HooksWarning
 from cprsim.trainer.hooks.job_folder import JobFolder
-from cprsim.trainer.members.store import CheckpointStore
+from cprsim.trainer.store.store import CheckpointStore
 from tests.trainer.loops import STEPS, Loop, batch, hooked, scenario, train
-
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """More would spin for cores, and add numbers up in another order now and then."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def peer(step):
@@ -55,7 +43,13 @@ def clean():
     return peer(STEPS).digest()
 
 
-@pytest.mark.parametrize("policy", ["full", "async", "cpr-vanilla", "cpr-scar"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        *("full", "cpr-scar"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("async", "cpr-vanilla")),
+    ],
+)
 @pytest.mark.parametrize(("done", "adopted"), [(13, 27), (27, 13), (20, 20), (27, 0)])
 def test_a_job_continues_from_what_a_peer_has(policy, done, adopted, tmp_path):
     loop = Loop()
@@ -197,7 +191,7 @@ def test_a_claim_that_cant_be_written_ends_training(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(JobFolder, "write", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(RunError, match=r"its claim can't be written .*No space left"):
         hooks.adopt(17)
 
 

@@ -1,7 +1,6 @@
 """Hooks that learn the MTBF and the cost of a save while a loop runs, at whatever pace it does."""
 
 import pytest
-import torch
 
 from cprsim.contract import Always, Plan, Recover, every
 from cprsim.contract.interpreter import Interpreter
@@ -10,16 +9,7 @@ from cprsim.trainer.hooks.running_job import RunningJob
 from cprsim.trainer.hooks.saves import Saves
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 AUTO = {"auto": {"system": "autopilot", "prior": "30 s"}}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 class Time:

@@ -12,17 +12,7 @@ from cprsim.trainer.hooks.checkpointed import Image
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 from tests.waiting import HANGS_S, wait_until
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 ASYNC = {"async": {"system": "async", "interval": "10 s"}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """More would spin for cores."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

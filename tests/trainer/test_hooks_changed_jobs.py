@@ -1,6 +1,5 @@
 """Jobs that go on otherwise than they began: more steps, other shards, larger tables, a notice."""
 
-import json
 import os
 import signal
 import threading
@@ -355,7 +354,7 @@ def test_rows_whose_tensors_are_others_now_are_refused(tmp_path):
     )
 
 
-@pytest.mark.parametrize("before", ["the same", "older", "smaller"])
+@pytest.mark.parametrize("before", ["the same", "smaller"])
 def test_each_process_keeps_a_state_of_its_own(before, tmp_path):
     """Such as a random generator, which each process has seeded otherwise."""
 
@@ -378,8 +377,6 @@ def test_each_process_keeps_a_state_of_its_own(before, tmp_path):
         return mine.value
 
     processes((1, 1), lambda n: tmp_path / str(n), own)
-    if before == "older":
-        older(tmp_path / "0"), older(tmp_path / "1")
     more = {"rows": (*ROWS, 11)} if before == "smaller" else {}
 
     def again(it, hooks):
@@ -392,35 +389,6 @@ def test_each_process_keeps_a_state_of_its_own(before, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HooksWarning)
         assert processes((1, 1), lambda n: tmp_path / str(n), again, **more) == [0, 1]
-
-
-def older(folder):
-    """Make it one as an older version wrote it, which does not say which processes there were."""
-    claim = json.loads((folder / "job.json").read_text())
-    (folder / "dense-0").rename(folder / "dense")
-    (folder / "job.json").write_text(json.dumps({k: claim[k] for k in ("tables", "generation")}))
-
-
-@pytest.mark.parametrize("counts", [(1, 1), (2,)])
-def test_folders_of_an_older_version_are_read(counts, clean, tmp_path):
-    processes(counts, lambda n: tmp_path / str(n), trained_to(9))
-    for n in range(len(counts)):
-        older(tmp_path / str(n))
-    for first, end in ((8, 17), (16, STEPS)):
-        found = processes(counts, lambda n: tmp_path / str(n), trained_to(end))
-        assert [each[1] for each in found] == [first] * len(counts)
-    assert not (tmp_path / "0/dense").exists()
-
-
-def test_rows_that_an_older_version_does_not_know_of_are_not_taken_for_new(tmp_path):
-    processes((1, 1), lambda n: tmp_path / str(n), trained_to(9))
-    older(tmp_path / "0")
-    (found,) = processes((2,), lambda n: tmp_path / str(n), restored)
-    assert found == (
-        f"folder {tmp_path}/0: rows 25 to 49 of table 0 are in no checkpoint, and those of an "
-        "older version do not say whether other processes had them; give their folders as "
-        "`earlier`, or start once with the tables as they were"
-    )
 
 
 @pytest.mark.parametrize("at", ["stored", "claimed by one"])

@@ -16,14 +16,15 @@ from tests.trainer.held import STEPS, Held, hooks, said, steps
 from tests.trainer.loops import scenario
 
 
+def no_room(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
     it = hooks(Held(), tmp_path, "full")
     it.restore()
 
-    def refuse(_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(os, "fsync", no_room)
     for _ in range(2):
         it.after_step({})
     with pytest.warns(HooksWarning) as warned:
@@ -45,10 +46,7 @@ def test_saves_that_all_fail_end_no_training(policy, tmp_path, monkeypatch):
     it = hooks(Held(), tmp_path, policy, scenario=job)
     it.restore()
 
-    def refuse(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(os, "fsync", no_room)
     with pytest.warns(HooksWarning, match="No space left on device"):
         steps(it, STEPS)
     assert (it.summary.step, it.summary.saves) == (STEPS, 0)
@@ -105,13 +103,9 @@ def test_saves_do_not_get_longer_with_those_before(tmp_path):
 def test_a_full_disk_at_the_start_is_said_before_training_begins(tmp_path, monkeypatch):
     it = hooks(Held(), tmp_path / "it", "full")
 
-    def refuse(_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(os, "fsync", no_room)
     with pytest.raises(
-        RunError,
-        match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room",
+        RunError, match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room"
     ):
         it.restore()
 
@@ -209,15 +203,12 @@ def test_a_notice_on_a_full_disk_is_known_before_there_is_room(tmp_path, monkeyp
     it = hooks(Held(), tmp_path, "full")
     it.restore()
 
-    def refuse(_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     with it.saving_on(signal.SIGTERM):
         steps(it, 1)
         assert not it.notice
         os.kill(os.getpid(), signal.SIGTERM)
         with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", refuse)
+            patch.setattr(os, "fsync", no_room)
             with pytest.warns(HooksWarning, match="the save of step 2 failed"):
                 steps(it, 1)
         assert (it.notice, it.noticed) == (True, False)

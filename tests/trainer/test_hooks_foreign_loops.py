@@ -9,10 +9,7 @@ import torch
 
 from tests.trainer.foreign_loops import LOOPS, trained
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning"),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", params=LOOPS)
@@ -22,13 +19,9 @@ def bare(request):
 
 
 def alone(*given):
-    """A loop in this process, in one thread, as in a process of its own."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    """A loop in this process, as in a process of its own."""
     with torch.random.fork_rng():
-        found = trained(*given)
-    torch.set_num_threads(threads)
-    return found
+        return trained(*given)
 
 
 def test_hooks_change_nothing(bare, tmp_path):

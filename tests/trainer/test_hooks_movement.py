@@ -6,10 +6,8 @@ import torch
 
 from cprsim.errors import UsageError
 from cprsim.trainer import TrainerHooks
-from cprsim.trainer.hooks.process_trackers import ProcessTrackers
+from cprsim.trainer.hooks.trackers import RowTrackers
 from tests.trainer.loops import STEPS, Adapter, Loop, scenario, train
-
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 
 
 class Moving(Adapter):
@@ -26,13 +24,13 @@ def test_a_save_takes_the_rows_whose_sums_have_grown_most(tmp_path, monkeypatch)
     loop, chosen = Loop(), []
     adapter = Moving(loop)
     hooks = TrainerHooks(scenario(), "cpr-scar", adapter, tmp_path, STEPS)
-    select = ProcessTrackers.select
+    select = RowTrackers.select
 
     def selected(self):
         chosen.append(select(self))
         return chosen[-1]
 
-    monkeypatch.setattr(ProcessTrackers, "select", selected)
+    monkeypatch.setattr(RowTrackers, "select", selected)
     parts = hooks._state._layout.parts
     tracked = [part for part in parts if part.table < 2]
     saved = {part: torch.zeros(part.rows) for part in parts}

@@ -5,32 +5,13 @@ import os
 import signal
 
 import pytest
-import torch
 
 from cprsim.metrics import PrometheusExporter
-from cprsim.trainer import HooksObserver, HooksWarning, TablePart, TrainerHooks
-from tests.trainer.loops import scenario
+from cprsim.trainer import HooksObserver, HooksWarning
+from tests.trainer.held import Held, hooks
+from tests.trainer.test_hooks_disk import no_room
 
 STEPS = 12
-
-
-class Rows:
-    """Tensors that nobody trains."""
-
-    def __init__(self):
-        self.parts = {
-            0: [TablePart(0, torch.zeros(300, 8))],
-            1: [TablePart(1, torch.zeros(100, 8)), TablePart(2, torch.zeros(20, 8))],
-        }
-
-    def shards(self):
-        return self.parts
-
-    def dense(self):
-        return {}
-
-    def lookups(self, batch):
-        return batch
 
 
 class Noted(HooksObserver):
@@ -58,29 +39,26 @@ class Noted(HooksObserver):
 
 
 def hooked(folder, policy, *observers):
-    return TrainerHooks(scenario(), policy, Rows(), folder, STEPS, observers=observers)
+    return hooks(Held(), folder, policy, steps=STEPS, observers=observers)
 
 
 def test_an_observer_sees_saves_losses_loads_and_steps_in_order(tmp_path, monkeypatch):
     noted = Noted()
-    hooks = hooked(tmp_path, "partial", noted)
-    hooks.restore()
-
-    def refuse(_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    it = hooked(tmp_path, "partial", noted)
+    it.restore()
 
     for _ in range(3):  # a save at step 3, of 12 steps of 40 s, every 10 s
-        hooks.after_step({})
-    hooks.on_failure({1})
+        it.after_step({})
+    it.on_failure({1})
     for _ in range(2):
-        hooks.after_step({})
-    monkeypatch.setattr(os, "fsync", refuse)
+        it.after_step({})
+    monkeypatch.setattr(os, "fsync", no_room)
     with pytest.warns(HooksWarning, match="step 6 failed"):
-        hooks.after_step({})
+        it.after_step({})
     monkeypatch.undo()
-    with hooks.saving_on(signal.SIGTERM):
+    with it.saving_on(signal.SIGTERM):
         os.kill(os.getpid(), signal.SIGTERM)
-        hooks.after_step({})
+        it.after_step({})
     assert noted.seen == [
         ("step", 1),
         ("step", 2),
@@ -103,31 +81,31 @@ def test_an_observer_that_fails_ends_no_training(tmp_path):
         def saved(self, save):
             raise KeyError("board")
 
-    hooks = hooked(tmp_path, "full", Broken())
-    hooks.restore()
-    hooks.after_step({})
-    hooks.after_step({})
+    it = hooked(tmp_path, "full", Broken())
+    it.restore()
+    it.after_step({})
+    it.after_step({})
     with pytest.warns(
         HooksWarning, match=r"^observer Broken\.saved: KeyError: 'board'; training goes on$"
     ):
-        hooks.after_step({})
-    assert hooks.summary.saves == 1
+        it.after_step({})
+    assert it.summary.saves == 1
 
 
 def test_what_is_scraped_is_the_summary(tmp_path):
     parser = pytest.importorskip("prometheus_client.parser", reason="needs cprsim[metrics]")
-    hooks = hooked(tmp_path, "partial")
-    hooks.restore()
+    it = hooked(tmp_path, "partial")
+    it.restore()
     for _ in range(8):
-        hooks.after_step({})
-    hooks.on_failure({1})
-    exporter = PrometheusExporter(lambda: hooks.summary.reading)
+        it.after_step({})
+    it.on_failure({1})
+    exporter = PrometheusExporter(lambda: it.summary.reading)
     found = {
         (sample.name, sample.labels.get("cause")): sample.value
         for family in parser.text_string_to_metric_families(exporter.text())
         for sample in family.samples
     }
-    summary = hooks.summary
+    summary = it.summary
     assert {c: v for (name, c), v in found.items() if name == "cprsim_time_seconds"} == (
         summary.seconds
     )

@@ -213,7 +213,7 @@ def test_a_notice_to_one_has_all_saved_and_a_full_disk_of_one_has_it_tried_again
         no_room(patch, ranks[1])
         for rank in ranks:
             rank.hooks._listening = True  # signals reach the main thread alone
-        ranks[0].hooks._notice.came = True
+        ranks[0].hooks._signalled = True
         with pytest.warns(HooksWarning, match="the save of step 3 failed"):
             both(lambda rank: rank.train(2, 3), ranks)
     assert [rank.hooks.noticed for rank in ranks] == [False, False]

@@ -14,7 +14,6 @@ from tests.trainer.loops import Adapter, Loop, batch, hooked, scenario, train
 from tests.trainer.test_hooks_changed_jobs import job, processes
 from tests.trainer.test_hooks_changed_jobs import train as counted
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 #: Bytes of three tables of 8 columns in float32, and more than those of the MLP and its accounts.
 ROWS, DENSE = (300 + 100 + 20) * 8 * 4, 4000
 Usage = namedtuple("Usage", "total used free")

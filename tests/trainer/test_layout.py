@@ -9,7 +9,7 @@ import torch
 
 from cprsim.trainer import TablePart, split_rows
 from cprsim.trainer.hooks.layout import Layout
-from cprsim.trainer.hooks.nested import packed, rows_as_bytes, unpacked
+from cprsim.trainer.hooks.nested import packed, unpacked
 
 
 class State(enum.IntEnum):
@@ -136,10 +136,3 @@ def test_state_of_optimisers_comes_back(tmp_path):
     other.load_state_dict(unpacked(packed(adam.state_dict())))
 
     assert str(other.state_dict()) == str(adam.state_dict())
-
-
-@pytest.mark.parametrize("kind", [torch.float32, torch.float16, torch.bfloat16, torch.int8])
-def test_rows_as_bytes_have_the_size_of_their_type(kind):
-    assert rows_as_bytes(torch.zeros(5, 4, dtype=kind)).shape == (5, 4 * kind.itemsize)
-    assert rows_as_bytes(torch.zeros(5, dtype=kind)).shape == (5, kind.itemsize)
-    assert rows_as_bytes(torch.zeros(0, 4, dtype=kind)).shape == (0, 4 * kind.itemsize)

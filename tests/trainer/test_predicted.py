@@ -225,12 +225,7 @@ def modelled():
     return Scenario(
         job={"useful_time": "10 s"},
         cluster={"parameter_servers": 2, "trainers": 1},
-        costs={
-            "save": "0.5 s",
-            "load": "0.25 s",
-            "reschedule": "1 s",
-            "detect": "0.125 s",
-        },
+        costs={"save": "0.5 s", "load": "0.25 s", "reschedule": "1 s", "detect": "0.125 s"},
         failures={"exactly": 0},
         policies={"full": {"system": "full", "interval": "3 s"}},
     )
@@ -254,19 +249,14 @@ def test_failures_strike_where_so_many_steps_have_been_trained(modelled):
     assert ledger.lost == 1 + 2 + 0 + 0
     assert ledger.wall == 14.125 + 1.375 + 4 + 0.5
 
-
-def test_a_job_that_ends_before_a_failure_does_not_meet_it(modelled):
-    cursor = cursor_of(AbsoluteTimeline([10.0, 11.0], [Hit((0,), ()), Hit((0,), ())]))
-
-    met = pinned(modelled, "full", 1.0, cursor, 1.0)
-
-    assert met.kills == []
-    assert list(met.timeline.times_s) == []
+    # A job that ends before a failure does not meet it.
+    beyond = cursor_of(AbsoluteTimeline([10.0, 11.0], [Hit((0,), ()), Hit((0,), ())]))
+    assert pinned(modelled, "full", 1.0, beyond, 1.0).kills == []
 
 
 def test_a_rehearsal_with_members_that_were_silent_is_spoilt(config, monkeypatch):
     ran = SimpleNamespace(replaced=12, struck=10)
-    monkeypatch.setattr(calibration, "carry_out", lambda *_: ran)
+    monkeypatch.setattr(calibration, "train", lambda *_: ran)
     mapping = load_mapping(config)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
     with pytest.raises(RunError) as error:
@@ -361,35 +351,34 @@ def test_a_period_is_whole_steps():
     assert period_of(plan(float("inf")), 1.0) is None
 
 
+MINE = {"mine": Plan("full", (), FULL_ROLLBACK)}
+
+
 @pytest.mark.parametrize(
-    ("keys", "fault"),
+    ("keys", "plans", "fault"),
     [
         (
             {"failures": "at-time"},
+            {},
             "trainer.failures: 'at-time' strikes at other steps than a simulation does; write "
             'failures = "at-step" to validate',
         ),
-        ({"hangs": 0.5}, "trainer.hangs: 0.5 is in no simulation; write 0 to validate"),
-        ({"saving": 1}, "trainer.saving: 1 is in no simulation; write 0 to validate"),
-        ({"loading": 1}, "trainer.loading: 1 is in no simulation; write 0 to validate"),
+        ({"hangs": 0.5}, {}, "trainer.hangs: 0.5 is in no simulation; write 0 to validate"),
+        ({"loading": 1}, {}, "trainer.loading: 1 is in no simulation; write 0 to validate"),
+        (
+            {},
+            MINE,
+            "policies.mine: can't be validated yet; choose a policy with one schedule, all of "
+            "whose saves are alike, at most one under way at a time, and with one answer to all "
+            "failures of servers",
+        ),
     ],
 )
-def test_failures_that_can_not_be_predicted_are_refused(keys, fault):
+def test_what_can_not_be_predicted_is_refused(keys, plans, fault):
     with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section(keys), {})
+        check_predictable(trainer_section(keys), plans)
 
     assert str(error.value) == fault
-
-
-def test_a_plan_that_can_not_be_predicted_is_refused():
-    with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section({}), {"mine": Plan("full", (), FULL_ROLLBACK)})
-
-    assert str(error.value) == (
-        "policies.mine: can't be validated yet; choose a policy with one schedule, all of whose "
-        "saves are alike, at most one under way at a time, and with one answer to all failures of "
-        "servers"
-    )
 
 
 def test_without_torch_the_command_says_what_to_install(config, monkeypatch, capsys):

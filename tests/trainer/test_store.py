@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from cprsim.trainer.lab import forking
-from cprsim.trainer.members.atomic import PARTIAL
-from cprsim.trainer.members.store import CheckpointStore
+from cprsim.trainer.store.manifests import PARTIAL
+from cprsim.trainer.store.store import CheckpointStore
 
 ROWS, DIM = 400, 4
 
@@ -57,7 +57,7 @@ def history(tmp_path):
 
 
 def test_an_empty_store_has_nothing(history):
-    assert history.store.empty
+    assert history.store.steps == []
     assert history.store.restore(9) is None
 
 
@@ -65,7 +65,6 @@ def test_an_empty_store_has_nothing(history):
 def test_the_last_checkpoint_is_found(history, shares):
     for number, share in enumerate(shares, 1):
         history.save(share)
-        assert not history.store.empty
         history.check(at_most=99, step=number)
 
 
@@ -202,7 +201,7 @@ def _write_until_killed(folder, touches):
     while True:
         step += 1
         arrays = np.full((ROWS, DIM), step, np.float32), np.full(ROWS, step, np.float32)
-        whole = step % 3 == 1 or store.empty
+        whole = step % 3 == 1 or not store.steps
         store.write(step, arrays, None if whole else np.arange(ROWS))
         written = True
 

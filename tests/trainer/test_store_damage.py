@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from cprsim.trainer.lab.members import reported
-from cprsim.trainer.members.manifests import Name, SpoiltError, parsed
-from cprsim.trainer.members.store import CheckpointStore
+from cprsim.trainer.store.manifests import Name, SpoiltError, parsed
+from cprsim.trainer.store.store import CheckpointStore
 
 ROWS, DIM = 40, 2
 FOREIGN = (
@@ -394,7 +394,7 @@ def test_where_none_is_sound_all_stay_as_they_are(written, tmp_path) -> None:
 
     assert folder.restored(99) is None
     assert sorted(folder.path.iterdir()) == before
-    assert not CheckpointStore(folder.path).empty
+    assert CheckpointStore(folder.path).steps
 
 
 @pytest.mark.parametrize("call", ["write", "fsync"])
@@ -409,7 +409,7 @@ def test_a_full_disk_is_told_with_the_file(written, tmp_path, monkeypatch, call)
         if call == "fsync":
             patch.setattr(os, "fsync", refuse)
         else:
-            patch.setattr("cprsim.trainer.members.atomic.Hashing.write", refuse)
+            patch.setattr("cprsim.trainer.store.files.Hashing.write", refuse)
         with pytest.raises(OSError, match="No space left") as told:
             folder.save(4, whole=True)
     assert Path(told.value.filename).parent == folder.path

@@ -58,10 +58,15 @@ def test_ranks_that_are_killed_go_on_and_a_lost_one_returns_alone(tmp_path):
     # From step 10, the last save; at 17 rank 0 keeps what it has, rank 1 returns. Of a whole
     # checkpoint's worth nothing is stored since step 0, to which (E4) counts: 10 steps of each
     # rank at the restart; the restart counts as whole, so 7 of rank 1 after that.
-    assert said == [
-        ["10 True 17 True False 20 0.25"],
-        ["10 True 17 True True 20 0.425"],
-    ]
+    assert said == [["10 True 17 True False 20 0.25"], ["10 True 17 True True 20 0.425"]]
+
+
+def test_another_number_of_ranks_has_all_rows_and_their_state_as_they_were_saved(tmp_path):
+    killed, _ = ranks("torchrec_job", tmp_path, "full")
+    ended, said = ranks("torchrec_job", tmp_path, "full", 1, size=1)
+
+    assert killed == [-signal.SIGKILL] * 2
+    assert (ended, said) == ([0], [["10 True 20"]])
 
 
 def test_tables_cut_by_columns_go_on_bit_for_bit(tmp_path):

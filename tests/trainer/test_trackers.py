@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cprsim.contract import Tracking
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU
 from cprsim.testing import TrackerConformance
-from cprsim.trainer.members.trackers import ShardTracker, TorchMFU, TorchSCAR
-from cprsim.trainer.members.trackers_lists import Lists
+from cprsim.trainer.hooks.trackers import Lists, RowTrackers, TorchMFU, TorchSCAR
 
 ROWS = 12
 BATCH = st.lists(st.integers(0, ROWS - 1), max_size=30)
@@ -34,22 +34,18 @@ class TestTorchSCAR(TrackerConformance):
         return TorchSCAR(torch.from_numpy(table))
 
 
-# A tracker of a range of another's rows, which is told of its batches by the whole.
 class Part:
+    """A tracker of a range of another's rows, which is told of its batches by the whole."""
+
     def __init__(self, whole, rows):
         self.whole, self.part, self.rows = whole, whole.part(rows), rows
+        self.select, self.saved = self.part.select, self.part.saved
 
     def observe(self, rows, values=None):
         ids = np.asarray(rows)
         if ids.size and not 0 <= ids.min() <= ids.max() < len(self.rows):
             raise IndexError(ids)
         self.whole.observe(ids + self.rows.start)
-
-    def select(self, k):
-        return self.part.select(k)
-
-    def saved(self, rows):
-        self.part.saved(rows)
 
     @property
     def memory_bytes(self):
@@ -61,16 +57,6 @@ class TestPartOfMFU(TrackerConformance):
         return Part(TorchMFU(len(table) + 50), range(30, 30 + len(table)))
 
 
-class TestPartOfSCAR(TrackerConformance):
-    def tracker(self, table):
-        # The suite's table is the part, and has to be the live one.
-        whole = TorchSCAR(torch.zeros(len(table) + 50, table.shape[1]))
-        whole._table[30 : 30 + len(table)] = table
-        part = Part(whole, range(30, 30 + len(table)))
-        part.part._table = table
-        return part
-
-
 # --- The same as NumPy's -------------------------------------------------------------------------
 
 
@@ -79,10 +65,7 @@ class TestPartOfSCAR(TrackerConformance):
 def test_torch_trackers_select_what_numpys_do(history: list[tuple[list[list[int]], int]]) -> None:
     """Step by step, in order, of the same history."""
     table = np.zeros((ROWS, 3), dtype=np.float32)
-    pairs = [
-        (MFU(ROWS), TorchMFU(ROWS)),
-        (SCAR(table), TorchSCAR(torch.from_numpy(table))),
-    ]
+    pairs = [(MFU(ROWS), TorchMFU(ROWS)), (SCAR(table), TorchSCAR(torch.from_numpy(table)))]
     for batches, k in history:
         for ids in map(np.array, batches):
             np.add.at(table, ids.astype(int), np.float32(0.5))
@@ -94,17 +77,6 @@ def test_torch_trackers_select_what_numpys_do(history: list[tuple[list[list[int]
             assert torchs.select(k).tolist() == chosen.tolist()
             numpys.saved(chosen)
             torchs.saved(torch.from_numpy(chosen))
-
-
-def test_large_skewed_batches_are_counted_alike() -> None:
-    rng = np.random.default_rng(0)
-    mfu, torchs = MFU(5000), TorchMFU(5000)
-    for _ in range(20):
-        ids = (rng.random((512, 26)) ** 6 * 5000).astype(np.int64)
-        mfu.observe(ids)
-        torchs.observe(torch.from_numpy(ids))
-    for k in (1, 100, 625, 5000):
-        assert torchs.select(k).tolist() == mfu.select(k).tolist()
 
 
 def test_a_counter_stays_at_its_largest_value() -> None:
@@ -131,57 +103,60 @@ def test_arrays_that_torch_does_not_take_are_taken(name: str) -> None:
     assert tracker._counts.tolist() == [1, 2, 0, 3, 0]
 
 
-def test_scar_looks_at_the_live_tensor() -> None:
-    table = torch.nn.Parameter(torch.zeros(5, 2))
-    tracker = TorchSCAR(table)
-    with torch.no_grad():
-        table[3] += 2
-        table[1] += 1
-    tracker.observe(torch.tensor([1, 3, 4]))
-    assert tracker.select(1).tolist() == [3]
-    assert sorted(tracker.select(5).tolist()) == [1, 3]
+@pytest.mark.parametrize(
+    ("ids", "text"),
+    [
+        ([7], "row 7 is not in the table: its 5 rows are 0 to 4"),
+        ([0.5], "row ids of type float32: give integers (np.flatnonzero makes them from a mask)"),
+    ],
+)
+@pytest.mark.parametrize("tracker", [TorchMFU(5), TorchSCAR(torch.zeros(5, 2))])
+def test_wrong_ids_are_told(tracker, ids, text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        tracker.observe(torch.tensor(ids))
+    assert str(error.value) == text
 
 
-# --- A server ------------------------------------------------------------------------------------
+# --- All rows of a process -----------------------------------------------------------------------
 
 TABLES = (range(4), range(6, 30), range(30, 70))  # of 80 rows; at 1/8: none, 3 and 5 rows
 ALWAYS = {*range(6), *range(70, 80)}  # too small to track, or not tracked
 
 
+def trackers(name, weights, tables, fraction, subsample=2):
+    tracked = {each: weights[each.start : each.stop] for each in tables}
+    return RowTrackers(len(weights), tracked, Tracking(name, fraction, subsample=subsample), 0)
+
+
 @pytest.mark.parametrize("name", ["mfu", "ssu", "scar"])
-def test_a_server_saves_a_share_of_each_table_and_the_rest_whole(name: str) -> None:
+def test_a_share_of_each_table_is_saved_and_the_rest_whole(name: str) -> None:
     weights = torch.zeros(80, 2)
-    tracker = ShardTracker(name, weights, TABLES, 1 / 8, subsample=1)
+    tracker = trackers(name, weights, TABLES, 1 / 8, subsample=1)
     assert set(tracker.select().tolist()) == ALWAYS
     for count, rows in ((5, [8, 20, 31]), (3, [7, 9, 68, 69]), (1, [29, 40, 41, 42, 43, 2, 79])):
         for _ in range(count):
             weights[rows] += 1
             tracker.observe(torch.tensor(rows[::-1]))
     chosen = tracker.select()
+    assert {len(set(chosen) & set(each)) for each in TABLES} == {4, 3, 5}
     if name == "ssu":  # whichever of them are on the full lists
-        assert {len(set(chosen) & set(each)) for each in TABLES} == {4, 3, 5}
         assert set(chosen) <= ALWAYS | {8, 20, 31, 7, 9, 68, 69, 29, 40, 41, 42, 43}
         assert len(chosen) == len(ALWAYS) + 8
-    else:
-        hot = {8, 20, 31, 68, 69}  # the others of each table are as many as its share, or tie
-        assert hot < set(chosen) - ALWAYS
-        assert {len(set(chosen) & set(each)) for each in TABLES} == {4, 3, 5}
+    else:  # the others of each table are as many as its share, or tie
+        assert {8, 20, 31, 68, 69} < set(chosen) - ALWAYS
     assert chosen.tolist() == sorted(chosen)
     tracker.saved(chosen)
-    again = set(tracker.select()) - ALWAYS
-    assert not again & set(chosen)
+    assert not (set(tracker.select()) - ALWAYS) & set(chosen)
 
 
 @pytest.mark.parametrize("interval", [5, 37])
 @pytest.mark.parametrize("name", ["mfu", "scar"])
-def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(
-    name: str, interval: int
-) -> None:
+def test_of_each_table_the_rows_are_those_of_a_tracker_of_its_own(name: str, interval: int) -> None:
     """Also after saves, in each of which ties are broken from another row on."""
     rng = np.random.default_rng(2)
     weights = torch.zeros(300, 4)
     tables = (range(20, 120), range(150, 290))
-    shard = ShardTracker(name, weights, tables, 0.1)
+    process = trackers(name, weights, tables, 0.1)
     own = [
         MFU(len(each)) if name == "mfu" else SCAR(weights.numpy()[each.start : each.stop])
         for each in tables
@@ -189,12 +164,12 @@ def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(
     for step in range(12 * interval):
         ids = torch.from_numpy((rng.random(40) ** 3 * 300).astype(np.int64))
         weights.index_add_(0, ids, torch.ones(40, 4))
-        shard.observe(ids)
+        process.observe(ids)
         for each, tracker in zip(tables, own, strict=True):
             tracker.observe(ids[(ids >= each.start) & (ids < each.stop)].numpy() - each.start)
         if step % interval == interval - 1:
-            chosen = shard.select()
-            shard.saved(torch.from_numpy(chosen))
+            chosen = process.select()
+            process.saved(chosen)
             for each, tracker in zip(tables, own, strict=True):
                 part = chosen[(chosen >= each.start) & (chosen < each.stop)] - each.start
                 expected = tracker.select(len(each) // 10)
@@ -202,67 +177,17 @@ def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(
                 tracker.saved(expected)
 
 
-def test_lists_of_a_server_look_at_one_batch_in_so_many() -> None:
-    tracker = ShardTracker("ssu", torch.zeros(20, 1), [range(10), range(10, 20)], 0.5, 3)
+def test_lists_look_at_one_batch_in_so_many() -> None:
+    tracker = trackers("ssu", torch.zeros(20, 1), [range(10), range(10, 20)], 0.5, subsample=3)
     for row in range(20):
         for rows in ([row], []):
             tracker.observe(torch.tensor(rows, dtype=torch.int64))
     assert set(tracker.select()) == {0, 3, 6, 9, 12, 15, 18}
 
 
-def test_memory_of_a_server() -> None:
-    weights = torch.zeros(800, 4)
-    tables = [range(400), range(400, 800)]
-    assert ShardTracker("mfu", weights, tables, 1 / 8).memory_bytes == 4 * 800
-    assert ShardTracker("ssu", weights, tables, 1 / 8).memory_bytes == 4 * 100 + 800 // 8
-    assert ShardTracker("scar", weights, tables, 1 / 8).memory_bytes == 16 * 800 + 800
-
-
-# --- Errors --------------------------------------------------------------------------------------
-
-ORDER = "tables [range(5, 9), range(0, 2)]: give ranges of 10 rows in order, apart"
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: TorchMFU(5).observe(torch.tensor([7])),
-            "row 7 is not in the table: its 5 rows are 0 to 4",
-        ),
-        (
-            lambda: TorchMFU(5).observe(torch.tensor([0.5])),
-            "row ids of type float32: give integers (np.flatnonzero makes them from a mask)",
-        ),
-        (lambda: TorchSCAR(np.zeros((3, 2))), "table is a ndarray: give the tensor in use"),
-        (lambda: ShardTracker("mfu", torch.zeros(10, 1), [range(5, 9), range(2)], 0.5), ORDER),
-        (
-            lambda: ShardTracker("mfu", torch.zeros(10, 1), [range(5, 11)], 0.5),
-            "tables [range(5, 11)]: give ranges of 10 rows in order, apart",
-        ),
-        (
-            lambda: ShardTracker("lru", torch.zeros(10, 1), [], 0.5),
-            "tracker 'lru' is none of 'mfu', 'ssu' and 'scar'",
-        ),
-        (
-            lambda: ShardTracker("ssu", torch.zeros(10, 1), [range(10)], 0.5).observe(
-                torch.tensor([10])
-            ),
-            "row 10 is not in the table: its 10 rows are 0 to 9",
-        ),
-    ],
-)
-def test_errors_say_what_is_wrong(call, text: str) -> None:
-    with pytest.raises(UsageError) as error:
-        call()
-    assert str(error.value) == text
-
-
 # --- Lists side by side --------------------------------------------------------------------------
 
 RANGES = {range(2, 6): 3, range(6, 14): 2, range(15, 20): 5}
-
-
 CALLS = st.lists(
     st.tuples(st.lists(st.integers(0, 21), max_size=12), st.integers(0, 4)), max_size=9
 )

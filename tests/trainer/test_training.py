@@ -77,10 +77,9 @@ def scenario(tmp_path):
     "policy",
     [
         "full",
-        "portions",
         *(
             pytest.param(each, marks=pytest.mark.slow)
-            for each in ("async", "differences", "partial")
+            for each in ("portions", "async", "differences", "partial")
         ),
     ],
 )
@@ -139,41 +138,74 @@ def test_without_torch_the_command_says_what_to_install(monkeypatch, capsys):
     )
 
 
-@pytest.mark.parametrize(
-    ("changed", "fault"),
-    [
-        (
-            {"model": {"embedding": "1 GB"}},
-            "model.tables: is missing; write each as [[model.tables]] to train them",
-        ),
-        (
-            {"model": {"tables": [{"rows": 9, "dim": 8}, {"rows": 9, "dim": 4}]}},
-            "model.tables: all must have the same dim, dtype and skew to be trained",
-        ),
-        (
-            {"job": {"useful_time": "1 s"}},
-            "job.samples: is missing; write e.g. samples = 100_000",
-        ),
-        (
-            {"job": {"useful_time": "1 s", "samples": 9}},
-            "job.samples: 9 is less than a batch of 64",
-        ),
-        (
-            {"cluster": {"trainers": 0, "parameter_servers": 2}},
-            "cluster.trainers: 0, but only 1 can be trained; give 1",
-        ),
-    ],
-)
-def test_what_a_scenario_lacks_is_said(changed, fault):
-    mapping = tomllib.loads(SMALL) | changed
-    mapping["failures"] = {"exactly": 1}
-    mapping["policies"] = {"full": {"system": "full", "interval": "70 ms"}}
-    mapping["costs"] = {"save": "0 s", "load": "0 s"}
+IN_PEERS = {"system": "peer-memory", "interval": "1 s", "iteration": "1 ms"}
+SIMULATED = "can be simulated but not trained yet"
+#: Other tables of a scenario, and what is said of it.
+REFUSED = {
+    "tables": (
+        {"model": {"embedding": "1 GB"}},
+        "model.tables: is missing; write each as [[model.tables]] to train them",
+    ),
+    "widths": (
+        {"model": {"tables": [{"rows": 9, "dim": 8}, {"rows": 9, "dim": 4}]}},
+        "model.tables: all must have the same dim, dtype and skew to be trained",
+    ),
+    "samples": (
+        {"job": {"useful_time": "1 s"}},
+        "job.samples: is missing; write e.g. samples = 100_000",
+    ),
+    "batch": (
+        {"job": {"useful_time": "1 s", "samples": 9}},
+        "job.samples: 9 is less than a batch of 64",
+    ),
+    "trainers": (
+        {"cluster": {"trainers": 2, "parameter_servers": 2}},
+        "cluster.trainers: 2, but only 1 can be trained; give 1",
+    ),
+    "none is able": (
+        {"policies": {"full": IN_PEERS}},
+        "policies.full: checkpoints in memory and states mirrored every step "
+        f"{SIMULATED}; add a policy that needs less",
+    ),
+    "one is able": (
+        {
+            "policies": {
+                "full": IN_PEERS,
+                "wide": {"system": "async", "interval": "1 s"},
+                "twice": {"system": "replication"},
+            }
+        },
+        "policies.full: checkpoints in memory and states mirrored every step "
+        f"{SIMULATED}; choose one of wide",
+    ),
+    "parities": (
+        {"policies": {"full": {"system": "ecrm", "parity": 2}}},
+        "policies.full: parities on other servers",
+    ),
+    "copies": (
+        {"policies": {"full": {"system": "replication"}}},
+        "policies.full: copies on other servers",
+    ),
+    "bits": (
+        {"policies": {"full": {"system": "check-n-run", "interval": "1 s"}}},
+        "policies.full: rows stored in 4 bits an element",
+    ),
+    "training on": (
+        {"policies": {"full": {"system": "accepted-loss", "interval": "1 s"}}},
+        "policies.full: training while lost nodes are replaced",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changed", "fault"), REFUSED.values(), ids=REFUSED)
+def test_what_can_not_be_trained_is_refused(changed, fault):
+    full = {"full": {"system": "full", "interval": "70 ms"}}
+    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": full} | changed
 
     with pytest.raises(ScenarioError) as error:
         train(Scenario(**mapping), trainer_section(SECTION), "full")
 
-    assert str(error.value) == fault
+    assert str(error.value).startswith(fault)
 
 
 @pytest.mark.parametrize(
@@ -189,67 +221,6 @@ def test_faults_of_the_block_are_said(table, fault):
         trainer_section(table)
 
     assert str(error.value) == fault
-
-
-IN_PEERS = {"system": "peer-memory", "interval": "1 s", "iteration": "1 ms"}
-
-
-@pytest.mark.parametrize(
-    ("others", "way_out"),
-    [
-        ({}, "add a policy that needs less"),
-        (
-            {
-                "wide": {"system": "async", "interval": "1 s"},
-                "twice": {"system": "replication"},
-                "in-peers": IN_PEERS,
-            },
-            "choose one of wide",
-        ),
-    ],
-)
-def test_policies_that_can_not_be_carried_out_are_refused(others, way_out):
-    policies = {"mine": IN_PEERS} | others
-    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": policies}
-
-    with pytest.raises(ScenarioError) as error:
-        train(Scenario(**mapping), trainer_section(SECTION), "mine")
-
-    assert str(error.value) == (
-        "policies.mine: checkpoints in memory and states mirrored every step can be simulated but "
-        f"not trained yet; {way_out}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("mine", "lacks"),
-    [
-        ({"system": "ecrm", "parity": 2}, "parities on other servers"),
-        ({"system": "replication"}, "copies on other servers"),
-        ({"system": "check-n-run", "interval": "1 s"}, "rows stored in 4 bits an element"),
-        (
-            {"system": "accepted-loss", "interval": "1 s"},
-            "training while lost nodes are replaced",
-        ),
-    ],
-)
-def test_what_hooks_do_not_carry_out_is_refused(mine, lacks):
-    policies = {"mine": mine, "all": {"system": "full", "interval": "1 s"}}
-    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": policies}
-
-    with pytest.raises(ScenarioError) as error:
-        train(Scenario(**mapping), trainer_section(SECTION), "mine")
-
-    assert str(error.value).startswith(f"policies.mine: {lacks}")
-    assert str(error.value).endswith("can be simulated but not trained yet; choose one of all")
-
-
-def test_several_trainers_are_refused():
-    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}}
-    mapping["cluster"]["trainers"] = 2
-    with pytest.raises(ScenarioError) as error:
-        train(Scenario(**mapping), trainer_section(SECTION), "full")
-    assert str(error.value) == "cluster.trainers: 2, but only 1 can be trained; give 1"
 
 
 def test_an_answer_that_can_not_be_carried_out_ends_the_run():

@@ -15,23 +15,11 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-import cprsim
 from cprsim.trainer import ProcessGroup, TrainerHooks
 from tests.trainer.gloo_job import digest, leave
-from tests.trainer.torchrec_job import DIM, ROWS, STEPS, joined, of_page, sharded, trained
+from tests.trainer.torchrec_job import STEPS, joined, of_page, scenario, sharded, trained
 
 KILLED, LOST, SAVED = 13, 17, 15
-
-
-def scenario(policy):
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS},
-        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
-        cluster={"parameter_servers": 2, "trainers": 2},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={policy: {"system": policy, "interval": "5 s"}},
-    )
 
 
 class Adapter:
@@ -63,9 +51,8 @@ def main(rank, port, folder, policy, hit=""):
     joined(rank, port)
     model = sharded("column_wise")
     it = Adapter(model)
-    hooks = TrainerHooks(
-        scenario(policy), policy, it, folder / str(rank), STEPS, ranks=ProcessGroup()
-    )
+    job = scenario(**{policy: {"system": policy, "interval": "5 s"}})
+    hooks = TrainerHooks(job, policy, it, folder / str(rank), STEPS, ranks=ProcessGroup())
     step = hooks.restore()
     begun, seen = [step], []
     while step < STEPS:

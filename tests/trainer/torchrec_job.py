@@ -1,7 +1,8 @@
-"""A rank of a small TorchRec job: `python -m tests.trainer.torchrec_job RANK PORT FOLDER`.
+"""A rank of a TorchRec job: `python -m tests.trainer.torchrec_job RANK PORT FOLDER POLICY SIZE`.
 
 The first time both ranks train to step 13 and are killed; the second time they go on to the end,
-and rank 1 loses its rows before step 17. What was checked is printed.
+and rank 1 loses its rows before step 17, or one rank goes on with all tables. What was checked is
+printed.
 """
 
 import os
@@ -65,13 +66,14 @@ def of_page(name):
 
 
 def sharded(how, group=None):
-    """The model over a group of two ranks, or all ranks."""
+    """The model over a group of ranks, or all ranks."""
     group = dist.group.WORLD if group is None else group
+    ranks = dist.get_world_size(group)
     model = Model()
     apply_optimizer_in_backward(torchrec.optim.RowWiseAdagrad, model.ebc.parameters(), {"lr": 0.05})
     constraint = ParameterConstraints(sharding_types=[how], min_partition=DIM // 2)
     planner = EmbeddingShardingPlanner(
-        topology=Topology(world_size=2, compute_device="cpu"),
+        topology=Topology(world_size=ranks, compute_device="cpu"),
         constraints={f"t{n}": constraint for n in range(len(ROWS))},
     )
     sharders = [EmbeddingBagCollectionSharder()]
@@ -105,35 +107,37 @@ def trained(model, optimizer, step, rank):
     optimizer.zero_grad()
 
 
-def scenario():
+def scenario(ranks=2, **policies):
     return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH * 2},
+        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH * ranks},
         model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
-        cluster={"parameter_servers": 2, "trainers": 2},
+        cluster={"parameter_servers": ranks, "trainers": ranks},
         costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
         failures={"exactly": 1},
-        policies={"cpr": {"system": "cpr-mfu", "interval": "20 s", "fraction": 0.25}},
+        policies=policies,
     )
 
 
-def main(rank, port, folder):
-    joined(rank, port)
+def rows_of(adapter, rank):
+    """The tensors in use of a rank, with their state."""
+    parts = adapter.shards()[rank]
+    return [each.detach() for part in parts for each in (part.weights, *part.state)]
+
+
+def main(rank, port, folder, policy="cpr-mfu", size=2):
+    joined(rank, port, size)
     model = sharded("table_wise")
     top = model.module.top
     optimizer = torch.optim.Adagrad(top.parameters(), lr=0.05)
     adapter = of_page("torchrec_adapter").TorchRecAdapter(
         model.module.ebc, {"top": top, "adagrad": optimizer}, rank
     )
-    hooks = TrainerHooks(
-        scenario(), "cpr", adapter, folder / str(rank), STEPS, ranks=ProcessGroup()
-    )
-
-    def rows():
-        parts = adapter.shards()[rank]
-        return [each.detach() for part in parts for each in (part.weights, *part.state)]
+    keys = {"interval": "20 s", "fraction": 0.25} if policy == "cpr-mfu" else {"interval": "5 s"}
+    job = scenario(size, it={"system": policy} | keys)
+    hooks = TrainerHooks(job, "it", adapter, folder / str(rank), STEPS, ranks=ProcessGroup())
 
     def copies():
-        return [each.clone() for each in rows()]
+        return [each.clone() for each in rows_of(adapter, rank)]
 
     def train(first, end):
         for step in range(first, end):
@@ -141,13 +145,23 @@ def main(rank, port, folder):
             hooks.after_step(None)
 
     first = hooks.restore()
+    tables = [part.table for part in adapter.shards()[rank]]
     if first == 0:
         train(0, KILLED - 3)
-        torch.save(copies(), folder / f"{rank}.pt")  # saves are at 5, 10, 15: a quarter each
+        torch.save((tables, copies()), folder / f"{rank}.pt")  # saves are at 5, 10, 15
         train(KILLED - 3, KILLED)
         dist.barrier()
         os.kill(os.getpid(), signal.SIGKILL)
-    at_save = torch.load(folder / f"{rank}.pt")
+    if size == 1:  # all tables are here now, with their state
+        rows = {}
+        for of, saved in (torch.load(folder / f"{each}.pt") for each in range(2)):
+            rows |= {table: saved[2 * n : 2 * n + 2] for n, table in enumerate(of)}
+        before = [each for table in tables for each in rows[table]]
+        same = len(before) == 2 * len(ROWS) and all(map(torch.equal, before, copies()))
+        train(first, STEPS)
+        sys.stdout.write(f"{first} {same} {hooks.summary.step}\n")
+        return
+    _, at_save = torch.load(folder / f"{rank}.pt")
     found = copies()
     fresh = [
         (now == then).reshape(len(now), -1).all(dim=1)
@@ -156,7 +170,7 @@ def main(rank, port, folder):
     train(first, 17)
     kept = copies()
     if rank == 1:
-        for each in rows():
+        for each in rows_of(adapter, rank):
             each.fill_(float("nan"))
     step = hooks.on_failure({1})
     now = copies()
@@ -170,5 +184,6 @@ def main(rank, port, folder):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    given = sys.argv[1:]
+    main(int(given[0]), given[1], Path(given[2]), *given[3:4], *map(int, given[4:]))
     leave()

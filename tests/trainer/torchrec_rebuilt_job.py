@@ -16,8 +16,8 @@ from torchrec.distributed import collective_utils
 
 from cprsim.trainer import RebuiltGroup, TrainerHooks
 from tests.trainer.gloo_job import digest, leave
-from tests.trainer.torchrec_job import STEPS, of_page, sharded, trained
-from tests.trainer.torchrec_twins_job import RANKS, scenario
+from tests.trainer.torchrec_job import STEPS, of_page, rows_of, scenario, sharded, trained
+from tests.trainer.torchrec_twins_job import RANKS, TWINS
 from tests.waiting import HANGS_S
 
 
@@ -50,11 +50,7 @@ class Loop:
         self.of_rows.average()
 
     def rows(self):
-        return [
-            each.detach()
-            for part in self.shards()[self.rank]
-            for each in (part.weights, *part.state)
-        ]
+        return rows_of(self, self.rank)
 
     def leave(self):
         """Let go of the groups; gives what there was."""
@@ -78,7 +74,9 @@ def main(rank, generation, folder, killed_at=None):
     ranks = RebuiltGroup(folder / "group", rank, RANKS, generation, timeout_s=HANGS_S)
     of_page("torchrec_adapter")
     it = Loop(rank)
-    hooks = TrainerHooks(scenario(), "twins", it, folder / str(rank), STEPS, ranks=ranks)
+    hooks = TrainerHooks(
+        scenario(RANKS, **TWINS), "twins", it, folder / str(rank), STEPS, ranks=ranks
+    )
     if generation == 0:
         it.average()
     step = hooks.restore() if generation == 0 else hooks.on_failure(ranks.new)

@@ -13,36 +13,25 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-import cprsim
 from cprsim.trainer import HooksObserver, ProcessGroup, TrainerHooks
 from tests.trainer.gloo_job import digest, leave
 from tests.trainer.torchrec_job import (
-    BATCH,
-    DIM,
-    ROWS,
     STEPS,
     features,
     joined,
     of_page,
+    rows_of,
+    scenario,
     sharded,
     trained,
 )
 
-
-def scenario():
-    of_some = {"interval": "8 s", "fraction": 0.25}
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH * 2},
-        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
-        cluster={"parameter_servers": 2, "trainers": 2},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={
-            "mfu": {"system": "cpr-mfu", **of_some},
-            "scar": {"system": "cpr-scar", **of_some},
-            "delta": {"system": "delta", "interval": "2 s", "snapshot": "0 s", "tracking": 0.0},
-        },
-    )
+OF_SOME = {"interval": "8 s", "fraction": 0.25}
+POLICIES = {
+    "mfu": {"system": "cpr-mfu", **OF_SOME},
+    "scar": {"system": "cpr-scar", **OF_SOME},
+    "delta": {"system": "delta", "interval": "2 s", "snapshot": "0 s", "tracking": 0.0},
+}
 
 
 class Sizes(HooksObserver):
@@ -65,9 +54,8 @@ def main(rank, port, folder, policy, stop):
         model, ebc, {"top": top, "adagrad": optimizer}, rank
     )
     sizes, right = Sizes(), []
-    hooks = TrainerHooks(
-        scenario(), policy, adapter, folder / str(rank), STEPS, ProcessGroup(), observers=[sizes]
-    )
+    given = scenario(**POLICIES), policy, adapter, folder / str(rank), STEPS, ProcessGroup()
+    hooks = TrainerHooks(*given, observers=[sizes])
     asked = adapter.lookups
 
     def compared(batch):
@@ -87,11 +75,8 @@ def main(rank, port, folder, policy, stop):
             os.kill(os.getpid(), signal.SIGKILL)
         trained(model, optimizer, step, rank)
         hooks.after_step(None)
-    rows = [
-        each.detach() for part in adapter.shards()[rank] for each in (part.weights, *part.state)
-    ]
-    some = not all(sizes.whole)
-    sys.stdout.write(f"{first} {all(right)} {some} {digest([*rows, *top.parameters()])}\n")
+    learned = digest([*rows_of(adapter, rank), *top.parameters()])
+    sys.stdout.write(f"{first} {all(right)} {not all(sizes.whole)} {learned}\n")
 
 
 if __name__ == "__main__":

@@ -10,23 +10,14 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-import cprsim
 from cprsim.trainer import ProcessGroup, TrainerHooks
 from tests.trainer.gloo_job import digest, leave
-from tests.trainer.torchrec_job import DIM, ROWS, STEPS, joined, of_page, sharded, trained
+from tests.trainer.torchrec_job import STEPS, joined, of_page, rows_of, scenario, sharded, trained
 
 RANKS, AVERAGED, LOST = 4, 16, 17
 
 
-def scenario():
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS},
-        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
-        cluster={"parameter_servers": RANKS, "trainers": RANKS},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={"twins": {"system": "twin-groups", "every": "4 s", "sync": "1 s"}},
-    )
+TWINS = {"twins": {"system": "twin-groups", "every": "4 s", "sync": "1 s"}}
 
 
 def main(rank, port, folder):
@@ -41,13 +32,8 @@ def main(rank, port, folder):
         model.module.ebc, {"top": top, "adagrad": optimizer}, rank, twins
     )
     ranks = ProcessGroup()
-    hooks = TrainerHooks(scenario(), "twins", adapter, folder / str(rank), STEPS, ranks=ranks)
-    seen = []
-
-    def rows():
-        return [
-            each.detach() for part in adapter.shards()[rank] for each in (part.weights, *part.state)
-        ]
+    job, seen = scenario(RANKS, **TWINS), []
+    hooks = TrainerHooks(job, "twins", adapter, folder / str(rank), STEPS, ranks=ranks)
 
     def train(first, end):
         for step in range(first, end):
@@ -57,14 +43,14 @@ def main(rank, port, folder):
     adapter.average()
     hooks.restore()
     train(0, AVERAGED)
-    seen.append(digest(rows()))
+    seen.append(digest(rows_of(adapter, rank)))
     train(AVERAGED, LOST)
-    seen.append(digest(rows()))
+    seen.append(digest(rows_of(adapter, rank)))
     if rank == RANKS - 1:
-        for each in rows():
+        for each in rows_of(adapter, rank):
             each.fill_(float("nan"))
     step = hooks.on_failure({RANKS - 1})
-    seen.append(digest(rows()))
+    seen.append(digest(rows_of(adapter, rank)))
     train(step, STEPS)
     seen.append(digest(top.parameters()))
     sys.stdout.write(f"{step} {hooks.summary.pls} {' '.join(seen)}\n")

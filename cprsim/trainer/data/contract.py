@@ -30,23 +30,16 @@ class Batch(NamedTuple):
     labels: NDArray[np.float32]
 
 
-class Batches(Protocol):
-    """Batches by number: each is a function of the number alone, in whatever process it is asked.
-
-    So a trainer that has returned to an earlier step sees the same samples again.
-    """
-
-    def batch(self, step: int) -> Batch:
-        """The batch of that step, from 0; the same each time."""
-
-
-class Data(Batches, Protocol):
+class Data(Protocol):
     """A source of samples: those of steps 0 to `steps` - 1 to train on, once each, others to test.
 
     Batches `steps` to `steps` + `test_steps` - 1 are held out: none of their samples is in an
     earlier one. All have `batch_size` samples; what is left over is not used. Sources are values:
     small to send to another process, which gets the same batches from its copy.
     """
+
+    def batch(self, step: int) -> Batch:
+        """The batch of that step, from 0; the same each time, in whatever process it is asked."""
 
     @property
     def tables(self) -> tuple[DataTable, ...]:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import UsageError
 from cprsim.job.presets import PRESETS
 from cprsim.trainer.data.contract import Batch, DataError, DataTable
 from cprsim.trainer.data.recorded import Recorded, record
@@ -57,10 +56,6 @@ def read_criteo(
     preprocessing. A category of a table of n rows is row 1 + (category mod (n - 1)): the published
     categories are hashes of 32 bits. Row 0 is for missing ones.
     """
-    if most_rows < 2:
-        raise UsageError(f"most_rows = {most_rows}: 2 or more, one of them for what is missing")
-    if most_samples is not None and most_samples < 1:
-        raise UsageError(f"most_samples = {most_samples}: must be at least 1")
     rows = tuple(min(each, most_rows) for each in PRESETS["criteo-kaggle"].rows)
     tables = tuple(DataTable(f"C{number + 1}", each, dim) for number, each in enumerate(rows))
     blocks = _blocks(Path(path), most_samples, np.array(rows))

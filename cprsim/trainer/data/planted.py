@@ -26,22 +26,9 @@ _LATENT = 4
 class Planted:
     """Samples whose labels a planted teacher draws; the default, which needs no file.
 
-    Parameters
-    ----------
-    samples, test_samples
-        To train on, and held out.
-    batch_size
-        Samples of a batch.
-    seed
-        Of all: the teacher, and the samples.
-    rows
-        Rows of each table.
-    dim
-        Numbers of a row.
-    dense
-        Dense features.
-    skew
-        How unequally the rows of each table are accessed.
+    `samples`, `test_samples`: to train on, and held out. `batch_size`: samples of a batch. `seed`:
+    of all: the teacher, and the samples. `rows`: rows of each table. `dim`: numbers of a row.
+    `dense`: dense features. `skew`: how unequally the rows of each table are accessed.
 
     Notes
     -----
@@ -61,16 +48,11 @@ class Planted:
     skew: Skew = field(default_factory=lambda: Skew(name="dlrm-production"))
 
     def __post_init__(self) -> None:
-        for name in ("samples", "test_samples", "batch_size", "dim", "dense"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} = {getattr(self, name)}: must be at least 1")
         for name in ("samples", "test_samples"):
             if getattr(self, name) < self.batch_size:
                 raise UsageError(
                     f"{name} = {getattr(self, name)}: fewer than a batch of {self.batch_size}"
                 )
-        if not self.rows or min(self.rows) < 1:
-            raise UsageError(f"rows = {self.rows}: give 1 or more for each table, and a table")
 
     @property
     def tables(self) -> tuple[DataTable, ...]:
@@ -97,10 +79,6 @@ class Planted:
         sparse = self._draws.rows(rng, self.batch_size)
         labels = rng.random(self.batch_size) < self._teacher.probability(dense, sparse)
         return Batch(dense, sparse, labels.astype(np.float32))
-
-    def probability(self, batch: Batch) -> NDArray[np.float64]:
-        """Of a label 1, as the teacher has it, shape (B,): no model predicts better."""
-        return self._teacher.probability(batch.dense, batch.sparse)
 
     @cached_property
     def _draws(self) -> "_Draws":

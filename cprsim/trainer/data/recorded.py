@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.owned import owned_folder
-from cprsim.errors import UsageError
 from cprsim.trainer.data.contract import Batch, DataError, DataTable, check_step
 
 _KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
@@ -21,23 +20,11 @@ _KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
 class Recorded:
     """Samples in a folder, the last of which are held out; the others are shuffled by `seed`.
 
-    Parameters
-    ----------
-    folder
-        Where `record` has put them.
-    samples, test_samples
-        How many there are to train on, and behind them to test.
-    dense
-        Dense features.
-    tables
-        What the columns of `Batch.sparse` look up.
-    batch_size
-        Samples of a batch.
-    seed
-        Of the order of those to train on.
-    cycled
-        Batches to train on: where they are more than the samples make, the same come again and
-        again. By default each comes once.
+    `folder`: where `record` has put them. `samples`, `test_samples`: how many there are to train
+    on, and behind them to test. `dense`: dense features. `tables`: what the columns of
+    `Batch.sparse` look up. `batch_size`: samples of a batch. `seed`: of the order of those to train
+    on. `cycled`: batches to train on: where they are more than the samples make, the same come
+    again and again. By default each comes once.
     """
 
     folder: Path
@@ -92,14 +79,11 @@ class Recorded:
     def _arrays(self) -> Batch:
         """All samples, read when they are looked at."""
         count = self.samples + self.test_samples
-        return Batch(
-            np.asarray(self._mapped("dense", np.float32)).reshape(count, self.dense),
-            np.asarray(self._mapped("sparse", np.int64)).reshape(count, len(self.tables)),
-            np.asarray(self._mapped("labels", np.float32)),
+        dense, sparse, labels = (
+            np.asarray(np.memmap(self.folder / name, kind, "r")) for name, kind in _KINDS.items()
         )
-
-    def _mapped(self, name: str, kind: type[Any]) -> NDArray[Any]:
-        return np.memmap(self.folder / name, kind, "r")
+        tables = len(self.tables)
+        return Batch(dense.reshape(count, self.dense), sparse.reshape(count, tables), labels)
 
     def __getstate__(self) -> dict[str, Any]:
         """What it is made of; another process opens the files again."""
@@ -115,12 +99,6 @@ def record(
     seed: int,
 ) -> Recorded:
     """Write blocks of samples into a new folder, which is not there if that fails."""
-    if not 0 < test_share < 1:
-        raise UsageError(f"test_share = {test_share:g}: a share of the samples above 0 and below 1")
-    if batch_size < 1:
-        raise UsageError(f"batch_size = {batch_size}: must be at least 1")
-    if folder.exists():
-        raise UsageError(f"{folder} is there already: name a folder that is not")
     with owned_folder(folder.parent) as place:
         written = place / folder.name
         written.mkdir()

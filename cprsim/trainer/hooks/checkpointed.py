@@ -16,10 +16,10 @@ from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
 from cprsim.trainer.hooks.nested import from_bytes, joined, packed, unpacked
 from cprsim.trainer.hooks.observer import warn_of_spoilt
-from cprsim.trainer.hooks.ranks import Least, agree
+from cprsim.trainer.hooks.ranks import Least
 from cprsim.trainer.hooks.sharded import filled, is_sharded
-from cprsim.trainer.members.parameters import Arrays
-from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
+from cprsim.trainer.store.files import Arrays
+from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint
 
 
 class Image(NamedTuple):
@@ -37,31 +37,19 @@ class Image(NamedTuple):
 
     def write(self, step: int, returns_to: Collection[int]) -> int:
         """Store it, and keep what the job may still return to; gives the bytes written."""
-        return self.store.write(
-            step,
-            self.arrays,
-            self.ids,
-            returns_to,
-            self.since,
-            merges=self.since == "save",
-            keeps=self.keeps,
-        )
+        return self.store.write(step, self.arrays, self.ids, returns_to, self.since, self.keeps)
 
 
 class CheckpointedRows:
     """The rows of one block, wherever the adapter says that they are now.
 
-    Attributes
-    ----------
-    changed
-        Numbers in the process of the rows that the checkpoint that was loaded last has other than
-        its base.
+    `changed`: numbers in the process of the rows that the checkpoint that was loaded last has other
+    than its base.
     """
 
     def __init__(
         self, block: RowBlock, layout: Layout, adapter: ShardAdapter[Any], folder: Path
     ) -> None:
-        self._folder = folder
         self.store = CheckpointStore(folder)
         self._block, self._layout, self._adapter = block, layout, adapter
         self.changed = np.empty(0, np.int64)
@@ -82,7 +70,7 @@ class CheckpointedRows:
 
         All rows return, or those of one shard.
         """
-        found = _restored(self.store, self._folder, at_most)
+        found = _restored(self.store, at_most)
         self.changed = found.changed + self._block.numbers.start
         live = self._layout.tensors(self._adapter.shards())
         for part in self._block.parts:
@@ -102,14 +90,10 @@ class CheckpointedRows:
 class CheckpointedDense:
     """All that is in no table, and the accounts of the job.
 
-    Attributes
-    ----------
-    accounts
-        What the checkpoint that was loaded last says of the job.
+    `accounts`: what the checkpoint that was loaded last says of the job.
     """
 
     def __init__(self, adapter: ShardAdapter[Any], folder: Path) -> None:
-        self._folder = folder
         self.store = CheckpointStore(folder)
         self.accounts: dict[str, Any] = {}
         self._adapter = adapter
@@ -131,17 +115,12 @@ class CheckpointedDense:
 
     def load(self, at_most: int) -> tuple[int, int]:
         """As `CheckpointedRows.load`."""
-        found = _restored(self.store, self._folder, at_most)
+        found = _restored(self.store, at_most)
         self.take_whole(unpacked(found.arrays))
         return found.step, found.size
 
     def take_whole(self, whole: Mapping[str, Any]) -> None:
         """Take over what a checkpoint of the dense part has, with the accounts of the job."""
-        if whole.get("shards"):
-            raise UsageError(
-                f"{self._folder}: its sharded tensors are stored as an older version did; save "
-                "them with that version into files of torch.distributed.checkpoint"
-            )
         live, state = self._adapter.dense(), whole["state"]
         if live.keys() != state.keys():
             raise UsageError(
@@ -177,7 +156,9 @@ def together(
             loaded = [load(at_most) for load in loads]
         except Exception as error:  # of a user's load_state_dict, too
             failed = error
-        agree(failed, least, "load its part of a checkpoint")
+        if not least(int(failed is None)):
+            other = RunError("another process can't load its part of a checkpoint; see its error")
+            raise failed or other
         size += sum(read for _, read in loaded)
         steps = [step for step, _ in loaded]
         first, last = least(min(steps)), -least(-max(steps))
@@ -186,16 +167,18 @@ def together(
         at_most = first
 
 
-def _restored(store: CheckpointStore, folder: Path, at_most: int) -> ReadCheckpoint:
+def _restored(store: CheckpointStore, at_most: int) -> ReadCheckpoint:
     try:
         found = store.restore(at_most)
     except OSError as error:
         raise RunError(
-            f"{folder}: a checkpoint can't be read now: {error}; try again, or remove that file to "
-            "go on from the checkpoint before"
+            f"{store.folder}: a checkpoint can't be read now: {error}; try again, or remove that "
+            "file to go on from the checkpoint before"
         ) from error
     if found is None:
-        raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
+        raise RunError(
+            f"{store.folder}: no sound checkpoint is left in it; begin in another folder"
+        )
     warn_of_spoilt(found.spoilt, found.step)
     return found
 

@@ -4,16 +4,15 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from cprsim.basics.files import check_writable
-from cprsim.contract import Clock, Loss, Resumed, Saved, Train
+from cprsim.contract import Clock, Loss, Resumed, Saved, Train, rules
 from cprsim.errors import CprsimError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
@@ -23,32 +22,9 @@ from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.hooks.saves import Saves
-from cprsim.trainer.hooks.twins import TwinShards, twins_of
+from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.hooks.update_count import share
 from cprsim.trainer.support import HOOKS
-
-
-class StopSignals:
-    """Whether a signal has come that gives notice. A handler does nothing but note it."""
-
-    def __init__(self) -> None:
-        self.came = False
-
-    def _note(self, _number: int, _frame: FrameType | None) -> None:
-        self.came = True
-
-    @contextmanager
-    def heard(self, signals: Sequence[signal.Signals]) -> Iterator[None]:
-        """Listen for these signals until the block ends; then handlers are as they were."""
-        if threading.current_thread() is not threading.main_thread():
-            raise UsageError("saving_on(): signals reach the main thread alone; call it there")
-        before = {each: signal.signal(each, self._note) for each in signals}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
 
 _Batch = TypeVar("_Batch")
 #: A step that no job comes to.
@@ -154,24 +130,15 @@ class TrainerHooks(Generic[_Batch]):
     ) -> None:
         _check_kinds(scenario, policy, folder, steps)
         (self._policy,) = scenario.select([policy])
-        self._system = scenario.policies[self._policy].system
+        system = scenario.policies[self._policy].system
         plan = scenario.plan(policy)
         HOOKS.check_plan(policy, plan, scenario.plans_of)
         if steps < 1:
             raise UsageError(f"steps = {steps}: give those of the whole job, 1 or more")
-        self._folder = Path(folder)
-        check_writable(self._folder, option="folder")
+        check_writable(Path(folder), option="folder")
         self._servers = scenario.cluster.parameter_servers
-        self._state = ProcessState(
-            adapter,
-            self._folder,
-            [Path(each) for each in earlier],
-            self._servers,
-            scenario.context.rows,
-            plan,
-            seed,
-            self._system,
-        )
+        folders = Path(folder), [Path(each) for each in earlier]
+        self._state = ProcessState(adapter, *folders, scenario, plan, seed, system)
         self._ranks = OneProcess() if ranks is None else ranks
         self._plan, self._final_save = plan, scenario.job.final_save
         self._planned_save_s = 0.0
@@ -179,26 +146,15 @@ class TrainerHooks(Generic[_Batch]):
             self._planned_save_s = scenario.context.save_s
         self._job = RunningJob(HOOKS.start(plan), steps, scenario.job.useful_time_s / steps)
         self._started = self._unchecked = self._just_restored = False
-        self._notice, self._listening = StopSignals(), False
-        self.notice = self.noticed = False
+        self._listening = self._signalled = self.notice = self.noticed = False
         self._thread = threading.get_ident()  # the loop's
         self._until = 0  # the controller is asked again at this step
-        self._observer = Observers(observers)
-        self._twins = twins_of(plan, adapter, self._state, self._ranks)
-        self._saves = Saves(
-            self._state,
-            self._job,
-            self._servers,
-            self._ranks,
-            self._observer,
-            self._twins,
-            by_rows=plan.tracking is not None or plan.tells_modified,
-        )
-
+        self._observers = Observers(observers)
+        self._twins = TwinShards(adapter, self._state, self._ranks) if plan.live_tiers else None
+        self._saves = Saves(self._state, self._job, self._ranks, self._observers, self._twins)
         if plan.note is not None:
             warnings.warn(
-                f"policy {self._policy!r} ({self._system}) plans {plan.recovery} recovery: "
-                f"{plan.note}",
+                f"policy {self._policy!r} ({system}) plans {plan.recovery} recovery: {plan.note}",
                 HooksWarning,
                 stacklevel=2,
             )
@@ -221,8 +177,23 @@ class TrainerHooks(Generic[_Batch]):
         stores = self._state.stores
         begun = stores.begin(self._ranks)
         self._just_restored = True
-        self._check_steps(self._ranks.least(stores.newest))
-        self._warn_of_gaps()
+        done = self._ranks.least(stores.newest)
+        if done > self._job.steps:
+            raise UsageError(
+                f"steps = {self._job.steps}: the folder {stores.path} has a checkpoint of step "
+                f"{done}; give as many or more, those of the whole job"
+            )
+        said = [
+            f"{each} are in no checkpoint; they keep the values that they have now"
+            for each in stores.grown
+        ]
+        if missing := self._state.missing(self._ranks.total):
+            said.append(
+                f"no process gives {'; '.join(missing)}: unless dense() has them, they are neither "
+                "saved nor loaded"
+            )
+        for each in said:
+            warnings.warn(f"shards(): {each}", HooksWarning, stacklevel=2)
         if begun:
             planned = bool(self._ranks.least(int(stores.stopped)))
             return self._recover(range(self._servers), True, everything=True, planned=planned)
@@ -232,41 +203,6 @@ class TrainerHooks(Generic[_Batch]):
         self._job.watch.start()  # what the job begins with costs it nothing
         self._act()
         return 0
-
-    def _check_steps(self, done: int) -> None:
-        if done > self._job.steps:
-            raise UsageError(
-                f"steps = {self._job.steps}: the folder {self._folder} has a checkpoint of step "
-                f"{done}; give as many or more, those of the whole job"
-            )
-
-    def _warn_of_gaps(self) -> None:
-        """Warn of rows and shards that no process has, and of rows that no checkpoint has."""
-        for each in self._state.stores.grown:
-            warnings.warn(
-                f"shards(): {each} are in no checkpoint; they keep the values that they have now",
-                HooksWarning,
-                stacklevel=3,
-            )
-        missing = self._state.missing(self._ranks.total)
-        if missing:
-            warnings.warn(
-                f"shards(): no process gives {'; '.join(missing)}: unless dense() has them, they "
-                "are neither saved nor loaded",
-                HooksWarning,
-                stacklevel=3,
-            )
-
-    def _warn_of_optimizers(self) -> None:
-        """Warn of an optimizer that keeps state of rows which the adapter does not give."""
-        for name, table in self._state.ungiven_states():
-            warnings.warn(
-                f"dense(): {name!r} keeps state of the rows of table {table} that shards() does "
-                "not give: it is whole in every save, and does not return with a lost shard; give "
-                "it as `state` of their TablePart, and the optimizer of the rows not in dense()",
-                HooksWarning,
-                stacklevel=4,
-            )
 
     def after_step(self, batch: _Batch) -> None:
         """A step is done, its updates are in the rows. Saves where the policy says so.
@@ -283,25 +219,26 @@ class TrainerHooks(Generic[_Batch]):
         self._state.stores.stopped = self._just_restored = False
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
-            self._state.check()
+            for name, table in self._state.check():
+                warnings.warn(
+                    f"dense(): {name!r} keeps state of the rows of table {table} that shards() "
+                    "does not give: it is whole in every save, and does not return with a lost "
+                    "shard; give it as `state` of their TablePart, and the optimizer of the rows "
+                    "not in dense()",
+                    HooksWarning,
+                    stacklevel=2,
+                )
             self._unchecked = False
-            self._warn_of_optimizers()
         self._state.observe(job.step, batch)
         job.did()
         if self._saves.landed() or job.step >= self._until:
             self._act()
-        self._observer.stepped(job.step)
-        self._heed()
-
-    def _heed(self) -> None:
-        """Save all if a notice has come; again after the next step if there was no room."""
-        if not self._listening or self.noticed:
-            return
-        self.notice = self.notice or bool(self._ranks.least(-int(self._notice.came)))
-        if self.notice:
-            self.noticed = self.save_now()
-        if self.noticed:
-            self._observer.noticed(self._job.step)
+        self._observers.tell("stepped", job.step)
+        if self._listening and not self.noticed:  # if there was no room, after the next step
+            self.notice = self.notice or bool(self._ranks.least(-int(self._signalled)))
+            self.noticed = self.notice and self.save_now()
+            if self.noticed:
+                self._observers.tell("noticed", job.step)
 
     def save_now(self) -> bool:
         """Save all rows and the dense part after the step that was done last; whether it is stored.
@@ -358,12 +295,20 @@ class TrainerHooks(Generic[_Batch]):
         the save, which is tried again after each step. Where there are several processes, all enter
         such a block; one that is given notice is enough. Only the main thread may.
         """
-        with self._notice.heard(signals or (signal.SIGTERM,)):
-            self._listening = True
-            try:
-                yield
-            finally:
-                self._listening = False
+        if threading.current_thread() is not threading.main_thread():
+            raise UsageError("saving_on(): signals reach the main thread alone; call it there")
+
+        def note(*_: object) -> None:
+            self._signalled = True
+
+        before = {each: signal.signal(each, note) for each in signals or (signal.SIGTERM,)}
+        self._listening = True
+        try:
+            yield
+        finally:
+            self._listening = False
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def on_failure(self, lost: Collection[int], dense: bool = False) -> int:
         """Shards are lost: return to checkpoints as the policy says; gives the step to go on from.
@@ -428,55 +373,43 @@ class TrainerHooks(Generic[_Batch]):
         self._saves.settle()
         loss = Loss(frozenset(range(self._servers)), frozenset({0}))
         if self._just_restored:
-            before = self._state.accounts
-            if before:  # what restore() took for lost
+            if before := self._state.accounts:  # what restore() took for lost
                 job.lost_steps = self._lost_steps(before)
-                self._state.updates.take_back(before["updates"]["lost"])
+                self._state.updates.lost = before["updates"]["lost"]
         else:
             self._saves.counts["failures"] += 1
-            self._observer.lost(loss.servers, dense=True)
+            self._observers.tell("lost", loss.servers, True)
             job.controller.answer(job.clock, loss)
-        self._move_to(step)
+        # Checkpoints of later steps are void, and so is the training since.
+        usable = [each for each in job.usable if each.step <= step]
+        if step < job.step:
+            # What it took from the last checkpoint on, as if all steps since took as long.
+            last = usable[-1] if usable else UsableCheckpoint(0, 0, 0.0)
+            since = (step - last.step) / (job.step - last.step)
+            job.watch.undo(last.trained_s + since * (job.trained_s - last.trained_s))
+        known = UsableCheckpoints(usable) if usable else job.usable
+        job.step = step
         job.controller.tell(Resumed(job.clock, ()))
         self._state.forget()
         self._state.stores.stopped = False
         job.watch.switch("save")
-        before, job.usable = (
-            job.usable,
-            UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)]),
-        )
+        job.usable = UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)])
         error = self._saves.renew(step)
         if error is None:
             job.controller.tell(Saved(job.clock, self._plan.last_save, stored=True))
-        elif before.last.step > step:  # there is none to return to
+        elif known.last.step > step:  # there is none to return to
             raise error
         else:
-            job.usable = before
+            job.usable = known
             self._saves.counts["saves_failed"] += 1
-            self._observer.save_failed(step, error)
+            self._observers.tell("save_failed", step, error)
             warnings.warn(
                 f"adopt({step}): {error}; training continues, the last checkpoint is of step "
-                f"{before.last.step}",
+                f"{known.last.step}",
                 HooksWarning,
                 stacklevel=2,
             )
-        job.watch.switch("train")
-        self._observer.loaded(step, 0)
-        self._until = step
-        self._act()
-
-    def _move_to(self, step: int) -> None:
-        """Go to a step; checkpoints of later ones are void, and so is the training since."""
-        job = self._job
-        now, usable = job.step, [each for each in job.usable if each.step <= step]
-        if step < now:
-            # What it took from the last checkpoint on, as if all steps since took as long.
-            last = usable[-1] if usable else UsableCheckpoint(0, 0, 0.0)
-            since = (step - last.step) / (now - last.step)
-            job.watch.undo(last.trained_s + since * (job.trained_s - last.trained_s))
-        if usable:
-            job.usable = UsableCheckpoints(usable)
-        job.step = step
+        self._go_on(0)
 
     @property
     def step(self) -> int:
@@ -493,7 +426,7 @@ class TrainerHooks(Generic[_Batch]):
             step=job.step,
             steps=job.steps,
             seconds=dict(job.watch.seconds),
-            pls=job.pls(self._servers),
+            pls=job.lost_steps / rules.all_samples(job.steps, self._servers),
             updates_lost=share(*self._state.updates.lost_and_all(job.steps)),
             checkpoint=job.usable.last.step,
             **self._saves.counts,
@@ -527,7 +460,7 @@ class TrainerHooks(Generic[_Batch]):
                 return
             stored = self._saves.do(action)
         self._saves.settle()
-        if not job.is_over(self._final_save):
+        if not rules.is_over(self._final_save, job.usable.last.step, job.steps):
             self._saves.do(self._plan.last_save._replace(blocking=True))
         self._state.stores.stopped = True  # a job that is prolonged has not failed
 
@@ -545,7 +478,7 @@ class TrainerHooks(Generic[_Batch]):
         answer = None
         if not planned:
             counts["failures"] += 1
-            self._observer.lost(frozenset(lost), dense)
+            self._observers.tell("lost", frozenset(lost), dense)
             loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
             answer = job.controller.answer(job.clock, loss)
         job.watch.switch("load")
@@ -569,16 +502,22 @@ class TrainerHooks(Generic[_Batch]):
         else:
             self._catch_up(latest, planned)
         self._started = self._unchecked = True
+        self._go_on(counts["bytes_loaded"] - read)
+        return job.step
+
+    def _go_on(self, size: int) -> None:
+        """Training continues, once so many bytes were loaded."""
+        job = self._job
         job.watch.switch("train")
-        self._observer.loaded(job.step, counts["bytes_loaded"] - read)
+        self._observers.tell("loaded", job.step, size)
         self._until = job.step
         self._act()
-        return job.step
 
     def _return_all(self) -> int:
         """Return to the last checkpoint; gives the step at which as much as all had been saved."""
         job = self._job
-        step, size = self._state.load_all(self._last_usable, self._ranks)
+        at_most = job.usable.last.step if self._started else _ANY
+        step, size = self._state.load_all(at_most, self._ranks)
         fresh = not self._started
         self._loaded(size)
         self._state.updates.return_to(self._state.accounts["updates"], 0, fresh)
@@ -594,9 +533,9 @@ class TrainerHooks(Generic[_Batch]):
         mine = [shard for shard in held.shards if shard in lost]
         # A lost process may have stored the dense part of a save that was never usable.
         fresh, size = not self._started, 0
-        at_most = self._saves.everywhere if fresh else self._last_usable
+        at_most = self._saves.everywhere if fresh else job.usable.last.step
         if dense or fresh:
-            step, size = held.load_dense(at_most)
+            step, size = held.stores.dense.load(at_most)
             if fresh:  # rows may have been stored where the dense part was not any more
                 at_most = step
         if twins is not None:
@@ -604,7 +543,7 @@ class TrainerHooks(Generic[_Batch]):
         else:
             loaded = [held.load_shard(shard, at_most) for shard in mine]
         size += sum(size for _, size in loaded)
-        size += held.copy_dense(self._ranks, lost=dense or fresh) or 0
+        size += held.copy_dense(self._ranks, lost=dense or fresh)
         self._loaded(size)
         job.step = self._latest(job.step)
         if fresh:
@@ -619,15 +558,15 @@ class TrainerHooks(Generic[_Batch]):
         counts["bytes_loaded"] += size
         if not self._started:
             before = self._state.accounts
-            usable = [UsableCheckpoint(*each) for each in before["usable"]]
-            job.usable = UsableCheckpoints(usable, before.get("portions", 0.0))
+            job.usable = UsableCheckpoints(UsableCheckpoint(*each) for each in before["usable"])
+            job.usable.portions = before["portions"]
             job.lost_steps = self._lost_steps(before)
             job.watch.go_on(before["seconds"])
-            job.executed += before.get("executed", before["usable"][-1][0])  # an older one has none
+            job.executed += before["executed"]
             for name, number in before["counts"].items():
                 counts[name] += number
 
-    def _lost_steps(self, before: Mapping[str, Any]) -> int:
+    def _lost_steps(self, before: dict[str, Any]) -> int:
         """Those of accounts: (E4) counts a step of each shard, of which there may be others now."""
         lost_steps: int = round(before["lost_steps"] * self._servers / before["shards"])
         return lost_steps
@@ -656,31 +595,19 @@ class TrainerHooks(Generic[_Batch]):
             clock = Clock(now.wall_s, step * job.step_s)
             job.controller.tell(Saved(clock, schedule.save, stored=True))
 
-    @property
-    def _last_usable(self) -> int:
-        return self._job.usable.last.step if self._started else _ANY
-
     def _latest(self, step: int) -> int:
         return -self._ranks.least(-step)
 
 
 def _check_kinds(scenario: object, policy: object, folder: object, steps: object) -> None:
     """Raise `UsageError` for what is of another kind than hooks take."""
+    is_count = isinstance(steps, Integral) and not isinstance(steps, bool)
+    loads = 'what cprsim.load_scenario("job.toml") gives'
     for name, given, is_right, way_out in (
-        (
-            "scenario",
-            scenario,
-            isinstance(scenario, Scenario),
-            'what cprsim.load_scenario("job.toml") gives',
-        ),
+        ("scenario", scenario, isinstance(scenario, Scenario), loads),
         ("policy", policy, isinstance(policy, str), "the name of one of its policies"),
         ("folder", folder, isinstance(folder, str | Path), "a path"),
-        (
-            "steps",
-            steps,
-            isinstance(steps, Integral) and not isinstance(steps, bool),
-            "how many the whole job has, a whole number",
-        ),
+        ("steps", steps, is_count, "how many the whole job has, a whole number"),
     ):
         if not is_right:
             raise UsageError(f"{name} = {given!r:.60}: give {way_out}")

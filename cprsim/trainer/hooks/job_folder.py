@@ -4,32 +4,18 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cprsim.basics.files import sync_folder
-from cprsim.trainer.hooks.layout import Kinds
-from cprsim.trainer.members.array_files import read_small
-from cprsim.trainer.members.atomic import written
-from cprsim.trainer.members.manifests import SpoiltError
+from cprsim.trainer.store.files import read_small, written
+from cprsim.trainer.store.manifests import SpoiltError
 
 _CLAIM = "job.json"
-#: The folder of the dense part begins so; an older version called it so.
-DENSE = "dense"
-_CHECKPOINTS = re.compile(rf"{DENSE}(-\d+)?|rows-\d+-\d+")
+_CHECKPOINTS = re.compile(r"dense-\d+|rows-\d+-\d+")
 #: The file that says that a job was stopped on purpose; the next step removes it.
 _STOPPED = "stopped"
-
-
-class RowSpan(NamedTuple):
-    """Consecutive rows of a table, which begin at row `at` of the arrays of their block."""
-
-    table: int
-    first: int
-    rows: int
-    at: int
 
 
 class Claim(NamedTuple):
@@ -40,28 +26,22 @@ class Claim(NamedTuple):
     system that saved them. `processes`: of each process the `id` of its folder and the path to it
     from this one, the numbers of its `shards`, and its `tables`. `job`, `id`: drawn once for a job
     and for a folder, since a path may lead to another folder at the next start, or on another
-    machine. Folders of an older version have `tables` and `generation` alone.
+    machine.
     """
 
     generation: int
     tables: list[Any]
-    policy: str | None = None
-    processes: list[Any] | None = None
-    job: str | None = None
-    id: str | None = None
+    policy: str
+    processes: list[Any]
+    job: str
+    id: str
 
 
 class JobFolder:
     """The folder of checkpoints of one process of a job.
 
-    Attributes
-    ----------
-    path
-        Where it is.
-    claim
-        What it says of its job; None where it says nothing.
-    fault
-        Why its claim can't be read; None where it can, or where there is none.
+    `path`: where it is. `claim`: what it says of its job; None where it says nothing. `fault`: why
+    its claim can't be read; None where it can, or where there is none.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,22 +66,21 @@ class JobFolder:
 
     def clear(self, generation: int) -> None:
         """Remove the checkpoints of a generation."""
-        for each in self._of(generation):
+        for each in self._checkpoints() - self._of_others(generation):
             shutil.rmtree(each, ignore_errors=True)
 
     def keep_only(self, generation: int) -> None:
         """Remove the checkpoints of all other generations."""
-        for each in self._checkpoints() - self._of(generation):
+        for each in self._of_others(generation):
             shutil.rmtree(each, ignore_errors=True)
-
-    def _of(self, generation: int) -> set[Path]:
-        found = {*self.path.glob(f"rows-{generation}-*"), dense_in(self.path, generation)}
-        return found & self._checkpoints()
 
     def bytes_of_others(self, generation: int) -> int:
         """The bytes of the checkpoints of all other generations."""
-        others = self._checkpoints() - self._of(generation)
+        others = self._of_others(generation)
         return sum(file.stat().st_size for each in others for file in each.iterdir())
+
+    def _of_others(self, generation: int) -> set[Path]:
+        return {each for each in self._checkpoints() if each.name.split("-")[1] != str(generation)}
 
     def _checkpoints(self) -> set[Path]:
         found = self.path.iterdir() if self.path.is_dir() else ()
@@ -134,18 +113,4 @@ def rows_in(path: Path, block: int, generation: int) -> Path:
 
 def dense_in(path: Path, generation: int) -> Path:
     """The folder, in that of a process, of the dense part."""
-    return path / f"{DENSE}-{generation}"
-
-
-def row_spans(tables: Sequence[Any]) -> dict[Kinds, list[RowSpan]]:
-    """The rows of each block, in the order of blocks, by the kinds of their tensors.
-
-    `tables`: as `Layout.document` has them.
-    """
-    found: dict[Kinds, list[RowSpan]] = {}
-    for table, first, rows, of in tables:
-        kinds = tuple((kind, tuple(shape)) for kind, shape in of)
-        before = found.setdefault(kinds, [])
-        at = before[-1].at + before[-1].rows if before else 0
-        before.append(RowSpan(table, first, rows, at))
-    return dict(sorted(found.items()))
+    return path / f"dense-{generation}"

@@ -13,7 +13,7 @@ from cprsim.rows.model import RowModel
 from cprsim.trainer.hooks.adapter import TablePart
 from cprsim.trainer.hooks.nested import joined
 from cprsim.trainer.hooks.observer import HooksWarning
-from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.store.files import Arrays
 
 #: What loaders write where a sample has fewer lookups than there is room for: no row.
 PADDING = -1
@@ -64,14 +64,8 @@ class RowBlock(NamedTuple):
 class Layout:
     """The rows that a process holds, numbered block by block, table by table.
 
-    Parameters
-    ----------
-    shards
-        What `ShardAdapter.shards` gives.
-    servers
-        How many shards the job has in all processes.
-    model
-        The tables that the scenario tells of; None where it doesn't.
+    `shards`: what `ShardAdapter.shards` gives. `servers`: how many shards the job has in all
+    processes. `model`: the tables that the scenario tells of; None where it doesn't.
     """
 
     def __init__(
@@ -82,7 +76,7 @@ class Layout:
         self.parts = tuple(part for block in self.blocks for part in block.parts)
         self.shards = tuple(sorted(shards))
         self.rows = sum(part.rows for part in self.parts)
-        self._lookup = _Lookup(self.parts)
+        self.numbers = _Lookup(self.parts).numbers
 
     def tensors(
         self, shards: Mapping[int, Sequence[TablePart]]
@@ -105,10 +99,6 @@ class Layout:
             )
         return {part: found[part[:5]] for part in self.parts}
 
-    def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
-        """The numbers in the process of rows that were looked up, shape (lookups,), on the CPU."""
-        return self._lookup.numbers(lookups)
-
     def document(self) -> list[Any]:
         """What a folder of checkpoints says of the rows in it, block by block.
 
@@ -129,6 +119,20 @@ class Layout:
             else:
                 found.append([part.table, part.first, part.rows, kinds])
         return found
+
+
+def stored_blocks(tables: Sequence[Any]) -> list[list[RowRange]]:
+    """The rows of each block of a process, whose numbers in the block begin at `start`.
+
+    `tables`: as `Layout.document` has them, which says nothing of shards.
+    """
+    found: dict[Kinds, list[RowRange]] = {}
+    for table, first, rows, of in tables:
+        kinds = tuple((kind, tuple(shape)) for kind, shape in of)
+        before = found.setdefault(kinds, [])
+        at = before[-1].numbers.stop if before else 0
+        before.append(RowRange(-1, table, first, rows, kinds, at))
+    return [found[kinds] for kinds in sorted(found)]
 
 
 class _Lookup:
@@ -156,6 +160,7 @@ class _Lookup:
         self._spread: list[Tensor] = []
 
     def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
+        """The numbers in the process of rows that were looked up, shape (lookups,), on the CPU."""
         if not isinstance(lookups, Mapping):
             raise UsageError(
                 f"lookups(): gives a {type(lookups).__name__}; give {{table: row numbers}}"

@@ -10,7 +10,7 @@ from cprsim.contract.actions import Since
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.layout import Layout
-from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.store.files import Arrays
 
 #: Rows of which saves look whether they change without being looked up, as by weight decay.
 _SAMPLED = 1000
@@ -25,17 +25,8 @@ class UpdatedRows:
     any checkpoint may be built on. A checkpoint of step s has all steps before s and none after, so
     a row is modified since it if its last step is s or later.
 
-    Parameters
-    ----------
-    layout
-        The rows, and their numbers.
-    tables
-        The tables that are tracked, all if empty; rows of others are in every save.
-
-    Attributes
-    ----------
-    sampled
-        Numbers of the rows that `check` compares, ascending.
+    `layout`: the rows, and their numbers. `tables`: the tables that are tracked, all if empty; rows
+    of others are in every save. `sampled`: numbers of the rows that `check` compares, ascending.
     """
 
     def __init__(self, layout: Layout, tables: Collection[int]) -> None:

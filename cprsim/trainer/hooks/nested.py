@@ -13,7 +13,7 @@ from torch import Tensor
 
 from cprsim.errors import UsageError
 from cprsim.trainer.hooks.sharded import Chunk, StoredTensor, is_sharded, local_chunks
-from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.store.files import Arrays
 
 
 def as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
@@ -22,24 +22,16 @@ def as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
     return plain.view(torch.uint8).numpy()
 
 
-def rows_as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
-    """The same, shape (rows, bytes of a row)."""
-    return _as_rows(as_bytes(tensor), tensor)
-
-
 def joined(parts: Sequence[tuple[Tensor, ...]]) -> Arrays:
     """Each kind of tensor, rows of all parts one after the other, as bytes."""
-    return tuple(_joined_as_bytes(kind) for kind in zip(*parts, strict=True))
+    return tuple(_joined(kind) for kind in zip(*parts, strict=True))
 
 
-def _joined_as_bytes(tensors: Sequence[Tensor]) -> NDArray[np.uint8]:
-    """The same of all rows of several tensors, one after the other."""
+def _joined(tensors: Sequence[Tensor]) -> NDArray[np.uint8]:
+    """Rows of several tensors, shape (rows, bytes of a row)."""
     joined = torch.cat([each.detach().cpu() for each in tensors])  # which copies, but for none
-    return _as_rows(joined.contiguous().reshape(-1).view(torch.uint8).numpy(), joined)
-
-
-def _as_rows(content: NDArray[np.uint8], of: Tensor) -> NDArray[np.uint8]:
-    return content.reshape(len(of), of.element_size() * math.prod(of.shape[1:]))
+    content = joined.contiguous().reshape(-1).view(torch.uint8).numpy()
+    return content.reshape(len(joined), joined.element_size() * math.prod(joined.shape[1:]))
 
 
 def from_bytes(content: NDArray[np.uint8], kind: torch.dtype, shape: Sequence[int]) -> Tensor:

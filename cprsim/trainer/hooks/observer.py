@@ -59,38 +59,14 @@ class HooksObserver:
         """A notice has come, and all is saved."""
 
 
-class Observers(HooksObserver):
+class Observers:
     """Several, each told in turn."""
 
     def __init__(self, observers: Sequence[HooksObserver]) -> None:
         self._observers = list(observers)
 
-    def stepped(self, step: int) -> None:
-        """To all."""
-        if self._observers:  # at every step of a loop
-            self._tell("stepped", step)
-
-    def saved(self, save: StoredSave) -> None:
-        """To all."""
-        self._tell("saved", save)
-
-    def save_failed(self, step: int, error: Exception) -> None:
-        """To all."""
-        self._tell("save_failed", step, error)
-
-    def lost(self, shards: frozenset[int], dense: bool) -> None:
-        """To all."""
-        self._tell("lost", shards, dense)
-
-    def loaded(self, step: int, size: int) -> None:
-        """To all."""
-        self._tell("loaded", step, size)
-
-    def noticed(self, step: int) -> None:
-        """To all."""
-        self._tell("noticed", step)
-
-    def _tell(self, what: str, *facts: object) -> None:
+    def tell(self, what: str, *facts: object) -> None:
+        """Call this method of all; errors in one are warned of."""
         for each in self._observers:
             try:
                 getattr(each, what)(*facts)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -14,16 +14,16 @@ from torch.optim import Optimizer
 from cprsim.basics.futures import Ended, Threads
 from cprsim.contract import Plan, Save
 from cprsim.errors import UsageError
-from cprsim.rows.model import RowModel
 from cprsim.rows.trackers import RowIds
-from cprsim.trainer.hooks.adapter import MovementAdapter, ShardAdapter
+from cprsim.scenario import Scenario
+from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpointed import Image, together
 from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
 from cprsim.trainer.hooks.modified import UpdatedRows
-from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.sharded import is_sharded
 from cprsim.trainer.hooks.stores import ProcessStores
+from cprsim.trainer.hooks.trackers import LiveRows, RowTrackers
 from cprsim.trainer.hooks.update_count import UpdateCount
 from cprsim.trainer.hooks.update_gate import UpdateGate
 
@@ -76,31 +76,10 @@ class Writing:
 class ProcessState(Generic[_Batch]):
     """Saves and loads the tables and the dense part that an adapter leads to.
 
-    Parameters
-    ----------
-    adapter
-        Leads to tensors and lookups.
-    folder
-        For the checkpoints of this process.
-    earlier
-        Folders of processes that the job had before, where `folder` is new.
-    servers
-        How many shards the job has in all processes.
-    rows
-        The tables that the scenario tells of.
-    plan
-        What chooses the rows of saves, if they are chosen.
-    seed
-        Of what trackers draw.
-    policy
-        The system that saves.
-
-    Attributes
-    ----------
-    stores
-        Its checkpoints.
-    gate
-        Closed while rows are copied or loaded.
+    Arguments are those of `TrainerHooks`, with the plan, which may choose the rows of saves, and
+    the system that saves. `stores`: its checkpoints. `gate`: closed while rows are copied or
+    loaded. `servers`: how many shards the job has in all processes. `tells_modified`, `by_rows`:
+    whether saves may be of modified rows alone, or of those or rows that a tracker chose.
     """
 
     def __init__(
@@ -108,14 +87,15 @@ class ProcessState(Generic[_Batch]):
         adapter: ShardAdapter[_Batch],
         folder: Path,
         earlier: Sequence[Path],
-        servers: int,
-        rows: RowModel | None,
+        scenario: Scenario,
         plan: Plan,
         seed: int,
         policy: str,
     ) -> None:
         self._adapter, self._tracking, self._seed = adapter, plan.tracking, seed
-        self._servers = servers
+        servers, rows = scenario.cluster.parameter_servers, scenario.context.rows
+        self.servers, self.tells_modified = servers, plan.tells_modified
+        self.by_rows = plan.tells_modified or plan.tracking is not None
         self._table_rows = [] if rows is None else [table.rows for table in rows.tables]
         given = adapter.shards()
         self._layout = Layout(given, servers, rows)
@@ -130,13 +110,7 @@ class ProcessState(Generic[_Batch]):
         # begun is ended, but no thread may be given more.
         self._writers = Threads(_WRITERS, "cprsim-save")
         by_shard = plan.tracking is None
-        places = range(len(self._layout.shards) if by_shard else self._layout.rows)
-        self.updates = UpdateCount(len(places))
-
-    @property
-    def tells_modified(self) -> bool:
-        """Whether saves may be of modified rows alone."""
-        return self._modified is not None
+        self.updates = UpdateCount(len(self.shards) if by_shard else self._layout.rows)
 
     @property
     def shards(self) -> tuple[int, ...]:
@@ -147,8 +121,8 @@ class ProcessState(Generic[_Batch]):
         """Shards and rows that no process has, in words; `total` adds up over all processes."""
         found = []
         shards = round(total(len(self.shards)))
-        if shards < self._servers:
-            found.append(f"{self._servers - shards} of the {self._servers} shards")
+        if shards < self.servers:
+            found.append(f"{self.servers - shards} of the {self.servers} shards")
         here = Counter[int]()
         for part in self._layout.parts:
             here[part.table] += part.rows
@@ -158,16 +132,13 @@ class ProcessState(Generic[_Batch]):
                 found.append(f"{rows - there:,} of the {rows:,} rows of table {table}")
         return found
 
-    def check(self) -> None:
-        """Raise `UsageError` where tensors are not of the shapes that they had at the start."""
-        self._layout.tensors(self._adapter.shards())
+    def check(self) -> set[tuple[str, int]]:
+        """Find optimizers in the dense part that keep state of rows which the adapter doesn't give.
 
-    def ungiven_states(self) -> set[tuple[str, int]]:
-        """Optimizers in the dense part that keep state of rows which the adapter does not give.
-
-        Returns the name of each, and a table.
+        Returns the name of each, and a table. Raises `UsageError` where tensors are not of the
+        shapes that they had at the start.
         """
-        live = self._layout.tensors(self._adapter.shards())
+        live = self._live()
         tables = {_memory(tensors[0]): part.table for part, tensors in live.items()}
         given = {_memory(each) for tensors in live.values() for each in tensors}
         return {
@@ -195,6 +166,9 @@ class ProcessState(Generic[_Batch]):
             self._modified.note(step, looked_up.numpy())
         self.updates.did(numbers)
 
+    def _live(self) -> dict[RowRange, tuple[Tensor, ...]]:
+        return self._layout.tensors(self._adapter.shards())
+
     # --- Saving ---
 
     def snapshot(self, step: int, save: Save, usable: int, accounts: dict[str, Any]) -> Snapshot:
@@ -203,7 +177,7 @@ class ProcessState(Generic[_Batch]):
         `usable`: the step of the last checkpoint that all processes have.
         """
         with self.gate.closed():
-            live = self._layout.tensors(self._adapter.shards())
+            live = self._live()
             chosen = rows = None
             if self._modified is not None:
                 rows = self._modified.select(step, None if self._gap else save.since, usable)
@@ -214,7 +188,7 @@ class ProcessState(Generic[_Batch]):
             since = save.since if self._modified is not None and rows is not None else None
             images = [each.image(live, rows, since) for each in self.stores.rows]
             dense = self.stores.dense.image(accounts)
-            if self._modified is not None or self._trackers is not None:
+            if self.by_rows:
                 # Should a file of a chain be spoilt, rows return to an older step: so must this.
                 steps = frozenset(step for each in self.stores.rows for step in each.store.steps)
                 dense = dense._replace(keeps=steps)
@@ -247,7 +221,7 @@ class ProcessState(Generic[_Batch]):
 
     def void(self, snapshot: Snapshot) -> None:
         """What was to be stored wasn't."""
-        self.updates.void()
+        self.updates.settle(stored=False)
         if not snapshot.modified:  # trackers take it for saved, so the next save is of all rows
             self._gap = True
 
@@ -278,34 +252,34 @@ class ProcessState(Generic[_Batch]):
         loads = [partial(each.load, shard=shard) for each in held]
         with self.gate.closed():
             step, size = together(loads, at_most, OneProcess().least)
-        if self._trackers is not None:
-            self._trackers.forget(shard, self._weights())
-        if step < before:  # what others saved since is in files that are spoilt
-            self._gap = True
-        self.updates.lose(self._places(shard))
+        self._lose(shard, gap=step < before)  # what was saved since is in files that are spoilt
         return step, size
 
-    def _places(self, shard: int) -> list[range]:
-        """What updates are counted by: its rows, or itself."""
-        if self._trackers is None:
+    def _lose(self, shard: int, gap: bool) -> None:
+        """What was done in a shard since its save is lost; `gap`: no save may leave out rows."""
+        self._gap = self._gap or gap
+        places = [part.numbers for part in self._parts_of(shard)]
+        if self._trackers is None:  # updates are counted by shards
             at = self._layout.shards.index(shard)
-            return [range(at, at + 1)]
-        return [part.numbers for part in self._parts_of(shard)]
+            places = [range(at, at + 1)]
+        else:
+            self._trackers.forget(self._tracked(shard))
+        self.updates.lose(places)
 
     def _parts_of(self, shard: int) -> list[RowRange]:
         return [part for part in self._layout.parts if part.shard == shard]
 
-    @staticmethod
-    def _said(part: RowRange) -> list[Any]:
-        return [part.table, part.first, part.rows, [[kind, [*row]] for kind, row in part.kinds]]
-
     def rows_of(self, shard: int) -> dict[str, Any]:
         """Which rows a shard has: what one with the same rows says as well."""
-        return {"parts": [self._said(part) for part in self._parts_of(shard)]}
+        parts = [
+            [part.table, part.first, part.rows, [[kind, [*row]] for kind, row in part.kinds]]
+            for part in self._parts_of(shard)
+        ]
+        return {"parts": parts}
 
     def content(self, shard: int) -> dict[str, Any]:
         """The tensors in use of a shard, those of each part."""
-        live = self._layout.tensors(self._adapter.shards())
+        live = self._live()
         return {"tensors": [each for part in self._parts_of(shard) for each in live[part]]}
 
     def take(self, shard: int, content: Mapping[str, Any]) -> None:
@@ -314,53 +288,55 @@ class ProcessState(Generic[_Batch]):
             mine = self.content(shard)["tensors"]
             for each, theirs in zip(mine, content["tensors"], strict=True):
                 each.copy_(theirs)
-        self._gap = self._gap or self._modified is not None
-        if self._trackers is not None:
-            self._trackers.forget(shard, self._weights())
-        self.updates.lose(self._places(shard))
+        self._lose(shard, gap=self._modified is not None)
 
-    def load_dense(self, at_most: int) -> tuple[int, int]:
-        """Return the dense part to its last checkpoint; gives its step, and the bytes read."""
-        return self.stores.dense.load(at_most)
-
-    def copy_dense(self, ranks: Ranks, lost: bool) -> int | None:
-        """Take the dense part from a process that has it; gives its bytes, or None if none has."""
+    def copy_dense(self, ranks: Ranks, lost: bool) -> int:
+        """Take the dense part from a process that has it, if it is lost here; gives its bytes."""
         content = ranks.copied(None if lost else self.stores.dense.content())
-        if content is None:
-            return None
-        return self.stores.dense.take(content) if lost else 0
+        return self.stores.dense.take(content) if lost and content is not None else 0
 
     @property
     def accounts(self) -> dict[str, Any]:
         """What the checkpoint of the dense part says that was loaded last."""
         return self.stores.dense.accounts
 
-    def _new_trackers(self) -> ProcessTrackers | None:
+    # --- Trackers ---
+
+    def _new_trackers(self) -> RowTrackers | None:
         if self._tracking is None:
             return None
-        movement = self._movement if hasattr(self._adapter, "movement") else None
-        return ProcessTrackers(
-            self._layout, self._weights(), self._tracking, self._tables, self._seed, movement
-        )
+        return RowTrackers(self._layout.rows, self._tracked(), self._tracking, self._seed)
 
-    def _movement(self) -> Mapping[tuple[int, int, int], Tensor]:
-        """What the adapter says of how far the rows of each part have moved."""
-        given = cast("MovementAdapter[_Batch]", self._adapter).movement()
-        found = {}
-        for shard, parts in self._adapter.shards().items():
-            moved = list(given.get(shard, ()))
-            if [each.shape for each in moved] != [(len(part.weights),) for part in parts]:
+    def _tracked(self, shard: int | None = None) -> dict[range, LiveRows]:
+        """The tracked rows of all shards, or of one, with what SCAR looks at."""
+        live, found = self._live(), dict[range, LiveRows]()
+        by_values = self._tracking is not None and self._tracking.tracker == "scar"
+        for part in self._layout.parts:
+            if part.table not in self._tables or shard not in {None, part.shard}:
+                continue
+            found[part.numbers] = weights = live[part][0]
+            if by_values and hasattr(self._adapter, "movement"):
+                found[part.numbers] = partial(self._moved, part)
+            elif by_values and weights.device.type != "cpu":
                 raise UsageError(
-                    f"movement(): give for shard {shard} a tensor of shape (rows,) for each part "
-                    "that shards() gives"
+                    f"shards(): table {part.table} is on {weights.device}, and scar compares rows "
+                    "in CPU memory; keep them there, give the adapter movement(), or take a policy "
+                    "whose tracker is mfu or ssu"
                 )
-            for part, each in zip(parts, moved, strict=True):
-                found[shard, part.table, part.first] = each.detach()
         return found
 
-    def _weights(self) -> Mapping[RowRange, Tensor]:
-        live = self._layout.tensors(self._adapter.shards())
-        return {part: tensors[0] for part, tensors in live.items()}
+    def _moved(self, part: RowRange) -> Tensor:
+        """What the adapter says of how far the rows of a part have moved."""
+        adapter: Any = self._adapter
+        parts, moved = adapter.shards()[part.shard], list(adapter.movement().get(part.shard, ()))
+        if [each.shape for each in moved] != [(len(each.weights),) for each in parts]:
+            raise UsageError(
+                f"movement(): give for shard {part.shard} a tensor of shape (rows,) for each part "
+                "that shards() gives"
+            )
+        places = [(each.table, each.first) for each in parts]
+        found: Tensor = moved[places.index((part.table, part.first))]
+        return found.detach()
 
 
 def _memory(tensor: Tensor) -> int | None:

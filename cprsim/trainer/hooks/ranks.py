@@ -3,7 +3,8 @@
 import gc
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ import torch.distributed as dist
 
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer.hooks.nested import packed, unpacked
-from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.store.files import Arrays
 
 #: The least of the numbers that all processes of a job give, each its own.
 Least: TypeAlias = Callable[[int], int]
@@ -55,10 +56,16 @@ def everyone(ranks: Ranks, mine: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def agree(error: Exception | None, least: Least, what: str) -> None:
-    """Raise in all processes if one has an error: its own, or that another can't do `what`."""
-    if not least(int(error is None)):
-        raise error or RunError(f"another process can't {what}; see its error")
+@contextmanager
+def agreed(ranks: Ranks, fault: str, way_out: str) -> Iterator[None]:
+    """Raise `RunError` in all processes if files can't be used in this block of one of them."""
+    error: OSError | None = None
+    try:
+        yield
+    except OSError as failed:
+        error = failed
+    if not ranks.least(int(error is None)):
+        raise RunError(f"{fault} ({error or 'in another process'}); {way_out}")
 
 
 class OneProcess:

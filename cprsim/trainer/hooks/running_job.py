@@ -3,7 +3,7 @@
 import math
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from cprsim.contract import Clock, rules
@@ -28,12 +28,8 @@ class MeasuredSpan(NamedTuple):
 class Stopwatch:
     """Wall-clock seconds by cause: exactly one cause at any time, so they add up.
 
-    Attributes
-    ----------
-    seconds
-        By cause; training that was rolled back is lost.
-    spans
-        One after the other, as they came.
+    `seconds`: by cause; training that was rolled back is lost. `spans`: one after the other, as
+    they came.
     """
 
     def __init__(self) -> None:
@@ -101,51 +97,37 @@ class UsableCheckpoint(NamedTuple):
     trained_s: float
 
 
-class UsableCheckpoints:
-    """The usable checkpoints of the job; its initial state is one, unless it had others before.
+class UsableCheckpoints(list[UsableCheckpoint]):
+    """The usable checkpoints of the job, the oldest first; `portions`: saved since it was whole."""
 
-    `portions`: saved since the last whole one.
-    """
-
-    def __init__(
-        self,
-        before: Iterable[UsableCheckpoint] = (UsableCheckpoint(0, 0, 0.0),),
-        portions: float = 0.0,
-    ) -> None:
-        self._usable = list(before)
-        self.portions = portions
+    portions = 0.0
 
     @property
     def last(self) -> UsableCheckpoint:
         """The newest."""
-        return self._usable[-1]
+        return self[-1]
 
-    def __iter__(self) -> Iterator[UsableCheckpoint]:
-        """The oldest first."""
-        return iter(self._usable)
-
-    def kept_from(self, step: int) -> "UsableCheckpoints":
-        """A copy that has what `at` needs for that step and later ones."""
-        first = bisect_right(self._usable, step, key=lambda each: each.step) - 1
-        return UsableCheckpoints(self._usable[max(first, 0) :], self.portions)
-
-    def put(self, step: int, portion: float, trained_s: float) -> None:
-        """All members have stored a save of that portion."""
-        complete, self.portions = rules.next_round(self.portions, portion)
-        self._usable.append(
-            UsableCheckpoint(step, step if complete else self.last.whole, trained_s)
-        )
+    def with_save(
+        self, step: int, portion: float, trained_s: float, kept_from: int
+    ) -> "UsableCheckpoints":
+        """A copy with a save of that portion; it has what `at` needs from step `kept_from` on."""
+        first = bisect_right(self, kept_from, key=lambda each: each.step) - 1
+        found = UsableCheckpoints(self[max(first, 0) :])
+        complete, found.portions = rules.next_round(self.portions, portion)
+        whole = step if complete else self.last.whole
+        found.append(UsableCheckpoint(step, whole, trained_s))
+        return found
 
     def at(self, step: int) -> UsableCheckpoint:
         """The newest that is no later than a step: what was loaded may be older than asked for."""
-        return next(each for each in reversed(self._usable) if each.step <= step)
+        return next(each for each in reversed(self) if each.step <= step)
 
     def back_to(self, step: int) -> UsableCheckpoint:
         """The job has returned to `step`: later ones are void, and nothing is older than this."""
         while self.last.step > step:
-            self._usable.pop()
+            self.pop()
         self.portions = 0.0
-        self._usable[-1] = self.last._replace(whole=self.last.step)
+        self[-1] = self.last._replace(whole=self.last.step)
         return self.last
 
 
@@ -161,22 +143,17 @@ def steps_to(progress_s: float, step_s: float) -> int:
 class RunningJob:
     """What the hooks of a job share.
 
-    A step is `step_s` useful seconds of progress.
-
-    Attributes
-    ----------
-    step
-        Steps that are done.
-    executed
-        Steps that were trained, those that were rolled back as well; before it was started, too.
-    lost_steps
-        Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    `step_s`: useful seconds of progress in a step. `step`: steps that are done. `executed`: those
+    that were trained, rolled back or not; before it was started, too. `lost_steps`: steps since the
+    last whole checkpoint, summed over failures of servers: (E4)'s numerator.
     """
 
     def __init__(self, controller: CheckedController, steps: int, step_s: float) -> None:
         self.controller = controller
         self.steps, self.step_s = steps, step_s
-        self.watch, self.usable = Stopwatch(), UsableCheckpoints()
+        self.watch = Stopwatch()
+        # The initial state is one, unless the job had others before.
+        self.usable = UsableCheckpoints([UsableCheckpoint(0, 0, 0.0)])
         self.step = self.executed = self.lost_steps = 0
         self._asked_s = self._apart_s = self._beside_s = 0.0
 
@@ -188,14 +165,6 @@ class RunningJob:
     def lose(self, last: int) -> None:
         """Steps of a server are lost: from `last`, when all of it was saved, to now."""
         self.lost_steps += rules.lost_samples(self.step, last)
-
-    def pls(self, servers: int) -> float:
-        """(E4) of CPR, so far."""
-        return self.lost_steps / rules.all_samples(self.steps, servers)
-
-    def is_over(self, final_save: bool) -> bool:
-        """Whether there is nothing to do behind the last step."""
-        return rules.is_over(final_save, self.usable.last.step, self.steps)
 
     @property
     def clock(self) -> Clock:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from cprsim.basics.units import format_bytes
@@ -15,62 +14,20 @@ from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
 from cprsim.trainer.hooks.checkpointed import Image
-from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
+from cprsim.trainer.hooks.observer import HooksWarning, Observers, StoredSave
 from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot, Writing
-from cprsim.trainer.hooks.ranks import Ranks, everyone
+from cprsim.trainer.hooks.ranks import Ranks, agreed, everyone
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoints
+from cprsim.trainer.hooks.stores import ProcessStores
 from cprsim.trainer.hooks.twins import TwinShards
-from cprsim.trainer.members.store import most_bytes
-
-
-def check_room(
-    folder: Path, images: Sequence[Image], by_rows: bool, freed: int, ranks: Ranks
-) -> None:
-    """Check that the disk of each process has room for all checkpoints that are kept at a time.
-
-    Parameters
-    ----------
-    folder
-        That of this process.
-    images
-        What a checkpoint of everything stores: of each block of rows, and last of the dense part.
-    by_rows
-        Whether saves are of some rows, which are kept on top of earlier ones.
-    freed
-        Bytes of older checkpoints, which go once the first new one is stored.
-    ranks
-        The processes of the job, which all call this.
-
-    Raises
-    ------
-    RunError
-        In all processes, where one disk has too little room: from some save on, all would fail.
-    """
-    *rows, dense = (sum(each.nbytes for each in image.arrays) for image in images)
-    # Of the dense part as many as there are checkpoints of rows to return to.
-    most = sum(most_bytes(size, by_rows) for size in rows)
-    most += _MOST_DENSE * dense if by_rows else most_bytes(dense, deltas=False)
-    need = max(sum(rows) + dense, most - freed)
-    folder.mkdir(parents=True, exist_ok=True)
-    free, disk = shutil.disk_usage(folder).free, f"{platform.node()} {folder.stat().st_dev}"
-    mine = {"need": need, "free": free, "disk": disk, "folder": str(folder)}
-    all_said = everyone(ranks, mine)
-    for each in all_said:
-        needed = sum(other["need"] for other in all_said if other["disk"] == each["disk"])
-        if needed > each["free"]:
-            raise RunError(
-                f"folder {each['folder']}: checkpoints take {format_bytes(needed)} on its disk, "
-                "older ones and the one that is written included, and it has "
-                f"{format_bytes(each['free'])}; make room, or give another folder"
-            )
-
+from cprsim.trainer.store.store import most_bytes
 
 #: Dense parts at a time where rows lie in chains: four that stay, and the one being written.
 _MOST_DENSE = 5
 #: How a save ended in a process. All take the least: what fails in one counts in none.
 _STORED, _FAILED, _NEVER = 2, 1, 0
 #: What each process counts of a job.
-COUNTS = ("failures", "saves", "saves_failed", "bytes_saved", "bytes_loaded")
+_COUNTS = ("failures", "saves", "saves_failed", "bytes_saved", "bytes_loaded")
 
 
 @dataclass
@@ -92,40 +49,25 @@ class Saves:
     and training goes on. It ends training in all if it would fail for ever: tables of other shapes,
     state that can't be stored.
 
-    Parameters
-    ----------
-    state
-        What is saved.
-    job
-        How far it is, and its controller.
-    servers
-        How many shards it has in all processes.
-    ranks
-        The processes of the job.
-    observer
-        Told of what is stored, and what isn't.
-    twins
-        Averaged before each save, where there are groups with the same rows.
-    by_rows
-        Whether saves are of some rows.
+    `state`: what is saved. `job`: how far it is, and its controller. `ranks`: the processes of the
+    job. `observers`: told of what is stored, and what isn't. `twins`: averaged before each save,
+    where there are groups with the same rows. `counts`: what this process counts of the job.
+    `everywhere`: the last step of which every process has all.
     """
 
     def __init__(
         self,
         state: ProcessState[Any],
         job: RunningJob,
-        servers: int,
         ranks: Ranks,
-        observer: HooksObserver,
+        observers: Observers,
         twins: TwinShards | None,
-        by_rows: bool,
     ) -> None:
-        self.counts = dict.fromkeys(COUNTS, 0)
-        self._state, self._job, self._servers, self._ranks = state, job, servers, ranks
-        self._observer, self._twins = observer, twins
-        self._by_rows = by_rows
+        self.counts = dict.fromkeys(_COUNTS, 0)
+        self._state, self._job, self._ranks = state, job, ranks
+        self._observers, self._twins = observers, twins
         self._under_way: _UnderWay | None = None
-        self._everywhere = 0  # the last step of which every process has all
+        self.everywhere = 0
         self._all_rows: int | None = None  # when all of them were saved last
 
     @property
@@ -133,31 +75,18 @@ class Saves:
         """Whether one is written beside training."""
         return self._under_way is not None
 
-    @property
-    def everywhere(self) -> int:
-        """The last step of which every process has all."""
-        return self._everywhere
-
     def first(self, step: int) -> Snapshot:
         """Store what the job begins with, or goes on with in folders that have nothing yet.
 
         Raises `RunError` in all processes where one can't, or has no room for those that follow.
         """
         snapshot = self._state.snapshot(step, Save(), step, self._accounts(self._job.usable))
-        folder = self._state.stores.path
-        check_room(folder, snapshot.images, self._by_rows, self._state.stores.freed, self._ranks)
-        error = None
-        try:
+        stores = self._state.stores
+        _check_room(stores, snapshot.images, self._state.by_rows, self._ranks)
+        with agreed(self._ranks, *stores.unstored):
             self._state.write(step, snapshot, returns_to=()).result()
-            self._state.stores.keep_names()
-        except OSError as failed:
-            error = failed
-        if not self._ranks.least(int(error is None)):
-            raise RunError(
-                f"folder {folder}: the first checkpoint can't be stored "
-                f"({error or 'in another process'}); make room, or give another folder"
-            )
-        self._everywhere = step
+            stores.keep_names()
+        self.everywhere = step
         return snapshot
 
     def adopt(self, step: int) -> None:
@@ -236,19 +165,19 @@ class Saves:
         outcome = _STORED if error is None else _FAILED
         if isinstance(error, UsageError):  # state that will be the same at the next save
             outcome = _NEVER
-        agreed = self._ranks.least(outcome)
-        if agreed == _STORED and self._state.tells_modified:
+        worst = self._ranks.least(outcome)
+        if worst == _STORED and self._state.tells_modified:
             # Known by now; a new process may expect other saves, so all add up.
             total = self._ranks.total
             writes = total(size) / total(under_way.snapshot.whole_bytes)
             if under_way.save.expects:
                 under_way.save = under_way.save._replace(writes=writes)
         self._under_way = None
-        if agreed == _STORED:
+        if worst == _STORED:
             self._stored(under_way, size)
             return True
         self._job.controller.tell(Void(self._job.clock, under_way.save))
-        if agreed == _NEVER:
+        if worst == _NEVER:
             raise error or RunError("another process can't store its state; see its error")
         self._void(under_way, error)
         return False
@@ -257,11 +186,11 @@ class Saves:
         """The same after a failure, which may have taken a part of it: it counts if all have it."""
         under_way = self._under_way
         size, error = (0, None) if under_way is None else _ended(under_way.written)
-        self._everywhere = self._ranks.least(self._state.stores.newest)
+        self.everywhere = self._ranks.least(self._state.stores.newest)
         self._under_way = None  # not before: another may be lost here, and then all begin again
         if under_way is None:
             return
-        if error is None and self._everywhere >= under_way.step:
+        if error is None and self.everywhere >= under_way.step:
             self._stored(under_way, size)
         else:
             self._void(under_way, error)
@@ -270,15 +199,15 @@ class Saves:
         """The save with its snapshot, being written; nothing that goes wrong ends training."""
         job, state = self._job, self._state
         start_s = time.monotonic()
-        usable, snapshot = job.usable.kept_from(min(state.stores.steps, default=0)), NOTHING
-        usable.put(job.step, save.portion, job.trained_s)
+        first, snapshot = min(state.stores.steps, default=0), NOTHING
+        usable = job.usable.with_save(job.step, save.portion, job.trained_s, first)
         job.watch.stop()
         accounts = self._accounts(usable)
         accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
         del job.watch.spans[:-1]  # nobody asks for those of a loop, and it may be a long one
         try:
             # Until all processes have it, the job may have to return to the last that they have.
-            returns_to = {self._everywhere, job.usable.last.step}
+            returns_to = {self.everywhere, job.usable.last.step}
             snapshot = state.snapshot(job.step, save, min(returns_to), accounts)
             if not save.blocking:  # what is used from now on is in the next
                 state.saved(snapshot, sure=False)
@@ -291,7 +220,7 @@ class Saves:
 
     def _stored(self, under_way: _UnderWay, size: int) -> None:
         job = self._job
-        job.usable, self._everywhere = under_way.usable, under_way.step
+        job.usable, self.everywhere = under_way.usable, under_way.step
         if under_way.snapshot.chosen is None:
             self._all_rows = under_way.step
         self.counts["saves"] += 1
@@ -300,13 +229,13 @@ class Saves:
             self._state.saved(under_way.snapshot, sure=True)
             job.controller.tell(Saved(job.clock, under_way.save, stored=True))
         else:
-            self._state.updates.stored()
+            self._state.updates.settle(stored=True)
             job.controller.tell(Stored(job.clock, under_way.save))
         took_s = time.monotonic() - under_way.start_s
         chosen = under_way.snapshot.chosen
         rows = None if chosen is None else len(chosen)
         whole = under_way.snapshot.whole
-        self._observer.saved(StoredSave(under_way.step, size, whole, took_s, rows))
+        self._observers.tell("saved", StoredSave(under_way.step, size, whole, took_s, rows))
 
     def _void(self, under_way: _UnderWay, error: Exception | None) -> None:
         """Say so, and go on: the checkpoints before are as they were. None: it failed elsewhere."""
@@ -316,7 +245,7 @@ class Saves:
         self.counts["saves_failed"] += 1
         if not under_way.save.blocking:
             self._state.void(under_way.snapshot)
-        self._observer.save_failed(under_way.step, error)
+        self._observers.tell("save_failed", under_way.step, error)
         warnings.warn(
             f"the save of step {under_way.step} failed: {type(error).__name__}: {error}; training "
             f"goes on, the last checkpoint is of step {job.usable.last.step}",
@@ -330,11 +259,40 @@ class Saves:
             "seconds": dict(self._job.watch.seconds),
             "executed": self._job.executed,
             "lost_steps": self._job.lost_steps,
-            "shards": self._servers,
+            "shards": self._state.servers,
             "usable": [tuple(each) for each in usable],
             "portions": usable.portions,
             "counts": dict(self.counts),
         }
+
+
+def _check_room(
+    stores: ProcessStores, images: Sequence[Image], by_rows: bool, ranks: Ranks
+) -> None:
+    """Check that the disk of each process has room for all checkpoints that are kept at a time.
+
+    `images`: what a checkpoint of everything stores, of the dense part last. `by_rows`: whether
+    saves are of some rows, which are kept on top of earlier ones. Older checkpoints go once the
+    first new one is stored. Raises `RunError` in all processes, which all call this, where one disk
+    has too little room: from some save on, all would fail.
+    """
+    *rows, dense = (sum(each.nbytes for each in image.arrays) for image in images)
+    # Of the dense part as many as there are checkpoints of rows to return to.
+    most = sum(most_bytes(size, by_rows) for size in rows)
+    most += _MOST_DENSE * dense if by_rows else most_bytes(dense, deltas=False)
+    need, folder = max(sum(rows) + dense, most - stores.freed), stores.path
+    folder.mkdir(parents=True, exist_ok=True)
+    free, disk = shutil.disk_usage(folder).free, f"{platform.node()} {folder.stat().st_dev}"
+    mine = {"need": need, "free": free, "disk": disk, "folder": str(folder)}
+    all_said = everyone(ranks, mine)
+    for each in all_said:
+        needed = sum(other["need"] for other in all_said if other["disk"] == each["disk"])
+        if needed > each["free"]:
+            raise RunError(
+                f"folder {each['folder']}: checkpoints take {format_bytes(needed)} on its disk, "
+                "older ones and the one that is written included, and it has "
+                f"{format_bytes(each['free'])}; make room, or give another folder"
+            )
 
 
 def _ended(written: Writing) -> tuple[int, Exception | None]:

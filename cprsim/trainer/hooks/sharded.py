@@ -70,14 +70,8 @@ def local_chunks(tensor: Tensor) -> list[Chunk]:
 def filled(stored: Any, live: Any, where: str) -> Any:
     """Fill live tensors that are held in parts from their stored parts.
 
-    Parameters
-    ----------
-    stored
-        A state as it was stored.
-    live
-        The state that it replaces: a `state_dict()`, or an optimizer.
-    where
-        The name of the state, for messages.
+    `stored`: a state as it was stored. `live`: the state that it replaces: a `state_dict()`, or an
+    optimizer. `where`: the name of the state, for messages.
 
     Returns
     -------

@@ -1,16 +1,17 @@
 """How a job starts: new, as it was, or with other processes or more rows than its checkpoints."""
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from cprsim.errors import UsageError
-from cprsim.trainer.hooks.job_folder import DENSE, Claim, JobFolder, dense_in, row_spans, rows_in
+from cprsim.trainer.hooks.job_folder import Claim, JobFolder, dense_in, rows_in
+from cprsim.trainer.hooks.layout import stored_blocks
 from cprsim.trainer.hooks.ranks import Ranks, everyone
-from cprsim.trainer.hooks.row_sets import Rows, by_table, common, in_words, rows_of, without
-from cprsim.trainer.members.store import checkpoints_in
+from cprsim.trainer.store.manifests import Manifest
+from cprsim.trainer.store.store import checkpoints_in
 
 
 class JobProcess(NamedTuple):
@@ -24,50 +25,46 @@ class JobProcess(NamedTuple):
     tables: list[Any]
     id: str
 
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "JobProcess":
+        """The process of a document."""
+        return cls(Path(said["folder"]), said["shards"], said["tables"], said["id"])
+
     def __str__(self) -> str:
         shards = ", ".join(map(str, self.shards))
-        held = "; ".join(in_words(_rows_of([self])))
+        held = "; ".join(_in_words(_rows_of([self])))
         return f"{self.folder} (shards {shards or 'none'}: {held or 'no rows'})"
 
 
 class Source(NamedTuple):
-    """The checkpoints of one process before, which a start reads and does not change.
-
-    `older`: they are of a version that named them otherwise.
-    """
+    """The checkpoints of one process before, which a start reads and does not change."""
 
     process: JobProcess
     generation: int
-    older: bool
 
     @property
     def dense(self) -> Path:
         """The folder of its dense part."""
-        path = self.process.folder
-        return path / DENSE if self.older else dense_in(path, self.generation)
+        return dense_in(self.process.folder, self.generation)
 
     @property
     def rows(self) -> list[Path]:
         """The folder of each of its blocks."""
-        blocks = range(len(row_spans(self.process.tables)))
+        blocks = range(len(stored_blocks(self.process.tables)))
         return [rows_in(self.process.folder, number, self.generation) for number in blocks]
 
     @property
-    def all(self) -> list[Path]:
-        """The folders of both."""
-        return [self.dense, *self.rows]
-
-    def is_there(self) -> bool:
-        """Return whether it has a checkpoint of everything."""
-        return bool(self.steps)
+    def checkpoints(self) -> list[list[Manifest]]:
+        """Those of the dense part, and of each block."""
+        return [checkpoints_in(each) if each.is_dir() else [] for each in (self.dense, *self.rows)]
 
     @property
     def steps(self) -> set[int]:
         """The steps of which all that it holds has a checkpoint; none in another's folder."""
         claim = JobFolder(self.process.folder).claim
-        if claim is None or (not self.older and claim.id != self.process.id):
+        if claim is None or claim.id != self.process.id:
             return set()
-        return set.intersection(*({each.step for each in _on_disk(store)} for store in self.all))
+        return set.intersection(*({each.step for each in found} for found in self.checkpoints))
 
 
 class JobStart(NamedTuple):
@@ -88,22 +85,22 @@ class JobStart(NamedTuple):
     takes_counts: bool = False
     grown: Sequence[str] = ()
 
+    def claim_of(self, mine: JobProcess, policy: str) -> Claim:
+        """The claim of a process's folder from now on."""
+        processes = [
+            each._asdict() | {"folder": os.path.relpath(each.folder, mine.folder)}
+            for each in self.processes
+        ]
+        return Claim(self.generation, mine.tables, policy, processes, self.job, mine.id)
+
 
 def agreed_start(
     mine: JobProcess, folder: JobFolder, earlier: Sequence[Path], policy: str, ranks: Ranks
 ) -> JobStart:
     """Agree with all processes, which all call this, on how the job starts.
 
-    Parameters
-    ----------
-    mine, folder
-        This process and its folder.
-    earlier
-        Folders that it was given of processes before.
-    policy
-        The system that saves from now on.
-    ranks
-        The processes of the job.
+    `mine`, `folder`: this process and its folder. `earlier`: folders that it was given of processes
+    before. `policy`: the system that saves from now on. `ranks`: the processes of the job.
 
     Raises
     ------
@@ -111,23 +108,30 @@ def agreed_start(
         In all processes, with nothing written: where something that was stored could not be read or
         would be left out, or folders are of other jobs or of another system.
     """
-    said = everyone(ranks, _document(mine, folder, earlier))
-    processes = [_process(each) for each in said]
+    document = mine._asdict() | {
+        "folder": str(mine.folder),
+        "earlier": [os.path.abspath(each) for each in earlier],  # noqa: PTH100 - links stay
+        "claim": None if folder.claim is None else list(folder.claim),
+        "unclaimed": folder.unclaimed,
+        "fault": folder.fault,
+    }
+    said = everyone(ranks, document)
+    processes = [JobProcess.of(each) for each in said]
     _check_folders(processes, said)
     # Of generation -1 are folders in which a start was killed before all had stored theirs.
     claims = [
-        (each.folder, Claim(*its["claim"])._replace(id=each.id))
+        (each.folder, Claim(*its["claim"]))
         for each, its in zip(processes, said, strict=True)
         if its["claim"] and its["claim"][0] >= 0
     ]
     moved = not claims
     if moved:
+        job = str(said[0]["token"])
         given = sorted({Path(path) for each in said for path in each["earlier"]})
-        claims = [(path, _claim_of(path)) for path in given]
+        claims = [(path, _claim_in(path)) for path in given]
     else:
+        job = claims[0][1].job
         _check_job(claims, policy)
-    jobs = [] if moved else [claim.job for _, claim in claims if claim.job]
-    job = jobs[0] if jobs else str(said[0]["token"])
     if not claims:
         return JobStart(0, processes, job, False)
     sources = _sources(claims)
@@ -135,54 +139,26 @@ def agreed_start(
     own = [each for each in sources if each.process.id == mine.id]
     # Folders may lie on machines of their own: others are read only where rows come from them.
     stays = not moved and _keep_rows(sources, processes)
-    same = not moved and _is_same(sources, processes)
+    before = {each.process.id: each.process.tables for each in sources}
+    same = not moved and before == {each.id: each.tables for each in processes}
     read = own if stays else sources
     if not _has_begun(read, len(sources), processes, ranks):
         return JobStart(generation + (not same), processes, job, False)
     if same:
         return JobStart(generation, processes, job, True)
     _check_rows(sources, processes)
-    grown = in_words(without(_rows_of([mine]), _rows_of(each.process for each in sources)))
     return JobStart(
         0 if moved else generation + 1,
         processes,
         job,
         True,
-        sorted(filter(Source.is_there, read), key=lambda each: each.process.id != mine.id),
+        sorted((each for each in read if each.steps), key=lambda each: each.process.id != mine.id),
         stays or processes[0].id == mine.id,
-        grown,
+        _in_words(_without(_rows_of([mine]), _rows_of(each.process for each in sources))),
     )
 
 
-def claim_of(start: JobStart, mine: JobProcess, policy: str) -> Claim:
-    """The claim of this process's folder from now on."""
-    processes = [
-        {
-            "id": each.id,
-            "folder": os.path.relpath(each.folder, mine.folder),
-            "shards": each.shards,
-            "tables": each.tables,
-        }
-        for each in start.processes
-    ]
-    return Claim(start.generation, mine.tables, policy, processes, start.job, mine.id)
-
-
-def _document(mine: JobProcess, folder: JobFolder, earlier: Sequence[Path]) -> dict[str, Any]:
-    return mine._asdict() | {
-        "folder": str(mine.folder),
-        "earlier": [os.path.abspath(each) for each in earlier],  # noqa: PTH100 - links stay
-        "claim": None if folder.claim is None else list(folder.claim),
-        "unclaimed": folder.unclaimed,
-        "fault": folder.fault,
-    }
-
-
-def _process(said: Mapping[str, Any]) -> JobProcess:
-    return JobProcess(Path(said["folder"]), said["shards"], said["tables"], said["id"])
-
-
-def _claim_of(path: Path) -> Claim:
+def _claim_in(path: Path) -> Claim:
     folder = JobFolder(path)
     if folder.fault:
         raise UsageError(folder.fault)
@@ -192,40 +168,27 @@ def _claim_of(path: Path) -> Claim:
 
 
 def _sources(claims: Sequence[tuple[Path, Claim]]) -> list[Source]:
-    """The processes that the newest claim of each job lists; of an older version each folder."""
+    """The processes that the newest claim of each job lists."""
     found: list[Source] = []
-    listing = [(path, claim) for path, claim in claims if claim.processes is not None]
-    for path, claim in claims:
-        if claim.processes is None:
-            before = JobProcess(path, [], claim.tables, claim.id or str(path))
-            found.append(Source(before, claim.generation, older=True))
-    if listing:  # a start of the older ones was killed once all had stored theirs otherwise
-        found = []
     known = {claim.id: path for path, claim in claims}
-    for job in dict.fromkeys(claim.job for _, claim in listing):
-        of_job = [(path, claim) for path, claim in listing if claim.job == job]
+    for job in dict.fromkeys(claim.job for _, claim in claims):
+        of_job = [(path, claim) for path, claim in claims if claim.job == job]
         path, newest = _followed(*max(of_job, key=lambda each: each[1].generation))
-        for each in newest.processes or ():
+        for each in newest.processes:
             listed = Path(os.path.normpath(path / each["folder"]))
-            process = _process(each | {"folder": str(known.get(each["id"], listed))})
-            found.append(Source(process, newest.generation, older=False))
+            process = JobProcess.of(each | {"folder": known.get(each["id"], listed)})
+            found.append(Source(process, newest.generation))
     return found
 
 
 def _followed(path: Path, claim: Claim) -> tuple[Path, Claim]:
     """The claim with which the job has gone on, in one of the folders that this one lists."""
-    for each in claim.processes or ():
+    for each in claim.processes:
         other = Path(os.path.normpath(path / each["folder"]))
         newer = JobFolder(other).claim
         if newer and newer.job == claim.job and newer.generation > claim.generation:
             return _followed(other, newer)
     return path, claim
-
-
-def _is_same(sources: Sequence[Source], processes: Sequence[JobProcess]) -> bool:
-    """Return whether the processes are those before, each with the same rows."""
-    before = {each.process.id: each.process.tables for each in sources if not each.older}
-    return before == {each.id: each.tables for each in processes}
 
 
 def _keep_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> bool:
@@ -239,8 +202,8 @@ def _keep_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> bo
     of_all = _rows_of(each.process for each in sources)
     for each in processes:
         now = _rows_of([each])
-        others = common(without(now, before[each.id]), of_all)
-        if in_words(without(before[each.id], now)) or in_words(others):
+        others = _common(_without(now, before[each.id]), of_all)
+        if _in_words(_without(before[each.id], now)) or _in_words(others):
             return False
     return True
 
@@ -253,16 +216,16 @@ def _has_begun(
     `read`: those of the `count` sources that this process reads. Raises `UsageError` in all
     processes where some sources are there, and rows that are needed are not.
     """
-    there = [each.process for each in read if each.is_there()]
+    there = [each.process for each in read if each.steps]
     lost = [] if there else [str(each.process) for each in read]
     if there and len(read) == count:
-        gone = without(_rows_of(each.process for each in read), _rows_of(there))
-        gone = common(gone, _rows_of(processes))
-        needed = [each for each in read if in_words(common(_rows_of([each.process]), gone))]
+        gone = _without(_rows_of(each.process for each in read), _rows_of(there))
+        gone = _common(gone, _rows_of(processes))
+        needed = [each for each in read if _in_words(_common(_rows_of([each.process]), gone))]
         lost = [str(each.process) for each in needed]
     if ranks.least(int(not lost)):
         return True
-    stored = [each.step for of in read for store in of.all for each in _on_disk(store)]
+    stored = [each.step for of in read for found in of.checkpoints for each in found]
     if not ranks.least(-max(stored, default=0)):  # killed before all had their first
         return False
     all_lost = [each for said in everyone(ranks, {"lost": lost}) for each in said["lost"]]
@@ -292,12 +255,12 @@ def _check_job(claims: Sequence[tuple[Path, Claim]], policy: str) -> None:
     """Raise `UsageError` where folders are of several jobs, or of another system."""
     (first, of), *_ = claims
     for path, claim in claims:
-        if claim.job != of.job and claim.job and of.job:
+        if claim.job != of.job:
             raise UsageError(
                 f"folders {first} and {path}: are of different jobs; give folders of one job, or "
                 "new ones and these as `earlier`"
             )
-        if claim.policy not in {None, policy}:
+        if claim.policy != policy:
             raise UsageError(
                 f"folder {path}: its checkpoints are of a policy {claim.policy!r}, not "
                 f"{policy!r}; give that policy, or a new folder and this one as `earlier`"
@@ -308,27 +271,65 @@ def _check_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> N
     """Raise `UsageError` unless all rows that were stored are here, and of the same kinds."""
     before, now = _rows_of(each.process for each in sources), _rows_of(processes)
     folders = ", ".join(str(each.process.folder) for each in sources)
-    new = without(now, before)
-    if in_words(common(by_table(new), by_table(before))):
+    if _in_words(_common(_by_table(_without(now, before)), _by_table(before))):
         raise UsageError(
             f"folder {folders}: has checkpoints of another job (tables differ); give another folder"
         )
-    if left := in_words(without(before, now)):
+    if left := _in_words(_without(before, now)):
         raise UsageError(
             f"shards(): no process gives {left[0]}, which the checkpoints in {folders} have; give "
             "all rows, or another folder"
         )
-    if sources[0].older and (missing := in_words(new)):
-        raise UsageError(
-            f"folder {folders}: {missing[0]} are in no checkpoint, and those of an older version "
-            "do not say whether other processes had them; give their folders as `earlier`, or "
-            "start once with the tables as they were"
-        )
 
 
-def _rows_of(processes: Iterable[JobProcess]) -> Rows:
-    return rows_of(span for each in processes for span in each.tables)
+# --- Sets of rows ---
+
+#: Of each table and the kinds of its tensors the rows, as spans from a first row to one behind the
+#: last.
+_Rows: TypeAlias = Mapping[tuple[int, str], Sequence[tuple[int, int]]]
 
 
-def _on_disk(folder: Path) -> list[Any]:
-    return checkpoints_in(folder) if folder.is_dir() else []
+def _rows_of(processes: Iterable[JobProcess]) -> _Rows:
+    found: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+    for process in processes:
+        for table, first, rows, kinds in process.tables:
+            found[table, repr(kinds)].append((first, first + rows))
+    return found
+
+
+def _by_table(rows: _Rows) -> _Rows:
+    """Return the same rows, whatever their kinds."""
+    found: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+    for (table, _), spans in rows.items():
+        found[table, ""] += spans
+    return found
+
+
+def _without(rows: _Rows, others: _Rows) -> _Rows:
+    """Return the rows that are not among the others."""
+    found = {}
+    for table, spans in rows.items():
+        left = sorted(spans)
+        for first, end in others.get(table, ()):
+            left = [
+                part
+                for one, stop in left
+                for part in ((one, min(stop, first)), (max(one, end), stop))
+                if part[0] < part[1]
+            ]
+        found[table] = left
+    return found
+
+
+def _common(rows: _Rows, others: _Rows) -> _Rows:
+    """Return the rows that are among the others, too."""
+    return _without(rows, _without(rows, others))
+
+
+def _in_words(rows: _Rows) -> list[str]:
+    """Return a text for each span: "rows 0 to 9 of table 2"; none for an empty set."""
+    return [
+        f"rows {first:,} to {end - 1:,} of table {table}"
+        for (table, _), spans in sorted(rows.items())
+        for first, end in spans
+    ]

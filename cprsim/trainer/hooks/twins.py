@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from typing import Any
 
-from cprsim.contract import Plan
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.nested import packed, unpacked
@@ -14,19 +13,9 @@ from cprsim.trainer.hooks.ranks import Ranks
 class TwinShards:
     """Shards with the same rows, in whatever processes they are.
 
-    Parameters
-    ----------
-    adapter
-        Averages the groups; one without `average()` raises `UsageError`.
-    state
-        The rows of this process.
-    ranks
-        The processes of the job.
-
-    Attributes
-    ----------
-    averaged
-        The step after which all groups were the same.
+    `adapter`: averages the groups; one without `average()` raises `UsageError`. `state`: the rows
+    of this process. `ranks`: the processes of the job. `averaged`: the step after which all groups
+    were the same.
     """
 
     def __init__(self, adapter: ShardAdapter[Any], state: ProcessState[Any], ranks: Ranks) -> None:
@@ -71,10 +60,3 @@ class TwinShards:
                 state.take(shard, unpacked(content))
                 filled.append((self.averaged, sum(each.nbytes for each in content)))
         return filled
-
-
-def twins_of(
-    plan: Plan, adapter: ShardAdapter[Any], state: ProcessState[Any], ranks: Ranks
-) -> TwinShards | None:
-    """Where the plan has shards filled by their twins."""
-    return TwinShards(adapter, state, ranks) if plan.live_tiers else None

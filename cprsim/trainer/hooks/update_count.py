@@ -11,17 +11,14 @@ from cprsim.rows.trackers import RowIds
 class UpdateCount:
     """Counts updates of a process since they were saved, each once.
 
-    Parameters
-    ----------
-    places
-        What is counted one by one: rows, 4 bytes each, where a tracker is told of lookups; shards,
-        which are saved whole, where there is none.
+    `places`: what is counted one by one: rows, 4 bytes each, where a tracker is told of lookups;
+    shards, which are saved whole, where there is none. `lost`: for good.
     """
 
     def __init__(self, places: int) -> None:
         self._since = torch.zeros(places, dtype=torch.int32)
         self._cleared: tuple[RowIds | None, Tensor] | None = None
-        self._lost = self._made = self._steps = 0
+        self.lost = self._made = self._steps = 0
 
     def did(self, places: Tensor | None = None) -> None:
         """A step has updated these places, as often as they are named; None: each once."""
@@ -34,19 +31,15 @@ class UpdateCount:
             self._made += len(places)
 
     def saved(self, chosen: RowIds | None, sure: bool) -> None:
-        """What was done in these places, or in all, is saved; not `sure`: may still be `void`."""
+        """What was done in these places, or in all, is saved; not `sure`: `settle` says it."""
         # A slice where it can be: no copy of what is only to be cleared.
         at = slice(None) if chosen is None else torch.as_tensor(chosen)
         self._cleared = None if sure else (chosen, self._since[at].clone())
         self._since[at] = 0
 
-    def stored(self) -> None:
-        """What was told last is saved for sure."""
-        self._cleared = None
-
-    def void(self) -> None:
-        """What was told last wasn't saved after all."""
-        if self._cleared is not None:
+    def settle(self, stored: bool) -> None:
+        """What was told last is saved for sure, or wasn't saved after all."""
+        if self._cleared is not None and not stored:
             chosen, counts = self._cleared
             at = slice(None) if chosen is None else torch.as_tensor(chosen)
             self._since[at] += counts
@@ -55,7 +48,7 @@ class UpdateCount:
     def lose(self, places: Iterable[range]) -> None:
         """These are as they were saved: what came after is lost."""
         for each in places:
-            self._lost += int(self._since[each.start : each.stop].sum())
+            self.lost += int(self._since[each.start : each.stop].sum())
             self._since[each.start : each.stop] = 0
 
     def return_to(self, before: Mapping[str, int], steps: int, fresh: bool) -> None:
@@ -66,30 +59,21 @@ class UpdateCount:
         """
         self._made, self._steps = before["made"], before["steps"]
         if fresh:
-            self._lost = before["lost"]
-        self._lost += before["unsaved"] + round(steps * self._made / max(self._steps, 1))
+            self.lost = before["lost"]
+        self.lost += before["unsaved"] + round(steps * self._made / max(self._steps, 1))
         self._since.zero_()
         self._cleared = None
-
-    def take_back(self, lost: int) -> None:
-        """Only so many updates were lost: something else has brought the others."""
-        self._lost = lost
 
     def document(self, chosen: RowIds | None) -> dict[str, int]:
         """What a checkpoint of these places, or of all, has to say of updates."""
         unsaved = 0
         if chosen is not None:
             unsaved = int(self._since.sum()) - int(self._since[torch.as_tensor(chosen)].sum())
-        return {
-            "made": self._made,
-            "steps": self._steps,
-            "lost": self._lost,
-            "unsaved": unsaved,
-        }
+        return {"made": self._made, "steps": self._steps, "lost": self.lost, "unsaved": unsaved}
 
     def lost_and_all(self, steps: int) -> tuple[float, float]:
         """Updates that were lost, and those of a job of so many steps if all are like these."""
-        return float(self._lost), steps * self._made / max(self._steps, 1)
+        return float(self.lost), steps * self._made / max(self._steps, 1)
 
 
 def share(lost: float, of: float) -> float:

@@ -58,26 +58,15 @@ class LocalCluster:
 
     It is a context manager: at its end no process of it is left, whatever happens.
 
-    Parameters
-    ----------
-    spec
-        What processes are told.
-    step_s, work_s
-        How long all may be silent in a step, and in anything else.
-
-    Attributes
-    ----------
-    dead
-        Processes that are gone and not started again.
-    agreeing
-        Whether some wait for others to agree on something.
-    on_agreeing
-        Called when that begins.
+    `spec`: what processes are told. `dead`: processes that are gone and not started again.
+    `agreeing`: whether some wait for others to agree on something. `on_agreeing`: called when that
+    begins.
     """
 
-    def __init__(self, spec: MemberSpec, step_s: float, work_s: float) -> None:
-        self._spec, self._step_s, self._work_s = spec, step_s, work_s
-        servers: list[Name] = [("server", number) for number in range(spec.placement.servers)]
+    def __init__(self, spec: MemberSpec) -> None:
+        self._spec, self._work_s = spec, spec.section.work_s
+        self._step_s = 3 * spec.section.answer_s  # how long all may be silent in a step
+        servers: list[Name] = [("server", number) for number in range(spec.servers)]
         self.servers, self.names = servers, [*servers, TRAINER]
         self.dead: set[Name] = set()
         self.on_agreeing: Callable[[], None] = lambda: None
@@ -110,7 +99,7 @@ class LocalCluster:
         for name in sorted(names):
             ours, its = self._context.Pipe()
             with socket.fromfd(ours.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as same:
-                _limit(same, self._spec.answer_s)
+                _limit(same, self._spec.section.answer_s)
             role, number = name
             process = self._context.Process(
                 target=run_member,
@@ -156,7 +145,9 @@ class LocalCluster:
         """Have all go on after these were lost, or begin; each says "resumed"."""
         shards = None if lost is None else sorted(numbers("server", lost))
         dense = lost is not None and TRAINER in lost
-        pairs = [_linked(self._spec.answer_s) for _ in self.servers]
+        pairs = [socket.socketpair() for _ in self.servers]  # a server's end, and the trainer's
+        for _, trainers in pairs:
+            _limit(trainers, self._spec.section.answer_s)
         for name, (its, _) in zip(self.servers, pairs, strict=True):
             self.tell(name, "resume", self._epoch, shards, dense, 1, links=[its])
         links = [link for _, link in pairs]
@@ -272,13 +263,6 @@ class LocalCluster:
                 self._members[each].control.send(("agreed", found))
             except OSError:
                 self._kill(each)
-
-
-def _linked(answer_s: float) -> tuple[socket.socket, socket.socket]:
-    """The two ends of a link, a server's and the trainer's."""
-    its, trainers = socket.socketpair()
-    _limit(trainers, answer_s)
-    return its, trainers
 
 
 def _limit(end: socket.socket, send_s: float) -> None:

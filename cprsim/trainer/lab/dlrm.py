@@ -12,31 +12,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cprsim.trainer.members.parameters import EPSILON, Parameters
+from cprsim.trainer.lab.shard import EPSILON, Parameters
 
 
 class Dlrm:
     """The MLPs, their parameters in one vector, and Adagrad on it.
 
-    Parameters
-    ----------
-    dense
-        Dense features of a sample.
-    tables
-        Embedding tables; a sample looks up one row of each.
-    dim
-        Width of a row, and of what the bottom MLP makes of the dense features.
-    hidden
-        Width of the one hidden layer of both MLPs.
-    seed
-        Of the initial parameters.
-    learning_rate
-        Of Adagrad.
-
-    Attributes
-    ----------
-    learned
-        All parameters in one vector, shape (parameters,), float32, and their optimiser state.
+    `dense`: dense features of a sample. `tables`: embedding tables; a sample looks up one row of
+    each. `dim`: width of a row, and of what the bottom MLP makes of the dense features. `hidden`:
+    width of the one hidden layer of both MLPs. `seed`: of the initial parameters. `learning_rate`:
+    of Adagrad. `learned`: all parameters in one vector, shape (parameters,), float32, and their
+    optimiser state.
     """
 
     def __init__(

@@ -41,26 +41,22 @@ class RunProgress:
         self.trained_s[step] = self.watch.seconds["train"]
 
 
+@dataclass
 class Execution:
     """Trains a job to its end on a cluster, while failures strike that.
 
     `progress` is called with the steps done.
     """
 
-    def __init__(
-        self,
-        job: RunProgress,
-        cluster: LocalCluster,
-        plan: Plan,
-        strikes: Strikes,
-        progress: Callable[[int], None],
-    ) -> None:
-        self._job, self._cluster, self._plan = job, cluster, plan
-        self._strikes, self._progress = strikes, progress
+    job: RunProgress
+    cluster: LocalCluster
+    plan: Plan
+    strikes: Strikes
+    progress: Callable[[int], None]
 
     def run(self) -> None:
         """Train to the end, whatever happens."""
-        job, cluster, strikes = self._job, self._cluster, self._strikes
+        job, cluster, strikes = self.job, self.cluster, self.strikes
         cluster.start(cluster.names)
         if self._gather("ready", cluster.names, struck=False) is not None:
             cluster.resume(None)
@@ -84,7 +80,7 @@ class Execution:
 
     def predict(self, first: int, end: int) -> Message:
         """Return the probabilities and labels of the batches from one step to another."""
-        self._cluster.tell(TRAINER, "predict", first, end)
+        self.cluster.tell(TRAINER, "predict", first, end)
         return _whole(self._gather("predicted", {TRAINER}, struck=False))[TRAINER]
 
     def counts(self) -> dict[Name, int]:
@@ -92,15 +88,15 @@ class Execution:
         return {name: message[1] for name, message in _whole(self._counted()).items()}
 
     def _counted(self) -> dict[Name, Message] | None:
-        for name in self._cluster.names:
-            self._cluster.tell(name, "count")
-        return self._gather("counted", self._cluster.names, struck=False)
+        for name in self.cluster.names:
+            self.cluster.tell(name, "count")
+        return self._gather("counted", self.cluster.names, struck=False)
 
     # --- Training ---
 
     def _train(self) -> None:
         """Train to the end or to the next failure, or until a process is lost."""
-        job, cluster, strikes = self._job, self._cluster, self._strikes
+        job, cluster, strikes = self.job, self.cluster, self.strikes
         if not strikes.unnoticed:
             job.watch.switch("train")
         end = int(min(job.steps, job.step + strikes.steps_ahead))
@@ -120,10 +116,10 @@ class Execution:
 
     def _note(self, said: Said) -> None:
         kind, *facts = said.message
-        job = self._job
+        job = self.job
         if kind == "stepped":
             job.did(facts[0])
-            self._progress(job.step)
+            self.progress(job.step)
         elif kind == "spent":
             job.watch.reattribute(facts[0])
             job.watch.switch("train")
@@ -134,7 +130,7 @@ class Execution:
 
     def _recover(self) -> None:
         """Replace what is dead, and have the hooks of all return to what they return to."""
-        job, cluster, strikes = self._job, self._cluster, self._strikes
+        job, cluster, strikes = self.job, self.cluster, self.strikes
         lost: set[Name] = set()
         found: dict[Name, Message] | None = None
         attempts = 0
@@ -162,11 +158,11 @@ class Execution:
 
     def _account(self, lost: set[Name], resumed: dict[Name, Message]) -> None:
         """Count what was set back to where."""
-        job = self._job
+        job = self.job
         _, _, step, whole = resumed[max(resumed.keys() - lost, default=TRAINER)]
         servers, trainers = numbers("server", lost), numbers("trainer", lost)
-        answer = self._plan.recover(Loss(servers, trainers))
-        if answer.rollback == "all" or lost == {*self._cluster.names}:
+        answer = self.plan.recover(Loss(servers, trainers))
+        if answer.rollback == "all" or lost == {*self.cluster.names}:
             job.watch.undo(job.trained_s[step])
             job.step = step
             return
@@ -179,16 +175,16 @@ class Execution:
     ) -> dict[Name, Message] | None:
         """Return what all of these say of that kind, or None if a process is lost meanwhile."""
         found: dict[Name, Message] = {}
-        while not self._cluster.dead and {*names} - found.keys():
-            event = self._cluster.next(*([self._strikes.wait_s] if struck else []))
+        while not self.cluster.dead and {*names} - found.keys():
+            event = self.cluster.next(*([self.strikes.wait_s] if struck else []))
             if event is None:
-                self._strikes.strike()
+                self.strikes.strike()
             elif isinstance(event, Said):
-                if event.message[0] == kind and self._cluster.is_current(event):
+                if event.message[0] == kind and self.cluster.is_current(event):
                     found[event.name] = event.message
                 else:
                     self._note(event)
-        return None if self._cluster.dead else found
+        return None if self.cluster.dead else found
 
 
 def _whole(found: dict[Name, Message] | None) -> dict[Name, Message]:

@@ -9,6 +9,7 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle
 from pathlib import Path
@@ -27,32 +28,27 @@ from cprsim.trainer.hooks.hooks import TrainerHooks
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
 from cprsim.trainer.lab.dlrm import Dlrm
 from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import Shard
-from cprsim.trainer.members.parameters import Arrays, Parameters
+from cprsim.trainer.lab.shard import SPREAD, Parameters, Shard
+from cprsim.trainer.section import TrainerSection
+from cprsim.trainer.store.files import Arrays
 
 #: A kind, and what there is to say.
 Message: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class MemberSpec:
-    """What all processes are told when they start; it is the same each time one is started.
+class ModelSpec:
+    """What is trained: given this, it begins alike in whatever process."""
 
-    `folder`: of the whole job's checkpoints. `pinned`: failures strike between steps, and a save in
-    the background ends before the next step. `answer_s`: how long a server may be silent.
-    """
-
-    scenario: Scenario
-    policy: str
     data: Data
-    placement: Placement
-    hidden: int
-    learning_rate: float
-    spread: float
+    section: TrainerSection
+    servers: int
     seed: int
-    folder: Path
-    pinned: bool
-    answer_s: float
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Of rows on servers."""
+        return Placement(tuple(table.rows for table in self.data.tables), self.servers)
 
     @property
     def dim(self) -> int:
@@ -61,16 +57,31 @@ class MemberSpec:
 
     def shard(self, server: int) -> Shard:
         """The rows of a server at the start of the job."""
-        rows = self.placement.rows_of(server)
-        return Shard(
-            rows, self.dim, member_seed(self.seed, server), self.spread, self.learning_rate
-        )
+        rows, seed = self.placement.rows_of(server), member_seed(self.seed, server)
+        return Shard(rows, self.dim, seed, SPREAD, self.section.learning_rate)
 
     def model(self) -> Dlrm:
         """The dense part at the start of the job."""
-        seed = member_seed(self.seed, self.placement.servers)
-        widths = self.data.dense, len(self.data.tables), self.dim, self.hidden
-        return Dlrm(*widths, seed, self.learning_rate)
+        seed = member_seed(self.seed, self.servers)
+        widths = self.data.dense, len(self.data.tables), self.dim, self.section.hidden
+        return Dlrm(*widths, seed, self.section.learning_rate)
+
+
+@dataclass(frozen=True)
+class MemberSpec(ModelSpec):
+    """What all processes are told when they start; it is the same each time one is started.
+
+    `folder`: of the whole job's checkpoints.
+    """
+
+    scenario: Scenario
+    policy: str
+    folder: Path
+
+    @property
+    def pinned(self) -> bool:
+        """Whether failures strike between steps, and a save in the background ends before one."""
+        return self.section.failures == "at-step"
 
 
 def member_seed(seed: int, member: int) -> int:
@@ -85,12 +96,8 @@ class MemberLostError(Exception):
 class PipeRanks:
     """`cprsim.trainer.hooks.ranks.Ranks` whose processes agree over the pipe to the coordinator.
 
-    Attributes
-    ----------
-    command
-        What the coordinator has said in the middle of something; that is to be left for it.
-    epoch
-        Counted up with each recovery: what was asked in an earlier one is not answered.
+    `command`: what the coordinator has said in the middle of something; that is to be left for it.
+    `epoch`: counted up with each recovery: what was asked in an earlier one is not answered.
     """
 
     def __init__(self, control: Connection) -> None:
@@ -138,36 +145,28 @@ class _Told(HooksObserver):
             self._control.send(("failed", _said(error)))
 
 
-class Nothing:
-    """The dense part of a server, which has none."""
-
-    def state_dict(self) -> Mapping[str, Any]:
-        """Nothing."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take nothing over."""
-
-
 class DenseState:
-    """The dense part of the trainer, and how many steps are in it.
+    """The dense part of the trainer, and how many steps are in it; a server has none.
 
     `steps`: those that were lost for good are not among them.
     """
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters | None = None) -> None:
         self._parameters, self.steps = parameters, 0
 
     def state_dict(self) -> Mapping[str, Any]:
         """Weights, optimiser state, and steps."""
-        parameters = self._parameters
-        return {"weights": parameters.weights, "squares": parameters.squares, "steps": self.steps}
+        of = self._parameters
+        if of is None:
+            return {}
+        return {"weights": of.weights, "squares": of.squares, "steps": self.steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take them over."""
-        self._parameters.weights.copy_(state["weights"])
-        self._parameters.squares.copy_(state["squares"])
-        self.steps = state["steps"]
+        if self._parameters is not None:
+            self._parameters.weights.copy_(state["weights"])
+            self._parameters.squares.copy_(state["squares"])
+            self.steps = state["steps"]
 
 
 class Updates(NamedTuple):
@@ -191,6 +190,7 @@ class Member:
         self.spec, self.control = spec, control
         self.ranks = PipeRanks(control)
         self.links: list[Connection] = []
+        self.state = DenseState()
         self._hooks: TrainerHooks[Any] | None = None
 
     # --- What hooks ask for ---
@@ -200,8 +200,8 @@ class Member:
         return {}
 
     def dense(self) -> Mapping[str, Any]:
-        """All else."""
-        return {"model": Nothing()}
+        """All else: the MLPs of the trainer."""
+        return {"model": self.state}
 
     def lookups(self, batch: Any) -> Mapping[int, Tensor]:  # noqa: ARG002
         """The rows of this process that a batch has looked up."""
@@ -321,25 +321,14 @@ class Server(Member):
             self.after_step(batch)
 
 
-class MadeBatch(NamedTuple):
-    """A batch, and the rows that it uses."""
-
-    batch: Batch
-    uses: Uses
-
-
 class Trainer(Member):
     """The trainer: the dense part, and links to the servers."""
 
     def __init__(self, spec: MemberSpec, control: Connection) -> None:
         super().__init__(spec, control)
-        self.number = spec.placement.servers
+        self.number = spec.servers
         self._model = spec.model()
-        self._state = DenseState(self._model.parameters)
-
-    def dense(self) -> Mapping[str, Any]:
-        """The MLPs."""
-        return {"model": self._state}
+        self.state = DenseState(self._model.parameters)
 
     def serve(self) -> None:
         """Obey the coordinator until that is gone."""
@@ -354,41 +343,37 @@ class Trainer(Member):
                 elif kind == "predict":
                     self._predict(*facts)
                 else:
-                    self.control.send(("counted", self._state.steps))
+                    self.control.send(("counted", self.state.steps))
 
     def _train(self, first: int, end: int) -> None:
         made = self._make(first)
         for step in range(first, end):
-            self._step(made)
+            self._step(*made)
             self.control.send(("stepped", step + 1))
             if step + 1 < end:  # while servers update rows
                 made = self._make(step + 1)
-            self._finish_step()
+            before = dict(self.hooks.summary.seconds)
+            self.after_step(None)
+            after = self.hooks.summary.seconds
+            spent = {cause: after[cause] - before[cause] for cause in ("save", "stall")}
+            if any(spent.values()):
+                self.control.send(("spent", max(spent, key=lambda cause: spent[cause])))
         self.control.send(("trained",))
 
-    def _make(self, step: int) -> MadeBatch:
+    def _make(self, step: int) -> tuple[Batch, Uses]:
         batch = self.spec.data.batch(step)
-        return MadeBatch(batch, Uses(self.spec.placement, batch.sparse))
+        return batch, Uses(self.spec.placement, batch.sparse)
 
-    def _step(self, made: MadeBatch) -> None:
-        dense, sparse, labels = made.batch
-        uses = made.uses
+    def _step(self, batch: Batch, uses: Uses) -> None:
+        dense, sparse, labels = batch
         rows = self._look_up(uses).view(*sparse.shape, -1)
         of_samples = self._model.step(torch.from_numpy(dense), rows, torch.from_numpy(labels))
         gradients = uses.collect(of_samples.reshape(-1, self.spec.dim)).numpy()
-        self._state.steps += 1
+        self.state.steps += 1
         for link, part in zip(self.links, uses.parts, strict=True):
             # A server that does not take it is found out at the next lookup: the step is done.
             with contextlib.suppress(OSError):
                 link.send(("update", uses.ids[part], uses.times[part], gradients[part]))
-
-    def _finish_step(self) -> None:
-        before = dict(self.hooks.summary.seconds)
-        self.after_step(None)
-        after = self.hooks.summary.seconds
-        spent = {cause: after[cause] - before[cause] for cause in ("save", "stall")}
-        if any(spent.values()):
-            self.control.send(("spent", max(spent, key=lambda cause: spent[cause])))
 
     def _look_up(self, uses: Uses) -> Tensor:
         """What stands for each use, shape (uses, dim); raises `MemberLostError`."""
@@ -399,7 +384,7 @@ class Trainer(Member):
             except OSError:
                 self._leave(server)
         for server, (link, part) in enumerate(zip(self.links, uses.parts, strict=True)):
-            ready = wait([self.control, link], self.spec.answer_s)
+            ready = wait([self.control, link], self.spec.section.answer_s)
             if self.control in ready or not ready:
                 self._leave(server)
             try:

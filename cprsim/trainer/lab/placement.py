@@ -60,14 +60,8 @@ class Uses:
 
     `sparse` has shape (B, tables); a use is an entry of it, in C order.
 
-    Attributes
-    ----------
-    ids
-        Numbers of the rows on their servers, shape (rows,).
-    times
-        How often each is used, shape (rows,), int32.
-    parts
-        Of each server, which of the rows are on it.
+    `ids`: numbers of the rows on their servers, shape (rows,). `times`: how often each is used,
+    shape (rows,), int32. `parts`: of each server, which of the rows are on it.
     """
 
     def __init__(self, placement: Placement, sparse: NDArray[np.int64]) -> None:

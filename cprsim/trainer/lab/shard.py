@@ -1,24 +1,46 @@
-"""The embedding rows of one server: row-wise Adagrad."""
+"""What a process trains: parameters with their Adagrad state, and the rows of a server."""
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from cprsim.trainer.members.parameters import EPSILON, Parameters
+from cprsim.trainer.store.files import Arrays
+
+#: Largest absolute value that a number of an embedding row starts with. Chosen: rows of 16 numbers
+#: then start shorter than the output of the bottom MLP.
+SPREAD = 0.05
+#: Keeps a gradient of 0 from being divided by 0, as in `torch.optim.Adagrad`.
+EPSILON = 1e-10
+
+
+class Parameters:
+    """Weights, shape (rows, ...), and the optimiser state of each row, shape (rows,)."""
+
+    def __init__(self, weights: Tensor, squares: Tensor) -> None:
+        self.weights = weights
+        self.squares = squares
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def arrays(self, ids: NDArray[np.int64] | None = None) -> Arrays:
+        """Copies of some rows, or of all of them."""
+        weights, squares = self.weights.numpy(), self.squares.numpy()
+        return (weights.copy(), squares.copy()) if ids is None else (weights[ids], squares[ids])
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over the state of all rows."""
+        for mine, given in zip((self.weights, self.squares), arrays, strict=True):
+            mine.numpy()[...] = given
 
 
 class Shard(Parameters):
     """Rows and their optimiser state; not safe for threads.
 
-    Parameters
-    ----------
-    rows, dim
-        How many rows, and how many float32 numbers each has.
-    seed
-        Of the initial rows, which are uniform between -`spread` and `spread`.
-    spread
-        Largest absolute value of an initial number.
-    learning_rate
-        Of Adagrad.
+    `rows`, `dim`: how many rows, and how many float32 numbers each has. `seed`: of the initial
+    rows, which are uniform between -`spread` and `spread`. `spread`: largest absolute value of an
+    initial number. `learning_rate`: of Adagrad.
 
     Notes
     -----

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Collection
 from signal import SIGKILL, SIGSTOP, Signals
-from typing import Protocol
 
 import numpy as np
 
@@ -11,83 +10,46 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.trainer.hooks.running_job import ROUNDING
 from cprsim.trainer.lab.cluster import LocalCluster, Name, numbers
-from cprsim.trainer.section import InjectionMode
+from cprsim.trainer.section import TrainerSection
 
 
-class FailureClock(Protocol):
-    """When failures are due: by the wall clock, or pinned to steps.
+class FailureClock:
+    """When failures are due: by the real clock, or pinned to steps.
 
-    `pinned`: nothing but training takes time on this clock. What goes on beside it is over before
-    the next step is, and before the next failure.
+    Pinned, they come before the step that their instant falls into, and only training takes time,
+    `step_s` a step. So the same kills hit the same states on any machine, and the job of a
+    simulator in which saves, loads and replacements take no time is the same as this one, if
+    failures fall between steps.
+
+    `now`: gives seconds, or if they are pinned the steps that were trained, those that were rolled
+    back as well. `step_s`: of a step, s; None on the real clock.
     """
 
-    pinned: bool
+    def __init__(self, now: Callable[[], float], step_s: float | None = None) -> None:
+        self._now, self._step_s = now, step_s
 
     def now_s(self) -> float:
         """The time that the timeline runs on."""
+        return self._now() if self._step_s is None else self._now() * self._step_s
 
     def wait_s(self, next_s: float) -> float:
         """How long to wait for a failure at `next_s`; infinite where waiting brings none."""
+        return max(next_s - self.now_s(), 0.0) if self._step_s is None else math.inf
 
     def steps_until(self, next_s: float) -> float:
         """How many steps may be trained before a failure at `next_s`."""
-
-
-class WallClock:
-    """On the real clock, in whatever the job is doing at that instant."""
-
-    pinned = False
-
-    def __init__(self, now_s: Callable[[], float]) -> None:
-        self.now_s = now_s
-
-    def wait_s(self, next_s: float) -> float:
-        """Seconds until then."""
-        return max(next_s - self.now_s(), 0.0)
-
-    def steps_until(self, next_s: float) -> float:  # noqa: ARG002
-        """As many as there are: steps bring no failure."""
-        return math.inf
-
-
-class StepClock:
-    """Before the step that the instant falls into; only training takes time, `step_s` a step.
-
-    So the same kills hit the same states on any machine, and the job of a simulator in which saves,
-    loads and replacements take no time is the same as this one, if failures fall between steps.
-    """
-
-    pinned = True
-
-    def __init__(self, step_s: float, executed: Callable[[], int]) -> None:
-        self._step_s, self._executed = step_s, executed
-
-    def now_s(self) -> float:
-        """Steps that were trained, those that were rolled back as well."""
-        return self._executed() * self._step_s
-
-    def wait_s(self, next_s: float) -> float:  # noqa: ARG002
-        """For ever: time that passes brings none."""
-        return math.inf
-
-    def steps_until(self, next_s: float) -> float:
-        """Whole steps until then."""
-        if next_s == math.inf:
+        if self._step_s is None or next_s == math.inf:
             return math.inf
-        return max(math.floor(next_s / self._step_s + ROUNDING) - self._executed(), 0)
+        return max(math.floor(next_s / self._step_s + ROUNDING) - self._now(), 0)
 
 
 class Strikes:
     """Carries out the failures of a timeline on a cluster, and counts them.
 
-    `during_recovery`: whether one can strike while replacements load.
+    `section`: which of them stop processes, or wait for a save or a load; `seed`: of what each
+    does. `during_recovery`: whether one can strike while replacements load.
 
-    Attributes
-    ----------
-    failures
-        How many have struck.
-    struck
-        How many processes they have hit.
+    `failures`: how many have struck. `struck`: how many processes they have hit.
     """
 
     def __init__(
@@ -95,11 +57,12 @@ class Strikes:
         cluster: LocalCluster,
         cursor: Cursor,
         times: FailureClock,
-        mode: InjectionMode,
+        section: TrainerSection,
+        seed: int,
         during_recovery: bool,
     ) -> None:
-        self._cluster, self._cursor, self._times, self._mode = cluster, cursor, times, mode
-        self._during_recovery = during_recovery
+        self._cluster, self._cursor, self._times = cluster, cursor, times
+        self._section, self._seed, self._during_recovery = section, seed, during_recovery
         self._last_s = 0.0
         self._unplaced: set[Name] = set()  # of those hit, who has not been placed anew
         self._stopped = False  # no failure comes before the job can be hit again
@@ -139,13 +102,13 @@ class Strikes:
         self._last_s = max(self._cursor.next_s, self._last_s)
         hit = self._cursor.strike()
         self._stopped = True
-        draw, of_hang = np.random.default_rng((self._mode.seed, self.failures)).random(2)
-        if draw < self._mode.saving:
+        draw, of_hang = np.random.default_rng((self._seed, self.failures)).random(2)
+        if draw < self._section.saving:
             self._when_saving = hit
             return
-        if draw < self._mode.saving + self._mode.loading:
+        if draw < self._section.saving + self._section.loading:
             self._when_loading = hit
-        self._hit(hit, SIGSTOP if of_hang < self._mode.hangs else SIGKILL)
+        self._hit(hit, SIGSTOP if of_hang < self._section.hangs else SIGKILL)
 
     def saving(self) -> None:
         """A save is under way."""

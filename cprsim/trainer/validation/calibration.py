@@ -19,7 +19,7 @@ from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.hooks.running_job import steps_to
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.training import Progress, Trained, carry_out
+from cprsim.trainer.training import Progress, Trained, train
 
 #: What a recovery takes.
 RECOVERY = ("detect", "reschedule", "load")
@@ -134,7 +134,7 @@ class Rehearsal:
         """
         times_s = [((each + 1) * self._between + 0.5) * self._step_s for each in range(_STRIKES)]
         timeline = AbsoluteTimeline(times_s, self._struck)
-        ran = carry_out(self._scenario, self._section, self._policy, 0, progress, timeline)
+        ran = train(self._scenario, self._section, self._policy, 0, progress, timeline)
         if silent := ran.replaced - ran.struck:
             raise RunError(
                 f"{silent} members were silent for too long in the rehearsal, which "

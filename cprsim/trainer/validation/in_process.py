@@ -9,12 +9,9 @@ from torch.nn import functional
 
 from cprsim.job.workload import MOST_DIRECTIONS
 from cprsim.trainer.data import Data
-from cprsim.trainer.lab.dlrm import Dlrm
-from cprsim.trainer.lab.members import Updates, member_seed
-from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import Shard
+from cprsim.trainer.lab.members import ModelSpec, Updates
+from cprsim.trainer.lab.placement import Uses
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.training import SPREAD
 
 #: Steps that are trained for it: of a row's gradients the first are those that move it far.
 _STEPS = 100
@@ -26,30 +23,13 @@ _MODELS = range(1 << 40, (1 << 40) + 5)
 class InProcess:
     """What members hold: given the run's seed, bit for bit as long as nobody is struck.
 
-    Attributes
-    ----------
-    placement
-        Of rows on servers.
-    shards
-        The rows of each server.
-    model
-        The dense part.
+    `placement`: of rows on servers. `shards`: the rows of each server. `model`: the dense part.
     """
 
     def __init__(self, data: Data, section: TrainerSection, servers: int, seed: int) -> None:
-        self._data, self._dim = data, data.tables[0].dim
-        self.placement = Placement(tuple(table.rows for table in data.tables), servers)
-        rate = section.learning_rate
-        self.shards = [
-            Shard(
-                self.placement.rows_of(server), self._dim, member_seed(seed, server), SPREAD, rate
-            )
-            for server in range(servers)
-        ]
-        self.model = Dlrm(
-            *(data.dense, len(data.tables), self._dim, section.hidden),
-            *(member_seed(seed, servers), rate),
-        )
+        spec = ModelSpec(data, section, servers, seed)
+        self._data, self._dim, self.placement = data, spec.dim, spec.placement
+        self.shards, self.model = [spec.shard(each) for each in range(servers)], spec.model()
 
     def step(self, number: int) -> list[Updates]:
         """Train on a batch of the samples; what that did on each server."""

@@ -3,7 +3,7 @@
 Calibrated are the time of a step and what saves and recoveries take (`calibration`). Steps,
 intervals, failures and rows are the scenario's own.
 
-Failures are pinned to steps, on a clock on which only training takes time (`strikes.StepClock`). A
+Failures are pinned to steps, on a clock on which only training takes time (`FailureClock`). A
 simulator strikes on the wall clock, on which saves, loads and replacements take time too, other
 times under each policy. So each failure is put at the instant at which the simulated job has
 trained as many steps.
@@ -33,7 +33,7 @@ from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
 from cprsim.trainer.data import Data
 from cprsim.trainer.lab.placement import Placement
-from cprsim.trainer.lab.strikes import StepClock
+from cprsim.trainer.lab.strikes import FailureClock
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import LAB
 from cprsim.trainer.validation.calibration import (
@@ -70,19 +70,12 @@ def pinned(
 ) -> Pinned:
     """Where the failures of a cursor strike a policy's job, which saves on whole steps.
 
-    Parameters
-    ----------
-    scenario, policy
-        What is simulated.
-    step_s
-        Useful time of a step in that scenario, s.
-    cursor
-        Of the failures, on a clock of training alone; it is used up.
-    cursor_step_s
-        What a step takes on that clock, s.
+    `scenario`, `policy`: what is simulated. `step_s`: useful time of a step in that scenario, s.
+    `cursor`: of the failures, on a clock of training alone; it is used up. `cursor_step_s`: what a
+    step takes on that clock, s.
     """
     executed = 0
-    times = StepClock(cursor_step_s, lambda: executed)
+    times = FailureClock(lambda: executed, cursor_step_s)
     kills: list[Kill] = []
     timeline = AbsoluteTimeline([], [])
     while cursor.next_s < math.inf:

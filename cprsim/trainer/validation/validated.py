@@ -115,10 +115,8 @@ class Validation:
     A machine is slower at one minute than at another. What is rehearsed, and then trained, now and
     again in a longer time, is so at many paces.
 
-    Parameters
-    ----------
-    scenario, section, policies, seed, progress, repeats
-        As for `validate`, which raises the same errors.
+    `scenario`, `section`, `policies`, `seed`, `progress`, `repeats`: as for `validate`, which
+    raises the same errors.
     """
 
     def __init__(

@@ -20,9 +20,8 @@ from cprsim.trainer.data import Data
 from cprsim.trainer.lab.dlrm import Dlrm
 from cprsim.trainer.lab.members import member_seed
 from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import Shard
+from cprsim.trainer.lab.shard import SPREAD, Shard
 from cprsim.trainer.scores import auc
-from cprsim.trainer.training import SPREAD
 
 Rule = Literal["adagrad", "sgd"]
 SERVERS: Final = 4

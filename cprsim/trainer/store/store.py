@@ -7,26 +7,22 @@ and the checkpoint before it is used.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.files import sync_folder
 from cprsim.contract.actions import Since
-from cprsim.trainer.members.array_files import read_chain, read_small
-from cprsim.trainer.members.atomic import Hashing, written
-from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError, parsed
-from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.store.files import Arrays, read_chain, read_small, write_arrays, written
+from cprsim.trainer.store.manifests import File, Manifest, Name, SpoiltError, parsed
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
 _MOST_DELTAS = 2.0
-#: Files that the manifest of a merger names.
-_MERGED_FILES = 2
 
 
 class ReadCheckpoint(NamedTuple):
@@ -42,11 +38,6 @@ class ReadCheckpoint(NamedTuple):
     spoilt: tuple[str, ...] = ()
 
 
-def is_merged(appended: int, base: int) -> bool:
-    """Whether deltas of so many bytes in all are merged with a base of so many into a new one."""
-    return appended > _MOST_DELTAS * base
-
-
 def most_bytes(size: int, deltas: bool) -> int:
     """The bytes of all files that a store has at a time, of checkpoints of so many bytes.
 
@@ -60,14 +51,6 @@ def most_bytes(size: int, deltas: bool) -> int:
 def checkpoints_in(folder: Path) -> list[Manifest]:
     """All in a store's folder with a sound manifest, newest first; their files may be spoilt."""
     return _sound(folder, _names_in(folder))[0]
-
-
-def merged_in(folder: Path, name: Name) -> Manifest:
-    """The manifest of a merger: its base, and the delta up to which that has all of a chain."""
-    found = parsed(name.serial, read_small(folder / str(name)), merged=True)
-    if len(found.files) != _MERGED_FILES:
-        raise SpoiltError(f"{folder / str(name)}: is of no merger")
-    return found
 
 
 def _names_in(folder: Path) -> set[Name]:
@@ -102,15 +85,10 @@ class CheckpointStore:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._names = folder, _names_in(folder)
+        self.folder, self._names = folder, _names_in(folder)
         # The newest first. Who writes goes by these and not by the folder: were a manifest spoilt
         # meanwhile, a delta would go on top of another checkpoint than the one it follows.
         self._checkpoints, _ = _sound(folder, self._names)
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was ever stored."""
-        return not any(map(_is_manifest, self._names))
 
     @property
     def steps(self) -> list[int]:
@@ -126,15 +104,14 @@ class CheckpointStore:
         ids: NDArray[np.int64] | None = None,
         returns_to: Collection[int] = (),
         since: Since | None = None,
-        merges: bool = False,
         keeps: Collection[int] = (),
     ) -> int:
         """Add a checkpoint of all rows, or of the rows `ids` on top of the last one.
 
         `returns_to`: steps of checkpoints that the job may return to until all members have stored
         this one; where they are given, others later than the first of them are void. `since`: `ids`
-        are on top of that one instead, or of its base; such chains are only merged if it `merges`.
-        `keeps`: steps of older checkpoints that stay.
+        are on top of that one instead, or of its base, whose chain is then never merged. `keeps`:
+        steps of older checkpoints that stay.
 
         Returns the bytes written. There must be a last one.
         """
@@ -142,74 +119,68 @@ class CheckpointStore:
         self._drop_void(returns_to)
         chain: tuple[File, ...] = ()
         if since is not None and ids is not None:
-            chain = self._built_on(since, min(returns_to))
-            if merges:
-                chain = self._shortened(chain)
+            usable = min(returns_to)
+            chain = next(each.files for each in self._checkpoints if each.step <= usable)
+            chain = chain[:1] if since == "baseline" else self._shortened(chain)
         elif ids is not None:
             chain = self._checkpoints[0].files
         serial = self._next_serial()
-        file = self._write_arrays(
-            serial, arrays if ids is None else (ids.astype(np.uint32), *arrays)
-        )
+        file = self._write_rows(serial, arrays if ids is None else (ids.astype(np.uint32), *arrays))
         checkpoint = Manifest(serial, step, (*chain, file))
         # The manifest comes last: a checkpoint exists when that has its name, and its files were
         # synced before.
         self._write_manifest(checkpoint)
         appended = sum(each.size for each in checkpoint.files[1:])
-        if (since is None or merges) and is_merged(appended, checkpoint.files[0].size):
+        if since != "baseline" and appended > _MOST_DELTAS * checkpoint.files[0].size:
             with suppress(SpoiltError):  # the chain is, and whoever reads it will find out
                 self._merge(checkpoint)
         self._drop_old((*returns_to, *keeps))
         return file.size
 
-    def _built_on(self, since: Since, usable: int) -> tuple[File, ...]:
-        files = next(each.files for each in self._checkpoints if each.step <= usable)
-        return files[:1] if since == "baseline" else files
-
     def _shortened(self, chain: tuple[File, ...]) -> tuple[File, ...]:
         """The chain on the last base that a merger has made of its first files, if there is one."""
-        merged = [name for name in _names_in(self._folder) if name.merged and not name.partial]
+        merged = [name for name in _names_in(self.folder) if name.merged and not name.partial]
         for name in sorted(merged, reverse=True):
             if name.kind != "json":
                 continue
             # Both go with the older checkpoints, unless the base is used from now on.
             self._names |= {name, name._replace(kind="npys")}
             with suppress(SpoiltError, OSError):
-                base, last = merged_in(self._folder, name).files
-                if last in chain and (self._folder / base.name).stat().st_size == base.size:
-                    return (base, *chain[chain.index(last) + 1 :])
+                content = read_small(self.folder / str(name))
+                # Its base, and the delta up to which that has all of a chain.
+                base, *last = parsed(name.serial, content, merged=True).files
+                size = (self.folder / base.name).stat().st_size
+                if len(last) == 1 and last[0] in chain and size == base.size:
+                    return (base, *chain[chain.index(last[0]) + 1 :])
         return chain
 
     def clean(self) -> None:
         """Remove what a writer that was killed has left."""
-        self._drop(lambda name: name.partial)
+        self._drop([each for each in self._names if each.partial])
 
     def _merge(self, chain: Manifest) -> None:
         """Write the same checkpoint as a base of its own, so that chains stay short."""
         # The same step under the next serial: readers take the newest manifest, so the chain is
         # used until the base is there, and not after.
         serial = chain.serial + 1
-        base = self._write_arrays(serial, read_chain(self._folder, chain.files).arrays)
+        base = self._write_rows(serial, read_chain(self.folder, chain.files).arrays)
         self._write_manifest(Manifest(serial, chain.step, (base,)))
 
-    def _write_arrays(self, serial: int, arrays: Sequence[NDArray[Any]]) -> File:
-        with self._written(Name(serial, "npys")) as file:
-            for array in arrays:
-                np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
-        return File(file.path.name, file.size, file.sha256.hexdigest())
+    def _write_rows(self, serial: int, arrays: Arrays) -> File:
+        with self._named(Name(serial, "npys")) as path:
+            return write_arrays(path, arrays)
 
     def _write_manifest(self, checkpoint: Manifest) -> None:
-        with self._written(Name(checkpoint.serial, "json")) as file:
+        with self._named(Name(checkpoint.serial, "json")) as path, written(path) as file:
             file.write(checkpoint.content())
-        sync_folder(self._folder)
+        sync_folder(self.folder)
         self._checkpoints.insert(0, checkpoint)
 
     @contextmanager
-    def _written(self, name: Name) -> Iterator[Hashing]:
+    def _named(self, name: Name) -> Iterator[Path]:
         partial = name._replace(partial=True)
         self._names.add(partial)  # what is left of it, should it be cut short, is cleaned later
-        with written(self._folder / str(name)) as file:
-            yield file
+        yield self.folder / str(name)
         self._names.remove(partial)
         self._names.add(name)
 
@@ -230,7 +201,7 @@ class CheckpointStore:
         self._checkpoints = [each for each in self._checkpoints if each in kept]
         needed = {each.name for each in kept}
         needed |= {file.name for each in kept for file in each.files}
-        self._drop(lambda name: str(name) not in needed)
+        self._drop([each for each in self._names if str(each) not in needed])
 
     # --- Reading ---
 
@@ -240,36 +211,34 @@ class CheckpointStore:
         Those after it are dropped: the next delta goes on top of this one. Where there is none,
         all stay as they are until the next is written, which must be one of all rows.
         """
-        self._names = _names_in(self._folder)
+        self._names = _names_in(self.folder)
         self.clean()
-        older, spoilt = _sound(self._folder, self._names)
+        older, spoilt = _sound(self.folder, self._names)
         while older:
             checkpoint = older[0]
             if checkpoint.step <= at_most:
                 try:
-                    rows = read_chain(self._folder, checkpoint.files)
+                    rows = read_chain(self.folder, checkpoint.files)
                 except SpoiltError as error:
                     spoilt.append((checkpoint.serial, str(error)))
                 else:
-                    self._return_to(checkpoint, older)
+                    self._checkpoints = older
+                    newer = [each for each in self._names if each.serial > checkpoint.serial]
+                    self._drop(filter(_is_manifest, newer))
                     size = sum(each.size for each in checkpoint.files)
-                    newer = tuple(told for serial, told in spoilt if serial > checkpoint.serial)
-                    return ReadCheckpoint(checkpoint.step, rows.arrays, size, rows.changed, newer)
+                    told = tuple(each for serial, each in spoilt if serial > checkpoint.serial)
+                    return ReadCheckpoint(checkpoint.step, rows.arrays, size, rows.changed, told)
             del older[0]
         self._checkpoints = []
         return None
 
-    def _return_to(self, checkpoint: Manifest, older: list[Manifest]) -> None:
-        self._checkpoints = older
-        self._drop(lambda name: _is_manifest(name) and name.serial > checkpoint.serial)
-
-    def _drop(self, which: Callable[[Name], bool]) -> None:
+    def _drop(self, names: Iterable[Name]) -> None:
         # Manifests first, for a checkpoint whose files are gone is none.
-        for name in sorted(filter(which, self._names), key=attrgetter("kind")):
+        for name in sorted(names, key=attrgetter("kind")):
             self._remove(name)
 
     def _remove(self, name: Name) -> None:
-        path = self._folder / str(name)
+        path = self.folder / str(name)
         if path.is_symlink() or not path.is_dir():  # a folder is nothing of the store's
             path.unlink(missing_ok=True)
             self._names.discard(name)

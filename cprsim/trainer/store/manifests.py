@@ -3,16 +3,14 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from cprsim.trainer.members.atomic import PARTIAL
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
+#: What the name of a file that is being written ends with.
+PARTIAL = ".partial"
 #: Names that a store gives: a number, and what it is. All other names are somebody else's.
 _NAME = re.compile(rf"([0-9]{{8,}})(m?)\.(json|npys)({re.escape(PARTIAL)})?")
-_SHA256 = re.compile("[0-9a-f]{64}")
-#: No step and no file has such a number.
-_TOO_LARGE = 2**63
 
 
 class SpoiltError(Exception):
@@ -70,6 +68,25 @@ class Manifest(NamedTuple):
         return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
+def _is_own(name: str) -> str:
+    """Raise `ValueError` for a name that isn't of rows of the store's own: it leads elsewhere."""
+    found = Name.of(name)
+    if found is None or found.kind != "npys" or found.partial:
+        raise ValueError("no file of a store")
+    return name
+
+
+_Number = Annotated[int, Field(strict=True, ge=0, lt=2**63)]  # no step and no file has a larger one
+_File = tuple[
+    Annotated[str, AfterValidator(_is_own)],
+    _Number,
+    Annotated[str, Field(pattern="^[0-9a-f]{64}$")],
+]
+_SAID: TypeAdapter[Any] = TypeAdapter(
+    tuple[_Number, _Number, Annotated[list[_File], Field(min_length=1)]]
+)
+
+
 def parsed(serial: int, content: bytes, merged: bool = False) -> Manifest:
     """The manifest of that serial number; raise `SpoiltError` if it is anything else."""
     name = Name(serial, "json", merged=merged)
@@ -77,44 +94,12 @@ def parsed(serial: int, content: bytes, merged: bool = False) -> Manifest:
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise SpoiltError(f"{name}: is not what was written")
     try:
-        said = json.loads(body)
-    except (ValueError, RecursionError):
-        raise SpoiltError(f"{name}: is no JSON") from None
-    if not _is_manifest(said) or said[0] != serial:
+        said, step, files = _SAID.validate_json(body)
+    except ValidationError:
+        said, step, files = -1, 0, []
+    names = [Name.of(each[0]) for each in files]
+    serials = [each.serial for each in names if each is not None]
+    # No file is there twice, and none before an older one.
+    if said != serial or serials != sorted(serials) or len({*names}) != len(names):
         raise SpoiltError(f"{name}: doesn't say which files a checkpoint has")
-    return Manifest(serial, said[1], tuple(File(*each) for each in said[2]))
-
-
-def _is_manifest(said: Any) -> bool:
-    return (
-        isinstance(said, list)
-        and len(said) == len(Manifest._fields)
-        and _is_number(said[0])
-        and _is_number(said[1])
-        and isinstance(said[2], list)
-        and bool(said[2])
-        and all(map(_is_file, said[2]))
-        and _is_in_order([Name.of(each[0]) for each in said[2]])
-    )
-
-
-def _is_in_order(names: Sequence[Name | None]) -> bool:
-    """Return whether no file is there twice, and none before an older one."""
-    serials = [name.serial for name in names if name is not None]
-    return serials == sorted(serials) and len({*names}) == len(names)
-
-
-def _is_file(said: Any) -> bool:
-    if not isinstance(said, list) or len(said) != len(File._fields):
-        return False
-    name, size, sha256 = said
-    if not isinstance(name, str) or not isinstance(sha256, str) or not _is_number(size):
-        return False
-    # A name of the store's own leads nowhere else.
-    found = Name.of(name)
-    own = found is not None and found.kind == "npys" and not found.partial
-    return own and _SHA256.fullmatch(sha256) is not None
-
-
-def _is_number(said: Any) -> bool:
-    return isinstance(said, int) and not isinstance(said, bool) and 0 <= said < _TOO_LARGE
+    return Manifest(serial, step, tuple(File(*each) for each in files))

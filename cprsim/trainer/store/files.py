@@ -1,4 +1,4 @@
-"""Files of a checkpoint, read: a file that isn't what was written is spoilt, whatever it holds."""
+"""Files of checkpoints: there whole or not at all, and spoilt unless they are what was written."""
 
 import errno
 import hashlib
@@ -9,14 +9,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.trainer.members.manifests import File, SpoiltError
-from cprsim.trainer.members.parameters import Arrays
+from cprsim.basics.files import naming
+from cprsim.trainer.store.manifests import PARTIAL, File, SpoiltError
 
+#: The arrays that a checkpoint holds: weights and optimiser state, one entry a row in each.
+Arrays: TypeAlias = tuple[NDArray[Any], ...]
 #: What says that there is no such file, or none to read. Anything else (a server that is away, no
 #: descriptors left) says nothing of it: the same one may be read at another time.
 _OF_THE_FILE = (
@@ -27,6 +29,41 @@ _OF_THE_FILE = (
 _MOST_BYTES = 1 << 26
 #: What NumPy raises for a header that it can't read, parsing it as Python.
 _HEADER_ERRORS = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError)
+
+
+class Hashing:
+    """A file that is being written, with its size and its hash so far."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.size, self.sha256, self._file = 0, hashlib.sha256(), file
+
+    def write(self, content: bytes) -> int:
+        """Append."""
+        self.sha256.update(content)
+        self.size += len(content)
+        return self._file.write(content)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Hashing]:
+    """Write `path` under another name; it is synced and has its own name when the block ends.
+
+    That the name lasts is up to `cprsim.basics.files.sync_folder`. Errors tell the file's name.
+    """
+    partial = path.with_name(path.name + PARTIAL)
+    with naming(path), partial.open("wb") as file:
+        yield Hashing(file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def write_arrays(path: Path, arrays: Sequence[NDArray[Any]]) -> File:
+    """Write a file of arrays."""
+    with written(path) as file:
+        for array in arrays:
+            np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
+    return File(path.name, file.size, file.sha256.hexdigest())
 
 
 class ReadRows(NamedTuple):

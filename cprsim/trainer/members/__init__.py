@@ -1,1 +1,0 @@
-"""The processes of a real job, and what they hold: servers and the trainer."""
