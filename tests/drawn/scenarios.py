@@ -165,7 +165,6 @@ def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str
 _LETTERS: Final = st.characters().filter(lambda each: printable(each) == each != "\n")
 _NAMES: Final = st.text(_LETTERS, max_size=4)
 _POLICY_COUNTS: Final = st.integers(1, 3)
-_WINDOWS: Final = st.integers(1, 3)
 _TITLES: Final = st.fixed_dictionaries({}, optional={"title": st.text(_LETTERS, max_size=20)})
 _EXACTLY: Final = st.sampled_from([*range(9), *[None] * 12])  # None: by a law
 _LENGTHS: Final = st.floats(0.2, 8.0)  # of jobs, in mean times between failures

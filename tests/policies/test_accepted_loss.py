@@ -18,17 +18,6 @@ class TestAcceptedLoss(PolicyConformance):
     policy: ClassVar = {"system": "accepted-loss", "interval": "4 h"}
 
 
-# On the hour, where failures come, too; the job has 40 h, so by default one save is made.
-@pytest.mark.slow
-class TestAcceptedLossOnTheHour(PolicyConformance):
-    policy: ClassVar = {"system": "accepted-loss", "interval": "1 h", "snapshot": "30 s"}
-
-
-@pytest.mark.slow
-class TestAcceptedLossByDefault(PolicyConformance):
-    policy: ClassVar = {"system": "accepted-loss"}
-
-
 # --- The plan ------------------------------------------------------------------------------------
 
 POLICY = {"system": "accepted-loss", "interval": "100 s"}

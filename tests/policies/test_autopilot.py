@@ -25,15 +25,6 @@ HALVES = {"parameter_servers": 8, "trainers": 8}
 
 
 class TestAutopilot(PolicyConformance):
-    policy: ClassVar = {"system": "autopilot", "prior": "20 h"}
-
-
-@pytest.mark.slow
-class TestAutopilotFarOff(PolicyConformance):
-    policy: ClassVar = {"system": "autopilot", "prior": "500 h", "weight": 0.5}
-
-
-class TestAutopilotThatMayLose(PolicyConformance):
     policy: ClassVar = {"system": "autopilot", "prior": "20 h", "target_pls": 0.02}
 
 

@@ -1,6 +1,5 @@
 """Check-N-Run: the suite of all policies, sizes and faults worked by hand, limits."""
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -8,54 +7,23 @@ import numpy as np
 import pytest
 
 from cprsim.contract import (
-    Always,
     Clock,
-    Differences,
-    Failed,
-    Loss,
-    Plan,
-    Recover,
-    Resumed,
     Save,
     Saved,
     Stored,
     Train,
-    every,
 )
 from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
-from cprsim.policies.differential import mean_save_of_differences
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.differences import log_of, scenario
 
 
-class TestIntermittent(PolicyConformance):
+class TestCheckNRun(PolicyConformance):
     policy: ClassVar = {"system": "check-n-run", "interval": "40 min", "tracking": 0.01}
-
-
-@pytest.mark.slow
-class TestConsecutiveOnTheHour(PolicyConformance):
-    policy: ClassVar = {
-        "system": "check-n-run",
-        "variant": "consecutive",
-        "interval": "30 min",
-        "snapshot": "0 s",
-        "modified": 0.3,
-    }
-
-
-@pytest.mark.slow
-class TestOneShotAtItsOptimum(PolicyConformance):
-    policy: ClassVar = {
-        "system": "check-n-run",
-        "variant": "one-shot",
-        "interval": "optimal",
-        "snapshot": "1 min",
-        "bits": 8,
-    }
 
 
 # --- Worked by hand ------------------------------------------------------------------------------
@@ -130,14 +98,6 @@ def test_a_restore_reads_baseline_and_chain(tmp_path):
     assert run.wall == 1018 + 4 + 50 + 8
 
 
-def test_a_second_failure_while_loading_reads_the_chain_again(tmp_path):
-    run = ledger(tmp_path, "310,0\n365,1\n")  # 5 s into the load
-
-    assert (run.lost, run.reschedule, run.load) == (4.0, 100.0, 5.0 + 8.0)
-    assert run.stored == 1.25
-    assert run.wall == 1018 + 4 + 100 + 13
-
-
 def test_a_failure_during_the_snapshot_voids_it(tmp_path):
     # The third snapshot would be taken from 304 to 306.
     run = ledger(tmp_path, "305,0\n")
@@ -165,19 +125,6 @@ def test_a_baseline_that_lands_when_a_failure_strikes_counts(tmp_path):
     run = ledger(tmp_path, "104,0\n")
 
     assert (run.lost, run.load) == (2.0, 4.0)
-
-
-def test_a_spare_that_fails_while_loading_needs_another(tmp_path):
-    # It takes over at 310; what it stood in for is there at 360.
-    run = ledger(tmp_path, "310,0\n314,0\n", spares=1)
-
-    assert (run.lost, run.reschedule, run.load) == (4.0, 46.0, 4.0 + 8.0)
-
-
-def test_servers_that_fail_together_are_one_rollback(tmp_path):
-    one, both = ledger(tmp_path, "310,0\n"), ledger(tmp_path, "310,0\n310,1\n")
-
-    assert one == both
 
 
 def test_a_rollback_takes_the_history_of_sizes_back(tmp_path):
@@ -352,22 +299,6 @@ def test_every_row_modified_and_unquantised_is_async_to_the_last_digit(variant, 
     assert found[:, 0].tobytes() == found[:, 1].tobytes()
 
 
-def test_shapes_that_incrcp_reports(tmp_path):
-    # Over the saves before the failure: consecutive reads more and more and writes little,
-    # one-shot the reverse.
-    def loads(variant: str) -> list[float]:
-        keys = {"variant": variant, "growth": 0.33, "modified": 0.25}
-        return [ledger(tmp_path, f"{at},0\n", **keys).load for at in (230, 430, 630, 930)]
-
-    chain, shot = loads("consecutive"), loads("one-shot")
-    steps = [after - before for before, after in pairwise(chain)]
-    assert steps == pytest.approx([2.0, 2.0, 3.0])  # 1 s a save: 16 s x a quarter x 0.25
-    assert shot[-1] <= 16 * 0.25 * (1 + 0.25 * 8**0.33) * (1 + 1e-9)
-    assert all(one < other for one, other in zip(shot[1:], chain[1:], strict=True))
-    keys = {"growth": 0.33, "modified": 0.25}
-    assert quiet(variant="consecutive", **keys).stored < quiet(variant="one-shot", **keys).stored
-
-
 # --- Refusals ------------------------------------------------------------------------------------
 
 
@@ -408,57 +339,3 @@ def test_refuses_what_makes_no_sense(keys, tables, message):
     with pytest.raises(ScenarioError) as refused:
         scenario({"system": "check-n-run"} | keys, {"exactly": 0}, **tables)
     assert str(refused.value) == message
-
-
-# --- Where what is written is counted ---
-
-
-def chain(variant="intermittent"):
-    """A controller whose model expects that next to nothing is modified, saving every 10 s."""
-    sequence = Differences(variant, 10.0, 0.5, 0.5, (0.0, 1.0), (0.0, 0.01), bits=8)
-    mean = mean_save_of_differences(sequence, 1000.0)
-    plan = Plan("full", every(10.0, mean), Always(Recover("all")), sequence=sequence)
-    return plan.start()
-
-
-def store(controller, progress_s, writes=None):
-    """What is asked for there, told as stored, with the share that was really written."""
-    now = Clock(progress_s, progress_s)
-    save = controller.ask(now)
-    controller.tell(Saved(now, save, stored=False))
-    counted = save if writes is None else save._replace(writes=writes)
-    controller.tell(Stored(now, counted))
-    return save
-
-
-def test_a_baseline_comes_by_what_was_written_where_that_is_counted():
-    expected, counted = chain(), chain()
-    sizes = (0.4, 0.1, 0.15, 0.35, 0.4)  # 0.4 of a full checkpoint is a baseline: 1/4, 3/8, 7/8
-
-    modelled = [store(expected, 10.0 * (1 + n)).since for n in range(5)]
-    found = [store(counted, 10.0 * (1 + n), each).since for n, each in enumerate(sizes)]
-
-    # 1 + 1/4 > 2/4; 1 + 5/8 > 9/8; 1 + 12/8 <= 4 * 7/8: then one is due.
-    assert modelled == [None, *["baseline"] * 4]
-    assert found == [None, "baseline", "baseline", "baseline", None]
-
-
-def test_what_is_asked_for_says_of_what_and_in_how_many_bits():
-    first, second = (store(chain_, 10.0) for chain_ in (chain("one-shot"), chain("consecutive")))
-    assert first == second
-    assert (first.since, first.bits, first.expects) == (None, 8, True)
-    consecutive = chain("consecutive")
-    assert [store(consecutive, 10.0 * n).since for n in (1, 2, 3)] == [None, "save", "save"]
-
-
-def test_where_the_job_went_back_further_than_the_last_that_is_stored_a_baseline_is_next():
-    for back_to_s, since in ((20.0, "baseline"), (10.0, None)):
-        controller = chain("one-shot")
-        for progress_s in (10.0, 20.0):
-            store(controller, progress_s)
-        now = Clock(25.0, 25.0)
-        controller.tell(Failed(now, Loss(frozenset({0}), frozenset())))
-        assert controller.ask(now) == Recover("all")
-        controller.tell(Resumed(Clock(30.0, back_to_s), ()))
-
-        assert store(controller, back_to_s + 10.0).since == since

@@ -22,31 +22,8 @@ from cprsim.testing import PolicyConformance, assert_time_adds_up
 NOBODY: frozenset[int] = frozenset()
 
 
-class TestEcrec(PolicyConformance):
+class TestEcrm(PolicyConformance):
     policy: ClassVar = {"system": "ecrm"}
-
-
-@pytest.mark.slow
-class TestEcrm2021WithCheckpoints(PolicyConformance):
-    policy: ClassVar = {
-        "system": "ecrm",
-        "parity": 4,
-        "two_phase_commit": False,
-        "nn_replication": False,
-        "interval": "3 h",
-        "degraded": 0.5,
-        "rebuild_read": "100 MB/s",
-    }
-
-
-@pytest.mark.slow
-class TestMirroredOnTheHour(PolicyConformance):
-    policy: ClassVar = {"system": "ecrm", "parity": 1, "interval": "45 min", "resume": "15 min"}
-
-
-@pytest.mark.slow
-class TestUncoded(PolicyConformance):
-    policy: ClassVar = {"system": "ecrm", "parity": 0, "interval": "2 h", "replication": 0.05}
 
 
 # --- Who can be decoded --------------------------------------------------------------------------

@@ -22,12 +22,6 @@ class TestElastic(PolicyConformance):
     policy: ClassVar = {"system": "elastic", "interval": "1 h", "bound": 0.6, "reshard": "30 s"}
 
 
-# A second loss, and a trainer's, are waited for.
-@pytest.mark.slow
-class TestElasticWithAllButOne(PolicyConformance):
-    policy: ClassVar = {"system": "elastic", "interval": "2 h", "bound": 1.0, "least": 7}
-
-
 @pytest.fixture
 def job(tmp_path: Path) -> Any:
     """128 s of training on four servers; saves of 8 s, loads of 4 s, machines after 20 s."""

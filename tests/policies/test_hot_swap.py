@@ -22,19 +22,6 @@ class TestHotSwap(PolicyConformance):
     policy: ClassVar = {"system": "hot-swap", "iteration": "5 s"}
 
 
-# Steps end when failures come and remote saves are due, and nobody stands ready.
-@pytest.mark.slow
-class TestHotSwapOnTheHour(PolicyConformance):
-    policy: ClassVar = {
-        "system": "hot-swap",
-        "iteration": "15 min",
-        "spares": 0,
-        "snapshot": "2 TB",
-        "stall": "1 s",
-        "interval": "1 h",
-    }
-
-
 scenario = partial(in_memory.scenario, "hot-swap")
 
 

@@ -19,12 +19,7 @@ from tests.policies.mixed import MIXED
 from tools.validation.formulas.shares import single_fault_plt
 
 
-@pytest.mark.slow
 class TestPartialExperts(PolicyConformance):
-    policy: ClassVar = {"system": "partial-experts", "experts": 16, "snapshot": "10 s"}
-
-
-class TestTwoLevelsThatDouble(PolicyConformance):
     policy: ClassVar = {
         "system": "partial-experts",
         "experts": 12,
@@ -34,18 +29,6 @@ class TestTwoLevelsThatDouble(PolicyConformance):
         "snapshot_experts": 5,
         "dynamic": True,
         "plt_limit": 0.01,
-    }
-
-
-@pytest.mark.slow
-class TestInTheBackground(PolicyConformance):
-    policy: ClassVar = {
-        "system": "partial-experts",
-        "experts": 8,
-        "interval": "1 h",
-        "snapshot_experts": 8,
-        "snapshot_load": "20 s",
-        "dynamic": True,
     }
 
 

@@ -25,25 +25,6 @@ class TestPeerMemory(PolicyConformance):
     policy: ClassVar = {"system": "peer-memory", "iteration": "10 min"}
 
 
-# Steps end when failures come and remote saves are due; three servers of the eight form a ring.
-@pytest.mark.slow
-class TestPeerMemoryOnTheHour(PolicyConformance):
-    policy: ClassVar = {
-        "system": "peer-memory",
-        "copies": 3,
-        "iteration": "15 min",
-        "behind": 0,
-        "stall": "20 s",
-        "retrieval": "30 s",
-        "interval": "1 h",
-    }
-
-
-@pytest.mark.slow
-class TestPeerMemoryWithoutPeers(PolicyConformance):
-    policy: ClassVar = {"system": "peer-memory", "copies": 1, "iteration": "7 s"}
-
-
 scenario = partial(in_memory.scenario, "peer-memory")
 
 

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -12,19 +12,6 @@ from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim.engine import play, simulate
-from cprsim.testing import PolicyConformance
-
-
-@pytest.mark.slow
-class TestReplicationTakesOver(PolicyConformance):
-    policy: ClassVar = {"system": "replication", "copies": 3, "aggregation": 2, "takeover": "1 s"}
-
-
-# One copy: rollbacks of all, and failures on the hour with the ends of saves.
-@pytest.mark.slow
-class TestReplicationOfOneCopy(PolicyConformance):
-    policy: ClassVar = {"system": "replication", "copies": 1, "interval": "45 min"}
-
 
 # --- The plan ------------------------------------------------------------------------------------
 

@@ -19,34 +19,12 @@ LOCAL = {"interval": "20 min", "save": "10 s", "load": "10 s"}
 PEER = {"interval": "1 h", "save": "30 s", "load": "40 s"}
 
 
-@pytest.mark.slow
-class TestThreeTiers(PolicyConformance):
-    policy: ClassVar = {
-        "system": "tiered",
-        "local": LOCAL,
-        "peer": PEER,
-        "remote": {"interval": "4 h"},
-    }
-
-
-# The peers' memory is reached in no time where the scenario has no cards.
-@pytest.mark.slow
-class TestDifferencesInTheBackground(PolicyConformance):
+class TestTiered(PolicyConformance):
     policy: ClassVar = {
         "system": "tiered",
         "local": LOCAL | {"differential": 0.1, "base_every": 4},
-        "peer": PEER | {"blocking": False, "snapshot": "5 s", "differential": 0.2},
-        "remote": {"interval": "2 h", "blocking": False},
-    }
-
-
-class TestNoRemoteTier(PolicyConformance):
-    policy: ClassVar = {"system": "tiered", "peer": PEER | {"interval": "optimal", "copies": 3}}
-    # What is in the memory of nodes goes with them where the job stops: it is refused.
-    conditions: ClassVar = {
-        where: tables
-        for where, tables in PolicyConformance.conditions.items()
-        if "allocation" not in tables["job"]
+        "peer": PEER,
+        "remote": {"interval": "4 h", "blocking": False},
     }
 
 

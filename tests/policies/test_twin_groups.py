@@ -17,18 +17,11 @@ from cprsim.testing import PolicyConformance, Recording, assert_time_adds_up
 TWINS = {"system": "twin-groups", "every": "10 s", "sync": "1 s"}
 
 
-@pytest.mark.slow
 class TestTwinGroups(PolicyConformance):
-    policy: ClassVar = {"system": "twin-groups", "every": "10 min", "sync": "3 s"}
-
-
-@pytest.mark.slow
-class TestFourGroupsWithSaves(PolicyConformance):
     policy: ClassVar = {
         "system": "twin-groups",
-        "groups": 4,
-        "every": "5 min",
-        "sync": "1 s",
+        "every": "10 min",
+        "sync": "3 s",
         "interval": "2 h",
     }
 

@@ -1,12 +1,11 @@
 """Causes of failures, and restarts in place: docs/semantics.md, rules 30 and 40."""
 
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
@@ -17,7 +16,7 @@ from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
-from tests.batch.compare import Seen, assert_often, compare
+from tests.batch.compare import assert_alike
 from tests.drawn import scenarios
 
 Tables = dict[str, Any]
@@ -400,17 +399,9 @@ def cured(draw: st.DrawFn) -> Tables:
     return tables
 
 
-def test_both_engines_play_causes_alike() -> None:
-    seen: Seen = Counter()
-
-    @seed(49)
-    @settings(max_examples=120)
-    @given(cured())
-    def alike(tables: Tables) -> None:
-        compare(tables, seen, [0, 1, 256])
-
-    alike()
-    assert_often(seen, runs=200, failures=500)
+@given(cured())
+def test_both_engines_play_causes_alike(tables: Tables) -> None:
+    assert_alike(cprsim.Scenario(**tables), [0, 1, 256])
 
 
 def test_causes_move_no_other_draw() -> None:
