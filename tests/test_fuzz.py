@@ -28,7 +28,7 @@ from tests.bad_scenarios import GOOD
 MOST_S = 10.0
 MOST_LINES, MOST_LETTERS = 41, 1000
 REACHED = "reached the simulation"
-QUICK = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+QUICK = settings(suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=2500, suppress_health_check=list(HealthCheck))
 
 KEYS = st.sampled_from(

@@ -30,9 +30,7 @@ def shell(redirected: str, *arguments: str) -> "subprocess.CompletedProcess[str]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "closed", [">&-", "2>&-", pytest.param("<&- >&- 2>&-", marks=pytest.mark.essential)]
-)
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_lead_nowhere(closed: str, tmp_path: Path) -> None:
     """And none of the files that are written takes the place of one."""
     done = shell(closed, "run", QUICKSTART, "--replications", "3", f"--out={tmp_path / 'out'}")
@@ -44,7 +42,6 @@ def test_closed_streams_lead_nowhere(closed: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("asked", [["run", KAGGLE, "--replications", "2"], ["--help"]])
 def test_a_reader_who_has_seen_enough_is_told_nothing(asked: list[str]) -> None:
     done = shell("| true", *asked)

@@ -83,7 +83,6 @@ def test_without_numba_the_bytes_are_the_same_and_a_line_says_so(tmp_path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("way", ["environment", "file", "Python"])
 def test_numba_that_is_switched_off_changes_no_byte(way: str, tmp_path: Path) -> None:
     without(way, tmp_path, PLAYED[:1])

@@ -169,7 +169,6 @@ def test_jobs_are_the_same_whoever_plays_them(fleet):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_the_command_prints_and_writes_what_the_result_says(fleet, tmp_path, capsys):
     path = tmp_path / "fleet.toml"
     path.write_text(fleet.to_toml(), encoding="utf-8")

@@ -227,7 +227,6 @@ def test_where_nothing_takes_time_it_is_partial_recovery() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_it_costs_no_time_and_loses_little_more_than_partial_recovery() -> None:
     """A failure before a save has landed loses what one in a blocking save does.
 

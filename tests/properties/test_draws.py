@@ -39,7 +39,6 @@ def hashes_are_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.usefixtures("hashes_are_fixed")
 def test_the_same_is_drawn_alone_and_with_others() -> None:
     alone = drawn()

@@ -7,15 +7,12 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.job.transfer import Transfer, uncontended_rate, uncontended_s
 from cprsim.machine import fabric as fabric_module
 from tests.sim.fluid import Fabric, Flow
-
-# Shared machines make slow examples; and a test that passes must pass again.
-steady = settings(deadline=None, derandomize=True, max_examples=60)
 
 LINKS = ("a", "b", "c")
 sizes = st.floats(0.1, 100.0)
@@ -217,7 +214,6 @@ def test_training_loses_the_hand_worked_seconds_to_a_save():
 # Rates: properties
 
 
-@steady
 @given(networks, crowds, st.data())
 def test_rates_are_max_min_fair_whoever_comes_and_goes(
     capacities: dict[str, float], crowd: list[Transfer], data: st.DataObject
@@ -232,7 +228,6 @@ def test_rates_are_max_min_fair_whoever_comes_and_goes(
         assert_max_min(capacities, flows)
 
 
-@steady
 @given(st.integers(1, 5), sizes, sizes, sizes, sizes)
 def test_a_group_is_worth_its_members(n: int, nic: float, store: float, traffic: float, cap: float):
     # Training drives all cards alike; two groups save, one of them capped; one lone flow beside.
@@ -259,7 +254,6 @@ def test_a_group_is_worth_its_members(n: int, nic: float, store: float, traffic:
     )
 
 
-@steady
 @given(networks, crowds, st.floats(0.01, 100.0))
 def test_the_unit_of_volume_changes_no_time(
     capacities: dict[str, float], crowd: list[Transfer], scale: float
@@ -275,7 +269,6 @@ def test_the_unit_of_volume_changes_no_time(
     )
 
 
-@steady
 @given(networks, crowds, st.randoms(use_true_random=False))
 def test_the_order_of_opening_changes_nothing(
     capacities: dict[str, float], crowd: list[Transfer], random: Any
@@ -344,7 +337,6 @@ def test_one_long_step_returns_flows_in_order_of_ending():
     assert fabric.advance(100.0) == [fast, slow]
 
 
-@steady
 @given(st.lists(st.floats(1.0, 1e3), min_size=1, max_size=8), sizes)
 def test_processor_sharing(volumes: list[float], capacity: float):
     # n flows start together on one link: between the ends of the k-th and the next smallest,
@@ -362,7 +354,6 @@ def test_processor_sharing(volumes: list[float], capacity: float):
 # Time: properties
 
 
-@steady
 @given(networks, crowds, st.data())
 def test_volume_is_the_integral_of_rate(
     capacities: dict[str, float], crowd: list[Transfer], data: st.DataObject
@@ -387,7 +378,6 @@ def test_volume_is_the_integral_of_rate(
             assert volume == pytest.approx(flow.done, rel=1e-9, abs=1e-9)
 
 
-@steady
 @given(networks, crowds, st.lists(st.floats(0.0, 200.0), max_size=20))
 def test_many_small_steps_are_one_long_step(
     capacities: dict[str, float], crowd: list[Transfer], times: list[float]
@@ -402,7 +392,6 @@ def test_many_small_steps_are_one_long_step(
     assert [(f.done, f.ends_at) for f in small_flows] == [(f.done, f.ends_at) for f in long_flows]
 
 
-@steady
 @given(networks, crowds, st.floats(0.0, 1e5))
 def test_time_has_no_origin(capacities: dict[str, float], crowd: list[Transfer], start: float):
     later = ends(capacities, crowd, at=start)
@@ -413,7 +402,6 @@ def test_time_has_no_origin(capacities: dict[str, float], crowd: list[Transfer],
 # Time: exactness
 
 
-@steady
 @given(
     st.floats(0.0, 1e7),
     st.floats(1e-6, 1e12),
@@ -439,7 +427,6 @@ def test_an_undisturbed_flow_ends_at_exactly_its_opening_plus_volume_over_rate(
     assert flow.done == volume
 
 
-@steady
 @given(transfers(), networks)
 def test_a_flow_alone_has_its_uncontended_rate_exactly(
     transfer: Transfer, capacities: dict[str, float]
@@ -455,7 +442,6 @@ def test_a_flow_alone_has_its_uncontended_rate_exactly(
     assert flow.ends_at == uncontended_s(transfer, capacities)
 
 
-@steady
 @given(networks, crowds)
 def test_late_in_a_run_every_visit_still_ends_a_flow(
     capacities: dict[str, float], crowd: list[Transfer]

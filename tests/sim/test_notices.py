@@ -282,7 +282,6 @@ def test_pls_is_that_of_the_failures_that_nobody_announces():
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("false_every_s", [None, 9000.0])
 def test_goodput_is_that_of_the_renewal_form(false_every_s):
     """What 200,000 s more of training take; of a notice just a save ahead."""

@@ -6,7 +6,6 @@ from tools.validation.systems.asynchronous import BOUND_PERCENT, cycle, overhead
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_saves_that_land_after_the_next_is_due() -> None:
     found = cycle()
     assert found.exact == pytest.approx(47.4067, abs=5e-5)
