@@ -22,7 +22,7 @@ from cprsim.failures.logs.readers import READERS, read_log
 from cprsim.failures.logs.recognise import recognised
 from cprsim.runs import runner
 from cprsim.sweeps import sweep as sweeps
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 
 #: CPU seconds of one case: what is refused takes milliseconds, what is sound some more.
 MOST_S = 10.0

@@ -23,7 +23,7 @@ from cprsim.errors import PolicyError, RunError, ScenarioError, UsageError, prin
 from cprsim.policies.full import Full, everything_returns
 from cprsim.runs import engines
 from cprsim.runs.hopeless import check_hope
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 
 #: Letters that turn what follows them around, and that clear a terminal.
 TURNED, CLEARED = "\u202e", "\x1b[2J"

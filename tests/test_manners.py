@@ -14,7 +14,7 @@ from rich.console import Console
 from cprsim.basics.terminal import Fitting, PolicyTable, plain_table
 from cprsim.cli import command as cli
 from cprsim.version import __version__
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 
 COMMANDS = (
     *("run", "advise", "fit", "rows", "sweep", "export", "figure", "timeline", "train", "study"),
