@@ -1,6 +1,5 @@
 """Autopilot: a plan that follows failures and saves, by hand; and beside one who knows."""
 
-import math
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,7 +10,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.contract import Clock, Learned, Loss, Plan, Save, Saved, Train, every
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.presets import PRESETS
 from cprsim.formulas.intervals import young_interval_s
@@ -72,20 +70,6 @@ def test_the_belief_is_the_conjugate_one() -> None:
     # Gamma(a, rate b) and n events in t: mean (a + n) / (b + t); a = 3, b = 60, n = 2, t = 40.
     assert mtbf_seen_s(20.0, 3.0, 2.0, 40.0) == pytest.approx(100 / 5)
     assert mtbf_seen_s(20.0, 3.0, 0.0, 0.0) == 20.0
-
-
-def test_saves_that_take_longer_than_believed_are_seen() -> None:
-    # 10 s were believed, the first takes 30: 20 in the mean, and nothing has failed in 1,030 s.
-    plan = Plan("full", every(100.0), no_answer, sequence=Learned(1000.0, 1.0, 10.0))
-    controller = plan.start()
-    assert controller.ask(Clock(0.0, 0.0)) == Train(100.0)
-    controller.tell(Saved(Clock(130.0, 100.0), Save(), stored=True))
-    due_s = 100.0 + math.sqrt(2 * 20.0 * (1000.0 + 130.0))
-    assert controller.ask(Clock(130.0, 100.0)) == Train(pytest.approx(due_s))
-
-
-def no_answer(loss: Loss) -> Any:
-    raise AssertionError(loss)
 
 
 times = st.floats(1.0, 1e9)

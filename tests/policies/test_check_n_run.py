@@ -11,7 +11,6 @@ from cprsim.contract import (
     Save,
     Saved,
     Stored,
-    Train,
 )
 from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
@@ -135,21 +134,6 @@ def test_a_rollback_takes_the_history_of_sizes_back(tmp_path):
 
     assert run.load == pytest.approx(16 * 0.25 * (1 + 0.4))
     assert run.stored == pytest.approx(quiet(**keys).stored, rel=1e-12)
-
-
-def test_a_save_that_waited_for_the_one_before_takes_what_changed_meanwhile():
-    # The second save is due at progress 200, but the first lands at 220.
-    plan = scenario(CHAIN | {"growth": 1.0}, {"exactly": 0}).plan("p")
-    controller = plan.start()
-    first = controller.ask(Clock(100, 100))
-    assert isinstance(first, Save)
-    controller.tell(Saved(Clock(102, 100), first, stored=False))
-    assert controller.ask(Clock(202, 200)) == Train(float("inf"))
-    controller.tell(Stored(Clock(222, 220), first))
-    second = controller.ask(Clock(222, 220))
-    assert isinstance(second, Save)
-    assert second.writes == pytest.approx(0.25 * 0.6)  # 0.5 in 100 s
-    assert second.reads == pytest.approx(0.25 * 1.6)
 
 
 # --- Sizes ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.contract import Clock, Failed, Loss, Recover, Resumed, Save, Saved, Stored, Train
+from cprsim.contract import Loss, Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.sim.engine import COLUMNS, play, simulate
@@ -298,41 +298,6 @@ def test_a_tier_that_was_filled_anew_holds_no_chain(tmp_path: Path) -> None:
     ledger = run(tmp_path, "450,0,cluster\n540,0,process\n", policy)
 
     assert (ledger.lost, ledger.load) == (31.0 + 5.0, 30.0 + 4.0)
-
-
-def test_a_void_difference_is_taken_again() -> None:
-    peer = {
-        "interval": "100 s",
-        "save": "20 s",
-        "load": "8 s",
-        "blocking": False,
-        "differential": 0.5,
-        "base_every": 3,
-    }
-    plan = scenario({"system": "tiered", "peer": peer}).plan("p")
-    base, first, second = (
-        Save("peer", False, writes=w, reads=r) for w, r in ((1.0, 1.0), (0.5, 1.5), (0.5, 2.0))
-    )
-    controller = plan.start()
-
-    def save(at_s: float) -> Save:
-        action = controller.ask(Clock(at_s, at_s))
-        assert isinstance(action, Save)
-        controller.tell(Saved(Clock(at_s, at_s), action, stored=False))
-        return action
-
-    assert save(100.0) == base
-    controller.tell(Stored(Clock(120.0, 120.0), base))
-    assert save(200.0) == first
-    controller.tell(Failed(Clock(205.0, 205.0), Loss(frozenset({0}), frozenset(), "process")))
-    assert controller.ask(Clock(205.0, 205.0)) == Recover("all", source="peer")
-    controller.tell(Resumed(Clock(300.0, 100.0), ()))
-    assert controller.ask(Clock(300.0, 100.0)) == Train(200.0)
-    assert save(200.0) == first
-    controller.tell(Stored(Clock(410.0, 210.0), first))
-    assert save(300.0) == second
-    controller.tell(Stored(Clock(510.0, 310.0), second))
-    assert save(400.0) == base
 
 
 # --- Switched off --------------------------------------------------------------------------------

@@ -9,18 +9,10 @@ import pytest
 
 from cprsim.batch.support import why_unsupported
 from cprsim.contract import (
-    Clock,
     EmergencySave,
-    Failed,
     Loss,
-    Notice,
     Plan,
-    Recover,
-    Resumed,
-    Save,
-    Saved,
     ScheduledController,
-    Train,
 )
 from cprsim.contract.answering import answering
 from cprsim.contract.ledger import Ledger
@@ -149,24 +141,6 @@ def test_the_trainer_leaves_answers_to_the_engines(tmp_path):
     assert why_unsupported(it, "it") is None
     with pytest.raises(ScenarioError, match="answers to notices of failures can be simulated but"):
         LAB.check_plan("it", it.plan("it"), lambda: {"it": it.plan("it")})
-
-
-def test_the_controller_saves_once_and_where_there_is_time():
-    plan = scenario({"exactly": 0, "notice": CERTAIN}).plan("it")
-    assert plan.on_notice == EmergencySave(Save(), 5.0)
-    controller = plan.start()
-    controller.tell(Notice(Clock(50.0, 50.0), 55.0, ONE, 0))
-    assert controller.ask(Clock(50.0, 50.0)) == Save()
-    controller.tell(Saved(Clock(55.0, 50.0), Save(), stored=True))
-    assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
-    controller.tell(Notice(Clock(55.0, 50.0), 75.0, ONE, 0))  # nothing was trained since
-    assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
-    controller.tell(Notice(Clock(60.0, 55.0), 64.9, ONE, 0))  # too late
-    assert controller.ask(Clock(60.0, 55.0)) == Train(150.0)
-    controller.tell(Failed(Clock(75.0, 70.0), ONE))
-    assert controller.ask(Clock(75.0, 70.0)) == Recover("all")
-    controller.tell(Resumed(Clock(80.0, 50.0), ()))
-    assert controller.ask(Clock(80.0, 50.0)) == Train(150.0)
 
 
 def test_the_interval_is_that_of_unannounced_failures():
