@@ -134,7 +134,7 @@ assert result.replications["failures"].tolist() == [3, 3]
 law = {"distribution": "exponential", "mean": "1 d"}
 result = cprsim.run(cprsim.Scenario(**JOB, failures=law), replications=20)
 walls_h = result.replications["wall_s"] / 3600
-assert np.allclose(result.replications["paid"], walls_h * 6 * 2.5)
+assert np.allclose(result.replications["paid"], walls_h * 5 * 2.5)
 low, high = result.document()["policies"]["it"]["paid"]["ci95"]
 assert low < result.summary.loc["it", "paid"] < high
 print_table(resources_table(result))

@@ -34,10 +34,6 @@ def test_exact_value_is_the_one_that_the_reference_prints(case):
     assert f"{case.exact:.{decimals}f}" == case.printed
 
 
-def test_names_tell_cases_apart():
-    assert len({(case.group, case.name) for case in CASES}) == len(CASES)
-
-
 @pytest.mark.parametrize("each", PREDICTED, ids=lambda each: f"{each.name}, {each.policy}")
 def test_closed_form_of_a_shipped_scenario(each):
     assert each.computed == pytest.approx(each.published, abs=each.tolerance)

@@ -10,7 +10,6 @@ from tools.validation.systems.meta import (
     SAVE_S,
     ettr,
     mttf_h,
-    rows,
 )
 
 
@@ -26,7 +25,3 @@ def test_ettr_of_16_384_gpus():
     exact = exact_ettr(INTERVAL_S, SAVE_S, RATE_PER_DAY, NODES, 300.0)
     assert exact == pytest.approx(0.6928, abs=5e-5)
     assert abs(ettr().value - exact) < 3 * ettr().error
-
-
-def test_rows_are_both_predictions():
-    assert [row.role for row in rows()] == ["prediction", "prediction"]
