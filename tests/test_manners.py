@@ -94,6 +94,7 @@ def test_a_stored_sweep_is_shown_again(said, capsys) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_missing_file_is_refused_before_a_library_is_loaded(command: str, tmp_path) -> None:
     """NumPy alone takes longer than all of this."""

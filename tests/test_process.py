@@ -76,6 +76,7 @@ REFUSING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", REFUSING)
 @pytest.mark.parametrize(
     ("asked", "code"),
@@ -114,6 +115,7 @@ def test_a_link_that_leads_nowhere_is_no_folder(folder: Path, capsys) -> None:
     )
 
 
+@pytest.mark.slow
 def test_mistakes_are_mistakes_with_closed_streams_too() -> None:
     done = shell("<&- >&-", "run", "nowhere.toml")
 

@@ -110,6 +110,7 @@ print("numba" in sys.modules, code)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

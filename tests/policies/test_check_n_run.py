@@ -16,9 +16,10 @@ from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
+from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
-from tests.policies.differences import log_of, scenario
+from tests.policies.by_hand import DIFFERENCES, JOB, Run, assert_entries, job_of, played
 
 
 class TestCheckNRun(PolicyConformance):
@@ -39,9 +40,8 @@ CHAIN = {
 }
 
 
-def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
-    cluster = {"parameter_servers": 8, "spares": spares}
-    return play(scenario(CHAIN | keys, log_of(folder, strikes), cluster=cluster), "p", 0, 0)
+def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) -> Scenario:
+    return job_of(policy, **DIFFERENCES | {"failures": failures} | tables)
 
 
 def quiet(**keys: Any) -> Ledger:
@@ -87,50 +87,55 @@ def test_the_dense_part_weighs_in_the_sizes_that_decide_on_a_baseline():
     assert run.stored == pytest.approx(2 * (1 + 0.4 + 0.6 + 0.8) + 1, rel=1e-12)
 
 
-def test_a_restore_reads_baseline_and_chain(tmp_path):
-    # The third save lands at 307: a quarter and two eighths of 16 s.
-    run = ledger(tmp_path, "310,0\n")
-
-    assert (run.lost, run.reschedule, run.load) == (4.0, 50.0, 8.0)
-    assert run.updates_lost == run.pls == 0
-    assert run.stored == 1.25  # the chain goes on, there is no new baseline
-    assert run.wall == 1018 + 4 + 50 + 8
-
-
-def test_a_failure_during_the_snapshot_voids_it(tmp_path):
+RUNS: dict[str, Run] = {
+    # The third save lands at 307: a quarter and two eighths of 16 s. The chain goes on, there is no
+    # new baseline.
+    "a restore reads baseline and chain": (
+        "310,0",
+        {},
+        {
+            "lost": 4,
+            "reschedule": 50,
+            "load": 8,
+            "stored": 1.25,
+            "updates_lost": 0,
+            "pls": 0,
+            "wall": 1018 + 4 + 50 + 8,
+        },
+    ),
     # The third snapshot would be taken from 304 to 306.
-    run = ledger(tmp_path, "305,0\n")
+    "a failure during the snapshot voids it": (
+        "305,0",
+        {},
+        {"lost": 100, "load": 6, "stall": 19, "stored": 1.25, "wall": 1000 + 19 + 100 + 50 + 6},
+    ),
+    "a failure during the write voids it": (
+        "306.5,0",
+        {},
+        {"lost": 100.5, "load": 6, "stall": 20, "stored": 1.25},
+    ),
+    # It would have landed at 104; the next save is a baseline again.
+    "a failure before the first baseline landed starts over": (
+        "103,0",
+        {},
+        {"lost": 101, "load": 16, "stored": 1.25},
+    ),
+    "a baseline that lands when a failure strikes counts": ("104,0", {}, {"lost": 2, "load": 4}),
+}
 
-    assert (run.lost, run.load, run.stall) == (100.0, 6.0, 19.0)
-    assert run.stored == 1.25
-    assert run.wall == 1000 + 19 + 100 + 50 + 6
 
+@pytest.mark.parametrize("name", RUNS)
+def test_chains_by_hand(name: str, tmp_path: Path) -> None:
+    strikes, keys, entries = RUNS[name]
 
-def test_a_failure_during_the_write_voids_it(tmp_path):
-    run = ledger(tmp_path, "306.5,0\n")
-
-    assert (run.lost, run.load, run.stall) == (100.5, 6.0, 20.0)
-    assert run.stored == 1.25
-
-
-def test_a_failure_before_the_first_baseline_landed_starts_over(tmp_path):
-    run = ledger(tmp_path, "103,0\n")  # it would have landed at 104
-
-    assert (run.lost, run.load) == (101.0, 16.0)
-    assert run.stored == 1.25  # the next save is a baseline again
-
-
-def test_a_baseline_that_lands_when_a_failure_strikes_counts(tmp_path):
-    run = ledger(tmp_path, "104,0\n")
-
-    assert (run.lost, run.load) == (2.0, 4.0)
+    assert_entries(played(tmp_path, strikes, CHAIN | keys, **DIFFERENCES), entries)
 
 
 def test_a_rollback_takes_the_history_of_sizes_back(tmp_path):
     # Baseline, 0.2, 0.4 land; 0.6 is in flight at 408.1 and void. Taken again, it makes the next
     # save a baseline, as it would have without the failure.
     keys = {"variant": "intermittent", "modified": 0.2, "growth": 1.0}
-    run = ledger(tmp_path, "408.1,0\n", **keys)
+    run = played(tmp_path, "408.1,0", CHAIN | keys, **DIFFERENCES)
 
     assert run.load == pytest.approx(16 * 0.25 * (1 + 0.4))
     assert run.stored == pytest.approx(quiet(**keys).stored, rel=1e-12)
@@ -278,7 +283,8 @@ def test_every_row_modified_and_unquantised_is_async_to_the_last_digit(variant, 
     else:
         tables["model"] = {"tables": [{"rows": 50, "dim": 8}, {"rows": 60, "dim": 8}]}
         tables["job"] = {"useful_time": "1000 s", "samples": 10**9}
-    found = simulate(scenario({}, ROUGH, **tables), ["p", "async"], range(30), 4)
+    one = Scenario(**JOB | DIFFERENCES | {"failures": ROUGH} | tables)
+    found = simulate(one, ["p", "async"], range(30), 4)
 
     assert found[:, 0].tobytes() == found[:, 1].tobytes()
 

@@ -369,6 +369,3 @@ def test_a_flow_of_rate_zero_never_ends():
     assert fabric.advance(1e9) == [other]
     assert stuck.done == 0.0
     assert fabric.next_end_s == math.inf
-
-
-# Cost
