@@ -38,12 +38,7 @@ providers._get_local_constants = Constants
 
 #: Files and folders of tests that the quick tier leaves out, and doesn't import: they need torch,
 #: processes of their own, a browser, or minutes. A single slow test is marked `slow` instead.
-SLOW = (
-    "trainer",
-    "studies",
-    "hooks",
-    "faults",
-)
+SLOW = ("trainer", "studies", "hooks", "faults")
 #: CPU seconds from which on a test of the quick tier is named in the summary: it should be faster,
 #: or marked `slow`. It is no failure: a busy machine takes twice as long as a quiet one.
 QUICK_S = 1.0

@@ -51,7 +51,7 @@ class Hourly(Policy):
         {
             "policies/registry.py": [
                 ('    "partial": "partial:', '    "hourly": "hourly:Hourly",\n')
-            ],
+            ]
         },
     ),
     "log reader": (
@@ -104,7 +104,7 @@ def read_days(path):
                     '        *_shares(summary, {"memory',
                     '        ("paid", [f"{a:.0f} ±{b - a:.0f}" for a, b in '
                     'zip(summary["paid"], summary["paid_high"])]),\n',
-                ),
+                )
             ],
         },
     ),

@@ -20,10 +20,7 @@ ARGUMENTS: list[tuple[list[str], str]] = [
         ["--set", "failures.mean"],
         """--set 'failures.mean': write KEY=VALUE, e.g. failures.mean="14 h\"""",
     ),
-    (
-        ["--set", "failures.mean.x=3"],
-        "--set 'failures.mean.x=3': 'mean' is a value, not a table",
-    ),
+    (["--set", "failures.mean.x=3"], "--set 'failures.mean.x=3': 'mean' is a value, not a table"),
     (
         ["--set", "failures.mean=14"],
         'failures.mean: 14 has no unit: write a string with one, e.g. "14 h"',

@@ -151,10 +151,7 @@ def test_sys_exit_in_code_that_is_called_is_told(
     monkeypatch.setattr("cprsim.sim.driver.Player.process", ends)
 
     assert command._main(["run", KAGGLE, "--replications", "1", "--policy", "full"]) == 1
-    assert capsys.readouterr() == (
-        "",
-        "cprsim: code that it called ended it by sys.exit(None)\n",
-    )
+    assert capsys.readouterr() == ("", "cprsim: code that it called ended it by sys.exit(None)\n")
 
 
 def test_a_full_disk_is_told_with_the_file(

@@ -146,10 +146,7 @@ def test_sections_and_policies_may_be_given_as_they_are():
     assert given.policies["full"] == Full(system="full")
     assert given.plan("mine").recovery in ("full", "partial")
     assert given == scenario(
-        policies={
-            "full": {"system": "full"},
-            "mine": {"system": "cpr-vanilla", "target_pls": 0.02},
-        }
+        policies={"full": {"system": "full"}, "mine": {"system": "cpr-vanilla", "target_pls": 0.02}}
     )
 
 

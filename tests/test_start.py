@@ -50,9 +50,7 @@ def test_loading_a_scenario_does_not_import_what_only_results_need():
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["run", "--help"], ["advise", "--help"]],
-    ids="-".join,
+    "arguments", [["--help"], ["run", "--help"], ["advise", "--help"]], ids="-".join
 )
 def test_help_is_on_stdout_and_names_what_there_is(capsys, arguments: Sequence[str]):
     assert cli._main(list(arguments)) == 0

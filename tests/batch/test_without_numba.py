@@ -32,10 +32,7 @@ REPLICATIONS = range(5)
 #: Ways to be without the compiler, as Python has them, and the reason that a line gives.
 WAYS = {
     "not installed": ("import sys; sys.modules['numba'] = None", "Numba can't be imported"),
-    "environment": (
-        "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'",
-        "NUMBA_DISABLE_JIT is set",
-    ),
+    "environment": ("import os; os.environ['NUMBA_DISABLE_JIT'] = '1'", "NUMBA_DISABLE_JIT is set"),
     "file": (
         "from pathlib import Path; Path('.numba_config.yaml').write_text('disable_jit: 1')",
         "NUMBA_DISABLE_JIT is set",

@@ -97,15 +97,9 @@ MISTAKES = [
         {"jobs": [TRACED | {"trace": {"file": "no.csv"}}]},
         "no.csv: can't be read: No such file or directory",
     ),
-    (
-        {"jobs": [TRACED | {"trace": {"file": "job.toml"}}]},
-        "job.toml: has no column 'timestamp'",
-    ),
+    ({"jobs": [TRACED | {"trace": {"file": "job.toml"}}]}, "job.toml: has no column 'timestamp'"),
     ({"jobs": [TRACED | {"count": 2, "trace": {"file": "bad.csv"}}]}, "count: the trace tells"),
-    (
-        {"jobs": [TRACED | {"trace": {"file": "bad.csv"}}]},
-        "line 3, duration: 'inf' is not",
-    ),
+    ({"jobs": [TRACED | {"trace": {"file": "bad.csv"}}]}, "line 3, duration: 'inf' is not"),
     (
         {"jobs": [TRACED | {"trace": {"file": "bad.csv", "arrives": "num_gpus"}}]},
         "line 2, num_gpus: 'many' is not a number",

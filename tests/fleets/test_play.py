@@ -139,8 +139,7 @@ def test_a_job_that_gets_nowhere_is_left_out_under_all_policies_and_counted():
 def test_jobs_in_which_a_policy_falls_back_are_counted():
     # To keep to it saves would take a third of the time where failures come every hour.
     tables = mapping(
-        failures__mean={"distribution": "empirical", "values": ["1 h", "30 h"]},
-        costs__save="1 min",
+        failures__mean={"distribution": "empirical", "values": ["1 h", "30 h"]}, costs__save="1 min"
     )
     tables["policies"] = {"it": {"system": "cpr-vanilla", "target_pls": 0.005}}
     result = run_fleet(Fleet.of(tables), replications=12)

@@ -6,12 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cprsim.contract import (
-    Clock,
-    Save,
-    Saved,
-    Stored,
-)
+from cprsim.contract import Clock, Save, Saved, Stored
 from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError

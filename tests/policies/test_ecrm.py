@@ -50,12 +50,7 @@ def test_two_losses_in_one_group_are_too_many(servers: int) -> None:
 
 def test_the_rest_trains_on_unless_a_trainer_is_lost() -> None:
     assert rule(8, 2)(Loss(frozenset({0, 3}), NOBODY)) == Recover(
-        "none",
-        keep_training=True,
-        source="parities",
-        reads=2.0,
-        degraded=0.25,
-        pause_s=30.0,
+        "none", keep_training=True, source="parities", reads=2.0, degraded=0.25, pause_s=30.0
     )
     assert not rule(8, 2)(Loss(frozenset({0}), frozenset({1}))).keep_training
     assert rule(8, 2)(Loss(frozenset({0, 7}), NOBODY)) == Recover("all")

@@ -35,11 +35,7 @@ RUNS: dict[str, Run] = {
     ),
     "without spares the machine is waited for": ("105,0", NO_SPARES, {"reschedule": 50 + 40}),
     # After the last server come the trainers.
-    "a spare stands in for a trainer too": (
-        "105,8",
-        {},
-        {"lost": 15, "reschedule": 40, "load": 0},
-    ),
+    "a spare stands in for a trainer too": ("105,8", {}, {"lost": 15, "reschedule": 40, "load": 0}),
     # Repaired at 155 s, so that it can take over at 200 s, and another one at 250 s.
     "the machine that is repaired is a spare again": (
         "105,0 200,5 275,1",

@@ -118,10 +118,7 @@ def test_a_tier_that_no_failure_returns_to_has_no_optimal_saves() -> None:
 
 
 def test_derived_copies_are_sent_one_by_one_and_measured_ones_are_not() -> None:
-    tables = {
-        "model": {"embedding": "80 GB"},
-        "cluster": {"parameter_servers": 8, "nic": "1 GB/s"},
-    }
+    tables = {"model": {"embedding": "80 GB"}, "cluster": {"parameter_servers": 8, "nic": "1 GB/s"}}
     derived = scenario(
         {"system": "tiered", "peer": {"interval": "200 s", "load": "1 s", "copies": 3}}, **tables
     )
@@ -253,13 +250,7 @@ def test_a_failure_while_the_remote_save_is_in_the_background(tmp_path: Path) ->
 
 # --- Differences ---------------------------------------------------------------------------------
 
-CHAIN = {
-    "interval": "100 s",
-    "save": "2 s",
-    "load": "4 s",
-    "differential": 0.5,
-    "base_every": 3,
-}
+CHAIN = {"interval": "100 s", "save": "2 s", "load": "4 s", "differential": 0.5, "base_every": 3}
 
 
 def test_differences_write_less_and_a_restore_reads_the_chain(tmp_path: Path) -> None:
@@ -312,10 +303,7 @@ def test_a_tier_that_was_filled_anew_holds_no_chain(tmp_path: Path) -> None:
         ({"differential": 1.0, "base_every": 1}, {"system": "full"}),
         ({"blocking": False}, {"system": "async"}),
         ({"blocking": False, "snapshot": "20 s"}, {"system": "async", "snapshot": "20 s"}),
-        (
-            {"blocking": False, "interval": "5 min"},
-            {"system": "async", "interval": "5 min"},
-        ),
+        ({"blocking": False, "interval": "5 min"}, {"system": "async", "interval": "5 min"}),
     ],
 )
 def test_the_remote_tier_alone_is_the_simpler_policy(

@@ -118,10 +118,7 @@ def test_losses_are_half_an_interval_of_a_server_in_the_mean() -> None:
             "policies.it: what averaging takes can't be derived without [model] and cluster.nic; "
             'give those, or the measured sync = "2 s"',
         ),
-        (
-            TWINS | {"groups": 1},
-            "policies.it.groups: 1 is out of range: it must be >= 2",
-        ),
+        (TWINS | {"groups": 1}, "policies.it.groups: 1 is out of range: it must be >= 2"),
         ({"system": "twin-groups"}, "policies.it.every: is missing"),
         ({"system": "elastic"}, "policies.it.bound: is missing"),
         (

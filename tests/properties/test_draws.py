@@ -25,10 +25,7 @@ OTHERS = ("cprsim.cli", "cprsim.batch.engine", "cprsim.sim.engine", "cprsim.repo
 
 def drawn(*imported: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", DRAWS, *imported],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", DRAWS, *imported], capture_output=True, text=True, check=True
     )
     return done.stdout
 

@@ -176,10 +176,7 @@ def play_copies(log: Path, job: copies_and_spares.Job, seed: int) -> Ledger:
         cluster={"parameter_servers": job.servers, "spares": job.spares},
         costs={"reschedule": DELAY}
         | seconds(
-            save=job.save_s,
-            load_full=job.load_s,
-            load_partial=job.copy_s,
-            detect=job.detect_s,
+            save=job.save_s, load_full=job.load_s, load_partial=job.copy_s, detect=job.detect_s
         ),
     )
 

@@ -19,9 +19,7 @@ def scenario(cluster=None, **keys) -> cprsim.Scenario:
         cluster={"parameter_servers": 2, "trainers": 1} | (cluster or {}),
         costs={"save": "8 s", "load": "4 s", "append": "1 s"},
         failures={"exactly": 0},
-        policies={
-            "mfu": {"system": "cpr-mfu", "interval": "40 s", "fraction": 0.25, **keys},
-        },
+        policies={"mfu": {"system": "cpr-mfu", "interval": "40 s", "fraction": 0.25, **keys}},
     )
 
 

@@ -107,12 +107,7 @@ def test_causes_with_means_are_shares_of_their_rates() -> None:
         {"name": "a", "share": 0.75, "severity": "process"},
         {"name": "b", "share": 0.25, "detect": "5 min"},
     ]
-    by_means = cprsim.Scenario(
-        **{
-            **job(shares).mapping(),
-            "failures": {"causes": means, **ALONE},
-        }
-    )
+    by_means = cprsim.Scenario(**{**job(shares).mapping(), "failures": {"causes": means, **ALONE}})
     by_shares = job(shares, failures={"mean": "15 h"})
 
     assert by_means.failures.mean_s == pytest.approx(15 * 3600)

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from cprsim.batch.support import why_unsupported
-from cprsim.contract import (
-    EmergencySave,
-    Loss,
-    Plan,
-    ScheduledController,
-)
+from cprsim.contract import EmergencySave, Loss, Plan, ScheduledController
 from cprsim.contract.answering import answering
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError

@@ -4,11 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cprsim.contract import (
-    Mirror,
-    Save,
-    Schedule,
-)
+from cprsim.contract import Mirror, Save, Schedule
 from cprsim.machine.attempts import take_spares
 from cprsim.machine.rows import PlanRow, RunRow
 from tests.sim.learned import State

@@ -3,14 +3,7 @@
 import pytest
 
 from tools.validation.formulas.shares import exact_ettr, mttf_s
-from tools.validation.systems.meta import (
-    INTERVAL_S,
-    NODES,
-    RATE_PER_DAY,
-    SAVE_S,
-    ettr,
-    mttf_h,
-)
+from tools.validation.systems.meta import INTERVAL_S, NODES, RATE_PER_DAY, SAVE_S, ettr, mttf_h
 
 
 def test_mean_time_to_failure_of_16_384_gpus():
