@@ -16,6 +16,7 @@ FLOORS = rooms.floors()
 picture = cache(rooms.picture)
 
 
+@pytest.mark.slow
 def test_the_picture_is_what_the_code_gives():
     drawn = rooms.PICTURE.read_text(encoding="utf-8")
     assert drawn == picture(), "run `make pages` and look at docs/figures/rooms.svg"

@@ -198,17 +198,19 @@ def test_who_must_guess_loses_little_under_other_laws(law: dict[str, Any]) -> No
     assert max(beside_who_knows(law, HALVES).values()) < MOST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [0.7, 1.0])
 def test_who_must_guess_and_may_lose_samples_loses_little(shape: float) -> None:
     law = {"distribution": "weibull", "mean": "20 h", "shape": shape}
     assert max(beside_who_knows(law, HALVES, E6, **LOSING).values()) < MOST
 
 
+@pytest.mark.slow
 @needs_lanl
 @pytest.mark.parametrize(
     ("system", "nodes"),
     [
-        pytest.param(20, 512, marks=pytest.mark.slow),
+        (20, 512),
         pytest.param(18, 1024, marks=pytest.mark.nightly),
         (8, 164),
         (6, 32),
