@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import math
 import multiprocessing.util
 import resource
 import subprocess
@@ -39,6 +40,8 @@ providers._get_local_constants = Constants
 #: Files and folders of tests that the quick tier leaves out, and doesn't import: they need torch,
 #: processes of their own, a browser, or minutes. A single slow test is marked `slow` instead.
 SLOW = ("trainer", "studies", "hooks", "faults")
+#: Of a test with more cases than that the quick tier runs some, evenly spread.
+CASES = 10
 #: CPU seconds from which on a test of the quick tier is named in the summary: it should be faster,
 #: or marked `slow`. It is no failure: a busy machine takes twice as long as a quiet one.
 QUICK_S = 1.0
@@ -96,12 +99,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests that are marked `slow` or `nightly` out of the quick tier."""
+    """Leave out of the quick tier what is marked `slow` or `nightly`, and most of many cases."""
     if not config.option.quick:
         return
-    slow = [each for each in items if any(map(each.get_closest_marker, ("slow", "nightly")))]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [each for each in items if each not in set(slow)]
+    of_a_test: dict[str, list[pytest.Item]] = {}
+    for each in items:
+        if not any(map(each.get_closest_marker, ("slow", "nightly"))):
+            of_a_test.setdefault(each.nodeid.partition("[")[0], []).append(each)
+    kept = {
+        each for cases in of_a_test.values() for each in cases[:: math.ceil(len(cases) / CASES)]
+    }
+    config.hook.pytest_deselected(items=[each for each in items if each not in kept])
+    items[:] = [each for each in items if each in kept]
 
 
 @pytest.fixture

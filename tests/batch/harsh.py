@@ -191,9 +191,6 @@ def strategies(log: Path) -> Mapping[str, Strategy]:
     }
 
 
-KINDS: Final = tuple(strategies(Path()))
-
-
 # --- All but when failures come ------------------------------------------------------------------
 
 
@@ -453,3 +450,6 @@ def _slower(tables: Keys, factor: float) -> Keys:
         return value
 
     return {key: longer(each) for key, each in tables.items()}
+
+
+KINDS: Final = tuple(strategies(Path()))

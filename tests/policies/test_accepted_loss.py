@@ -7,7 +7,6 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover, Save
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
@@ -59,17 +58,6 @@ def test_who_waits_for_whom(servers: set[int], trainers: set[int], answer: Recov
     recover = scenario().plan("p").recover
 
     assert recover(Loss(frozenset(servers), frozenset(trainers))) == answer
-
-
-@pytest.mark.parametrize("rule", ["optimal", "exact"])
-def test_no_interval_is_optimal(rule: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        scenario(policies={"p": POLICY | {"interval": rule}})
-
-    assert str(caught.value) == (
-        f'policies.p: interval = "{rule}" is the one that costs the least time, but failures cost '
-        'this system lost updates and no time; give a duration, e.g. interval = "1 d"'
-    )
 
 
 def test_the_estimate_by_hand() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 import cprsim
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim.engine import play, simulate
 
@@ -205,53 +204,6 @@ def test_stall_and_host_memory_of_staging(keys, stall_s, memory):
 
     assert plan.tier("remote").snapshot_s == stall_s
     assert plan.memory_overhead == memory
-
-
-# --- Refusals ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "tables", "message"),
-    [
-        (
-            {"interval": "checkfreq"},
-            {},
-            "policies.p: interval = 'checkfreq' has to know how long a training step takes; give "
-            'it, e.g. iteration = "500 ms"',
-        ),
-        (
-            {"staging": "pinned"},
-            {},
-            "policies.p: staging = 'pinned' has to know how long a training step takes; give it, "
-            'e.g. iteration = "500 ms"',
-        ),
-        ({"iteration": "0 s"}, {}, "policies.p.iteration: '0 s' is out of range: it must be > 0"),
-        ({"max_overhead": 0.0}, {}, "policies.p.max_overhead: 0.0 is out of range: it must be > 0"),
-        ({"in_flight": 0}, {}, "policies.p.in_flight: 0 is out of range: it must be >= 1"),
-        (
-            {"host_memory": "100 GB"},
-            {},
-            "policies.p: host_memory says nothing without [model]; give one, or leave it out",
-        ),
-        (
-            {"host_memory": "100 GB", "in_flight": 2},
-            {"model": {"embedding": "800 GB"}},
-            "policies.p: host_memory = 100 GB is less than the 200 GB that 2 copies take on each "
-            "server; give more, fewer in_flight, or more parameter_servers",
-        ),
-        (
-            {"host_memory": "650 GB"},
-            {"model": {"embedding": "8 TB"}},
-            "policies.p: host_memory = 650 GB is less than the 1 TB that 1 copy takes on each "
-            "server; give more, fewer in_flight, or more parameter_servers",
-        ),
-    ],
-)
-def test_refuses_what_makes_no_sense(keys, tables, message):
-    policy = {"system": "async", "interval": "1 min", "snapshot": "6 s"} | keys
-    with pytest.raises(ScenarioError) as refused:
-        scenario({"p": policy}, {"exactly": 0}, **tables)
-    assert str(refused.value) == message
 
 
 def test_memory_that_suffices_is_not_refused():

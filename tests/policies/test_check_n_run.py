@@ -9,7 +9,6 @@ import pytest
 from cprsim.contract import Clock, Save, Saved, Stored
 from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
@@ -282,45 +281,3 @@ def test_every_row_modified_and_unquantised_is_async_to_the_last_digit(variant, 
     found = simulate(one, ["p", "async"], range(30), 4)
 
     assert found[:, 0].tobytes() == found[:, 1].tobytes()
-
-
-# --- Refusals ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "tables", "message"),
-    [
-        (
-            {},
-            {},
-            "policies.p: system 'check-n-run' has to know how many rows change: give [model] with "
-            "a preset or tables, or what one interval modifies, e.g. modified = 0.25",
-        ),
-        (
-            {},
-            {"model": MODEL},
-            "policies.p: system 'check-n-run' has to know how many rows change: give job.samples, "
-            "or what one interval modifies, e.g. modified = 0.25",
-        ),
-        ({"bits": 0}, {}, "policies.p.bits: 0 is out of range: it must be >= 1"),
-        ({"bits": 33}, {}, "policies.p.bits: 33 is out of range: it must be <= 32"),
-        ({"modified": 0.0}, {}, "policies.p.modified: 0.0 is out of range: it must be > 0"),
-        ({"growth": 1.5}, {}, "policies.p.growth: 1.5 is out of range: it must be <= 1"),
-        (
-            {"variant": "incrcp"},
-            {},
-            "policies.p.variant: 'incrcp' is not one of 'intermittent', 'one-shot' or "
-            "'consecutive'",
-        ),
-        (
-            {"interval": "optimal", "snapshot": "0 s", "modified": 0.5},
-            {"costs": {"save": "0 s", "load": "1 s"}},
-            "policies.p: neither the snapshot nor the save takes any time, so no interval is "
-            'optimal; give one, e.g. interval = "10 min"',
-        ),
-    ],
-)
-def test_refuses_what_makes_no_sense(keys, tables, message):
-    with pytest.raises(ScenarioError) as refused:
-        scenario({"system": "check-n-run"} | keys, {"exactly": 0}, **tables)
-    assert str(refused.value) == message

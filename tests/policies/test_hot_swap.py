@@ -8,7 +8,6 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Mirror, Recover
-from cprsim.errors import ScenarioError
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
 from cprsim.sim.engine import play, simulate
@@ -172,7 +171,7 @@ def test_numbers_of_a_plan():
     assert plan.recover(loss) == Recover("all", takeover_s=40.0)
 
 
-# --- Switched off, and refused -------------------------------------------------------------------
+# --- Switched off --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("conditions", ["exponential", "trainers", "shared links", "nodes"])
@@ -193,36 +192,3 @@ def test_without_spares_and_takeover_it_is_peer_memory_with_two_copies(condition
     runs = simulate(job, list(policies), range(10), 5)
     assert runs[:, 0].tobytes() == runs[:, 1].tobytes()
     assert runs[:, 1].tobytes() != runs[:, 2].tobytes()
-
-
-def test_more_spares_than_nodes_are_refused():
-    scenario({"spares": 10})
-    with pytest.raises(ScenarioError) as error:
-        scenario({"spares": 11})
-    assert str(error.value) == (
-        "policies.p: spares = 11 is more than the 10 nodes of the job; one for each is the most "
-        "that can be of use"
-    )
-
-
-def test_a_server_without_a_neighbour_is_refused():
-    with pytest.raises(ScenarioError) as error:
-        scenario({}, cluster={"parameter_servers": 1, "trainers": 3})
-    assert str(error.value) == (
-        "policies.p: parameter_servers = 1 has no neighbour that could hold its shard; give the "
-        'cluster two, or use system = "peer-memory" with copies = 1'
-    )
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("spares", -1, "policies.p.spares: -1 is out of range: it must be >= 0"),
-        ("takeover", "-1 s", "policies.p.takeover: '-1 s' is out of range: it must be >= 0"),
-        ("iteration", "0 s", "policies.p.iteration: '0 s' is out of range: it must be > 0"),
-    ],
-)
-def test_values_out_of_range(key, value, message):
-    with pytest.raises(ScenarioError) as error:
-        scenario({key: value})
-    assert str(error.value) == message

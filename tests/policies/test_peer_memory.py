@@ -10,7 +10,6 @@ import pytest
 import cprsim
 from cprsim.contract import Groups, Loss, Mirror, Recover
 from cprsim.contract.answers import is_gone
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.policies.peer_memory import MEMORY, memory_answers
 from cprsim.sim.engine import play, simulate
@@ -207,7 +206,7 @@ def test_answers():
     assert answer(Loss(frozenset({0}), nobody, "cluster")) == Recover("all")
 
 
-# --- Switched off, and refused -------------------------------------------------------------------
+# --- Switched off --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("conditions", ["exponential", "slow recovery", "shared links"])
@@ -223,38 +222,3 @@ def test_one_copy_is_async_with_the_same_remote_interval(conditions):
     runs = simulate(job, list(policies), range(10), 5)
     assert runs[:, 0].tobytes() == runs[:, 1].tobytes()
     assert runs[:, 1].tobytes() != runs[:, 2].tobytes()
-
-
-def test_more_copies_than_servers_are_refused():
-    with pytest.raises(ScenarioError) as error:
-        scenario({"copies": 9})
-    assert str(error.value) == (
-        "policies.p: copies = 9 is more than the 8 parameter servers; each copy of a shard needs "
-        "the memory of a server of its own"
-    )
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("copies", 0, "policies.p.copies: 0 is out of range: it must be >= 1"),
-        ("behind", -1, "policies.p.behind: -1 is out of range: it must be >= 0"),
-        ("iteration", "0 s", "policies.p.iteration: '0 s' is out of range: it must be > 0"),
-        ("interval", "0 s", "policies.p.interval: '0 s' is out of range: an interval must be > 0"),
-    ],
-)
-def test_values_out_of_range(key, value, message):
-    with pytest.raises(ScenarioError) as error:
-        scenario({key: value})
-    assert str(error.value) == message
-
-
-def test_the_step_has_to_be_given():
-    with pytest.raises(ScenarioError, match=r"^policies\.p\.iteration: is missing$"):
-        cprsim.Scenario(
-            job={"useful_time": "1 h"},
-            cluster={"parameter_servers": 8},
-            costs={"save": "1 s", "load": "1 s"},
-            failures={"exactly": 0},
-            policies={"p": {"system": "peer-memory"}},
-        )

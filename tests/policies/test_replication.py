@@ -8,7 +8,6 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim.engine import play, simulate
 from tests.policies.by_hand import Run, assert_entries, played
@@ -102,42 +101,6 @@ def test_the_neighbours_serve(servers: set[int], trainers: set[int], answer: Rec
     recover = scenario(policy, cluster=cluster).plan("p").recover
 
     assert recover(Loss(frozenset(servers), frozenset(trainers))) == answer
-
-
-@pytest.mark.parametrize(
-    ("policy", "fault"),
-    [
-        (
-            {"copies": 4},
-            "policies.p: copies = 4 is more than the 3 parameter servers; each copy of a shard "
-            "needs a server of its own",
-        ),
-        (
-            {"aggregation": 5},
-            "policies.p: aggregation = 5 is more than the 4 trainers whose updates could be added "
-            "up; give at most that",
-        ),
-        ({"copies": 0}, "policies.p.copies: 0 is out of range: it must be >= 1"),
-        ({"aggregation": 0}, "policies.p.aggregation: 0 is out of range: it must be >= 1"),
-        ({"takeover": "-1 s"}, "policies.p.takeover: '-1 s' is out of range: it must be >= 0"),
-    ],
-)
-def test_what_is_impossible_is_refused(policy: dict[str, Any], fault: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        scenario(policy)
-
-    assert str(caught.value) == fault
-
-
-@pytest.mark.parametrize("known", ["load_full", "load_partial"])
-def test_a_shard_must_be_copied_and_the_whole_loaded(known: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        scenario({}, model=None, costs={"save": "1 s", known: "1 s"}, failures={"exactly": 1})
-
-    assert str(caught.value) == (
-        "costs.load: is missing and can't be derived without [model]; "
-        'write e.g. load = "2 min", or give [model] and [storage]'
-    )
 
 
 def test_the_estimate_counts_taking_over() -> None:

@@ -10,7 +10,6 @@ import pytest
 import cprsim
 from cprsim.contract import Loss, Recover
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.mixed import MIXED
@@ -350,80 +349,3 @@ def test_multiples_of_an_interval_meet(near: str) -> None:
     job = {"useful_time": f"{int(near[:-3])} s"}
     # 1,000 near intervals, of which 99 and not the last end with a far save, and 900 with a near.
     assert play(scenario(policy, job=job), "p", 0, 0).saves == 99 + 900
-
-
-# --- Refusals ------------------------------------------------------------------------------------
-
-
-def refused(policy: dict[str, Any], **tables: Any) -> str:
-    with pytest.raises(ScenarioError) as error:
-        scenario({"system": "tiered"} | policy, **tables)
-    return str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        ({}, 'policies.p: give at least one tier, e.g. remote = { interval = "30 min" }'),
-        (
-            {
-                "local": {"interval": "2 min", "save": "1 s", "load": "1 s"},
-                "remote": {"interval": "1 min"},
-            },
-            "policies.p: remote.interval = '1 min' is shorter than local.interval = '2 min'; "
-            "intervals must grow outwards",
-        ),
-        (
-            {"local": {"interval": "2 min"}},
-            "policies.p: local has no bandwidth: give its measured 'save', or 'write', bytes per "
-            "second of one node",
-        ),
-        (
-            {"peer": {"interval": "2 min", "write": "1 GB/s"}},
-            "policies.p: peer: what a save takes can't be derived without [model]; give that, or "
-            "the measured 'save'",
-        ),
-        (
-            {"peer": {"interval": "2 min", "save": "1 s"}},
-            "policies.p: peer has no bandwidth: give its measured 'load', or 'read', bytes per "
-            "second of one node, or set cluster.nic",
-        ),
-        (
-            {"local": {"save": "1 s", "write": "1 GB/s"}},
-            "policies.p.local: give either 'save' or 'write': each says what it takes",
-        ),
-        (
-            {"remote": {"snapshot": "1 s"}},
-            "policies.p.remote: 'snapshot' goes with blocking = false; set that, or leave it out",
-        ),
-        (
-            {"remote": {"base_every": 5}},
-            "policies.p.remote: 'base_every' goes with differential; give that, or leave it out",
-        ),
-        (
-            {"peer": {"save": "1 s", "load": "1 s", "copies": 9}},
-            "policies.p: peer.copies = 9 is more than the 8 parameter servers; each copy of a "
-            "shard needs a server of its own",
-        ),
-        (
-            {"peer": {"save": "1 s", "load": "1 s", "copies": 1}},
-            "policies.p.peer.copies: 1 is out of range: it must be >= 2",
-        ),
-        (
-            {"local": {"interwal": "1 min"}},
-            "policies.p.local.interwal: unknown key; did you mean 'interval'?",
-        ),
-    ],
-)
-def test_what_cant_be_is_refused(policy: dict[str, Any], message: str) -> None:
-    assert refused(policy) == message
-
-
-def test_an_optimum_of_a_tier_that_costs_nothing_is_refused() -> None:
-    free = {"local": {"save": "0 s", "load": "1 s"}}
-    failures = {"distribution": "exponential", "mean": "1 h", "severity": {"process": 1}}
-
-    assert refused(free, failures=failures) == (
-        "policies.p: local: the save takes no time, so no interval is optimal; give one, e.g. "
-        'interval = "10 min"'
-    )
