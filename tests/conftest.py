@@ -39,7 +39,23 @@ providers._get_local_constants = Constants
 
 #: Files and folders of tests that the quick tier leaves out, and doesn't import: they need torch,
 #: processes of their own, a browser, or minutes. A single slow test is marked `slow` instead.
-SLOW = ("trainer", "studies", "hooks", "faults")
+SLOW = (
+    "advice",
+    "clusters/test_alone.py",
+    "faults",
+    "figures",
+    "gallery",
+    "hooks",
+    "report/test_answer_page.py",
+    "sim/test_attempts_in_the_mean.py",
+    "sim/test_silent_in_the_mean.py",
+    "studies",
+    "test_fuzz.py",
+    "test_interrupts.py",
+    "test_reproduction.py",
+    "trainer",
+    "validation",
+)
 #: Of a test with more cases than that the quick tier runs some, evenly spread.
 CASES = 10
 #: CPU seconds from which on a test of the quick tier is named in the summary: it should be faster,
