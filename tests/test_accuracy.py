@@ -100,6 +100,7 @@ def test_learning_lost_beyond_what_was_measured_is_said(
     assert drop.note == "learning lost 0.51 is beyond 0.5, the largest measured"
 
 
+@pytest.mark.slow
 def test_a_job_that_never_saves_loses_what_the_logarithm_says() -> None:
     """The example of a job of 4 d on 4 servers that fail every 5 d."""
     never = Scenario(
@@ -155,6 +156,7 @@ def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
     assert "AUC" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("up_to", "table", "advice"),
     [

@@ -301,7 +301,7 @@ def test_a_job_that_fails_too_often_is_noticed_after_ten_thousand_failures(engin
         engines.simulate(often, dict.fromkeys(often.policies, engine), range(1), 0)
 
 
-@pytest.mark.parametrize("engine", ["sim", "batch"])
+@pytest.mark.parametrize("engine", ["sim", pytest.param("batch", marks=pytest.mark.slow)])
 def test_a_hopeless_job_is_noticed_on_its_first_part(engine: str) -> None:
     """A quick test: a run of the whole takes longer than it may, and there are a thousand."""
     often = scenario().mapping() | {
