@@ -44,6 +44,8 @@ SLOW = (
     "clusters/test_alone.py",
     "faults",
     "figures",
+    "fleets/test_fits.py",
+    "fleets/test_production_fleet.py",
     "gallery",
     "hooks",
     "report/test_answer_page.py",

@@ -53,6 +53,7 @@ def test_a_document_and_files(capsys, tmp_path):
         assert (out / name).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_results_are_the_same_with_any_number_of_workers(capsys, tmp_path):
     job = CLUSTER["jobs"][0] | {"scenario": "quickstart", "count": 3, "every": "1 h"}
     path = _file(tmp_path, jobs=[job], cluster={"nodes": 90})

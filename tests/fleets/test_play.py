@@ -202,6 +202,7 @@ def test_the_table_has_a_row_or_a_column_a_policy(result, width):
         assert f"{row['given_back_s'] / 3600:,.0f}" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policies", [1, 2, 4, 7])
 def test_the_picture_stacks_the_causes_of_each_percentile(result, policies):
     shown = result.percentiles[result.percentiles["policy"] == "full"]
