@@ -545,6 +545,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(refused) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [
