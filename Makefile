@@ -11,8 +11,6 @@ VENV := .venv
 RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
 PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
-FIRST := not slow or essential
-QUICK := $(addprefix tests/,sim contract formulas batch test_one_machine.py test_architecture.py)
 DOCS_INSTALLED := $(VENV)/.docs
 RELEASE_INSTALLED := $(VENV)/.release
 LOWEST_INSTALLED := $(VENV)/.lowest
@@ -22,26 +20,18 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo quick test test-all test-slow nightly torchrec adapters check soak study frozen bench validation calibrated predicted pages figures \
+.PHONY: demo test test-all nightly torchrec adapters check soak study frozen bench validation calibrated predicted pages figures \
 	notebooks docs package lowest clean help
 
 demo: $(RUNS) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
 	@echo "The picture of where the time goes: demo/breakdown.png"
 
-quick: $(INSTALLED) ## test the state machine, its two drivers, policies' contract and closed forms, in some 90 s
-	@$(PYTEST) -m "not slow" $(QUICK) $(ARGS)
+test: check ## run the checks and the quick tests, in some two minutes; ARGS="..." goes to pytest
+	@$(PYTEST) --quick $(ARGS)
 
-test: check ## run the checks and the tests, in some five minutes; ARGS="..." goes to pytest
-	@$(PYTEST) -m "$(FIRST)" $(ARGS)
-
-# What ARGS asks for may all be in one of the parts: in the other, pytest finds none and ends with 5.
-test-all: check ## the same, then the slow tests: long ones, notebooks, generated pages
-	@$(PYTEST) -m "$(FIRST)" $(ARGS) || test $$? -eq 5
-	@$(MAKE) --no-print-directory test-slow
-
-test-slow: $(INSTALLED) ## the slow tests alone
-	@$(PYTEST) -m "not ($(FIRST)) and not nightly" $(ARGS) || test $$? -eq 5
+test-all: check ## run the checks and all tests but the nightly ones
+	@$(PYTEST) -m "not nightly" $(ARGS)
 
 nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: up to an hour more
 	@$(PYTEST) -m nightly $(ARGS) || test $$? -eq 5

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import math
 import multiprocessing.util
 import resource
 import subprocess
@@ -19,24 +20,76 @@ from hypothesis.internal.constants_ast import Constants
 from tests.gated import Gate, started
 
 # The same examples on every machine and in every run: a test that passes must pass again, however
-# slow the machine is.
-settings.register_profile(
-    "cprsim",
-    derandomize=True,
-    deadline=None,
-    print_blob=True,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("cprsim")
+# slow the machine is. The quick tier draws few of them. A test that needs more than others says so
+# by `examples(times)`.
+for _tier, _examples in (("all", 60), ("quick", 8)):
+    settings.register_profile(
+        _tier,
+        derandomize=True,
+        deadline=None,
+        print_blob=True,
+        max_examples=_examples,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile("all")
 # Into what it draws, Hypothesis mixes numbers and words that stand in the project's modules, of
 # those that happen to be imported; so a file drew other examples alone than among others. There is
 # no setting for it. `test_draws.py` holds that this is the place.
 providers._get_local_constants = Constants
 
-#: CPU seconds from which on a test is told of that isn't marked `slow`, "takes more than a second".
-#: It fails nobody: on a busy machine, or a slower one, a test takes twice as many as on another.
-QUICK_S = 5.0
+#: Files and folders of tests that the quick tier leaves out, and doesn't import: they need torch,
+#: processes of their own, a browser, or minutes. A single slow test is marked `slow` instead.
+SLOW = (
+    "advice",
+    "clusters/test_alone.py",
+    "failures/test_ages.py",
+    "failures/test_frailty.py",
+    "failures/test_logs_at_hand.py",
+    "failures/test_offenders.py",
+    "faults",
+    "figures",
+    "fitting/test_told.py",
+    "fleets/test_fits.py",
+    "fleets/test_production_fleet.py",
+    "gallery",
+    "hooks",
+    "report/test_answer_page.py",
+    "rows/test_change.py",
+    "rows/test_meanfield.py",
+    "sim/test_attempts_in_the_mean.py",
+    "sim/test_silent_in_the_mean.py",
+    "studies",
+    "survival/test_frailty.py",
+    "sweeps/test_damage.py",
+    "sweeps/test_own_code.py",
+    "test_fuzz.py",
+    "test_interrupts.py",
+    "test_reproduction.py",
+    "trainer",
+    "validation",
+)
+#: Of a test with more cases than that the quick tier runs some, evenly spread.
+CASES = 10
+#: CPU seconds from which on a test of the quick tier is named in the summary: it should be faster,
+#: or marked `slow`. It is no failure: a busy machine takes twice as long as a quiet one.
+QUICK_S = 1.0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--quick`, which `make test` gives: no slow tests, and few random examples."""
+    parser.addoption("--quick", action="store_true", help="leave slow tests out (make test)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples Hypothesis draws, before any test is imported."""
+    if config.option.quick:
+        settings.load_profile("quick")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the files and folders of `SLOW` out of the quick tier."""
+    own = {Path(__file__).parent / each for each in SLOW}
+    return True if config.option.quick and collection_path in own else None
 
 
 def cpu_s() -> float:
@@ -63,23 +116,29 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Tell of a test that is slow and doesn't say so; fixtures are shared, so they don't count."""
+    """Name a test that is too slow for the quick tier; fixtures are shared, so they don't count."""
     before_s = cpu_s()
     result = yield
     used_s = cpu_s() - before_s
-    if used_s > QUICK_S and item.get_closest_marker("slow") is None:
+    if item.config.option.quick and used_s > QUICK_S:
         item.user_properties.append(("counted", f"{used_s:.1f} s of CPU, and not marked slow"))
     return result
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark nightly tests as slow; complain of a test that is essential and not slow."""
-    for item in items:
-        if item.get_closest_marker("nightly"):
-            item.add_marker("slow")
-        if item.get_closest_marker("essential") and not item.get_closest_marker("slow"):
-            raise pytest.UsageError(f"{item.nodeid}: is marked essential, but not slow")
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out of the quick tier what is marked `slow` or `nightly`, and most of many cases."""
+    if not config.option.quick:
+        return
+    of_a_test: dict[str, list[pytest.Item]] = {}
+    for each in items:
+        if not any(map(each.get_closest_marker, ("slow", "nightly"))):
+            of_a_test.setdefault(each.nodeid.partition("[")[0], []).append(each)
+    kept = {
+        each for cases in of_a_test.values() for each in cases[:: math.ceil(len(cases) / CASES)]
+    }
+    config.hook.pytest_deselected(items=[each for each in items if each not in kept])
+    items[:] = [each for each in items if each in kept]
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 
 import cprsim
 from cprsim.cli.command import _main
-from cprsim.errors import ScenarioError
 from cprsim.job.accuracy import Accuracy
 from cprsim.scenario import Scenario, load_scenario
 
@@ -101,6 +100,7 @@ def test_learning_lost_beyond_what_was_measured_is_said(
     assert drop.note == "learning lost 0.51 is beyond 0.5, the largest measured"
 
 
+@pytest.mark.slow
 def test_a_job_that_never_saves_loses_what_the_logarithm_says() -> None:
     """The example of a job of 4 d on 4 servers that fail every 5 d."""
     never = Scenario(
@@ -156,6 +156,7 @@ def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
     assert "AUC" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("up_to", "table", "advice"),
     [
@@ -187,36 +188,3 @@ def test_the_table_and_the_report_name_the_source(
     assert ">a model of ours" in page
     assert advice in page
     assert load_scenario(out / "scenario.toml").accuracy == kaggle(pls_up_to=up_to).accuracy
-
-
-@pytest.mark.parametrize(
-    ("block", "said"),
-    [
-        ({"source": ""}, "accuracy.source: "),
-        ({"source": None}, "accuracy.source: None is not a string"),
-        ({"sources": "x"}, "accuracy.sources: unknown key; did you mean 'source'?"),
-        ({"pls_up_to": 0}, "accuracy.pls_up_to: 0 is out of range: it must be > 0"),
-        (
-            {"systems": {"cpr-mfu": {"auc_drop_per_pls": 0.5, "ci95": [0.1, 0.2]}}},
-            "accuracy.systems.cpr-mfu: auc_drop_per_pls = 0.5 is outside ci95 = [0.1, 0.2]",
-        ),
-        (
-            {"systems": {"cpr-mfu": {"ci95": [0.1, 0.2]}}},
-            "accuracy.systems.cpr-mfu: give one of auc_drop_per_learning_lost and auc_drop_per_pls",
-        ),
-        (
-            {"systems": {"cpr-mfu": {"auc_drop_per_learning_lost": 0.1, "ci95": [0.1, 0.2]}}},
-            "accuracy: learning_lost_up_to is missing: how far was the slope of cpr-mfu measured?",
-        ),
-        (
-            {"systems": {"cpr-mfu": {"auc_drop_per_pls": 0.5}}},
-            "accuracy.systems.cpr-mfu.ci95: is missing",
-        ),
-    ],
-)
-def test_faults_of_the_block(block: dict[str, object], said: str) -> None:
-    with pytest.raises(ScenarioError) as error:
-        kaggle(**block)
-
-    assert str(error.value).startswith(said)
-    assert "\n" not in str(error.value)

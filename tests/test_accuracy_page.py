@@ -40,10 +40,12 @@ def test_what_becomes_of_a_gain_on_other_data(turned: float, slope: str, told: s
     assert vanilla.endswith("| equal |")
 
 
+@pytest.mark.slow
 def test_the_page_is_made_of_the_kept_runs() -> None:
     assert accuracy.page() == accuracy.PAGE.read_text(encoding="utf-8"), HINT
 
 
+@pytest.mark.slow
 def test_the_tables_beside_the_page_are_made_of_the_kept_runs() -> None:
     for name, text in accuracy.beside_page().items():
         assert (accuracy.PAGE.parent / name).read_text(encoding="utf-8") == text, HINT

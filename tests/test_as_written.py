@@ -8,7 +8,7 @@ import pytest
 
 import cprsim
 from cprsim.basics.units import AsWritten
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 
 #: Keys with a quantity of every kind, as people write them.
 WRITTEN = {

@@ -386,7 +386,7 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.essential)])
+@pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_interrupted_run_says_so_in_one_line_and_writes_nothing(folder, workers):
     write_all(Path("old"), with_manifest({"results.csv": b"old"}, {}))
     before = written(Path("old"))
@@ -409,7 +409,6 @@ def test_a_folder_in_the_place_of_a_file_is_told(folder, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_told_in_one_line(folder):
     with Path("/dev/full").open("w") as full:
@@ -458,7 +457,6 @@ def test_a_hopeless_run_fails_in_one_line_and_writes_nothing(folder, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_a_hopeless_run_in_workers_fails_in_one_line_too(folder):
     Path("job.toml").write_text(HOPELESS)
     done = process("run", "job.toml", "--replications", "60", "--workers", "2", "--out", "out")

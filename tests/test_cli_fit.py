@@ -120,14 +120,7 @@ def test_a_job_without_a_number_of_nodes_gets_the_mtbf_of_all_sizes(capsys):
     assert code == 0
     rows = json.loads(table)["mtbf_by_nodes"]
     assert [row["nodes"] for row in rows] == [1, 2, 4, 8]
-    assert rows[0].keys() == {
-        "nodes",
-        "measured_s",
-        "low_s",
-        "high_s",
-        "linear_s",
-        "independent_s",
-    }
+    assert rows[0].keys() == {"nodes", "measured_s", "low_s", "high_s", "linear_s", "independent_s"}
     assert [line.split()[0] for line in out.splitlines()[6:10]] == ["1", "2", "4", "8"]
 
 
@@ -159,10 +152,7 @@ def test_a_picture_is_drawn(capsys, suffix, view):
         ),
         (["--plot", "picture"], "--plot picture: a picture's name ends in .png, .svg, .pdf"),
         (["--plot", "log.csv/a.png"], "--plot log.csv: log.csv is a file, not a folder"),
-        (
-            ["--reader", "lanl"],
-            "log.csv:1: has no column System; the header is 'time_s,node'",
-        ),
+        (["--reader", "lanl"], "log.csv:1: has no column System; the header is 'time_s,node'"),
         (
             ["--reader", "fta", "--time-column", "time_s"],
             "reader 'fta' knows its columns; leave out their names",
@@ -181,10 +171,7 @@ def test_a_picture_is_drawn(capsys, suffix, view):
             ["--view", "job", "--nodes", "9", "--population", "8"],
             "nodes is 9; the system has 8, so take 1 to 8",
         ),
-        (
-            ["--population", "3"],
-            "population is 3, but node 7 fails in the log; it is 8 or more",
-        ),
+        (["--population", "3"], "population is 3, but node 7 fails in the log; it is 8 or more"),
         (["--coalesce", "5 m"], '\'5 m\': a lone "m" is ambiguous; write "5 min" for minutes'),
     ],
 )

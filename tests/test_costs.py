@@ -408,18 +408,3 @@ def test_a_background_save_takes_its_share_of_the_card_from_training(write, slow
     assert ledger.save == 0.0
     assert ledger.saves == 2
     assert ledger.wall == pytest.approx(1010 + slower_s, rel=1e-12)
-
-
-def test_a_blocking_save_has_the_card_to_itself():
-    ledger = play(job({"system": "full", "interval": "400 s"}), "it", seed=0, replication=0)
-
-    assert (ledger.save, ledger.slowdown, ledger.stall) == (pytest.approx(20.0), 0.0, 0.0)
-    assert ledger.wall == pytest.approx(1020.0)
-
-
-def test_forwarding_to_every_copy_slows_the_whole_job():
-    # 1.6 GB/s into and out of each server's card of 1 GB/s: every second of work takes 1.6 s.
-    ledger = play(job({"system": "replication", "copies": 2}), "it", seed=0, replication=0)
-
-    assert ledger.slowdown == pytest.approx(600.0, rel=1e-12)
-    assert ledger.wall == pytest.approx(1600.0, rel=1e-12)

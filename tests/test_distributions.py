@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from scipy import stats
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.schema import faults
 from cprsim.basics.streams import Cause, CohortDraws, Draws
 
 MEAN_S = 100_800.0  # 28 h
@@ -173,95 +172,6 @@ def test_survival_falls_from_one_and_keeps_the_shape_of_its_argument(each):
 
 
 # Keys
-
-
-NOT_ONE_OF = (
-    "'exponential', 'gamma', 'weibull', 'lognormal', 'deterministic', 'uniform' or 'empirical'"
-)
-
-
-@pytest.mark.parametrize(
-    ("table", "errors"),
-    [
-        ({}, ["distribution: is missing"]),
-        (
-            {"distribution": "weibul", "mean": "28 h"},
-            [f"distribution: 'weibul' is not one of {NOT_ONE_OF}"],
-        ),
-        (
-            {"distribution": "exponential"},
-            ["""distribution 'exponential' needs 'mean': e.g. mean = "28 h\""""],
-        ),
-        (
-            {"distribution": "uniform"},
-            ["""distribution 'uniform' needs 'mean': e.g. mean = "28 h\""""],
-        ),
-        (
-            {"distribution": "gamma", "mean": "28 h"},
-            ["distribution 'gamma' needs 'shape': e.g. shape = 0.675"],
-        ),
-        (
-            {"distribution": "weibull", "shape": 0.7},
-            ["""distribution 'weibull' needs 'mean': e.g. mean = "28 h\""""],
-        ),
-        (
-            {"distribution": "lognormal", "mean": "28 h"},
-            ["distribution 'lognormal' needs 'cv': standard deviation / mean, e.g. cv = 1.5"],
-        ),
-        (
-            {"distribution": "empirical"},
-            ["""distribution 'empirical' needs 'durations': e.g. durations = ["3 h", "17 h"]"""],
-        ),
-        (
-            {"distribution": "exponential", "mean": "28 h", "shape": 1},
-            ["distribution 'exponential' takes no 'shape'; leave it out"],
-        ),
-        (
-            {"distribution": "deterministic", "mean": "28 h", "cv": 1},
-            ["distribution 'deterministic' takes no 'cv'; leave it out"],
-        ),
-        (
-            {"distribution": "lognormal", "mean": "28 h", "cv": 1, "shape": 1},
-            ["distribution 'lognormal' takes no 'shape'; leave it out"],
-        ),
-        (
-            {"distribution": "empirical", "durations": ["3 h"], "mean": "28 h"},
-            ["distribution 'empirical' takes no 'mean'; leave it out"],
-        ),
-        (
-            {"distribution": "gamma", "mean": "28 h", "shape": 1, "durations": ["3 h"]},
-            ["distribution 'gamma' takes no 'durations'; leave it out"],
-        ),
-        (
-            {"distribution": "gamma", "mean": "0 h", "shape": -1, "scale": 2},
-            [
-                "mean: '0 h' is out of range: it must be > 0",
-                "shape: -1 is out of range: it must be > 0",
-                "scale: unknown key; did you mean 'shape'?",
-            ],
-        ),
-        (
-            {"distribution": "empirical", "durations": ["3 h", 17, "0 h"]},
-            [
-                """durations.1: 17 has no unit: write a string with one, e.g. "17 h\"""",
-                "durations.2: '0 h' is out of range: it must be > 0",
-            ],
-        ),
-        (
-            {"distribution": "lognormal", "mean": "28 h", "cv": math.nan},
-            ["cv: nan is not a finite number"],
-        ),
-        (
-            {"distribution": "gamma", "mean": "28 h", "shape": "wide"},
-            ["shape: 'wide' is not a number"],
-        ),
-    ],
-)
-def test_keys_that_do_not_fit_the_law_are_errors(table, errors):
-    with pytest.raises(ValidationError) as caught:
-        Distribution.model_validate(table)
-
-    assert faults(caught.value, Distribution, "") == errors
 
 
 @pytest.mark.parametrize("keys", [("weibull", "shape", 0.001), ("lognormal", "cv", 1e300)])

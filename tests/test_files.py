@@ -202,6 +202,7 @@ def test_a_file_system_that_syncs_no_folders_is_no_reason_to_fail(folder, monkey
     assert written(folder / "out") == FILES
 
 
+@pytest.mark.slow
 def test_two_writers_at_once_leave_the_files_of_one(folder) -> None:
     """Each commits while the other is between two renames."""
     script = (

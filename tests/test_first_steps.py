@@ -52,6 +52,7 @@ def test_what_the_package_has_are_its_public_names() -> None:
     assert [name for name in dir(cprsim) if not name.startswith("__")] == sorted(cprsim.__all__)
 
 
+@pytest.mark.slow
 def test_the_package_is_the_command() -> None:
     called = [sys.executable, "-m", "cprsim", "scenarios"]
     found = subprocess.run(called, capture_output=True, text=True, check=True)

@@ -22,13 +22,13 @@ from cprsim.failures.logs.readers import READERS, read_log
 from cprsim.failures.logs.source import recognised
 from cprsim.runs import runner
 from cprsim.sweeps import sweep as sweeps
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 
 #: CPU seconds of one case: what is refused takes milliseconds, what is sound some more.
 MOST_S = 10.0
 MOST_LINES, MOST_LETTERS = 41, 1000
 REACHED = "reached the simulation"
-QUICK = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+QUICK = settings(suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=2500, suppress_health_check=list(HealthCheck))
 
 KEYS = st.sampled_from(

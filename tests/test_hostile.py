@@ -21,7 +21,7 @@ from cprsim.errors import PolicyError, RunError, ScenarioError, UsageError, prin
 from cprsim.policies.full import Full, everything_returns
 from cprsim.runs import engines
 from cprsim.runs.hopeless import check_hope
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 
 #: Letters that turn what follows them around, and that clear a terminal.
 TURNED, CLEARED = "\u202e", "\x1b[2J"
@@ -280,7 +280,7 @@ def test_a_job_that_fails_too_often_is_noticed_after_ten_thousand_failures(engin
         engines.simulate(often, dict.fromkeys(often.policies, engine), range(1), 0)
 
 
-@pytest.mark.parametrize("engine", ["sim", "batch"])
+@pytest.mark.parametrize("engine", ["sim", pytest.param("batch", marks=pytest.mark.slow)])
 def test_a_hopeless_job_is_noticed_on_its_first_part(engine: str) -> None:
     """A quick test: a run of the whole takes longer than it may, and there are a thousand."""
     often = scenario().mapping() | {

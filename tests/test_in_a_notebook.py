@@ -208,6 +208,7 @@ def test_without_xarray_it_says_what_to_install(
     )
 
 
+@pytest.mark.slow
 def test_xarray_is_imported_by_nothing_else() -> None:
     code = "import sys, cprsim; cprsim.run, cprsim.Sweep; sys.exit('xarray' in sys.modules)"
 

@@ -130,6 +130,7 @@ if len(NUMBERS) > 1:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("numbers", "code"),
     [
@@ -146,6 +147,7 @@ def test_who_doesnt_listen_is_ended_by_the_system(numbers: list[int], code: int)
     assert done.returncode == code, done.stderr
 
 
+@pytest.mark.slow
 def test_a_terminal_that_closes_interrupts_once(tmp_path: Path) -> None:
     script = DEAF.replace("NUMBERS", str([int(signal.SIGHUP)] * 5)).replace("while True", "while 0")
     done = python(script)
@@ -174,6 +176,7 @@ importlib._bootstrap_external._imp = type("Imp", (), {"exec_dynamic": staticmeth
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", DROPPED)
 def test_an_interrupt_that_cant_be_raised_comes_later(where: str) -> None:
     script = f"""
@@ -196,6 +199,7 @@ except KeyboardInterrupt:
     assert done.stdout.splitlines()[-1] == "it came"
 
 
+@pytest.mark.slow
 def test_nohup_is_respected() -> None:
     script = (
         "import os, signal\nfrom cprsim.cli.process import Interrupts\n"

@@ -42,11 +42,7 @@ _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
 @pytest.mark.parametrize(
     ("name", "number"),
-    [
-        pytest.param(name, number, marks=marks)
-        for name, marks in (("run", ()), ("train", ()), ("study", pytest.mark.essential))
-        for number in _SIGNALS
-    ]
+    [pytest.param(name, number) for name in ("run", "train", "study") for number in _SIGNALS]
     + [
         pytest.param(name, number, marks=[pytest.mark.nightly] * (number != signal.SIGKILL))
         for name in ("sweep", "validate")

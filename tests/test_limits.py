@@ -6,7 +6,7 @@ import pytest
 
 from cprsim.cli import command
 from cprsim.runs import runner
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 from tests.studies.test_command import SMALL
 from tests.test_cli import QUICKSTART
 

@@ -50,11 +50,7 @@ GROUPS = {
         {"cpu.max": "900000 100000", "memory.max": "20000000000"},
         (8, 16e9),
     ),
-    "of which one file is not there": (
-        "3:cpu:/\n",
-        {"cpu/cpu.cfs_quota_us": "50000"},
-        (8, 16e9),
-    ),
+    "of which one file is not there": ("3:cpu:/\n", {"cpu/cpu.cfs_quota_us": "50000"}, (8, 16e9)),
     "that are nowhere": (None, {}, (8, 16e9)),
 }
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from cprsim.basics.terminal import Fitting, PolicyTable, plain_table
 from cprsim.cli import command as cli
 from cprsim.version import __version__
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 
 COMMANDS = (
     *("run", "advise", "fit", "rows", "sweep", "export", "figure", "timeline", "train", "study"),
@@ -94,6 +94,7 @@ def test_a_stored_sweep_is_shown_again(said, capsys) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_missing_file_is_refused_before_a_library_is_loaded(command: str, tmp_path) -> None:
     """NumPy alone takes longer than all of this."""

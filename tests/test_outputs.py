@@ -29,7 +29,7 @@ from cprsim.report import answer_page
 from cprsim.report import outputs as run_outputs
 from cprsim.runs import runner
 from cprsim.studies import outputs as study_outputs
-from tests.bad_scenarios import GOOD, LAW
+from tests.mistakes import GOOD, LAW
 from tests.studies.test_command import SMALL
 
 #: Commands that write into a folder, and the names of the files that they write there.
@@ -532,6 +532,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(refused) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

@@ -60,11 +60,7 @@ def test_a_price_that_is_written_is_read_as_the_very_same(amount: float, of: Pri
     [
         ("2.5 h", PER_TIME, "'2.5 h' is not a price per time: write one like \"2.5 USD/h\""),
         (2.5, PER_TIME, '2.5 is not a price per time: write one like "2.5 USD/h"'),
-        (
-            "2 USD/GB",
-            PER_TIME,
-            "'2 USD/GB' is not a price per time: write one like \"2.5 USD/h\"",
-        ),
+        ("2 USD/GB", PER_TIME, "'2 USD/GB' is not a price per time: write one like \"2.5 USD/h\""),
         ("2 USDT/h", PER_TIME, "'2 USDT/h' is not a price per time: write one like \"2.5 USD/h\""),
         (
             "1 USD/GB/h",

@@ -208,10 +208,7 @@ def test_memory_that_a_policy_takes_is_paid() -> None:
 
     assert cost(memory, copies) == pytest.approx(10 * 2 * 40 * 0.003, rel=1e-12)
     found = run(
-        memory,
-        counters,
-        model={"tables": rows},
-        job={"useful_time": "10 h", "samples": 10**8},
+        memory, counters, model={"tables": rows}, job={"useful_time": "10 h", "samples": 10**8}
     ).summary.loc["cpr"]
     # Four bytes a row.
     assert found["cost"] == pytest.approx(found["wall_s"] / 3600 * 0.04 * 0.003, rel=1e-12)
@@ -285,10 +282,7 @@ def test_tables_and_reports_tell_it_where_it_is_priced(priced: cprsim.Result) ->
     ("policies", "said"),
     [
         (["a"], "Lowest cost: a, 420.00 USD."),
-        (
-            ["a", "b"],
-            "Lowest cost: a, 420.00 USD; no other differs.",
-        ),
+        (["a", "b"], "Lowest cost: a, 420.00 USD; no other differs."),
         # A save of a minute: 42 / 60 more.
         (["a", "c"], "Lowest cost: a, 420.00 USD; best at 95 % over simulation noise."),
     ],

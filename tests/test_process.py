@@ -30,9 +30,7 @@ def shell(redirected: str, *arguments: str) -> "subprocess.CompletedProcess[str]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "closed", [">&-", "2>&-", pytest.param("<&- >&- 2>&-", marks=pytest.mark.essential)]
-)
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_lead_nowhere(closed: str, tmp_path: Path) -> None:
     """And none of the files that are written takes the place of one."""
     done = shell(closed, "run", QUICKSTART, "--replications", "3", f"--out={tmp_path / 'out'}")
@@ -44,7 +42,6 @@ def test_closed_streams_lead_nowhere(closed: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("asked", [["run", KAGGLE, "--replications", "2"], ["--help"]])
 def test_a_reader_who_has_seen_enough_is_told_nothing(asked: list[str]) -> None:
     done = shell("| true", *asked)
@@ -79,6 +76,7 @@ REFUSING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", REFUSING)
 @pytest.mark.parametrize(
     ("asked", "code"),
@@ -117,6 +115,7 @@ def test_a_link_that_leads_nowhere_is_no_folder(folder: Path, capsys) -> None:
     )
 
 
+@pytest.mark.slow
 def test_mistakes_are_mistakes_with_closed_streams_too() -> None:
     done = shell("<&- >&-", "run", "nowhere.toml")
 
@@ -152,10 +151,7 @@ def test_sys_exit_in_code_that_is_called_is_told(
     monkeypatch.setattr("cprsim.sim.driver.Player.process", ends)
 
     assert command._main(["run", KAGGLE, "--replications", "1", "--policy", "full"]) == 1
-    assert capsys.readouterr() == (
-        "",
-        "cprsim: code that it called ended it by sys.exit(None)\n",
-    )
+    assert capsys.readouterr() == ("", "cprsim: code that it called ended it by sys.exit(None)\n")
 
 
 def test_a_full_disk_is_told_with_the_file(

@@ -8,7 +8,7 @@ import pytest
 from cprsim.cli import command, common
 from cprsim.cli.common import EVERY_S, ProgressBar, ProgressLines
 from cprsim.fitting import fit_log
-from tests.bad_scenarios import GOOD
+from tests.mistakes import GOOD
 
 
 def test_a_line_says_what_how_much_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:

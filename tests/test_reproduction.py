@@ -37,8 +37,7 @@ LONG = (
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(each, marks=[pytest.mark.slow] if each in LONG else []) for each in ALL],
+    "name", [pytest.param(each, marks=[pytest.mark.slow] if each in LONG else []) for each in ALL]
 )
 def test_measured_numbers_on_the_page_are_what_comes_out(name: str) -> None:
     cells = shown_cells(name)

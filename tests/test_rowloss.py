@@ -393,10 +393,7 @@ def test_the_table_has_change_where_it_is_not_what_updates_are(capsys):
             "--policy and --set go with a scenario; leave them out",
         ),
         (["--from", "no-such-log"], "no-such-log: no such file"),
-        (
-            [KAGGLE, "--plot", "a.gif"],
-            "--plot a.gif: a picture's name ends in .png, .svg, .pdf",
-        ),
+        ([KAGGLE, "--plot", "a.gif"], "--plot a.gif: a picture's name ends in .png, .svg, .pdf"),
     ],
 )
 def test_mistakes_get_one_line_and_exit_code_2(capsys, tmp_path, monkeypatch, arguments, text):

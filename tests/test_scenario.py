@@ -146,10 +146,7 @@ def test_sections_and_policies_may_be_given_as_they_are():
     assert given.policies["full"] == Full(system="full")
     assert given.plan("mine").recovery in ("full", "partial")
     assert given == scenario(
-        policies={
-            "full": {"system": "full"},
-            "mine": {"system": "cpr-vanilla", "target_pls": 0.02},
-        }
+        policies={"full": {"system": "full"}, "mine": {"system": "cpr-vanilla", "target_pls": 0.02}}
     )
 
 
@@ -449,51 +446,7 @@ def test_an_override_without_a_key_or_a_value_is_an_error(override):
     ]
 
 
-def test_an_override_can_not_go_through_a_value():
-    assert errors_of(apply_override, mapping(), "failures.mean.x=3") == [
-        "--set 'failures.mean.x=3': 'mean' is a value, not a table"
-    ]
-
-
 # Faults
-
-
-def test_all_faults_are_found_at_once_each_with_its_path():
-    tables = {
-        "titel": "x",
-        "job": {"useful_time": 10, "final_save": "maybe", "sample": 5},
-        "model": {"preset": "kaggle"},
-        "cluster": {"parameter_servers": 0, "nic": "25 Gbit"},
-        "storage": {"write": "1 GB/s"},
-        "costs": {"save": "5 m", "reschedule": "-1 min"},
-        "failures": {"distribution": "gamma", "mean": "0 h", "shape": math.nan},
-        "policies": {
-            "full": {"system": "ful"},
-            "cpr": {"system": "cpr-vanilla", "target_pls": 0, "intervall": "1 h"},
-            "as": {"system": "async", "snapshot": 5},
-        },
-    }
-
-    assert errors_of(Scenario, **tables) == [
-        "titel: unknown key; did you mean 'title'?",
-        'job.useful_time: 10 has no unit: write a string with one, e.g. "10 h"',
-        "job.final_save: 'maybe' is not true or false",
-        "job.sample: unknown key; did you mean 'samples'?",
-        "model.preset: 'kaggle' is not one of 'criteo-kaggle', 'criteo-terabyte', "
-        "'dlrm-production' or 'ecrec-criteo'",
-        "cluster.parameter_servers: 0 is out of range: it must be >= 1",
-        "cluster.nic: '25 Gbit' has an unknown unit 'Gbit' for a rate: use one of B/s kB/s MB/s "
-        "GB/s TB/s PB/s KiB/s MiB/s GiB/s TiB/s bit/s kbit/s Mbit/s Gbit/s Tbit/s",
-        "storage.read: is missing",
-        """costs.save: '5 m': a lone "m" is ambiguous; write "5 min" for minutes""",
-        "costs.reschedule: '-1 min' is out of range: it must be >= 0",
-        "failures.mean: '0 h' is out of range: it must be > 0",
-        "failures.shape: nan is not a finite number",
-        "policies.full.system: unknown system 'ful'; did you mean 'full'?",
-        "policies.cpr.target_pls: 0 is out of range: it must be > 0",
-        "policies.cpr.intervall: unknown key; did you mean 'interval'?",
-        'policies.as.snapshot: 5 has no unit: write a string with one, e.g. "5 h"',
-    ]
 
 
 def test_faults_between_sections_are_found_beside_faults_within_others():

@@ -57,6 +57,7 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(SCHEMA))
 
 
+@pytest.mark.slow
 def test_it_takes_no_extra() -> None:
     code = "import sys; sys.modules['torch'] = None; import cprsim.cli.json_schema"
 

@@ -22,12 +22,14 @@ def test_help_imports_nothing_slow():
     assert imported_by('from cprsim.cli import command; command._main(["--help"])') == []
 
 
+@pytest.mark.slow
 def test_help_that_lists_readers_imports_none():
     found = imported_by('from cprsim.cli import command; command._main(["fit", "--help"])')
 
     assert set(found) <= {"pydantic"}  # typer itself looks at it
 
 
+@pytest.mark.slow
 def test_importing_cprsim_imports_nothing_slow():
     assert imported_by("import cprsim; dir(cprsim); cprsim.__version__") == []
 
@@ -40,6 +42,7 @@ def test_importing_cprsim_still_gives_all_its_names():
         _ = cprsim.sumulate
 
 
+@pytest.mark.slow
 def test_loading_a_scenario_does_not_import_what_only_results_need():
     found = imported_by(f"import cprsim; cprsim.load_scenario({QUICKSTART!r})")
 
@@ -47,9 +50,7 @@ def test_loading_a_scenario_does_not_import_what_only_results_need():
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["run", "--help"], ["advise", "--help"]],
-    ids="-".join,
+    "arguments", [["--help"], ["run", "--help"], ["advise", "--help"]], ids="-".join
 )
 def test_help_is_on_stdout_and_names_what_there_is(capsys, arguments: Sequence[str]):
     assert cli._main(list(arguments)) == 0

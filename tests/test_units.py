@@ -151,14 +151,8 @@ def test_a_share_is_a_percentage(text, share):
         ("h", """'h' is not a duration: write a number and a unit, e.g. "28 h\""""),
         ("1,5 h", """'1,5 h' is not a duration: write a number and a unit, e.g. "28 h\""""),
         ("1_000 s", """'1_000 s' is not a duration: write a number and a unit, e.g. "28 h\""""),
-        (
-            "1 h 5 min",
-            """'1 h 5 min' is not a duration: write a number and a unit, e.g. "28 h\"""",
-        ),
-        (
-            "٣ h",
-            """'٣ h' is not a duration: write a number and a unit, e.g. "28 h\"""",
-        ),
+        ("1 h 5 min", """'1 h 5 min' is not a duration: write a number and a unit, e.g. "28 h\""""),
+        ("٣ h", """'٣ h' is not a duration: write a number and a unit, e.g. "28 h\""""),
     ],
 )
 def test_what_is_no_duration_is_an_error_with_the_right_form(value, error):

@@ -1,9 +1,15 @@
-"""Among similar tests, `make test-slow` runs one of each kind and `make nightly` the rest."""
+"""How much of what is alike each tier of tests runs."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+
+def examples(times: float) -> settings:
+    """Draw that many times as many examples as other tests of the tier, at least one."""
+    return settings(max_examples=max(1, round(times * settings().max_examples)))
 
 
 def one_of_each(

@@ -436,12 +436,7 @@ def test_a_closed_form_that_is_off_is_said() -> None:
 LARGE = {
     "job": {"useful_time": "21 d"},
     "model": {"embedding": "10 TB", "optimizer": "adagrad", "dense": "200 MB"},
-    "cluster": {
-        "parameter_servers": 40,
-        "trainers": 64,
-        "nic": "200 Gbit/s",
-        "memory": "512 GB",
-    },
+    "cluster": {"parameter_servers": 40, "trainers": 64, "nic": "200 Gbit/s", "memory": "512 GB"},
     "storage": {"write": "20 GB/s", "read": "20 GB/s"},
     "costs": {"reschedule": "25 min"},
     "failures": {"distribution": "exponential", "mean": "90 d", "per": "node"},
@@ -587,7 +582,7 @@ def test_robustness_asks_what_if_the_job_is_another() -> None:
     assert set(levers) == {"MTBF", "save bandwidth", "rescheduling", "parameter servers"}
     own = ["slowdown", "takeover"]  # of replication, which nobody measured
     assert [(each.name, each.value) for each in found.assumptions][:3] == [
-        *(("MTBF", "10 h"), ("save bandwidth", "a save in 12 min"), ("rescheduling", "10 min")),
+        *(("MTBF", "10 h"), ("save bandwidth", "a save in 12 min"), ("rescheduling", "10 min"))
     ]
     assert [each.name for each in found.assumptions][3:] == own
     assert all(each.more.mean > 0 for each in found.assumptions[:3])

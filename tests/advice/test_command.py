@@ -69,6 +69,7 @@ def test_the_closed_form_is_told_at_once(job: str, capsys: pytest.CaptureFixture
     assert document.keys() == decision.document().keys()
 
 
+@pytest.mark.slow
 def test_the_closed_form_loads_no_engine(job: str) -> None:
     script = (
         "import sys; from cprsim.cli import command; "

@@ -110,6 +110,7 @@ def test_a_job_that_gets_nowhere_is_told(server: AppServer) -> None:
     assert named(found, "failed")[0]["lines"][0].startswith("policy 'full': the job gets nowhere")
 
 
+@pytest.mark.slow
 def test_files_are_those_of_the_commands(server: AppServer) -> None:
     query = "failures.mean=14+h&replications=20"
     subject = server.answers.subject

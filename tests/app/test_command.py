@@ -49,9 +49,7 @@ runpy.run_module("cprsim.cli", run_name="__main__")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.essential), signal.SIGTERM]
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None:
     asked = [sys.executable, "-c", HEEDING, "app", str(QUICKSTART), "--no-browser"]
     process = subprocess.Popen(

@@ -154,10 +154,7 @@ def test_an_older_question_that_comes_late_is_not_answered(server: AppServer) ->
 def test_a_value_too_long_is_refused(server: AppServer, name: str, key: str) -> None:
     got = get(server, f"/{server.token}/{name}?{key}={'9' * 5000}")
 
-    assert (got.status, got.text) == (
-        400,
-        f"cprsim app: {key}: has more than 1,000 characters\n",
-    )
+    assert (got.status, got.text) == (400, f"cprsim app: {key}: has more than 1,000 characters\n")
 
 
 def test_a_seed_of_many_digits_is_answered(server: AppServer) -> None:

@@ -73,10 +73,7 @@ def test_a_target_that_policies_share_is_moved_for_all_of_them() -> None:
         ("seed=-1", {"seed": "seed -1 is not a whole number >= 0"}),
         ("replications=0", {"replications": "replications 0 is not a whole number >= 1"}),
         ("replication=1.5", {"replication": "replication '1.5' is not a whole number >= 0"}),
-        (
-            "objective=tiem",
-            {"objective": "objective 'tiem' is not known; did you mean 'time'?"},
-        ),
+        ("objective=tiem", {"objective": "objective 'tiem' is not known; did you mean 'time'?"}),
         (
             "failures.meen=1+h",
             {"failures.meen": "is not moved here; did you mean 'failures.mean'?"},
@@ -110,11 +107,7 @@ def test_as_many_replications_as_would_never_end_are_refused() -> None:
             },
             [],
         ),
-        (
-            {"target_pls": "2"},
-            {"target_pls": "2 is out of range: it must be <= 1"},
-            [],
-        ),
+        ({"target_pls": "2"}, {"target_pls": "2 is out of range: it must be <= 1"}, []),
         (
             {"policies.full.interval": "1 ms"},
             {
@@ -123,16 +116,8 @@ def test_as_many_replications_as_would_never_end_are_refused() -> None:
             },
             [],
         ),
-        (
-            {"cluster.parameter_servers": "1"},
-            {"cluster.parameter_servers": TOO_MANY_COPIES},
-            [],
-        ),
-        (
-            {"cluster.parameter_servers": "1", "failures.mean": "14 h"},
-            {},
-            [TOO_MANY_COPIES],
-        ),
+        ({"cluster.parameter_servers": "1"}, {"cluster.parameter_servers": TOO_MANY_COPIES}, []),
+        ({"cluster.parameter_servers": "1", "failures.mean": "14 h"}, {}, [TOO_MANY_COPIES]),
     ],
 )
 def test_a_fault_is_told_at_its_control(

@@ -1,9 +1,10 @@
 """Scenarios in which failures come all the time: while saving, loading, and rebuilding.
 
-Unlike those of `cprsim.testing` most of them do get somewhere, but none in any comfort. There is a
-strategy for each source of failures, and each draws policies of any system, with any of its keys.
+Most of the jobs make progress, but none in any comfort. There is a strategy for each source of
+failures, and each draws policies of any system, with any of its keys.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,24 +12,19 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from cprsim.basics import units
 from cprsim.errors import PlanError
 from cprsim.failures.presets import PRESETS
 from cprsim.scenario import Scenario
-from tests.batch.harsh_policies import (
-    MODEL_BYTES,
-    SHARES,
-    YES,
-    Keys,
-    between,
-    nodes_of,
-    policy_of,
-    rate_of,
-    seconds,
-    servers_of,
-)
-from tests.drawn import SYSTEMS
+from tests.drawn import SYSTEMS, scenarios
+from tests.drawn.numbers import SHARES, YES, JobSize
+from tests.drawn.policies import ANSWERING, Keys, policy
 
 Strategy = st.SearchStrategy[Keys]
+#: Of the model whose rows are saved: 100,000 rows of 16 elements, four bytes each.
+MODEL_BYTES: Final = 4.0 * 16 * 10**5
+#: Failures come every 100 s; policies are drawn for this mean time between them, in seconds.
+_POLICIES_FOR_S: Final = 200.0
 
 _SPREADS: Final[dict[str, Keys]] = {
     "exponential": {},
@@ -170,7 +166,7 @@ def of_a_system(draw: st.DrawFn, log: Path, systems: Sequence[str] = SYSTEMS) ->
 
 
 def sources(log: Path, systems: Sequence[str] = SYSTEMS) -> Mapping[str, Strategy]:
-    """A strategy for each source of failures, by name; logs are written to `log`."""
+    """Return a strategy for each source of failures, by name; logs are written to `log`."""
     return {
         "of the job": by_job(systems),
         "exactly so many": exactly(systems),
@@ -182,7 +178,17 @@ def sources(log: Path, systems: Sequence[str] = SYSTEMS) -> Mapping[str, Strateg
     }
 
 
-SOURCES: Final = tuple(sources(Path()))
+def strategies(log: Path) -> Mapping[str, Strategy]:
+    """Return the strategies that both engines are compared on, by name."""
+    # Under accepted-loss the others train on, and none fails while one is noticed (rule 11).
+    waiting = [system for system in SYSTEMS if system != "accepted-loss"]
+    return {
+        **sources(log),
+        "announced, saves": announced(log, "save"),
+        "announced, drains": announced(log, "drain"),
+        "noticed late": noticed_late(waiting),
+        "any": scenarios(),
+    }
 
 
 # --- All but when failures come ------------------------------------------------------------------
@@ -221,10 +227,17 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     _fail(draw, tables["storage"])
     if not tables["storage"]:
         del tables["storage"]
-    system = draw(st.sampled_from(systems))
+    size = JobSize(
+        units.parse_duration(job["useful_time"]),
+        servers_of(cluster),
+        cluster["trainers"],
+        _POLICIES_FOR_S,
+        sure_to_end=False,
+        has_model=True,
+    )
     tables |= {
         "failures": {"during_recovery": draw(YES), "while_waiting": draw(YES)},
-        "policies": {"it": policy_of(draw, system, tables)},
+        "policies": {"it": policy(draw, draw(st.sampled_from(systems)), size)},
     }
     if draw(YES) and draw(YES):
         _corrupt(draw, tables)
@@ -232,20 +245,14 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
         _allocate(draw, tables)
     if draw(SHARES) < 0.1:  # which nobody answers
         tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 2 min"}
+        tables["costs"]["drain"] = "5 s"
     return tables
-
-
-#: Systems whose policies answer notices.
-ANSWERING: Final = (
-    *("full", "partial", "cpr-vanilla", "async", "elastic", "twin-groups", "accepted-loss"),
-    *("tiered", "autopilot", "check-n-run", "delta"),
-)
 
 
 @st.composite
 def announced(draw: st.DrawFn, log: Path, answer: str) -> Keys:
     """Any of all that with notices, and policies that answer them so."""
-    tables = draw(st.one_of(*sources(log, ANSWERING).values()))
+    tables = draw(st.one_of(*sources(log, sorted(ANSWERING | {"tiered"})).values()))
     pace = 3600.0 if "reader" in tables["failures"] else 1.0
     notice: Keys = {"lead": seconds(pace * between(draw, 2.0, 60.0)), "recall": draw(SHARES)}
     if draw(YES):
@@ -404,8 +411,32 @@ def _graded(draw: st.DrawFn) -> Keys:
 # --- Numbers -------------------------------------------------------------------------------------
 
 
+def seconds(value: float) -> str:
+    """Return a duration as scenario files write it."""
+    return f"{value!r} s"
+
+
+def between(draw: st.DrawFn, least: float, most: float) -> float:
+    return least + (most - least) * draw(SHARES)
+
+
+def rate_of(bytes_per_s: float) -> str:
+    return f"{bytes_per_s!r} B/s"
+
+
+def servers_of(cluster: Keys) -> int:
+    return int(cluster["parameter_servers"])
+
+
+def nodes_of(cluster: Keys) -> int:
+    return servers_of(cluster) + int(cluster["trainers"])
+
+
+_DURATION: Final = re.compile(rf"\S+ ({'|'.join(units.SECONDS)})")
+
+
 def _slower(tables: Keys, factor: float) -> Keys:
-    """All times of the scenario that many times as long."""
+    """Return the scenario with all of its times that many times as long."""
 
     def longer(value: Any) -> Any:
         if isinstance(value, dict):
@@ -414,8 +445,11 @@ def _slower(tables: Keys, factor: float) -> Keys:
             return [longer(each) for each in value]
         if isinstance(value, str) and value.endswith(" B/s"):
             return rate_of(float(value.removesuffix(" B/s")) / factor)
-        if isinstance(value, str) and value.endswith(" s"):
-            return seconds(float(value.removesuffix(" s")) * factor)
+        if isinstance(value, str) and _DURATION.fullmatch(value):
+            return seconds(units.parse_duration(value) * factor)
         return value
 
     return {key: longer(each) for key, each in tables.items()}
+
+
+KINDS: Final = tuple(strategies(Path()))

@@ -42,14 +42,6 @@ def summary(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict[str, An
     return found
 
 
-def test_there_is_no_other_engine(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said("run", ALL, "--engine", "simpy", capsys=capsys) == (
-        2,
-        "",
-        "cprsim: engine 'simpy' is not one of auto, sim, batch\n",
-    )
-
-
 class TrainersAlone:
     """A rule of somebody's own: lost servers take the job back, trainers no_outside."""
 
@@ -157,28 +149,11 @@ def test_failures_of_a_new_kind_are_played_whoever_plays_them() -> None:
     assert auto.replications.equals(sim.replications)
 
 
-def test_one_engine_plays_all_that_is_shipped(capsys: pytest.CaptureFixture[str]) -> None:
-    played = summary(ALL, "--engine", "batch", capsys=capsys)
-
-    assert played["engine"] == "batch"
-    assert {each["engine"] for each in played["policies"].values()} == {"batch"}
-
-
 @pytest.mark.parametrize(("replications", "engine"), [(10, "sim"), (1_000_000, "batch")])
 def test_few_runs_are_played_by_who_needs_not_be_loaded(replications: int, engine: str) -> None:
     scenario = cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml")
 
     assert set(chosen(scenario, list(scenario.policies), "auto", replications).values()) == {engine}
-
-
-def test_the_engine_makes_no_difference() -> None:
-    scenario = cprsim.load_scenario(SCENARIOS / "replication.toml")
-    auto = cprsim.run(scenario, replications=20, engine="batch")
-    one_by_one = cprsim.run(scenario, replications=20, engine="sim")
-
-    assert set(auto.engines.values()) == {"batch"}
-    assert set(one_by_one.engines.values()) == {"sim"}
-    assert auto.replications.equals(one_by_one.replications)
 
 
 def test_one_engine_for_all_policies(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,11 +45,5 @@ def test_every_policy_is_beside_the_page_and_differs_by_nothing(path: Path) -> N
         assert int(policies) == len(load_scenario(path).policies), HINT
 
 
-def test_the_page_is_no_longer_than_a_page() -> None:
-    prose = [line for line in TEXT.splitlines() if not line.startswith("|")]
-
-    assert len(" ".join(prose).split()) <= 400
-
-
 def test_all_else_on_the_page_is_what_is_written() -> None:
     assert page.page(rows()) == TEXT, HINT

@@ -7,7 +7,6 @@ import pytest
 
 from cprsim.batch import engine as batch
 from cprsim.scenario import Scenario
-from cprsim.sim import engine as sim
 from tests.batch.compare import Values
 
 LAWS = {
@@ -98,13 +97,6 @@ def test_blocks_leave_no_trace(scenario: Scenario) -> None:
     assert np.concatenate(apart).tobytes() == whole.tobytes()
 
 
-@pytest.mark.parametrize("failures", ["job"])
-def test_a_replication_alone_is_a_row_of_many(scenario: Scenario) -> None:
-    many = batch.simulate(scenario, ["full"], range(1500), 3)
-
-    assert batch.simulate(scenario, ["full"], [1000], 3)[0].tobytes() == many[1000].tobytes()
-
-
 @by_every_law
 def test_policies_leave_each_other_alone(scenario: Scenario) -> None:
     together = played(scenario, [5, 6])
@@ -113,14 +105,6 @@ def test_policies_leave_each_other_alone(scenario: Scenario) -> None:
         assert alone[:, 0].tobytes() == together[:, place].tobytes()
     backwards = batch.simulate(scenario, list(scenario.policies)[::-1], [5, 6], 3)
     assert backwards[:, ::-1].tobytes() == together.tobytes()
-
-
-@by_every_law
-def test_all_of_it_is_what_the_simulator_gives(scenario: Scenario) -> None:
-    numbers = [3, 255, 256, 700]
-    expected = sim.simulate(scenario, list(scenario.policies), numbers, 3)
-
-    assert (played(scenario, numbers) == expected).all()
 
 
 @pytest.mark.parametrize("failures", ["job"])

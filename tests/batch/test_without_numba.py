@@ -32,10 +32,7 @@ REPLICATIONS = range(5)
 #: Ways to be without the compiler, as Python has them, and the reason that a line gives.
 WAYS = {
     "not installed": ("import sys; sys.modules['numba'] = None", "Numba can't be imported"),
-    "environment": (
-        "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'",
-        "NUMBA_DISABLE_JIT is set",
-    ),
+    "environment": ("import os; os.environ['NUMBA_DISABLE_JIT'] = '1'", "NUMBA_DISABLE_JIT is set"),
     "file": (
         "from pathlib import Path; Path('.numba_config.yaml').write_text('disable_jit: 1')",
         "NUMBA_DISABLE_JIT is set",
@@ -83,7 +80,6 @@ def test_without_numba_the_bytes_are_the_same_and_a_line_says_so(tmp_path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("way", ["environment", "file", "Python"])
 def test_numba_that_is_switched_off_changes_no_byte(way: str, tmp_path: Path) -> None:
     without(way, tmp_path, PLAYED[:1])
@@ -111,6 +107,7 @@ print("numba" in sys.modules, code)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -52,6 +52,7 @@ def test_a_document_and_files(capsys, tmp_path):
     assert (out / "jobs.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_results_are_the_same_with_any_number_of_workers(capsys, tmp_path):
     job = CLUSTER["jobs"][0] | {"scenario": "quickstart", "count": 3, "every": "1 h"}
     path = _file(tmp_path, jobs=[job], cluster={"nodes": 90})
@@ -96,15 +97,9 @@ MISTAKES = [
         {"jobs": [TRACED | {"trace": {"file": "no.csv"}}]},
         "no.csv: can't be read: No such file or directory",
     ),
-    (
-        {"jobs": [TRACED | {"trace": {"file": "job.toml"}}]},
-        "job.toml: has no column 'timestamp'",
-    ),
+    ({"jobs": [TRACED | {"trace": {"file": "job.toml"}}]}, "job.toml: has no column 'timestamp'"),
     ({"jobs": [TRACED | {"count": 2, "trace": {"file": "bad.csv"}}]}, "count: the trace tells"),
-    (
-        {"jobs": [TRACED | {"trace": {"file": "bad.csv"}}]},
-        "line 3, duration: 'inf' is not",
-    ),
+    ({"jobs": [TRACED | {"trace": {"file": "bad.csv"}}]}, "line 3, duration: 'inf' is not"),
     (
         {"jobs": [TRACED | {"trace": {"file": "bad.csv", "arrives": "num_gpus"}}]},
         "line 2, num_gpus: 'many' is not a number",

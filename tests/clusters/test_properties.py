@@ -52,11 +52,7 @@ def _tables(rng: random.Random) -> dict[str, dict[str, Any]]:
     for key in ("write", "read"):
         rates[key] = f"{rng.uniform(0.2, 2):.2f} GB/s"
     tables: dict[str, dict[str, Any]] = {
-        "cluster": {
-            "nodes": rng.randint(3, 4),
-            "racks": 2,
-            "core": core,
-        },
+        "cluster": {"nodes": rng.randint(3, 4), "racks": 2, "core": core},
         "store": {**rates, "stagger": rng.random() < 0.5},
         "scheduler": {
             "order": "priority",

@@ -80,10 +80,7 @@ PLANS = [
         {"schedules": (*every(9.0), *every(5.0, Save("near"))), "tiers": NEAR},
         "whose schedules save to remote, near; give them in the order of its tiers",
     ),
-    (
-        {"schedules": every(9.0, max_pending=0)},
-        "whose max_pending is 0, no whole number from 1",
-    ),
+    ({"schedules": every(9.0, max_pending=0)}, "whose max_pending is 0, no whole number from 1"),
     ({"schedules": (Schedule(5.0, None),)}, "with a save of None, no Save"),  # type: ignore[arg-type]
     ({"keep": 0}, "whose keep is 0, no whole number from 1"),
     ({"spares": -1}, "whose spares is -1, no whole number from 0"),
@@ -201,10 +198,7 @@ def test_saves_of_controllers_that_nobody_can_carry_out_are_refused(plan: Plan, 
             replace(SOUND, schedules=every(9.0, Save(portion=0.5, unsaved_s=(9.0,)))),
             "saves of rows that no tracker chooses",
         ),
-        (
-            replace(SOUND, tracking=Tracking("round-robin", 0.5)),
-            "rows chosen by 'round-robin'",
-        ),
+        (replace(SOUND, tracking=Tracking("round-robin", 0.5)), "rows chosen by 'round-robin'"),
     ],
 )
 def test_saves_of_rows_that_nobody_chooses_are_not_trained(plan: Plan, lacks: str) -> None:

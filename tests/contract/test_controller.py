@@ -89,11 +89,7 @@ def background(save: Save, taken_s: float, stored_s: float) -> list[Step]:
 
 def failed(wall_s: float, answer: Recover, to_s: float, loss: Loss = ONE) -> list[Step]:
     """A failure at `wall_s`, after which the job trains on from progress `to_s` 10 s later."""
-    return [
-        Failed(at(wall_s), loss),
-        (wall_s, wall_s, answer),
-        Resumed(at(wall_s + 10, to_s), ()),
-    ]
+    return [Failed(at(wall_s), loss), (wall_s, wall_s, answer), Resumed(at(wall_s + 10, to_s), ())]
 
 
 NEARS, FARS = chained()[1:]
@@ -228,11 +224,7 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
     ),
     "no save is in the tier that the job returns from": (
         chained()[0],
-        [
-            *background(NEARS[0], 10.0, 11.0),
-            *failed(15.0, FROM_FAR, 0.0),
-            (35.0, 10.0, NEARS[0]),
-        ],
+        [*background(NEARS[0], 10.0, 11.0), *failed(15.0, FROM_FAR, 0.0), (35.0, 10.0, NEARS[0])],
     ),
     "a further save that a near return has ended is due at once": (
         chained()[0],

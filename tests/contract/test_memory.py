@@ -42,10 +42,7 @@ COPIES = [
     ({"system": "tiered", "remote": {"blocking": False}}, 20.0),
     ({"system": "tiered", **PLACES, "remote": {"blocking": False}}, 60.0),  # 1 + 3 + 1 more
     # Half of a checkpoint is in four experts, of which a save has one: 0.5 + 0.5 / 4.
-    (
-        {"system": "partial-experts", "experts": 4, "expert_share": 0.5},
-        16.25,
-    ),
+    ({"system": "partial-experts", "experts": 4, "expert_share": 0.5}, 16.25),
     # The servers that are left take the rows of the others: 80 GB on 6, on 4 by default.
     ({"system": "elastic", "bound": 0.5, "least": 6}, 80 / 6),
     ({"system": "elastic", "bound": 0.5}, 20.0),

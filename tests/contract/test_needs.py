@@ -30,9 +30,7 @@ from tests.contract.test_memory import job
 
 def test_needs_are_those_of_every_kind_of_loss():
     plan = Plan(
-        "partial",
-        every(10.0),
-        lambda loss: Recover("lost", keep_training=bool(loss.trainers)),
+        "partial", every(10.0), lambda loss: Recover("lost", keep_training=bool(loss.trainers))
     )
     needs = needs_of(plan)
 

@@ -97,6 +97,7 @@ def test_half_all_half_on_real_servers():
     assert recovered.pls == pytest.approx(PLS, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 def test_half_all_half_by_hooks(tmp_path: Path):
     loops = pytest.importorskip("tests.trainer.loops", reason="needs torch")

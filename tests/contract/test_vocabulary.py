@@ -66,6 +66,7 @@ def test_an_unknown_vocabulary_is_named_with_those_there_are() -> None:
     assert str(caught.value) == "vocabulary: 'etr' is none of cprsim, goodput, ett"
 
 
+@pytest.mark.slow
 def test_run_tells_the_wall_clock_in_other_words_in_table_json_and_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

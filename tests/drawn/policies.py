@@ -18,11 +18,7 @@ _Tables = st.SearchStrategy[Keys]
 _INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
 _TARGET_PLS: Final[st.SearchStrategy[Any]] = st.floats(0.02, 1.0)
 _TARGETS: Final[_Tables] = st.fixed_dictionaries(
-    {},
-    optional={
-        "target_pls": _TARGET_PLS,
-        "pls_interval": st.sampled_from(["mean", "E6"]),
-    },
+    {}, optional={"target_pls": _TARGET_PLS, "pls_interval": st.sampled_from(["mean", "E6"])}
 )
 _PORTIONS: Final[_Tables] = st.fixed_dictionaries(
     {},
@@ -82,11 +78,7 @@ ANSWERING: Final = frozenset(
 _BEHIND: Final[_Tables] = st.fixed_dictionaries({}, optional={"behind": st.integers(0, 2)})
 _EXPERTS: Final[_Tables] = st.fixed_dictionaries(
     {"experts": st.integers(4, 9), "per_save": st.integers(1, 4)},
-    optional={
-        "expert_share": from_zero(1.0),
-        "dynamic": YES,
-        "plt_limit": st.floats(0.001, 0.1),
-    },
+    optional={"expert_share": from_zero(1.0), "dynamic": YES, "plt_limit": st.floats(0.001, 0.1)},
 )
 _TIERS: Final = st.sampled_from(["l", "p", "r", "lr", "pr", "lp", "lpr"])
 _DIFFERENTIAL: Final[_Tables] = st.fixed_dictionaries(

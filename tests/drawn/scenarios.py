@@ -165,7 +165,6 @@ def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str
 _LETTERS: Final = st.characters().filter(lambda each: printable(each) == each != "\n")
 _NAMES: Final = st.text(_LETTERS, max_size=4)
 _POLICY_COUNTS: Final = st.integers(1, 3)
-_WINDOWS: Final = st.integers(1, 3)
 _TITLES: Final = st.fixed_dictionaries({}, optional={"title": st.text(_LETTERS, max_size=20)})
 _EXACTLY: Final = st.sampled_from([*range(9), *[None] * 12])  # None: by a law
 _LENGTHS: Final = st.floats(0.2, 8.0)  # of jobs, in mean times between failures
@@ -195,8 +194,7 @@ def _sizes(least: float, most: float) -> st.SearchStrategy[str]:
 
 
 _LATE: Final = st.fixed_dictionaries(
-    {"checksum": YES},
-    optional={"verify_every": st.integers(1, 3), "keep": st.integers(3, 9)},
+    {"checksum": YES}, optional={"verify_every": st.integers(1, 3), "keep": st.integers(3, 9)}
 )
 _CHANCES: Final = from_zero(0.3)
 _STORE_FAILS: Final = st.one_of(
@@ -206,8 +204,7 @@ _STORE_FAILS: Final = st.one_of(
     ),
 )
 _SKEWS: Final = st.one_of(
-    st.sampled_from(["uniform", "dlrm-production"]),
-    st.fixed_dictionaries({"zipf": from_zero(1.5)}),
+    st.sampled_from(["uniform", "dlrm-production"]), st.fixed_dictionaries({"zipf": from_zero(1.5)})
 )
 _TRACKED: Final[dict[str, Any]] = {"tracked_tables": st.just(1)}  # as many as each model has
 _TABLES: Final = st.fixed_dictionaries(
@@ -227,8 +224,7 @@ _BY_NAME: Final[dict[str, Any]] = {"optimizer": _OPTIMIZERS}
 _MODELS: Final = st.one_of(
     st.fixed_dictionaries({"embedding": _sizes(1e6, 1e12)}, optional=_DENSE | _OPTIMIZER),
     st.fixed_dictionaries(
-        {"tables": st.lists(_TABLES, min_size=1, max_size=3)},
-        optional=_DENSE | _TRACKED | _BY_NAME,
+        {"tables": st.lists(_TABLES, min_size=1, max_size=3)}, optional=_DENSE | _TRACKED | _BY_NAME
     ),
     st.fixed_dictionaries(
         {"preset": st.sampled_from(sorted(PRESETS))},

@@ -1,7 +1,6 @@
 """Jobs that start in the midst of a gap between failures, or of the lives of their nodes."""
 
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws
 from cprsim.failures.timeline import RenewalTimeline
 from cprsim.runs.fleet import Fleet
-from tests.batch.compare import compare
 
 LAWS = {
     "exponential": {"distribution": "exponential"},
@@ -176,25 +174,6 @@ def test_where_a_law_has_no_memory_ages_change_nothing(per):
     )
 
     assert new.equals(stationary)
-
-
-@pytest.mark.parametrize("name", AGING)
-def test_the_engines_agree_on_a_first_gap_that_is_under_way(name):
-    seen: Counter[str] = Counter()
-    tables: dict[str, Any] = {
-        "job": {"useful_time": "500 s"},
-        "cluster": {"parameter_servers": 4, "trainers": 2},
-        "costs": {"save": "1.3 s", "load": "2.1 s", "reschedule": "3.7 s"},
-        "failures": keys(name) | {"ages": "stationary"},
-        "policies": {
-            "full": {"system": "full", "interval": "20 s"},
-            "cpr": {"system": "cpr-vanilla", "target_pls": 0.1},
-        },
-    }
-    compare(tables, seen, [0, 1, 2, 254, 255, 256, 700])
-
-    assert seen["failures in a train"] > 20
-    assert seen["unfit"] == 0
 
 
 def test_ages_can_be_varied(tmp_path):

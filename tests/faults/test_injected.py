@@ -51,9 +51,7 @@ def injected(library: Path, tmp_path: Path, counted: Callable[[str], None]) -> C
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [*(pytest.param(each, marks=pytest.mark.essential) for each in QUICK), *OTHERS]
-)
+@pytest.mark.parametrize("name", [*QUICK, *OTHERS])
 def test_some_faults_leave_old_or_new(injected: Callable[..., None], name: str) -> None:
     injected(name, (QUICK | OTHERS)[name], *Fault)
 

@@ -139,8 +139,7 @@ def test_a_job_that_gets_nowhere_is_left_out_under_all_policies_and_counted():
 def test_jobs_in_which_a_policy_falls_back_are_counted():
     # To keep to it saves would take a third of the time where failures come every hour.
     tables = mapping(
-        failures__mean={"distribution": "empirical", "values": ["1 h", "30 h"]},
-        costs__save="1 min",
+        failures__mean={"distribution": "empirical", "values": ["1 h", "30 h"]}, costs__save="1 min"
     )
     tables["policies"] = {"it": {"system": "cpr-vanilla", "target_pls": 0.005}}
     result = run_fleet(Fleet.of(tables), replications=12)
@@ -169,7 +168,6 @@ def test_jobs_are_the_same_whoever_plays_them(fleet):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_the_command_prints_and_writes_what_the_result_says(fleet, tmp_path, capsys):
     path = tmp_path / "fleet.toml"
     path.write_text(fleet.to_toml(), encoding="utf-8")
@@ -204,6 +202,7 @@ def test_the_table_has_a_row_or_a_column_a_policy(result, width):
         assert f"{row['given_back_s'] / 3600:,.0f}" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policies", [1, 2, 4, 7])
 def test_the_picture_stacks_the_causes_of_each_percentile(result, policies):
     shown = result.percentiles[result.percentiles["policy"] == "full"]

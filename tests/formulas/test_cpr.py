@@ -39,8 +39,7 @@ def percentages(costs, mtbf_s, servers, servers_hit=1.0):
 
 
 @pytest.mark.parametrize(
-    ("costs", "full", "naive", "cpr"),
-    [(KAGGLE, 8.50, 4.41, 0.530), (TERABYTE, 8.20, 4.35, 0.680)],
+    ("costs", "full", "naive", "cpr"), [(KAGGLE, 8.50, 4.41, 0.530), (TERABYTE, 8.20, 4.35, 0.680)]
 )
 def test_calibrated_sets(costs, full, naive, cpr):
     found = percentages(costs, 28 * HOUR, servers=8)

@@ -53,11 +53,7 @@ def test_spares_take_the_place_of_rescheduling() -> None:
 
 
 def test_servers_that_fail_together_are_taken_to_lie_apart() -> None:
-    failures = {
-        "distribution": "exponential",
-        "mean": "20 h",
-        "hits": {"parameter_servers": 2},
-    }
+    failures = {"distribution": "exponential", "mean": "20 h", "hits": {"parameter_servers": 2}}
     found = estimate({"system": "replication", "copies": 2}, failures=failures)
 
     assert found.lost == 0.0

@@ -19,12 +19,7 @@ from tools.validation.formulas.makespan import daly_higher_order_interval_s, dal
 MINUTE = 60.0
 HOUR = 3600.0
 
-OPTIMA = [
-    young_interval_s,
-    daly_interval_s,
-    daly_higher_order_interval_s,
-    exact_interval_s,
-]
+OPTIMA = [young_interval_s, daly_interval_s, daly_higher_order_interval_s, exact_interval_s]
 
 
 def cost(interval_s, save_s, mtbf_s):

@@ -35,8 +35,7 @@ def test_blocking_table(row):
 
 
 @pytest.mark.parametrize(
-    ("work", "tau", "save", "mtbf", "recovery"),
-    [(1000, 50, 5, 100, 10), (30000, 120, 5, 1440, 10)],
+    ("work", "tau", "save", "mtbf", "recovery"), [(1000, 50, 5, 100, 10), (30000, 120, 5, 1440, 10)]
 )
 def test_daly_printed_makespan(work, tau, save, mtbf, recovery):
     # M exp(R/M) (exp((tau + save)/M) - 1) T/tau: Daly 2006, no downtime, T/tau whole
@@ -118,10 +117,7 @@ def test_rare_failures_keep_the_digits_of_the_overhead(mtbf):
 # T, tau, save, M, R, N, makespan, PLS (Monte-Carlo of the second: 1217.867 and 0.026782)
 @pytest.mark.parametrize(
     "row",
-    [
-        (1000, 50, 5, 100, 13, 18, 1243.0, 0.0166667),
-        (1000, 10, 1, 28, 3, 8, 1217.857, 0.0267857),
-    ],
+    [(1000, 50, 5, 100, 13, 18, 1243.0, 0.0166667), (1000, 10, 1, 28, 3, 8, 1217.857, 0.0267857)],
 )
 def test_partial_table(row):
     work, tau, save, mtbf, recovery, servers, makespan, pls = row

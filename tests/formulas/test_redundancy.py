@@ -14,12 +14,7 @@ from tools.validation.formulas.shares import erlang_b, group_survival, stalled_s
 
 @pytest.mark.parametrize(
     ("case", "expected"),
-    [
-        ((16, 2, 2), 0.93333),
-        ((16, 2, 3), 0.8),
-        ((16, 2, 4), 0.61538),
-        ((128, 2, 2), 0.99213),
-    ],
+    [((16, 2, 2), 0.93333), ((16, 2, 3), 0.8), ((16, 2, 4), 0.61538), ((128, 2, 2), 0.99213)],
 )
 def test_printed_survival(case, expected):
     assert group_survival(*case) == pytest.approx(expected, abs=5e-6)

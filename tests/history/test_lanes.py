@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.history.lanes import background_lanes, lanes, rows
@@ -121,7 +121,6 @@ def test_alike_phases_are_joined_unless_time_or_slowdown_lies_between():
 
 
 @given(scenarios(), st.integers(0, 9), st.integers(0, 4))
-@settings(max_examples=30)
 def test_every_lane_tiles_the_run(tables: dict[str, Any], seed: int, most: int) -> None:
     scenario = Scenario(**tables)
     for name in scenario.policies:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.contract import Recover
@@ -131,7 +131,6 @@ def test_the_python_of_the_page_runs(tmp_path, monkeypatch):
 
 
 @given(scenarios(), st.integers(0, 9))
-@settings(max_examples=40)
 def test_phases_tile_the_run_and_equal_the_ledger(tables: dict[str, Any], seed: int) -> None:
     scenario = Scenario(**tables)
     for name in scenario.policies:

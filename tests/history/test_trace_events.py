@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.contract.ledger import CAUSES
@@ -95,7 +95,6 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
 
 
 @given(scenarios(), st.integers(0, 9))
-@settings(max_examples=30)
 def test_spans_are_sound_and_the_job_equals_the_ledger(tables: dict[str, Any], seed: int) -> None:
     scenario = Scenario(**tables)
     for name in scenario.policies:

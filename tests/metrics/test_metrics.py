@@ -13,14 +13,7 @@ from cprsim.contract.vocabulary import VOCABULARIES, vocabulary
 from cprsim.errors import UsageError
 from cprsim.history.readings import readings
 from cprsim.history.recorder import record
-from cprsim.metrics import (
-    METRICS,
-    PrometheusExporter,
-    Reading,
-    collected,
-    observe,
-    openmetrics,
-)
+from cprsim.metrics import METRICS, PrometheusExporter, Reading, collected, observe, openmetrics
 from cprsim.report import outputs
 from cprsim.scenario import Scenario
 from tools.paths import DOCS
@@ -265,7 +258,6 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
 
 def test_a_label_that_seconds_have():
     with pytest.raises(
-        UsageError,
-        match=r"^labels: cause = 'mine' is what seconds went to; name it otherwise$",
+        UsageError, match=r"^labels: cause = 'mine' is what seconds went to; name it otherwise$"
     ):
         Reading({"train": 1.0}, {}, {"cause": "mine"})

@@ -7,26 +7,14 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover, Save
-from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
+from tests.policies.by_hand import assert_entries, log_of
 
 
 class TestAcceptedLoss(PolicyConformance):
     policy: ClassVar = {"system": "accepted-loss", "interval": "4 h"}
-
-
-# On the hour, where failures come, too; the job has 40 h, so by default one save is made.
-@pytest.mark.slow
-class TestAcceptedLossOnTheHour(PolicyConformance):
-    policy: ClassVar = {"system": "accepted-loss", "interval": "1 h", "snapshot": "30 s"}
-
-
-@pytest.mark.slow
-class TestAcceptedLossByDefault(PolicyConformance):
-    policy: ClassVar = {"system": "accepted-loss"}
 
 
 # --- The plan ------------------------------------------------------------------------------------
@@ -72,17 +60,6 @@ def test_who_waits_for_whom(servers: set[int], trainers: set[int], answer: Recov
     assert recover(Loss(frozenset(servers), frozenset(trainers))) == answer
 
 
-@pytest.mark.parametrize("rule", ["optimal", "exact"])
-def test_no_interval_is_optimal(rule: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        scenario(policies={"p": POLICY | {"interval": rule}})
-
-    assert str(caught.value) == (
-        f'policies.p: interval = "{rule}" is the one that costs the least time, but failures cost '
-        'this system lost updates and no time; give a duration, e.g. interval = "1 d"'
-    )
-
-
 def test_the_estimate_by_hand() -> None:
     """One failure in 500 s, of one of 8 servers: 50 s, and 10 s landing; down for 50 + 20 s."""
     failures = {"distribution": "exponential", "mean": "500 s", "hits": {"parameter_servers": 1}}
@@ -102,118 +79,108 @@ def test_the_estimate_by_hand() -> None:
 SHARD_SECOND = 1 / 8000
 
 
-def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
-    """The job of `scenario` with failures as the lines of a log say; node 8 is trainer 0.
-
-    Snapshots are taken after 100, 200, ... s of training and land 10 s later.
-    """
-    log = folder / "log.csv"
-    log.write_text("time_s,node\n" + strikes)
-    cluster = {"parameter_servers": 8, "trainers": 4, "spares": spares}
-    failures, policies = {"trace": str(log)}, {"p": POLICY | keys}
-    return play(scenario(cluster=cluster, failures=failures, policies=policies), "p", 0, 0)
-
-
-def lost(run: Ledger) -> float:
-    """Updates lost for good, in seconds of one shard's."""
-    return run.updates_lost / SHARD_SECOND
-
-
-def test_a_lost_shard_is_yesterdays_and_nobody_waits(tmp_path: Path) -> None:
+#: Snapshots are taken after 100, 200, ... s of training and land 10 s later; node 8 is trainer 0.
+#: What is lost for good, in seconds of one shard's updates, and entries of the ledger.
+RUNS: dict[str, tuple[str, dict[str, Any], float, dict[str, float]]] = {
     # 50 s since the snapshot of 200, and 70 s until the replacement is there and filled, which
     # the job trains on.
-    run = ledger(tmp_path, "250,0\n")
-
-    assert lost(run) == pytest.approx(50 + 70)
-    assert run.pls == pytest.approx(50 * SHARD_SECOND)
-    assert (run.detect, run.wall) == (5.0, 1005.0)
-
-
-def test_the_replacement_that_fails_has_nothing_more_to_lose(tmp_path: Path) -> None:
+    "a lost shard is yesterday's and nobody waits": (
+        "250,0",
+        {},
+        50 + 70,
+        {"pls": 50 * SHARD_SECOND, "detect": 5, "wall": 1005},
+    ),
     # It is down until 325 on the wall clock all the same; 5 s of that are detection again.
-    run = ledger(tmp_path, "250,0\n300,0\n")
-
-    assert lost(run) == pytest.approx(50 + 65)
-    assert (run.detect, run.wall) == (10.0, 1010.0)
-
-
-def test_a_second_server_lost_meanwhile_loses_its_own(tmp_path: Path) -> None:
+    "the replacement that fails has nothing more to lose": (
+        "250,0 300,0",
+        {},
+        50 + 65,
+        {"detect": 10, "wall": 1010},
+    ),
     # Server 0 misses 5 s less: the second detection. Server 1 fails at 295 s of training, 95 s
     # after the last snapshot.
-    run = ledger(tmp_path, "250,0\n300,1\n")
-
-    assert lost(run) == pytest.approx(50 + 65 + 95 + 70)
-    assert run.wall == 1010.0
-
-
-def test_a_failure_before_a_snapshot_has_landed_voids_it(tmp_path: Path) -> None:
+    "a second server lost meanwhile loses its own": (
+        "250,0 300,1",
+        {},
+        50 + 65 + 95 + 70,
+        {"wall": 1010},
+    ),
     # Server 0 fails at 205, and the snapshot of 200 would have landed at 210: it returns to that of
-    # 100. So does server 1, after 285 s of training: until 300 there is no other.
-    run = ledger(tmp_path, "205,0\n290,1\n")
-
-    assert lost(run) == pytest.approx(105 + 70 + 185 + 70)
-    assert run.saves == 8  # at 100, 300, ..., 900
-
-
-def test_a_snapshot_goes_on_that_a_failure_interrupts(tmp_path: Path) -> None:
+    # 100. So does server 1, after 285 s of training: until 300 there is no other. Saves at 100,
+    # 300, ..., 900.
+    "a failure before a snapshot has landed voids it": (
+        "205,0 290,1",
+        {},
+        105 + 70 + 185 + 70,
+        {"saves": 8},
+    ),
     # From 100 to 104, but for the detection from 102 to 107: to 109. Server 0 is filled at 177,
-    # 68 s of training later. The snapshot lands: server 1 fails after 191 - 9 s, 82 s later.
-    run = ledger(tmp_path, "102,0\n", snapshot="4 s")
-    both = ledger(tmp_path, "102,0\n191,1\n", snapshot="4 s")
+    # 68 s of training later.
+    "a snapshot goes on that a failure interrupts": (
+        "102,0",
+        {"snapshot": "4 s"},
+        100 + 68,
+        {"stall": 36, "wall": 1041},
+    ),
+    # That snapshot lands: server 1 fails after 191 - 9 s, 82 s later.
+    "a snapshot that was interrupted is returned to": (
+        "102,0 191,1",
+        {"snapshot": "4 s"},
+        100 + 68 + 82 + 66,
+        {},
+    ),
+    "without any server left the job waits": (
+        " ".join(f"250,{server}" for server in range(8)),
+        {},
+        8 * 50,
+        {"detect": 5, "reschedule": 50, "load": 20, "wall": 1075},
+    ),
+    # Seven miss what is trained until 325: 45 s from 255 to 300, when the eighth fails after 295 s
+    # of training. It is waited for until 375.
+    "the last server left is waited for alone": (
+        " ".join([*(f"250,{server}" for server in range(7)), "300,7"]),
+        {},
+        7 * (50 + 45) + 95,
+        {"wall": 1005 + 75},
+    ),
+    # Three of four for the 50 s that the replacement takes.
+    "the other trainers go on slower": (
+        "250,8",
+        {},
+        0,
+        {"pls": 0, "slowdown": 50 / 4, "wall": 1005 + 50 / 4},
+    ),
+    "without any trainer left the job waits": (
+        " ".join(f"250,{trainer}" for trainer in range(8, 12)),
+        {},
+        0,
+        {"reschedule": 50, "slowdown": 0, "wall": 1055},
+    ),
+    # 90 s since the snapshot of 900, and the last 10 s of training.
+    "a shard that is down when the job ends has missed the rest": (
+        "990,0",
+        {},
+        90 + 10,
+        {"wall": 1005},
+    ),
+}
 
-    assert lost(run) == pytest.approx(100 + 68)
-    assert (run.stall, run.wall) == (36.0, 1041.0)
-    assert lost(both) - lost(run) == pytest.approx(82 + 66)
+
+@pytest.mark.parametrize("name", RUNS)
+def test_accepted_losses_by_hand(name: str, tmp_path: Path) -> None:
+    strikes, keys, lost, entries = RUNS[name]
+    planned = scenario(failures=log_of(tmp_path, strikes), policies={"p": POLICY | keys})
+
+    assert_entries(play(planned, "p", 0, 0), {"updates_lost": lost * SHARD_SECOND} | entries)
 
 
 def test_a_failure_of_the_spare_loses_nothing_more(tmp_path: Path) -> None:
     # The spare takes over at 255 and would be filled at 275; hit at 260, so it is, 5 s of that
     # being detection.
-    run = ledger(tmp_path, "250,0\n260,0\n", spares=1)
+    cluster = {"parameter_servers": 8, "trainers": 4, "spares": 1}
+    run = play(scenario(cluster=cluster, failures=log_of(tmp_path, "250,0 260,0")), "p", 0, 0)
 
-    assert lost(run) == pytest.approx(50 + 15)
-    assert run.wall == 1010.0
-
-
-def test_without_any_server_left_the_job_waits(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "".join(f"250,{server}\n" for server in range(8)))
-
-    assert lost(run) == pytest.approx(8 * 50)
-    assert (run.detect, run.reschedule, run.load, run.wall) == (5.0, 50.0, 20.0, 1075.0)
-
-
-def test_the_last_server_left_is_waited_for_alone(tmp_path: Path) -> None:
-    # Seven miss what is trained until 325: 45 s from 255 to 300, when the eighth fails after 295 s
-    # of training. It is waited for until 375.
-    first = "".join(f"250,{server}\n" for server in range(7))
-    run = ledger(tmp_path, first + "300,7\n")
-
-    assert lost(run) == pytest.approx(7 * (50 + 45) + 95)
-    assert run.wall == 1005.0 + 75.0
-
-
-def test_the_other_trainers_go_on_slower(tmp_path: Path) -> None:
-    # Three of four for the 50 s that the replacement takes.
-    run = ledger(tmp_path, "250,8\n")
-
-    assert run.updates_lost == run.pls == 0.0
-    assert run.slowdown == pytest.approx(50 / 4)
-    assert run.wall == pytest.approx(1005.0 + 50 / 4)
-
-
-def test_without_any_trainer_left_the_job_waits(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "".join(f"250,{trainer}\n" for trainer in range(8, 12)))
-
-    assert run.updates_lost == 0.0
-    assert (run.reschedule, run.slowdown, run.wall) == (50.0, 0.0, 1055.0)
-
-
-def test_a_shard_that_is_down_when_the_job_ends_has_missed_the_rest(tmp_path: Path) -> None:
-    # 90 s since the snapshot of 900, and the last 10 s of training.
-    run = ledger(tmp_path, "990,0\n")
-
-    assert lost(run) == pytest.approx(90 + 10)
-    assert run.wall == 1005.0
+    assert_entries(run, {"updates_lost": (50 + 15) * SHARD_SECOND, "wall": 1010})
 
 
 # --- Beside partial recovery ---------------------------------------------------------------------
@@ -238,7 +205,6 @@ def test_where_nothing_takes_time_it_is_partial_recovery() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_it_costs_no_time_and_loses_little_more_than_partial_recovery() -> None:
     """A failure before a save has landed loses what one in a blocking save does.
 

@@ -1,39 +1,14 @@
 """Asynchronous checkpoints: the suite of all policies, CheckFreq's rule, staging, faults."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 import cprsim
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim.engine import play, simulate
-from cprsim.testing import PolicyConformance
-
-
-@pytest.mark.slow
-class TestCheckFreq(PolicyConformance):
-    policy: ClassVar = {
-        "system": "async",
-        "interval": "checkfreq",
-        "iteration": "5 min",
-        "snapshot": "2 min",
-    }
-
-
-@pytest.mark.slow
-class TestPinned(PolicyConformance):
-    policy: ClassVar = {
-        "system": "async",
-        "interval": "1 h",
-        "staging": "pinned",
-        "iteration": "20 s",
-        "snapshot": "90 s",
-        "in_flight": 2,
-    }
-
 
 # --- Worked by hand ------------------------------------------------------------------------------
 
@@ -68,14 +43,6 @@ def run(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
     return play(scenario({"p": policy}, trace(folder, strikes), cluster=cluster), "p", 0, 0)
 
 
-def test_a_second_failure_while_loading_starts_the_recovery_again(tmp_path):
-    # The third save is taken from 304 to 306 and lands at 316.
-    found = run(tmp_path, "320,0\n375,1\n")
-
-    assert (found.lost, found.reschedule, found.load) == (14.0, 100.0, 5.0 + 16.0)
-    assert found.wall == 1000 + 9 * 2 + 14 + 100 + 21
-
-
 def test_a_failure_during_the_snapshot_voids_it(tmp_path):
     found = run(tmp_path, "305,0\n")
 
@@ -88,26 +55,6 @@ def test_a_failure_voids_every_save_in_flight(tmp_path):
     found = run(tmp_path, "331.5,0\n", interval="5 s", in_flight=2)
 
     assert found.lost == 47 * 5 + 2.5 - 45 * 5
-
-
-def test_a_spare_that_fails_while_loading_needs_another(tmp_path):
-    # It takes over at 320 and fails at 330; what it stood in for is there at 370.
-    found = run(tmp_path, "320,0\n330,0\n", spares=1)
-
-    assert (found.reschedule, found.load) == (40.0, 10.0 + 16.0)
-
-
-def test_servers_that_fail_together_are_one_rollback(tmp_path):
-    assert run(tmp_path, "320,0\n") == run(tmp_path, "320,0\n320,1\n")
-
-
-def test_one_save_in_flight_makes_the_next_wait(tmp_path):
-    # Due after 5 s of training, but each save lands 10 s after its snapshot: they are taken at a
-    # progress of 5, 15, ... 985 s, and at 995 s, which lands when the job is over.
-    found = run(tmp_path, "5000,0\n", interval="5 s")
-
-    assert found.saves == 99
-    assert found.stall == 2 * 100
 
 
 @pytest.mark.parametrize(("in_flight", "interval_s"), [(1, 10.0), (2, 5.0), (3, 20**0.5)])
@@ -257,53 +204,6 @@ def test_stall_and_host_memory_of_staging(keys, stall_s, memory):
 
     assert plan.tier("remote").snapshot_s == stall_s
     assert plan.memory_overhead == memory
-
-
-# --- Refusals ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "tables", "message"),
-    [
-        (
-            {"interval": "checkfreq"},
-            {},
-            "policies.p: interval = 'checkfreq' has to know how long a training step takes; give "
-            'it, e.g. iteration = "500 ms"',
-        ),
-        (
-            {"staging": "pinned"},
-            {},
-            "policies.p: staging = 'pinned' has to know how long a training step takes; give it, "
-            'e.g. iteration = "500 ms"',
-        ),
-        ({"iteration": "0 s"}, {}, "policies.p.iteration: '0 s' is out of range: it must be > 0"),
-        ({"max_overhead": 0.0}, {}, "policies.p.max_overhead: 0.0 is out of range: it must be > 0"),
-        ({"in_flight": 0}, {}, "policies.p.in_flight: 0 is out of range: it must be >= 1"),
-        (
-            {"host_memory": "100 GB"},
-            {},
-            "policies.p: host_memory says nothing without [model]; give one, or leave it out",
-        ),
-        (
-            {"host_memory": "100 GB", "in_flight": 2},
-            {"model": {"embedding": "800 GB"}},
-            "policies.p: host_memory = 100 GB is less than the 200 GB that 2 copies take on each "
-            "server; give more, fewer in_flight, or more parameter_servers",
-        ),
-        (
-            {"host_memory": "650 GB"},
-            {"model": {"embedding": "8 TB"}},
-            "policies.p: host_memory = 650 GB is less than the 1 TB that 1 copy takes on each "
-            "server; give more, fewer in_flight, or more parameter_servers",
-        ),
-    ],
-)
-def test_refuses_what_makes_no_sense(keys, tables, message):
-    policy = {"system": "async", "interval": "1 min", "snapshot": "6 s"} | keys
-    with pytest.raises(ScenarioError) as refused:
-        scenario({"p": policy}, {"exactly": 0}, **tables)
-    assert str(refused.value) == message
 
 
 def test_memory_that_suffices_is_not_refused():

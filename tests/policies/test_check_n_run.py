@@ -1,61 +1,23 @@
 """Check-N-Run: the suite of all policies, sizes and faults worked by hand, limits."""
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from cprsim.contract import (
-    Always,
-    Clock,
-    Differences,
-    Failed,
-    Loss,
-    Plan,
-    Recover,
-    Resumed,
-    Save,
-    Saved,
-    Stored,
-    Train,
-    every,
-)
+from cprsim.contract import Clock, Save, Saved, Stored
 from cprsim.contract.controller import saves_of
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
-from cprsim.policies.differential import mean_save_of_differences
+from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
-from tests.policies.differences import log_of, scenario
+from tests.policies.by_hand import DIFFERENCES, JOB, Run, assert_entries, job_of, played
 
 
-class TestIntermittent(PolicyConformance):
+class TestCheckNRun(PolicyConformance):
     policy: ClassVar = {"system": "check-n-run", "interval": "40 min", "tracking": 0.01}
-
-
-@pytest.mark.slow
-class TestConsecutiveOnTheHour(PolicyConformance):
-    policy: ClassVar = {
-        "system": "check-n-run",
-        "variant": "consecutive",
-        "interval": "30 min",
-        "snapshot": "0 s",
-        "modified": 0.3,
-    }
-
-
-@pytest.mark.slow
-class TestOneShotAtItsOptimum(PolicyConformance):
-    policy: ClassVar = {
-        "system": "check-n-run",
-        "variant": "one-shot",
-        "interval": "optimal",
-        "snapshot": "1 min",
-        "bits": 8,
-    }
 
 
 # --- Worked by hand ------------------------------------------------------------------------------
@@ -72,9 +34,8 @@ CHAIN = {
 }
 
 
-def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
-    cluster = {"parameter_servers": 8, "spares": spares}
-    return play(scenario(CHAIN | keys, log_of(folder, strikes), cluster=cluster), "p", 0, 0)
+def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) -> Scenario:
+    return job_of(policy, **DIFFERENCES | {"failures": failures} | tables)
 
 
 def quiet(**keys: Any) -> Ledger:
@@ -120,89 +81,58 @@ def test_the_dense_part_weighs_in_the_sizes_that_decide_on_a_baseline():
     assert run.stored == pytest.approx(2 * (1 + 0.4 + 0.6 + 0.8) + 1, rel=1e-12)
 
 
-def test_a_restore_reads_baseline_and_chain(tmp_path):
-    # The third save lands at 307: a quarter and two eighths of 16 s.
-    run = ledger(tmp_path, "310,0\n")
-
-    assert (run.lost, run.reschedule, run.load) == (4.0, 50.0, 8.0)
-    assert run.updates_lost == run.pls == 0
-    assert run.stored == 1.25  # the chain goes on, there is no new baseline
-    assert run.wall == 1018 + 4 + 50 + 8
-
-
-def test_a_second_failure_while_loading_reads_the_chain_again(tmp_path):
-    run = ledger(tmp_path, "310,0\n365,1\n")  # 5 s into the load
-
-    assert (run.lost, run.reschedule, run.load) == (4.0, 100.0, 5.0 + 8.0)
-    assert run.stored == 1.25
-    assert run.wall == 1018 + 4 + 100 + 13
-
-
-def test_a_failure_during_the_snapshot_voids_it(tmp_path):
+RUNS: dict[str, Run] = {
+    # The third save lands at 307: a quarter and two eighths of 16 s. The chain goes on, there is no
+    # new baseline.
+    "a restore reads baseline and chain": (
+        "310,0",
+        {},
+        {
+            "lost": 4,
+            "reschedule": 50,
+            "load": 8,
+            "stored": 1.25,
+            "updates_lost": 0,
+            "pls": 0,
+            "wall": 1018 + 4 + 50 + 8,
+        },
+    ),
     # The third snapshot would be taken from 304 to 306.
-    run = ledger(tmp_path, "305,0\n")
-
-    assert (run.lost, run.load, run.stall) == (100.0, 6.0, 19.0)
-    assert run.stored == 1.25
-    assert run.wall == 1000 + 19 + 100 + 50 + 6
-
-
-def test_a_failure_during_the_write_voids_it(tmp_path):
-    run = ledger(tmp_path, "306.5,0\n")
-
-    assert (run.lost, run.load, run.stall) == (100.5, 6.0, 20.0)
-    assert run.stored == 1.25
-
-
-def test_a_failure_before_the_first_baseline_landed_starts_over(tmp_path):
-    run = ledger(tmp_path, "103,0\n")  # it would have landed at 104
-
-    assert (run.lost, run.load) == (101.0, 16.0)
-    assert run.stored == 1.25  # the next save is a baseline again
-
-
-def test_a_baseline_that_lands_when_a_failure_strikes_counts(tmp_path):
-    run = ledger(tmp_path, "104,0\n")
-
-    assert (run.lost, run.load) == (2.0, 4.0)
+    "a failure during the snapshot voids it": (
+        "305,0",
+        {},
+        {"lost": 100, "load": 6, "stall": 19, "stored": 1.25, "wall": 1000 + 19 + 100 + 50 + 6},
+    ),
+    "a failure during the write voids it": (
+        "306.5,0",
+        {},
+        {"lost": 100.5, "load": 6, "stall": 20, "stored": 1.25},
+    ),
+    # It would have landed at 104; the next save is a baseline again.
+    "a failure before the first baseline landed starts over": (
+        "103,0",
+        {},
+        {"lost": 101, "load": 16, "stored": 1.25},
+    ),
+    "a baseline that lands when a failure strikes counts": ("104,0", {}, {"lost": 2, "load": 4}),
+}
 
 
-def test_a_spare_that_fails_while_loading_needs_another(tmp_path):
-    # It takes over at 310; what it stood in for is there at 360.
-    run = ledger(tmp_path, "310,0\n314,0\n", spares=1)
+@pytest.mark.parametrize("name", RUNS)
+def test_chains_by_hand(name: str, tmp_path: Path) -> None:
+    strikes, keys, entries = RUNS[name]
 
-    assert (run.lost, run.reschedule, run.load) == (4.0, 46.0, 4.0 + 8.0)
-
-
-def test_servers_that_fail_together_are_one_rollback(tmp_path):
-    one, both = ledger(tmp_path, "310,0\n"), ledger(tmp_path, "310,0\n310,1\n")
-
-    assert one == both
+    assert_entries(played(tmp_path, strikes, CHAIN | keys, **DIFFERENCES), entries)
 
 
 def test_a_rollback_takes_the_history_of_sizes_back(tmp_path):
     # Baseline, 0.2, 0.4 land; 0.6 is in flight at 408.1 and void. Taken again, it makes the next
     # save a baseline, as it would have without the failure.
     keys = {"variant": "intermittent", "modified": 0.2, "growth": 1.0}
-    run = ledger(tmp_path, "408.1,0\n", **keys)
+    run = played(tmp_path, "408.1,0", CHAIN | keys, **DIFFERENCES)
 
     assert run.load == pytest.approx(16 * 0.25 * (1 + 0.4))
     assert run.stored == pytest.approx(quiet(**keys).stored, rel=1e-12)
-
-
-def test_a_save_that_waited_for_the_one_before_takes_what_changed_meanwhile():
-    # The second save is due at progress 200, but the first lands at 220.
-    plan = scenario(CHAIN | {"growth": 1.0}, {"exactly": 0}).plan("p")
-    controller = plan.start()
-    first = controller.ask(Clock(100, 100))
-    assert isinstance(first, Save)
-    controller.tell(Saved(Clock(102, 100), first, stored=False))
-    assert controller.ask(Clock(202, 200)) == Train(float("inf"))
-    controller.tell(Stored(Clock(222, 220), first))
-    second = controller.ask(Clock(222, 220))
-    assert isinstance(second, Save)
-    assert second.writes == pytest.approx(0.25 * 0.6)  # 0.5 in 100 s
-    assert second.reads == pytest.approx(0.25 * 1.6)
 
 
 # --- Sizes ---------------------------------------------------------------------------------------
@@ -347,118 +277,7 @@ def test_every_row_modified_and_unquantised_is_async_to_the_last_digit(variant, 
     else:
         tables["model"] = {"tables": [{"rows": 50, "dim": 8}, {"rows": 60, "dim": 8}]}
         tables["job"] = {"useful_time": "1000 s", "samples": 10**9}
-    found = simulate(scenario({}, ROUGH, **tables), ["p", "async"], range(30), 4)
+    one = Scenario(**JOB | DIFFERENCES | {"failures": ROUGH} | tables)
+    found = simulate(one, ["p", "async"], range(30), 4)
 
     assert found[:, 0].tobytes() == found[:, 1].tobytes()
-
-
-def test_shapes_that_incrcp_reports(tmp_path):
-    # Over the saves before the failure: consecutive reads more and more and writes little,
-    # one-shot the reverse.
-    def loads(variant: str) -> list[float]:
-        keys = {"variant": variant, "growth": 0.33, "modified": 0.25}
-        return [ledger(tmp_path, f"{at},0\n", **keys).load for at in (230, 430, 630, 930)]
-
-    chain, shot = loads("consecutive"), loads("one-shot")
-    steps = [after - before for before, after in pairwise(chain)]
-    assert steps == pytest.approx([2.0, 2.0, 3.0])  # 1 s a save: 16 s x a quarter x 0.25
-    assert shot[-1] <= 16 * 0.25 * (1 + 0.25 * 8**0.33) * (1 + 1e-9)
-    assert all(one < other for one, other in zip(shot[1:], chain[1:], strict=True))
-    keys = {"growth": 0.33, "modified": 0.25}
-    assert quiet(variant="consecutive", **keys).stored < quiet(variant="one-shot", **keys).stored
-
-
-# --- Refusals ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "tables", "message"),
-    [
-        (
-            {},
-            {},
-            "policies.p: system 'check-n-run' has to know how many rows change: give [model] with "
-            "a preset or tables, or what one interval modifies, e.g. modified = 0.25",
-        ),
-        (
-            {},
-            {"model": MODEL},
-            "policies.p: system 'check-n-run' has to know how many rows change: give job.samples, "
-            "or what one interval modifies, e.g. modified = 0.25",
-        ),
-        ({"bits": 0}, {}, "policies.p.bits: 0 is out of range: it must be >= 1"),
-        ({"bits": 33}, {}, "policies.p.bits: 33 is out of range: it must be <= 32"),
-        ({"modified": 0.0}, {}, "policies.p.modified: 0.0 is out of range: it must be > 0"),
-        ({"growth": 1.5}, {}, "policies.p.growth: 1.5 is out of range: it must be <= 1"),
-        (
-            {"variant": "incrcp"},
-            {},
-            "policies.p.variant: 'incrcp' is not one of 'intermittent', 'one-shot' or "
-            "'consecutive'",
-        ),
-        (
-            {"interval": "optimal", "snapshot": "0 s", "modified": 0.5},
-            {"costs": {"save": "0 s", "load": "1 s"}},
-            "policies.p: neither the snapshot nor the save takes any time, so no interval is "
-            'optimal; give one, e.g. interval = "10 min"',
-        ),
-    ],
-)
-def test_refuses_what_makes_no_sense(keys, tables, message):
-    with pytest.raises(ScenarioError) as refused:
-        scenario({"system": "check-n-run"} | keys, {"exactly": 0}, **tables)
-    assert str(refused.value) == message
-
-
-# --- Where what is written is counted ---
-
-
-def chain(variant="intermittent"):
-    """A controller whose model expects that next to nothing is modified, saving every 10 s."""
-    sequence = Differences(variant, 10.0, 0.5, 0.5, (0.0, 1.0), (0.0, 0.01), bits=8)
-    mean = mean_save_of_differences(sequence, 1000.0)
-    plan = Plan("full", every(10.0, mean), Always(Recover("all")), sequence=sequence)
-    return plan.start()
-
-
-def store(controller, progress_s, writes=None):
-    """What is asked for there, told as stored, with the share that was really written."""
-    now = Clock(progress_s, progress_s)
-    save = controller.ask(now)
-    controller.tell(Saved(now, save, stored=False))
-    counted = save if writes is None else save._replace(writes=writes)
-    controller.tell(Stored(now, counted))
-    return save
-
-
-def test_a_baseline_comes_by_what_was_written_where_that_is_counted():
-    expected, counted = chain(), chain()
-    sizes = (0.4, 0.1, 0.15, 0.35, 0.4)  # 0.4 of a full checkpoint is a baseline: 1/4, 3/8, 7/8
-
-    modelled = [store(expected, 10.0 * (1 + n)).since for n in range(5)]
-    found = [store(counted, 10.0 * (1 + n), each).since for n, each in enumerate(sizes)]
-
-    # 1 + 1/4 > 2/4; 1 + 5/8 > 9/8; 1 + 12/8 <= 4 * 7/8: then one is due.
-    assert modelled == [None, *["baseline"] * 4]
-    assert found == [None, "baseline", "baseline", "baseline", None]
-
-
-def test_what_is_asked_for_says_of_what_and_in_how_many_bits():
-    first, second = (store(chain_, 10.0) for chain_ in (chain("one-shot"), chain("consecutive")))
-    assert first == second
-    assert (first.since, first.bits, first.expects) == (None, 8, True)
-    consecutive = chain("consecutive")
-    assert [store(consecutive, 10.0 * n).since for n in (1, 2, 3)] == [None, "save", "save"]
-
-
-def test_where_the_job_went_back_further_than_the_last_that_is_stored_a_baseline_is_next():
-    for back_to_s, since in ((20.0, "baseline"), (10.0, None)):
-        controller = chain("one-shot")
-        for progress_s in (10.0, 20.0):
-            store(controller, progress_s)
-        now = Clock(25.0, 25.0)
-        controller.tell(Failed(now, Loss(frozenset({0}), frozenset())))
-        assert controller.ask(now) == Recover("all")
-        controller.tell(Resumed(Clock(30.0, back_to_s), ()))
-
-        assert store(controller, back_to_s + 10.0).since == since

@@ -50,31 +50,8 @@ class TestFull(PolicyConformance):
     policy: ClassVar = {"system": "full"}
 
 
-@pytest.mark.slow
-class TestFullExact(PolicyConformance):
-    policy: ClassVar = {"system": "full", "interval": "exact"}
-
-
-# Failures on the hour then come with the ends of saves, to the second.
-@pytest.mark.slow
-class TestFullOnTheHour(PolicyConformance):
-    policy: ClassVar = {"system": "full", "interval": "45 min"}
-
-
-class TestFullOnNotice(PolicyConformance):
-    policy: ClassVar = {"system": "full", "on_notice": "save"}
-
-
-class TestPartialDrains(PolicyConformance):
-    policy: ClassVar = {"system": "partial", "on_notice": "drain"}
-
-
-class TestAsyncOnNotice(PolicyConformance):
-    policy: ClassVar = {"system": "async", "snapshot": "10 s", "on_notice": "save"}
-
-
 class TestPartial(PolicyConformance):
-    policy: ClassVar = {"system": "partial", "interval": "1 h"}
+    policy: ClassVar = {"system": "partial", "on_notice": "drain"}
 
 
 class TestCprVanilla(PolicyConformance):
@@ -85,13 +62,6 @@ class TestCprMfu(PolicyConformance):
     policy: ClassVar = {"system": "cpr-mfu", "target_pls": 0.05, "slowdown": 0.01}
 
 
-# Saves of a third are due on the half hour; three of them and a bit make a round.
-@pytest.mark.slow
-class TestCprMfuOnTheHour(PolicyConformance):
-    policy: ClassVar = {"system": "cpr-mfu", "interval": "90 min", "fraction": 0.3333333333333333}
-
-
-@pytest.mark.slow
 class TestCprScar(PolicyConformance):
     policy: ClassVar = {"system": "cpr-scar", "interval": "2 h", "fraction": 0.25}
 
@@ -101,22 +71,11 @@ class TestCprSsu(PolicyConformance):
 
 
 class TestAsync(PolicyConformance):
-    policy: ClassVar = {"system": "async", "snapshot": "20 s", "in_flight": 2}
-
-
-# Snapshots come faster than saves land.
-@pytest.mark.slow
-class TestAsyncCopyOnWrite(PolicyConformance):
-    policy: ClassVar = {"system": "async", "interval": "8 min", "in_flight": 1}
+    policy: ClassVar = {"system": "async", "snapshot": "20 s", "in_flight": 2, "on_notice": "save"}
 
 
 class TestReplication(PolicyConformance):
     policy: ClassVar = {"system": "replication"}
-
-
-@pytest.mark.slow
-class TestReplicationWithCheckpoints(PolicyConformance):
-    policy: ClassVar = {"system": "replication", "copies": 3, "interval": "3 h", "slowdown": 0.1}
 
 
 # --- A policy of a user --------------------------------------------------------------------------

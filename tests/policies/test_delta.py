@@ -10,9 +10,10 @@ import pytest
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
+from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
-from tests.policies.differences import log_of, scenario
+from tests.policies.by_hand import DIFFERENCES, JOB, job_of, log_of
 
 
 class TestDelta(PolicyConformance):
@@ -31,12 +32,16 @@ CHAIN = {
 }
 
 
+def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) -> Scenario:
+    return job_of(policy, **DIFFERENCES | {"failures": failures} | tables)
+
+
 def struck_at(folder: Path, *strikes: float, **keys: Any) -> Ledger:
     return play(scenario(CHAIN | keys, struck(folder, strikes)), "p", 0, 0)
 
 
 def struck(folder: Path, strikes: Iterable[float]) -> dict[str, Any]:
-    return log_of(folder, "".join(f"{at!r},0\n" for at in strikes))
+    return log_of(folder, " ".join(f"{at!r},0" for at in strikes))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +84,7 @@ def test_never_merged_it_is_consecutive_differences_to_the_last_digit():
         "delta": {"system": "delta", "merge": "1 d"} | keys,
         "chain": {"system": "check-n-run", "variant": "consecutive", "bits": 32} | keys,
     }
-    one = scenario({}, rough, policies=policies)
+    one = Scenario(**JOB | DIFFERENCES | {"failures": rough}, policies=policies)
     found = simulate(one, ["delta", "chain"], range(30), 4)
 
     assert found[:, 0].tobytes() == found[:, 1].tobytes()

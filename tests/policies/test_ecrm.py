@@ -1,7 +1,6 @@
 """Erasure coding: its plan and whole runs worked by hand."""
 
 import math
-import re
 from collections.abc import Iterator
 from itertools import chain, combinations
 from pathlib import Path
@@ -12,41 +11,17 @@ import pytest
 
 from cprsim import Scenario
 from cprsim.contract import Answers, Loss, Recover, Redundancy
-from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.policies.ecrm import every_group_decodes
 from cprsim.sim.engine import COLUMNS, play, simulate
-from cprsim.testing import PolicyConformance, assert_time_adds_up
+from cprsim.testing import PolicyConformance
+from tests.policies.by_hand import Run, assert_entries, job_of, played
 
 NOBODY: frozenset[int] = frozenset()
 
 
-class TestEcrec(PolicyConformance):
+class TestEcrm(PolicyConformance):
     policy: ClassVar = {"system": "ecrm"}
-
-
-@pytest.mark.slow
-class TestEcrm2021WithCheckpoints(PolicyConformance):
-    policy: ClassVar = {
-        "system": "ecrm",
-        "parity": 4,
-        "two_phase_commit": False,
-        "nn_replication": False,
-        "interval": "3 h",
-        "degraded": 0.5,
-        "rebuild_read": "100 MB/s",
-    }
-
-
-@pytest.mark.slow
-class TestMirroredOnTheHour(PolicyConformance):
-    policy: ClassVar = {"system": "ecrm", "parity": 1, "interval": "45 min", "resume": "15 min"}
-
-
-@pytest.mark.slow
-class TestUncoded(PolicyConformance):
-    policy: ClassVar = {"system": "ecrm", "parity": 0, "interval": "2 h", "replication": 0.05}
 
 
 # --- Who can be decoded --------------------------------------------------------------------------
@@ -73,12 +48,7 @@ def test_two_losses_in_one_group_are_too_many(servers: int) -> None:
 
 def test_the_rest_trains_on_unless_a_trainer_is_lost() -> None:
     assert rule(8, 2)(Loss(frozenset({0, 3}), NOBODY)) == Recover(
-        "none",
-        keep_training=True,
-        source="parities",
-        reads=2.0,
-        degraded=0.25,
-        pause_s=30.0,
+        "none", keep_training=True, source="parities", reads=2.0, degraded=0.25, pause_s=30.0
     )
     assert not rule(8, 2)(Loss(frozenset({0}), frozenset({1}))).keep_training
     assert rule(8, 2)(Loss(frozenset({0, 7}), NOBODY)) == Recover("all")
@@ -190,33 +160,6 @@ def test_a_rebuild_of_nothing_takes_no_time() -> None:
     assert scenario.cost_model.seconds(load) == 0
 
 
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        (
-            {"parity": 5},
-            "policies.p: parity = 5 needs 6 parameter servers for one group, but there are 5; "
-            "each member of a group needs a server of its own",
-        ),
-        ({"parity": -1}, "policies.p.parity: -1 is out of range: it must be >= 0"),
-        ({"degraded": 1.0}, "policies.p.degraded: 1.0 is out of range: it must be < 1"),
-        ({"coding": -0.1}, "policies.p.coding: -0.1 is out of range: it must be >= 0"),
-        (
-            {"rebuild_read": "1 GB/s"},
-            "policies.p: rebuild_fixed, rebuild_read and rebuild_write need the size of a shard: "
-            "give [model], or leave them out",
-        ),
-        (
-            {"rebuild_write": "0 B/s"},
-            "policies.p.rebuild_write: '0 B/s' is out of range: it must be > 0",
-        ),
-    ],
-)
-def test_refuses_what_makes_no_sense(policy: dict[str, Any], message: str) -> None:
-    with pytest.raises(ScenarioError, match=f"^{re.escape(message)}$"):
-        planned(policy)
-
-
 # --- Switched off, it is a simpler policy --------------------------------------------------------
 
 BARE = {"system": "ecrm", "two_phase_commit": False, "nn_replication": False}
@@ -261,157 +204,117 @@ def test_without_parities_and_interval_it_never_saves() -> None:
 # 50 + 2 * 20 s. Each loss stops training for 30 s, and then it goes at half its pace.
 
 CODED = BARE | {"parity": 2, "coding": 0.0, "degraded": 0.5}
-
-
-def ledger(folder: Path, strikes: str, interval: str | None = None, spares: int = 0) -> Ledger:
-    log = folder / "log.csv"
-    log.write_text("time_s,node\n" + strikes)
-    scenario = Scenario(
-        job={"useful_time": "1000 s"},
-        cluster={"parameter_servers": 8, "trainers": 1, "spares": spares},
-        costs={"save": "1 s", "load": "20 s", "reschedule": "50 s"},
-        failures={"trace": str(log)},
-        policies={"p": CODED | ({"interval": interval} if interval else {})},
-    )
-    run = play(scenario, "p", 0, 0)
-    assert_time_adds_up(run)
-    assert run.updates_lost == run.pls == 0
-    return run
-
-
-def seconds(run: Ledger) -> dict[str, float]:
-    """Seconds of the causes that took any, and the wall clock."""
-    causes = ("lost", "save", "load", "reschedule", "detect", "slowdown", "stall", "wall")
-    return {cause: value for cause in causes if (value := getattr(run, cause))}
-
-
-def test_a_lost_server_is_rebuilt_while_others_decode(tmp_path: Path) -> None:
+COSTS = {"save": "1 s", "load": "20 s", "reschedule": "50 s"}
+EVERY_64 = {"interval": "64 s"}
+RUNS: dict[str, Run] = {
     # Stopped 100 to 130, replaced at 150, whole at 190: 60 s at half the pace.
-    run = ledger(tmp_path, "100,0\n")
-    assert seconds(run) == {"reschedule": 30, "slowdown": 30, "wall": 1060}
-
-
-def test_expected_cost_of_one_failure() -> None:
-    # As above, the failure anywhere in the job: 30 s of 1,000, and half of 60 s.
-    scenario = Scenario(
-        job={"useful_time": "1000 s"},
-        cluster={"parameter_servers": 8},
-        costs={"save": "1 s", "load": "20 s", "reschedule": "50 s"},
-        failures={"exactly": 1},
-        policies={"p": CODED},
-    )
-    found = expected(scenario.plan("p"), scenario.context)
-    assert found.reschedule == pytest.approx(0.03)
-    assert found.slowdown == pytest.approx(0.03)
-    assert found.overhead == pytest.approx(0.06)
-
-
-def test_second_loss_in_the_group_while_one_is_rebuilt(tmp_path: Path) -> None:
+    "a lost server is rebuilt while others decode": (
+        "100,0",
+        {},
+        {"reschedule": 30, "slowdown": 30, "wall": 1060},
+    ),
     # At 160 progress is 115, since 130 at half the pace. Server 2 shares a group with server 0:
     # back to the start, 50 s for a replacement, 20 s to load.
-    run = ledger(tmp_path, "100,0\n160,2\n")
-    assert seconds(run) == {
-        "lost": 130,
-        "load": 20,
-        "reschedule": 80,
-        "wall": 1230,
-    }
-
-
-def test_second_loss_in_the_group_returns_to_the_checkpoint(tmp_path: Path) -> None:
+    "a second loss in the group while one is rebuilt": (
+        "100,0 160,2",
+        {},
+        {"lost": 130, "load": 20, "reschedule": 80, "slowdown": 0, "wall": 1230},
+    ),
     # A save at 64. At 160 progress is 99 + 15; 50 s of that are done again, which took 65 s.
-    run = ledger(tmp_path, "100,0\n160,2\n", interval="64 s")
-    assert seconds(run) == {
-        "lost": 65,
-        "save": 15,
-        "load": 20,
-        "reschedule": 80,
-        "wall": 1180,
-    }
-    assert run.saves == 15
-
-
-def test_two_losses_at_once_in_the_group(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "100,0\n100,7\n")
-    assert seconds(run) == {"lost": 100, "load": 20, "reschedule": 50, "wall": 1170}
-
-
-def test_second_loss_outside_the_group(tmp_path: Path) -> None:
+    "a second loss in the group returns to the checkpoint": (
+        "100,0 160,2",
+        EVERY_64,
+        {"lost": 65, "save": 15, "load": 20, "reschedule": 80, "wall": 1180, "saves": 15},
+    ),
+    "two losses at once in the group": (
+        "100,0 100,7",
+        {},
+        {"lost": 100, "load": 20, "reschedule": 50, "wall": 1170},
+    ),
     # Server 0 is whole at 190, as above, and server 3 at 250. Training stops 100 to 130 and 160 to
     # 190, and goes at half the pace 130 to 160 and 190 to 250.
-    run = ledger(tmp_path, "100,0\n160,3\n")
-    assert seconds(run) == {"reschedule": 60, "slowdown": 45, "wall": 1105}
-
-
-def test_third_loss_near_either_of_two(tmp_path: Path) -> None:
+    "a second loss outside the group": (
+        "100,0 160,3",
+        {},
+        {"lost": 0, "reschedule": 60, "slowdown": 45, "wall": 1105},
+    ),
     # As before until server 5 joins servers 0 and 3 at 200: progress 100 + 15 + 5, all lost.
-    run = ledger(tmp_path, "100,0\n160,3\n200,5\n")
-    assert seconds(run) == {
-        "lost": 140,
-        "load": 20,
-        "reschedule": 110,
-        "wall": 1270,
-    }
-
-
-def test_a_loss_during_a_save(tmp_path: Path) -> None:
+    "a third loss near either of two": (
+        "100,0 160,3 200,5",
+        {},
+        {"lost": 140, "load": 20, "reschedule": 110, "wall": 1270},
+    ),
     # The save of 64 stops half-way for 30 s and goes on. Server 0 is whole at 64.5 + 90; from 95
     # to then training goes at half the pace.
-    run = ledger(tmp_path, "64.5,0\n", interval="64 s")
-    assert seconds(run) == {"save": 15, "reschedule": 30, "slowdown": 29.75, "wall": 1074.75}
-    assert run.saves == 15
-
-
-def test_two_losses_in_the_group_during_a_save(tmp_path: Path) -> None:
+    "a loss during a save": (
+        "64.5,0",
+        EVERY_64,
+        {"save": 15, "reschedule": 30, "slowdown": 29.75, "wall": 1074.75, "saves": 15},
+    ),
     # The first at 64.25 stops the save until 94.25, the second at 94.5 voids it.
-    run = ledger(tmp_path, "64.25,0\n94.5,1\n", interval="64 s")
-    assert seconds(run) == {
-        "lost": 64,
-        "save": 15.5,
-        "load": 20,
-        "reschedule": 80,
-        "wall": 1179.5,
-    }
-
-
-def test_a_loss_while_the_checkpoint_is_loaded(tmp_path: Path) -> None:
+    "two losses in the group during a save": (
+        "64.25,0 94.5,1",
+        EVERY_64,
+        {"lost": 64, "save": 15.5, "load": 20, "reschedule": 80, "wall": 1179.5},
+    ),
     # Rolled back at 100; server 5 fails half-way through the load. It is waited for and everything
     # is loaded again.
-    run = ledger(tmp_path, "100,0\n100,1\n160,5\n")
-    assert seconds(run) == {"lost": 100, "load": 30, "reschedule": 100, "wall": 1230}
-
-
-def test_a_replacement_that_is_hit_before_it_serves(tmp_path: Path) -> None:
+    "a loss while the checkpoint is loaded": (
+        "100,0 100,1 160,5",
+        {},
+        {"lost": 100, "load": 30, "reschedule": 100, "wall": 1230},
+    ),
     # It has nothing to lose yet: as if it had not been hit.
-    run = ledger(tmp_path, "100,0\n160,0\n")
-    assert seconds(run) == {"reschedule": 30, "slowdown": 30, "wall": 1060}
-    assert run.failures == 2
+    "a replacement that is hit before it serves": (
+        "100,0 160,0",
+        {},
+        {"reschedule": 30, "slowdown": 30, "wall": 1060, "failures": 2},
+    ),
+    "a loss before others decode is absorbed": (
+        "100,0 110,1",
+        {},
+        {"reschedule": 30, "slowdown": 30, "wall": 1060, "absorbed": 1},
+    ),
+    "a lost trainer is waited for": ("100,8", {}, {"reschedule": 50, "wall": 1050}),
+    "a lost server is rebuilt while a trainer is waited for": (
+        "100,8 100,0",
+        {},
+        {"reschedule": 50, "load": 40, "wall": 1090},
+    ),
+    # Training stops 100 to 130 and 160 to 210, and the rebuild goes on: whole at 190.
+    "a trainer lost during a rebuild": (
+        "100,0 160,8",
+        {},
+        {"reschedule": 80, "slowdown": 15, "wall": 1095},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_codes_by_hand(name: str, tmp_path: Path) -> None:
+    strikes, keys, entries = RUNS[name]
+    cluster = {"parameter_servers": 8, "trainers": 1}
+    run = played(tmp_path, strikes, CODED | keys, cluster=cluster, costs=COSTS)
+
+    assert_entries(run, {"updates_lost": 0, "pls": 0} | entries)
 
 
 def test_a_spare_that_fails_once_it_serves(tmp_path: Path) -> None:
     # The spare is filled 100 to 140: 10 s at half the pace. It fails at 142; what it stood in for
     # comes at 150 and is filled until 190, training stopping until 172: 18 s at half the pace.
-    run = ledger(tmp_path, "100,0\n142,0\n", spares=1)
-    assert seconds(run) == {"reschedule": 60, "slowdown": 14, "wall": 1074}
+    cluster = {"parameter_servers": 8, "trainers": 1, "spares": 1}
+    run = played(tmp_path, "100,0 142,0", CODED, cluster=cluster, costs=COSTS)
+
+    assert_entries(run, {"reschedule": 60, "slowdown": 14, "wall": 1074})
 
 
-def test_a_loss_before_others_decode_is_absorbed(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "100,0\n110,1\n")
-    assert seconds(run) == {"reschedule": 30, "slowdown": 30, "wall": 1060}
-    assert run.absorbed == 1
-
-
-def test_a_lost_trainer_is_waited_for(tmp_path: Path) -> None:
-    assert seconds(ledger(tmp_path, "100,8\n")) == {"reschedule": 50, "wall": 1050}
-    # With a server, that is rebuilt meanwhile.
-    run = ledger(tmp_path, "100,8\n100,0\n")
-    assert seconds(run) == {"reschedule": 50, "load": 40, "wall": 1090}
-
-
-def test_a_trainer_lost_during_a_rebuild(tmp_path: Path) -> None:
-    # Training stops 100 to 130 and 160 to 210, and the rebuild goes on: whole at 190.
-    run = ledger(tmp_path, "100,0\n160,8\n")
-    assert seconds(run) == {"reschedule": 80, "slowdown": 15, "wall": 1095}
+def test_expected_cost_of_one_failure() -> None:
+    # As of a lost server above, the failure anywhere in the job: 30 s of 1,000, and half of 60 s.
+    planned = job_of(CODED, costs=COSTS, failures={"exactly": 1})
+    found = expected(planned.plan("p"), planned.context)
+    assert found.reschedule == pytest.approx(0.03)
+    assert found.slowdown == pytest.approx(0.03)
+    assert found.overhead == pytest.approx(0.06)
 
 
 # --- Double faults at random ---------------------------------------------------------------------

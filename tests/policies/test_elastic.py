@@ -9,7 +9,6 @@ import pytest
 
 from cprsim.batch import engine as batch
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play
@@ -20,12 +19,6 @@ ELASTIC = {"system": "elastic", "interval": "32 s", "bound": 0.5}
 
 class TestElastic(PolicyConformance):
     policy: ClassVar = {"system": "elastic", "interval": "1 h", "bound": 0.6, "reshard": "30 s"}
-
-
-# A second loss, and a trainer's, are waited for.
-@pytest.mark.slow
-class TestElasticWithAllButOne(PolicyConformance):
-    policy: ClassVar = {"system": "elastic", "interval": "2 h", "bound": 1.0, "least": 7}
 
 
 @pytest.fixture
@@ -135,14 +128,3 @@ def test_estimates_are_of_the_first_order() -> None:
         # First order: a failure adds a tenth of the MTBF, in which others strike, to that share.
         assert getattr(found, cause) == pytest.approx(mean, rel=0.15), cause
     assert np.all(played[:, COLUMNS.index("lost")] == 0)
-
-
-def test_more_servers_than_there_are_can_not_be_left() -> None:
-    with pytest.raises(ScenarioError, match="least = 5 is more than the 4 parameter"):
-        Scenario(
-            job={"useful_time": "128 s"},
-            cluster={"parameter_servers": 4},
-            costs={"save": "8 s", "load": "4 s"},
-            failures={"exactly": 0},
-            policies={"it": ELASTIC | {"least": 5}},
-        )

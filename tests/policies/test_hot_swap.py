@@ -1,136 +1,116 @@
 """Hot swap: its plan, its spares, and whole runs worked by hand."""
 
-from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import cprsim
 from cprsim.contract import Loss, Mirror, Recover
-from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
-from tests.policies import in_memory
+from tests.policies.by_hand import IN_MEMORY, Run, assert_entries, job_of, log_of, played
 
 
 class TestHotSwap(PolicyConformance):
     policy: ClassVar = {"system": "hot-swap", "iteration": "5 s"}
 
 
-# Steps end when failures come and remote saves are due, and nobody stands ready.
-@pytest.mark.slow
-class TestHotSwapOnTheHour(PolicyConformance):
-    policy: ClassVar = {
-        "system": "hot-swap",
-        "iteration": "15 min",
-        "spares": 0,
-        "snapshot": "2 TB",
-        "stall": "1 s",
-        "interval": "1 h",
-    }
+def scenario(policy: dict[str, Any], **tables: Any) -> cprsim.Scenario:
+    """Steps of 10 s, unless the policy says otherwise."""
+    return job_of({"system": "hot-swap", "iteration": "10 s"} | policy, **IN_MEMORY | tables)
 
 
-scenario = partial(in_memory.scenario, "hot-swap")
+# Pairs (0, 1) to (6, 7), steps of 10 s, a takeover of 40 s, one spare; no remote save unless asked.
+NO_SPARES, TWO_SPARES = {"spares": 0}, {"spares": 2}
+RUNS: dict[str, Run] = {
+    "a spare takes over at once": (
+        "105,0",
+        {},
+        {"lost": 15, "reschedule": 40, "load": 20, "wall": 1075},
+    ),
+    "without spares the machine is waited for": ("105,0", NO_SPARES, {"reschedule": 50 + 40}),
+    # After the last server come the trainers.
+    "a spare stands in for a trainer too": ("105,8", {}, {"lost": 15, "reschedule": 40, "load": 0}),
+    # Repaired at 155 s, so that it can take over at 200 s, and another one at 250 s.
+    "the machine that is repaired is a spare again": (
+        "105,0 200,5 275,1",
+        {},
+        {"reschedule": 3 * 40},
+    ),
+    # Both of a burst: one spare, and the first of two repairs.
+    "more failures than spares wait for the first repairs": (
+        "105,0 105,2",
+        {},
+        {"lost": 15, "reschedule": 50 + 40},
+    ),
+    # It loads from 145 s and fails at 150 s; the machine that it stood in for is there at 155 s.
+    "the spare fails while it loads": (
+        "105,0 150,0",
+        {},
+        {"lost": 15, "reschedule": 40 + 5 + 40, "load": 5 + 20},
+    ),
+    # Both copies are gone: from step 9 to the save at 60 s, or to the start.
+    "the peer fails during the recovery": (
+        "105,0 150,1",
+        TWO_SPARES | {"interval": "60 s"},
+        {"lost": 15 + 30, "reschedule": 40 + 40, "load": 5 + 20},
+    ),
+    "the peer fails during the recovery and nothing is saved": (
+        "105,0 150,1",
+        TWO_SPARES,
+        {"lost": 105},
+    ),
+    "a failure during the takeover is absorbed": (
+        "105,0 120,1",
+        {},
+        {"lost": 15, "absorbed": 1, "failures": 1},
+    ),
+    "a pair at once goes back to the remote store": (
+        "105,2 105,3",
+        TWO_SPARES | {"interval": "60 s"},
+        {"lost": 45, "reschedule": 40, "load": 20},
+    ),
+    "two of two pairs do not": ("105,1 105,2", TWO_SPARES, {"lost": 15}),
+    "a failure of the cluster needs more than the spares": (
+        "105,0,cluster",
+        {"spares": 9, "interval": "60 s"},
+        {"lost": 45, "reschedule": 50 + 40},
+    ),
+    "a takeover is all that it adds to a recovery": (
+        "105,0 300,3 300,5 600,2",
+        NO_SPARES | {"takeover": "1 s"},
+        {"reschedule": 3 * (50 + 1)},
+    ),
+}
 
 
-def ledger(folder: Path, strikes: str, reschedule: str = "50 s", **policy: object) -> Ledger:
-    """Pairs (0, 1) to (6, 7), steps of 10 s, a takeover of 40 s; no remote save unless asked."""
-    costs = {"save": "1 s", "load": "20 s", "reschedule": reschedule}
-    job = scenario(folder, strikes, {"interval": "2000 s", "spares": 1} | policy, costs=costs)
-    return play(job, "p", 0, 0)
+@pytest.mark.parametrize("name", RUNS)
+def test_swaps_by_hand(name: str, tmp_path: Path) -> None:
+    strikes, keys, entries = RUNS[name]
+    policy = {"system": "hot-swap", "iteration": "10 s", "interval": "2000 s", "spares": 1} | keys
 
-
-# --- Spares and takeovers ------------------------------------------------------------------------
-
-
-def test_a_spare_takes_over_at_once(tmp_path):
-    run = ledger(tmp_path, "105,0\n")
-    assert (run.lost, run.reschedule, run.load) == (15.0, 40.0, 20.0)
-    assert run.wall == 1075.0
-
-
-def test_without_spares_the_machine_is_waited_for(tmp_path):
-    assert ledger(tmp_path, "105,0\n", spares=0).reschedule == 50.0 + 40.0
-
-
-def test_a_spare_stands_in_for_a_trainer_too(tmp_path):
-    run = ledger(tmp_path, "105,8\n")  # after the last server come the trainers
-    assert (run.lost, run.reschedule, run.load) == (15.0, 40.0, 0.0)
+    assert_entries(played(tmp_path, strikes, policy, **IN_MEMORY), entries)
 
 
 def test_the_clusters_own_spares_are_not_the_policys(tmp_path):
     cluster = {"parameter_servers": 8, "spares": 3}
-    job = scenario(tmp_path, "105,0\n", {"spares": 0}, cluster=cluster)
+    job = scenario(NO_SPARES, failures=log_of(tmp_path, "105,0"), cluster=cluster)
     assert play(job, "p", 0, 0).reschedule == 50.0 + 40.0
-
-
-# --- Double faults -------------------------------------------------------------------------------
 
 
 def test_the_spare_that_took_over_fails_and_the_pool_is_empty(tmp_path):
     # It goes on at 165 s; at 200 s the spare fails. The first machine is repaired at 305 s, and has
     # taken over at 345 s. 35 s after 90 s, three full steps: back to 110 s.
-    run = ledger(tmp_path, "105,0\n200,0\n", reschedule="200 s")
-    assert run.lost == 15.0 + 15.0
-    assert run.reschedule == 40.0 + 105.0 + 40.0
-    assert run.load == 20.0 + 20.0
+    costs = {"save": "1 s", "load": "20 s", "reschedule": "200 s"}
+    policy = {"interval": "2000 s", "spares": 1}
+    job = scenario(policy, failures=log_of(tmp_path, "105,0 200,0"), costs=costs)
+    entries = {"lost": 15 + 15, "reschedule": 40 + 105 + 40, "load": 20 + 20}
 
-
-def test_the_machine_that_is_repaired_is_a_spare_again(tmp_path):
-    # Repaired at 155 s, so that it can take over at 200 s, and another one at 250 s.
-    run = ledger(tmp_path, "105,0\n200,5\n275,1\n")
-    assert run.reschedule == 3 * 40.0
-
-
-def test_more_failures_than_spares_wait_for_the_first_repairs(tmp_path):
-    # Both of a burst: one spare, and the first of two repairs.
-    run = ledger(tmp_path, "105,0\n105,2\n")
-    assert (run.lost, run.reschedule) == (15.0, 50.0 + 40.0)
-
-
-def test_the_spare_fails_while_it_loads(tmp_path):
-    # It loads from 145 s and fails at 150 s; the machine that it stood in for is there at 155 s.
-    run = ledger(tmp_path, "105,0\n150,0\n")
-    assert run.lost == 15.0
-    assert run.reschedule == 40.0 + 5.0 + 40.0
-    assert run.load == 5.0 + 20.0
-
-
-def test_the_peer_fails_during_the_recovery(tmp_path):
-    # Both copies are gone: from step 9 to the save at 60 s, or to the start.
-    run = ledger(tmp_path, "105,0\n150,1\n", spares=2, interval="60 s")
-    assert run.lost == 15.0 + 30.0
-    assert run.reschedule == 40.0 + 40.0
-    assert run.load == 5.0 + 20.0
-    assert ledger(tmp_path, "105,0\n150,1\n", spares=2).lost == 105.0
-
-
-def test_a_failure_during_the_takeover_is_absorbed(tmp_path):
-    run = ledger(tmp_path, "105,0\n120,1\n")
-    assert (run.lost, run.absorbed, run.failures) == (15.0, 1, 1)
-
-
-def test_a_pair_at_once_goes_back_to_the_remote_store(tmp_path):
-    run = ledger(tmp_path, "105,2\n105,3\n", spares=2, interval="60 s")
-    assert (run.lost, run.reschedule, run.load) == (45.0, 40.0, 20.0)
-    assert ledger(tmp_path, "105,1\n105,2\n", spares=2).lost == 15.0  # of two pairs
-
-
-def test_a_failure_of_the_cluster_needs_more_than_the_spares(tmp_path):
-    run = ledger(tmp_path, "105,0,cluster\n", spares=9, interval="60 s")
-    assert (run.lost, run.reschedule) == (45.0, 50.0 + 40.0)
-
-
-def test_a_failure_during_a_remote_save_voids_it(tmp_path):
-    # Saved from 100 s to 101 s; the next is due 100 s after step 9: 190, 290, ... 990.
-    assert ledger(tmp_path, "100.5,0\n100.5,1\n", interval="100 s").lost == 100.5
-    run = ledger(tmp_path, "100.5,0\n", interval="100 s")
-    assert (run.lost, run.saves) == (10.5, 9)
+    assert_entries(play(job, "p", 0, 0), entries)
 
 
 # --- What travels --------------------------------------------------------------------------------
@@ -174,14 +154,14 @@ _MODEL = {
         (10_000, {"snapshot": "5 kB"}, 5000.0),
     ],
 )
-def test_what_a_step_sends(tmp_path, samples, policy, step_bytes):
+def test_what_a_step_sends(samples, policy, step_bytes):
     job = {"useful_time": "1000 s"} | ({"samples": samples} if samples else {})
-    plan = scenario(tmp_path, "1,0\n", policy, job=job, model=_MODEL).plan("p")
+    plan = scenario(policy, job=job, model=_MODEL).plan("p")
     assert plan.peer_bytes_per_s == pytest.approx(step_bytes / 10, rel=1e-12)
 
 
-def test_numbers_of_a_plan(tmp_path):
-    plan = scenario(tmp_path, "1,0\n", {"stall": "0.5 s"}).plan("p")
+def test_numbers_of_a_plan():
+    plan = scenario({"stall": "0.5 s"}).plan("p")
     assert plan.mirror == Mirror("memory", 10.0, 1)
     assert plan.spares == 2
     assert plan.slowdown == 0.05
@@ -191,7 +171,7 @@ def test_numbers_of_a_plan(tmp_path):
     assert plan.recover(loss) == Recover("all", takeover_s=40.0)
 
 
-# --- Switched off, and refused -------------------------------------------------------------------
+# --- Switched off --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("conditions", ["exponential", "trainers", "shared links", "nodes"])
@@ -212,43 +192,3 @@ def test_without_spares_and_takeover_it_is_peer_memory_with_two_copies(condition
     runs = simulate(job, list(policies), range(10), 5)
     assert runs[:, 0].tobytes() == runs[:, 1].tobytes()
     assert runs[:, 1].tobytes() != runs[:, 2].tobytes()
-
-
-def test_a_takeover_is_all_that_it_adds_to_a_recovery(tmp_path):
-    strikes = "105,0\n300,3\n300,5\n600,2\n"
-    without = ledger(tmp_path, strikes, spares=0, takeover="0 s")
-    with_it = ledger(tmp_path, strikes, spares=0, takeover="1 s")
-    assert with_it.reschedule - without.reschedule == 3.0
-
-
-def test_more_spares_than_nodes_are_refused(tmp_path):
-    scenario(tmp_path, "1,0\n", {"spares": 10})
-    with pytest.raises(ScenarioError) as error:
-        scenario(tmp_path, "1,0\n", {"spares": 11})
-    assert str(error.value) == (
-        "policies.p: spares = 11 is more than the 10 nodes of the job; one for each is the most "
-        "that can be of use"
-    )
-
-
-def test_a_server_without_a_neighbour_is_refused(tmp_path):
-    with pytest.raises(ScenarioError) as error:
-        scenario(tmp_path, "0.5,0\n", {}, cluster={"parameter_servers": 1, "trainers": 3})
-    assert str(error.value) == (
-        "policies.p: parameter_servers = 1 has no neighbour that could hold its shard; give the "
-        'cluster two, or use system = "peer-memory" with copies = 1'
-    )
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("spares", -1, "policies.p.spares: -1 is out of range: it must be >= 0"),
-        ("takeover", "-1 s", "policies.p.takeover: '-1 s' is out of range: it must be >= 0"),
-        ("iteration", "0 s", "policies.p.iteration: '0 s' is out of range: it must be > 0"),
-    ],
-)
-def test_values_out_of_range(tmp_path, key, value, message):
-    with pytest.raises(ScenarioError) as error:
-        scenario(tmp_path, "1,0\n", {key: value})
-    assert str(error.value) == message

@@ -43,17 +43,9 @@ def planned(policy: dict[str, Any], **tables: Any) -> dict[str, OwnCost]:
         ({"system": "accepted-loss"}, "snapshot", 0.05),
         ({"system": "check-n-run"}, "snapshot", 0.05),
         # 1 - 0.8 + 0.8 / 4 of it
-        (
-            {"system": "partial-experts", "experts": 4, "expert_share": 0.8},
-            "snapshot",
-            0.05 * 0.4,
-        ),
+        ({"system": "partial-experts", "experts": 4, "expert_share": 0.8}, "snapshot", 0.05 * 0.4),
         # all of what the hosts keep
-        (
-            {"system": "partial-experts", "experts": 4, "snapshot_experts": 4},
-            "snapshot",
-            0.05,
-        ),
+        ({"system": "partial-experts", "experts": 4, "snapshot_experts": 4}, "snapshot", 0.05),
         # a base and four differences of a quarter: 2 / 5 of it
         (
             {

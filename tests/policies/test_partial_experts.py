@@ -10,7 +10,6 @@ import pytest
 import cprsim
 from cprsim.contract import Loss, Recover
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.formulas.experts import rotation_left_s
 from cprsim.sim.engine import COLUMNS, play, simulate
@@ -19,12 +18,7 @@ from tests.policies.mixed import MIXED
 from tools.validation.formulas.shares import single_fault_plt
 
 
-@pytest.mark.slow
 class TestPartialExperts(PolicyConformance):
-    policy: ClassVar = {"system": "partial-experts", "experts": 16, "snapshot": "10 s"}
-
-
-class TestTwoLevelsThatDouble(PolicyConformance):
     policy: ClassVar = {
         "system": "partial-experts",
         "experts": 12,
@@ -34,18 +28,6 @@ class TestTwoLevelsThatDouble(PolicyConformance):
         "snapshot_experts": 5,
         "dynamic": True,
         "plt_limit": 0.01,
-    }
-
-
-@pytest.mark.slow
-class TestInTheBackground(PolicyConformance):
-    policy: ClassVar = {
-        "system": "partial-experts",
-        "experts": 8,
-        "interval": "1 h",
-        "snapshot_experts": 8,
-        "snapshot_load": "20 s",
-        "dynamic": True,
     }
 
 
@@ -325,37 +307,6 @@ def test_the_estimate_weighs_both_levels() -> None:
 
 
 # --- Refusals ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        (
-            {"per_save": 9},
-            "policies.p: per_save = 9 is more than the 8 experts; give at most as many",
-        ),
-        (
-            {"snapshot_experts": 1},
-            "policies.p: snapshot_experts = 1 must be from per_save = 2 to experts = 8: what is "
-            "stored comes from the snapshot",
-        ),
-        (
-            {"snapshot_experts": 9},
-            "policies.p: snapshot_experts = 9 must be from per_save = 2 to experts = 8: what is "
-            "stored comes from the snapshot",
-        ),
-        (
-            {"snapshot": "1 s"},
-            "policies.p: 'snapshot' goes with blocking = false; set that, or leave it out",
-        ),
-        ({"expert_share": 1.5}, "policies.p.expert_share: 1.5 is out of range: it must be <= 1"),
-        ({"expert": 8}, "policies.p.expert: unknown key; did you mean 'experts'?"),
-    ],
-)
-def test_what_cant_be_is_refused(keys: dict[str, Any], message: str) -> None:
-    with pytest.raises(ScenarioError) as error:
-        scenario(EXPERTS | keys)
-    assert str(error.value) == message
 
 
 def test_a_job_that_returns_further_back_than_the_last_time_counts_no_saves_in_between(

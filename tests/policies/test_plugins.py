@@ -193,6 +193,7 @@ def cprsim_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_the_command_line_finds_it_in_every_process(tmp_path: Path) -> None:
     install(tmp_path, "acme_hourly", "acme = acme_hourly:Hourly", POLICY.format(system="acme"))
     # More than a block of replications, or there would be one process.
@@ -204,6 +205,7 @@ def test_the_command_line_finds_it_in_every_process(tmp_path: Path) -> None:
     assert found["full"] == found["hourly"]  # it does what full recovery does at that interval
 
 
+@pytest.mark.slow
 def test_the_command_line_says_in_a_line_what_is_broken(tmp_path: Path) -> None:
     install(tmp_path, "acme_hourly", "acme = acme_hourly:Hourly", "import surely_not_there")
     done = cprsim_run(tmp_path)

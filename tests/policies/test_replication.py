@@ -2,29 +2,15 @@
 
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover
-from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.formulas.expected import expected
 from cprsim.sim.engine import play, simulate
-from cprsim.testing import PolicyConformance
-
-
-@pytest.mark.slow
-class TestReplicationTakesOver(PolicyConformance):
-    policy: ClassVar = {"system": "replication", "copies": 3, "aggregation": 2, "takeover": "1 s"}
-
-
-# One copy: rollbacks of all, and failures on the hour with the ends of saves.
-@pytest.mark.slow
-class TestReplicationOfOneCopy(PolicyConformance):
-    policy: ClassVar = {"system": "replication", "copies": 1, "interval": "45 min"}
-
+from tests.policies.by_hand import Run, assert_entries, played
 
 # --- The plan ------------------------------------------------------------------------------------
 
@@ -117,42 +103,6 @@ def test_the_neighbours_serve(servers: set[int], trainers: set[int], answer: Rec
     assert recover(Loss(frozenset(servers), frozenset(trainers))) == answer
 
 
-@pytest.mark.parametrize(
-    ("policy", "fault"),
-    [
-        (
-            {"copies": 4},
-            "policies.p: copies = 4 is more than the 3 parameter servers; each copy of a shard "
-            "needs a server of its own",
-        ),
-        (
-            {"aggregation": 5},
-            "policies.p: aggregation = 5 is more than the 4 trainers whose updates could be added "
-            "up; give at most that",
-        ),
-        ({"copies": 0}, "policies.p.copies: 0 is out of range: it must be >= 1"),
-        ({"aggregation": 0}, "policies.p.aggregation: 0 is out of range: it must be >= 1"),
-        ({"takeover": "-1 s"}, "policies.p.takeover: '-1 s' is out of range: it must be >= 0"),
-    ],
-)
-def test_what_is_impossible_is_refused(policy: dict[str, Any], fault: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        scenario(policy)
-
-    assert str(caught.value) == fault
-
-
-@pytest.mark.parametrize("known", ["load_full", "load_partial"])
-def test_a_shard_must_be_copied_and_the_whole_loaded(known: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        scenario({}, model=None, costs={"save": "1 s", known: "1 s"}, failures={"exactly": 1})
-
-    assert str(caught.value) == (
-        "costs.load: is missing and can't be derived without [model]; "
-        'write e.g. load = "2 min", or give [model] and [storage]'
-    )
-
-
 def test_the_estimate_counts_taking_over() -> None:
     failures = {"distribution": "exponential", "mean": "50 s", "hits": {"parameter_servers": 1}}
     planned = scenario({"takeover": "1 s"}, failures=failures)
@@ -165,112 +115,106 @@ def test_the_estimate_counts_taking_over() -> None:
 # --- Runs, worked by hand ------------------------------------------------------------------------
 
 
-def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
-    """1,000 s on 8 servers, node 8 is a trainer; a save takes 10 s.
-
-    A failure is noticed after 2 s, copies have taken over after 1 s more. The replacement is there
-    50 s after the failure was noticed, and filled after another 20 s.
-    """
-    log = folder / "log.csv"
-    log.write_text("time_s,node\n" + strikes)
-    measured = cprsim.Scenario(
-        job={"useful_time": "1000 s"},
-        cluster={"parameter_servers": 8, "trainers": 1, "spares": spares},
-        costs={"save": "10 s", "load": "20 s", "reschedule": "50 s", "detect": "2 s"},
-        failures={"trace": str(log)},
-        policies={"p": {"system": "replication", "slowdown": 0.0, "takeover": "1 s"} | keys},
-    )
-    return play(measured, "p", 0, 0)
-
-
-def test_copies_take_over(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "100,0\n")
-
-    assert (run.detect, run.reschedule, run.load, run.wall) == (2.0, 1.0, 0.0, 1003.0)
-    assert run.updates_lost == run.pls == run.lost == 0.0
-
-
-def test_a_failure_while_copies_take_over_is_absorbed(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "100,0\n102.5,4\n")
-
-    assert (run.failures, run.absorbed, run.wall) == (1, 1, 1003.0)
-
-
-def test_a_replacement_that_fails_before_it_serves_costs_its_detection(tmp_path: Path) -> None:
+# 1,000 s on 8 servers, node 8 is a trainer; a save takes 10 s. A failure is noticed after 2 s, and
+# copies have taken over after 1 s more. The replacement is there 50 s after that was noticed,
+# and filled after another 20 s.
+COSTS = {"save": "10 s", "load": "20 s", "reschedule": "50 s", "detect": "2 s"}
+COPIES = {"system": "replication", "slowdown": 0.0, "takeover": "1 s"}
+LOSES_NOTHING = {"lost": 0, "updates_lost": 0, "pls": 0}
+EVERY_200 = {"interval": "200 s"}
+RUNS: dict[str, Run] = {
+    "copies take over": (
+        "100,0",
+        {},
+        {"detect": 2, "reschedule": 1, "load": 0, "wall": 1003} | LOSES_NOTHING,
+    ),
+    "a failure while copies take over is absorbed": (
+        "100,0 102.5,4",
+        {},
+        {"failures": 1, "absorbed": 1, "wall": 1003},
+    ),
     # There at 152, filled at 172. Its copies serve: none has to take over.
-    run = ledger(tmp_path, "100,0\n155,0\n")
-
-    assert (run.detect, run.reschedule, run.wall) == (4.0, 1.0, 1005.0)
-
-
-def test_a_server_far_away_in_the_ring_changes_nothing(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "100,0\n155,4\n")
-
-    assert (run.detect, run.reschedule, run.wall) == (4.0, 2.0, 1006.0)
-
-
-def test_a_neighbour_lost_meanwhile_takes_the_last_copy_with_it(tmp_path: Path) -> None:
+    "a replacement that fails before it serves costs its detection": (
+        "100,0 155,0",
+        {},
+        {"detect": 4, "reschedule": 1, "wall": 1005},
+    ),
+    "a server far away in the ring changes nothing": (
+        "100,0 155,4",
+        {},
+        {"detect": 4, "reschedule": 2, "wall": 1006},
+    ),
     # 152 s were trained since the start, all lost. Server 0 is there, server 1 after 50 s.
-    run = ledger(tmp_path, "100,0\n155,1\n")
+    "a neighbour lost meanwhile takes the last copy with it": (
+        "100,0 155,1",
+        {},
+        {
+            "lost": 152,
+            "detect": 4,
+            "reschedule": 51,
+            "load": 20,
+            "updates_lost": 0,
+            "wall": 1000 + 152 + 4 + 51 + 20,
+        },
+    ),
+    "a third copy bears a neighbour lost meanwhile": (
+        "100,0 155,1",
+        {"copies": 3},
+        {"lost": 0, "wall": 1006},
+    ),
+    # The save stops training from 200 to 213.
+    "a save goes on after copies have taken over": (
+        "205,0",
+        EVERY_200,
+        {"save": 40, "saves": 4, "wall": 1043},
+    ),
+    # Both copies of shard 0 are lost at 300: after 287 s of training, and that save has landed.
+    "what a save that went on holds is returned to": (
+        "205,0 300,0 300,1",
+        EVERY_200,
+        {"lost": 87, "wall": 1043 + 87 + 2 + 50 + 20},
+    ),
+    # After 200 s of training and 5 s of the first save.
+    "all copies lost in a save void it": (
+        "205,0 205,1",
+        EVERY_200,
+        {"lost": 200, "save": 45, "saves": 4, "wall": 1000 + 200 + 45 + 72},
+    ),
+    "a trainer is waited for": ("100,8", {}, {"detect": 2, "reschedule": 50, "load": 0, "lost": 0}),
+    "a trainer lost with a server makes the job wait for both": (
+        "100,0 100,8",
+        {},
+        {"detect": 2, "reschedule": 50, "load": 20, "lost": 0},
+    ),
+    # Server 0 would serve again at 172; the trainer is waited for from 155 to 207.
+    "a trainer lost later is waited for alone": (
+        "100,0 155,8",
+        {},
+        {"detect": 4, "reschedule": 51, "load": 0, "wall": 1055},
+    ),
+    "a server is filled while a trainer is waited for": ("100,0 155,8 207.5,1", {}, {"lost": 0}),
+}
 
-    assert (run.lost, run.detect, run.reschedule, run.load) == (152.0, 4.0, 51.0, 20.0)
-    assert run.wall == 1000.0 + 152.0 + 4.0 + 51.0 + 20.0
-    assert run.updates_lost == 0.0
 
+@pytest.mark.parametrize("name", RUNS)
+def test_copies_by_hand(name: str, tmp_path: Path) -> None:
+    strikes, keys, entries = RUNS[name]
+    cluster = {"parameter_servers": 8, "trainers": 1}
 
-def test_a_third_copy_bears_a_neighbour_lost_meanwhile(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "100,0\n155,1\n", copies=3)
-
-    assert (run.lost, run.wall) == (0.0, 1006.0)
+    assert_entries(played(tmp_path, strikes, COPIES | keys, cluster=cluster, costs=COSTS), entries)
 
 
 def test_a_spare_that_fails_before_it_serves(tmp_path: Path) -> None:
     # The spare is there at 102, filled at 122. Hit again it costs its detection; its neighbour
     # fails while it is down, and there is no other spare: 50 s.
-    alone = ledger(tmp_path, "100,0\n110,0\n", spares=1)
-    both = ledger(tmp_path, "100,0\n110,0\n115,1\n", spares=1)
+    cluster = {"parameter_servers": 8, "trainers": 1, "spares": 1}
+    alone, both = (
+        played(tmp_path, strikes, COPIES, cluster=cluster, costs=COSTS)
+        for strikes in ("100,0 110,0", "100,0 110,0 115,1")
+    )
 
     assert alone.wall == 1005.0
     assert (both.lost, both.detect, both.load) == (110.0, 6.0, 20.0)
-
-
-def test_a_save_goes_on_after_copies_have_taken_over(tmp_path: Path) -> None:
-    # It holds training up from 200 to 213. Both copies of shard 0 are lost at 300: after 287 s of
-    # training, and that save has landed.
-    one = ledger(tmp_path, "205,0\n", interval="200 s")
-    two = ledger(tmp_path, "205,0\n300,0\n300,1\n", interval="200 s")
-
-    assert (one.save, one.saves, one.wall) == (40.0, 4, 1043.0)
-    assert (two.lost, two.wall) == (87.0, 1043.0 + 87.0 + 2.0 + 50.0 + 20.0)
-
-
-def test_all_copies_lost_in_a_save_void_it(tmp_path: Path) -> None:
-    # After 200 s of training and 5 s of the first save.
-    run = ledger(tmp_path, "205,0\n205,1\n", interval="200 s")
-
-    assert (run.lost, run.save, run.saves) == (200.0, 45.0, 4)
-    assert run.wall == 1000.0 + 200.0 + 45.0 + 72.0
-
-
-def test_a_trainer_is_waited_for(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "100,8\n")
-
-    assert (run.detect, run.reschedule, run.load, run.lost) == (2.0, 50.0, 0.0, 0.0)
-
-
-def test_a_trainer_lost_with_a_server_makes_the_job_wait_for_both(tmp_path: Path) -> None:
-    run = ledger(tmp_path, "100,0\n100,8\n")
-
-    assert (run.detect, run.reschedule, run.load, run.lost) == (2.0, 50.0, 20.0, 0.0)
-
-
-def test_a_trainer_lost_later_is_waited_for_alone(tmp_path: Path) -> None:
-    # Server 0 would serve again at 172; the trainer is waited for from 155 to 207.
-    run = ledger(tmp_path, "100,0\n155,8\n")
-    late = ledger(tmp_path, "100,0\n155,8\n207.5,1\n")
-
-    assert (run.detect, run.reschedule, run.load, run.wall) == (4.0, 51.0, 0.0, 1055.0)
-    assert late.lost == 0.0  # shard 0 has a copy again
 
 
 # --- One copy is none ----------------------------------------------------------------------------

@@ -38,15 +38,8 @@ def drawn(rng: random.Random) -> Drawn:
     spares = rng.choice([0, 0, 0, 2])
     scenario = cprsim.Scenario(
         job={"useful_time": f"{mtbf_s * seconds(2, 60)!r} s"},
-        cluster={
-            "parameter_servers": rng.choice([2, 4, 8, 16, 32]),
-            "spares": spares,
-        },
-        costs={
-            "save": f"{save_s!r} s",
-            "load": f"{load_s!r} s",
-            "reschedule": f"{wait_s!r} s",
-        },
+        cluster={"parameter_servers": rng.choice([2, 4, 8, 16, 32]), "spares": spares},
+        costs={"save": f"{save_s!r} s", "load": f"{load_s!r} s", "reschedule": f"{wait_s!r} s"},
         failures=rng.choice(LAWS) | {"mean": f"{mtbf_s!r} s"},
         policies={"it": {"system": "cpr-vanilla", "target_pls": seconds(0.003, 0.2)}},
     )

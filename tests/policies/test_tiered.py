@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.contract import Clock, Failed, Loss, Recover, Resumed, Save, Saved, Stored, Train
+from cprsim.contract import Loss, Recover
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import ScenarioError
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.mixed import MIXED
@@ -19,34 +18,12 @@ LOCAL = {"interval": "20 min", "save": "10 s", "load": "10 s"}
 PEER = {"interval": "1 h", "save": "30 s", "load": "40 s"}
 
 
-@pytest.mark.slow
-class TestThreeTiers(PolicyConformance):
-    policy: ClassVar = {
-        "system": "tiered",
-        "local": LOCAL,
-        "peer": PEER,
-        "remote": {"interval": "4 h"},
-    }
-
-
-# The peers' memory is reached in no time where the scenario has no cards.
-@pytest.mark.slow
-class TestDifferencesInTheBackground(PolicyConformance):
+class TestTiered(PolicyConformance):
     policy: ClassVar = {
         "system": "tiered",
         "local": LOCAL | {"differential": 0.1, "base_every": 4},
-        "peer": PEER | {"blocking": False, "snapshot": "5 s", "differential": 0.2},
-        "remote": {"interval": "2 h", "blocking": False},
-    }
-
-
-class TestNoRemoteTier(PolicyConformance):
-    policy: ClassVar = {"system": "tiered", "peer": PEER | {"interval": "optimal", "copies": 3}}
-    # What is in the memory of nodes goes with them where the job stops: it is refused.
-    conditions: ClassVar = {
-        where: tables
-        for where, tables in PolicyConformance.conditions.items()
-        if "allocation" not in tables["job"]
+        "peer": PEER,
+        "remote": {"interval": "4 h", "blocking": False},
     }
 
 
@@ -140,10 +117,7 @@ def test_a_tier_that_no_failure_returns_to_has_no_optimal_saves() -> None:
 
 
 def test_derived_copies_are_sent_one_by_one_and_measured_ones_are_not() -> None:
-    tables = {
-        "model": {"embedding": "80 GB"},
-        "cluster": {"parameter_servers": 8, "nic": "1 GB/s"},
-    }
+    tables = {"model": {"embedding": "80 GB"}, "cluster": {"parameter_servers": 8, "nic": "1 GB/s"}}
     derived = scenario(
         {"system": "tiered", "peer": {"interval": "200 s", "load": "1 s", "copies": 3}}, **tables
     )
@@ -275,13 +249,7 @@ def test_a_failure_while_the_remote_save_is_in_the_background(tmp_path: Path) ->
 
 # --- Differences ---------------------------------------------------------------------------------
 
-CHAIN = {
-    "interval": "100 s",
-    "save": "2 s",
-    "load": "4 s",
-    "differential": 0.5,
-    "base_every": 3,
-}
+CHAIN = {"interval": "100 s", "save": "2 s", "load": "4 s", "differential": 0.5, "base_every": 3}
 
 
 def test_differences_write_less_and_a_restore_reads_the_chain(tmp_path: Path) -> None:
@@ -322,41 +290,6 @@ def test_a_tier_that_was_filled_anew_holds_no_chain(tmp_path: Path) -> None:
     assert (ledger.lost, ledger.load) == (31.0 + 5.0, 30.0 + 4.0)
 
 
-def test_a_void_difference_is_taken_again() -> None:
-    peer = {
-        "interval": "100 s",
-        "save": "20 s",
-        "load": "8 s",
-        "blocking": False,
-        "differential": 0.5,
-        "base_every": 3,
-    }
-    plan = scenario({"system": "tiered", "peer": peer}).plan("p")
-    base, first, second = (
-        Save("peer", False, writes=w, reads=r) for w, r in ((1.0, 1.0), (0.5, 1.5), (0.5, 2.0))
-    )
-    controller = plan.start()
-
-    def save(at_s: float) -> Save:
-        action = controller.ask(Clock(at_s, at_s))
-        assert isinstance(action, Save)
-        controller.tell(Saved(Clock(at_s, at_s), action, stored=False))
-        return action
-
-    assert save(100.0) == base
-    controller.tell(Stored(Clock(120.0, 120.0), base))
-    assert save(200.0) == first
-    controller.tell(Failed(Clock(205.0, 205.0), Loss(frozenset({0}), frozenset(), "process")))
-    assert controller.ask(Clock(205.0, 205.0)) == Recover("all", source="peer")
-    controller.tell(Resumed(Clock(300.0, 100.0), ()))
-    assert controller.ask(Clock(300.0, 100.0)) == Train(200.0)
-    assert save(200.0) == first
-    controller.tell(Stored(Clock(410.0, 210.0), first))
-    assert save(300.0) == second
-    controller.tell(Stored(Clock(510.0, 310.0), second))
-    assert save(400.0) == base
-
-
 # --- Switched off --------------------------------------------------------------------------------
 
 
@@ -369,10 +302,7 @@ def test_a_void_difference_is_taken_again() -> None:
         ({"differential": 1.0, "base_every": 1}, {"system": "full"}),
         ({"blocking": False}, {"system": "async"}),
         ({"blocking": False, "snapshot": "20 s"}, {"system": "async", "snapshot": "20 s"}),
-        (
-            {"blocking": False, "interval": "5 min"},
-            {"system": "async", "interval": "5 min"},
-        ),
+        ({"blocking": False, "interval": "5 min"}, {"system": "async", "interval": "5 min"}),
     ],
 )
 def test_the_remote_tier_alone_is_the_simpler_policy(
@@ -419,80 +349,3 @@ def test_multiples_of_an_interval_meet(near: str) -> None:
     job = {"useful_time": f"{int(near[:-3])} s"}
     # 1,000 near intervals, of which 99 and not the last end with a far save, and 900 with a near.
     assert play(scenario(policy, job=job), "p", 0, 0).saves == 99 + 900
-
-
-# --- Refusals ------------------------------------------------------------------------------------
-
-
-def refused(policy: dict[str, Any], **tables: Any) -> str:
-    with pytest.raises(ScenarioError) as error:
-        scenario({"system": "tiered"} | policy, **tables)
-    return str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        ({}, 'policies.p: give at least one tier, e.g. remote = { interval = "30 min" }'),
-        (
-            {
-                "local": {"interval": "2 min", "save": "1 s", "load": "1 s"},
-                "remote": {"interval": "1 min"},
-            },
-            "policies.p: remote.interval = '1 min' is shorter than local.interval = '2 min'; "
-            "intervals must grow outwards",
-        ),
-        (
-            {"local": {"interval": "2 min"}},
-            "policies.p: local has no bandwidth: give its measured 'save', or 'write', bytes per "
-            "second of one node",
-        ),
-        (
-            {"peer": {"interval": "2 min", "write": "1 GB/s"}},
-            "policies.p: peer: what a save takes can't be derived without [model]; give that, or "
-            "the measured 'save'",
-        ),
-        (
-            {"peer": {"interval": "2 min", "save": "1 s"}},
-            "policies.p: peer has no bandwidth: give its measured 'load', or 'read', bytes per "
-            "second of one node, or set cluster.nic",
-        ),
-        (
-            {"local": {"save": "1 s", "write": "1 GB/s"}},
-            "policies.p.local: give either 'save' or 'write': each says what it takes",
-        ),
-        (
-            {"remote": {"snapshot": "1 s"}},
-            "policies.p.remote: 'snapshot' goes with blocking = false; set that, or leave it out",
-        ),
-        (
-            {"remote": {"base_every": 5}},
-            "policies.p.remote: 'base_every' goes with differential; give that, or leave it out",
-        ),
-        (
-            {"peer": {"save": "1 s", "load": "1 s", "copies": 9}},
-            "policies.p: peer.copies = 9 is more than the 8 parameter servers; each copy of a "
-            "shard needs a server of its own",
-        ),
-        (
-            {"peer": {"save": "1 s", "load": "1 s", "copies": 1}},
-            "policies.p.peer.copies: 1 is out of range: it must be >= 2",
-        ),
-        (
-            {"local": {"interwal": "1 min"}},
-            "policies.p.local.interwal: unknown key; did you mean 'interval'?",
-        ),
-    ],
-)
-def test_what_cant_be_is_refused(policy: dict[str, Any], message: str) -> None:
-    assert refused(policy) == message
-
-
-def test_an_optimum_of_a_tier_that_costs_nothing_is_refused() -> None:
-    free = {"local": {"save": "0 s", "load": "1 s"}}
-    failures = {"distribution": "exponential", "mean": "1 h", "severity": {"process": 1}}
-
-    assert refused(free, failures=failures) == (
-        "policies.p: local: the save takes no time, so no interval is optimal; give one, e.g. "
-        'interval = "10 min"'
-    )

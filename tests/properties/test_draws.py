@@ -25,10 +25,7 @@ OTHERS = ("cprsim.cli", "cprsim.batch.engine", "cprsim.sim.engine", "cprsim.repo
 
 def drawn(*imported: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", DRAWS, *imported],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", DRAWS, *imported], capture_output=True, text=True, check=True
     )
     return done.stdout
 
@@ -39,7 +36,6 @@ def hashes_are_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.usefixtures("hashes_are_fixed")
 def test_the_same_is_drawn_alone_and_with_others() -> None:
     alone = drawn()

@@ -176,10 +176,7 @@ def play_copies(log: Path, job: copies_and_spares.Job, seed: int) -> Ledger:
         cluster={"parameter_servers": job.servers, "spares": job.spares},
         costs={"reschedule": DELAY}
         | seconds(
-            save=job.save_s,
-            load_full=job.load_s,
-            load_partial=job.copy_s,
-            detect=job.detect_s,
+            save=job.save_s, load_full=job.load_s, load_partial=job.copy_s, detect=job.detect_s
         ),
     )
 
@@ -424,7 +421,6 @@ def play_tiers(log: Path, job: tiers_by_hand.Job) -> Ledger:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("near", [Local, Mirror])
 def test_two_tiers_are_what_they_are_by_hand(tmp_path: Path, near: type[Local | Mirror]) -> None:
     rng = np.random.default_rng(3)

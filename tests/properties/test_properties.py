@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cprsim.basics import units
@@ -27,6 +27,7 @@ from cprsim.testing import Recording, assert_time_adds_up, change_future
 from tests.drawn import durations, scenarios
 from tests.drawn.numbers import from_zero
 from tests.properties.one_run import learning_lost
+from tests.tiers import examples
 
 seeds = st.integers(0, 2**32)
 
@@ -514,7 +515,7 @@ class TickingClock:
 RECOVERY = ("detect", "reschedule", "load")
 
 
-@settings(max_examples=300)
+@examples(5)
 @given(grids, hits_by_second)
 def test_the_simulator_agrees_with_a_clock_that_ticks(
     job: Grid, strikes: dict[int, frozenset[int]]

@@ -304,9 +304,7 @@ def test_a_renewed_clock_starts_when_loading_does(job: Play) -> None:
     assert run.ledger.wall == 142
 
 
-def test_a_renewed_clock_starts_when_training_does_if_none_strikes_in_recoveries(
-    job: Play,
-) -> None:
+def test_a_renewed_clock_starts_when_training_does_if_none_strikes_in_recoveries(job: Play) -> None:
     law = DUE_50 | {"during_recovery": False}
     run = job(UNSAVED, failures={"exactly": None} | law)
     # At 50; training goes on at 57, so at 107.

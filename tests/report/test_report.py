@@ -90,6 +90,7 @@ def test_it_says_what_the_scenario_says_of_itself(page: Page) -> None:
     assert "MTBF of the job" in page.texts["table"][-1]
 
 
+@pytest.mark.slow
 def test_the_command_on_the_page_gives_the_same_results(
     page: Page, files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

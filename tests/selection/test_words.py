@@ -30,18 +30,10 @@ def put(*rivals, **changed):
     ("found", "told", "in_short"),
     [
         (CLEAR, BEST, "best"),
-        (
-            put(*CLEAR.rivals, SAME),
-            BEST,
-            "best; same as ecrm",
-        ),
+        (put(*CLEAR.rivals, SAME), BEST, "best; same as ecrm"),
         (put(), "cpr is the only one", "the only one"),
         (put(SAME), "no other differs", "no other differs"),
-        (
-            put(NEAR),
-            "cpr is equal to full within 0.1 points: take either",
-            "tied with full",
-        ),
+        (put(NEAR), "cpr is equal to full within 0.1 points: take either", "tied with full"),
         (
             put(NEAR, FAR),
             "cpr is statistically tied with full and ecrm at 95 % over simulation noise",
@@ -68,11 +60,7 @@ def put(*rivals, **changed):
             "undecided: full may exceed PLS <= 2 % (0.0206, 0.0170 to 0.0242)",
             "undecided: PLS <= 2 % of full?",
         ),
-        (
-            put(best=None),
-            "no policy meets the limits",
-            "no policy meets the limits",
-        ),
+        (put(best=None), "no policy meets the limits", "no policy meets the limits"),
     ],
 )
 def test_a_certificate_in_words(found, told, in_short):

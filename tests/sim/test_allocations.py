@@ -1,7 +1,6 @@
 """Jobs that hold their nodes for so long at a stretch: planned stops, and what goes on after."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 
 from cprsim.batch import engine as batch
-from cprsim.contract import Clock, Differences, Save, Saved, Stored
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.formulas.expected import expected
@@ -151,27 +149,6 @@ def test_a_torn_last_save_costs_the_allocation(tmp_path):
 
     assert ledger.lost > 0
     assert ledger.load > 20
-
-
-def test_a_chain_begins_anew_with_the_last_save():
-    """That isn't what the controller was asked for: differences build on it, not on another."""
-    sizes = {"whole": 1.0, "rows": 0.9, "at": (0.0, 1.0, 2.0), "shares": (0.0, 0.3, 0.5)}
-    differences = Differences("one-shot", 100.0, **sizes)
-    it = scenario(1000, 400, system="check-n-run", snapshot="0 s", modified=0.3)
-    controller = replace(it.plan("it"), sequence=differences).start()
-
-    def stored(save: Save, progress_s: float) -> None:
-        controller.tell(Saved(Clock(progress_s, progress_s), save, stored=False))
-        controller.tell(Stored(Clock(progress_s, progress_s), save))
-
-    for progress_s in (100.0, 200.0):
-        asked = controller.ask(Clock(progress_s, progress_s))
-        stored(asked, progress_s)
-    assert asked.writes == pytest.approx(1 - 0.9 * 0.7)
-    stored(it.plan("it").last_save, 250.0)
-    following = controller.ask(Clock(350.0, 350.0))
-    assert following.writes == asked.writes  # of one interval, since 250 s
-    played(it)
 
 
 def test_estimates_have_what_stops_cost():

@@ -4,7 +4,6 @@ import pytest
 
 import cprsim
 from cprsim.contract import Save, every
-from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.sim.engine import play_against
@@ -19,9 +18,7 @@ def scenario(cluster=None, **keys) -> cprsim.Scenario:
         cluster={"parameter_servers": 2, "trainers": 1} | (cluster or {}),
         costs={"save": "8 s", "load": "4 s", "append": "1 s"},
         failures={"exactly": 0},
-        policies={
-            "mfu": {"system": "cpr-mfu", "interval": "40 s", "fraction": 0.25, **keys},
-        },
+        policies={"mfu": {"system": "cpr-mfu", "interval": "40 s", "fraction": 0.25, **keys}},
     )
 
 
@@ -125,22 +122,3 @@ def test_only_the_ratio_of_updates_counts():
 
     assert hot.updates_lost == pytest.approx(even.updates_lost * 1.5)
     assert (hot.pls, hot.wall) == (even.pls, even.wall)
-
-
-@pytest.mark.parametrize(
-    ("updates", "fault"),
-    [
-        (
-            [1, 2, 3],
-            "cluster: updates has 3 numbers for 2 parameter_servers; give one for each, or leave "
-            "it out",
-        ),
-        (0.5, "cluster.updates: 0.5 is not a list; write a number for each parameter server"),
-        ([1, 0], "cluster.updates.1: 0 is out of range: it must be > 0"),
-    ],
-)
-def test_faults_of_updates_are_said(updates, fault):
-    with pytest.raises(ScenarioError) as error:
-        scenario({"updates": updates})
-
-    assert str(error.value) == fault

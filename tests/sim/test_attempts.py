@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from cprsim.basics.streams import Cause, stream
-from cprsim.contract import Clock, Save, Saved, Stored, Train, Void
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.job.platform import Outages
@@ -189,42 +188,6 @@ def test_what_lies_with_hosts_never_turns_out_void(job: Any) -> None:
     # The local tier, which that of 64 s would have served, is then due: 7 of them.
     assert skipped.ledger.save == 7 + 8
     assert (skipped.ledger.saves, skipped.ledger.stored) == (7, 1)
-
-
-def test_a_chain_goes_on_from_what_is_stored() -> None:
-    scenario = Scenario(
-        job={"useful_time": "128 s"},
-        cluster={"parameter_servers": 4},
-        costs={"save": "8 s", "load": "4 s"},
-        failures={"exactly": 0},
-        policies={
-            "it": {
-                "system": "tiered",
-                "remote": {
-                    "interval": "16 s",
-                    "blocking": False,
-                    "differential": 0.25,
-                    "base_every": 3,
-                },
-            },
-            "diff": {"system": "check-n-run", "interval": "16 s", "modified": 0.2},
-        },
-    )
-    for name in ("it", "diff"):
-        controller = scenario.plan(name).start()
-        base = controller.ask(Clock(16.0, 16.0))
-        assert isinstance(base, Save)
-        controller.tell(Saved(Clock(16.0, 16.0), base, stored=False))
-        controller.tell(Void(Clock(24.0, 24.0), base))
-        again = controller.ask(Clock(32.0, 32.0))
-        assert isinstance(again, Save)
-        assert again.writes == base.writes
-        controller.tell(Saved(Clock(32.0, 32.0), again, stored=False))
-        controller.tell(Stored(Clock(40.0, 40.0), again))
-        assert isinstance(controller.ask(Clock(40.0, 40.0)), Train)
-        difference = controller.ask(Clock(48.0, 48.0))
-        assert isinstance(difference, Save)
-        assert difference.writes < base.writes
 
 
 # --- Loads ---------------------------------------------------------------------------------------

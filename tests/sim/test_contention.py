@@ -91,8 +91,7 @@ def test_a_job_that_gets_nowhere_is_given_up() -> None:
 
 def test_without_trainers_only_the_servers_cards_count() -> None:
     run = ledger(
-        {"system": "full", "interval": "1000 s"},
-        cluster={"parameter_servers": 2, "nic": "4 GB/s"},
+        {"system": "full", "interval": "1000 s"}, cluster={"parameter_servers": 2, "nic": "4 GB/s"}
     )
 
     assert run.wall == 100.0

@@ -217,7 +217,6 @@ def test_the_interval_is_that_of_failures_that_are_not_drained():
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_makespan_is_that_of_the_failures_that_are_not_drained():
     """What 200,000 s more of training take, of which each drain holds some up.
 

@@ -8,20 +8,7 @@ import numpy as np
 import pytest
 
 from cprsim.batch.support import why_unsupported
-from cprsim.contract import (
-    Clock,
-    EmergencySave,
-    Failed,
-    Loss,
-    Notice,
-    Plan,
-    Recover,
-    Resumed,
-    Save,
-    Saved,
-    ScheduledController,
-    Train,
-)
+from cprsim.contract import EmergencySave, Loss, Plan, ScheduledController
 from cprsim.contract.answering import answering
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
@@ -151,24 +138,6 @@ def test_the_trainer_leaves_answers_to_the_engines(tmp_path):
         LAB.check_plan("it", it.plan("it"), lambda: {"it": it.plan("it")})
 
 
-def test_the_controller_saves_once_and_where_there_is_time():
-    plan = scenario({"exactly": 0, "notice": CERTAIN}).plan("it")
-    assert plan.on_notice == EmergencySave(Save(), 5.0)
-    controller = plan.start()
-    controller.tell(Notice(Clock(50.0, 50.0), 55.0, ONE, 0))
-    assert controller.ask(Clock(50.0, 50.0)) == Save()
-    controller.tell(Saved(Clock(55.0, 50.0), Save(), stored=True))
-    assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
-    controller.tell(Notice(Clock(55.0, 50.0), 75.0, ONE, 0))  # nothing was trained since
-    assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
-    controller.tell(Notice(Clock(60.0, 55.0), 64.9, ONE, 0))  # too late
-    assert controller.ask(Clock(60.0, 55.0)) == Train(150.0)
-    controller.tell(Failed(Clock(75.0, 70.0), ONE))
-    assert controller.ask(Clock(75.0, 70.0)) == Recover("all")
-    controller.tell(Resumed(Clock(80.0, 50.0), ()))
-    assert controller.ask(Clock(80.0, 50.0)) == Train(150.0)
-
-
 def test_the_interval_is_that_of_unannounced_failures():
     law = {
         "distribution": "exponential",
@@ -282,7 +251,6 @@ def test_pls_is_that_of_the_failures_that_nobody_announces():
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("false_every_s", [None, 9000.0])
 def test_goodput_is_that_of_the_renewal_form(false_every_s):
     """What 200,000 s more of training take; of a notice just a save ahead."""

@@ -93,6 +93,7 @@ def test_a_fraction_of_one_is_vanilla_to_the_last_bit():
         assert numbers.equals(vanilla.drop(columns="policy").reset_index(drop=True))
 
 
+@pytest.mark.slow
 def test_one_uniform_failure_loses_the_time_average():
     """Saves take no time here, so the failure is uniform over the training: within 3 standard
     errors of the average over the job of what is left and what was trained since."""
@@ -127,6 +128,7 @@ def test_mean_of_what_is_unsaved_by_adding_up(left, useful_s):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", [0.125, 0.3, 0.7, 0.9])
 def test_lost_samples_count_from_the_last_round_of_saves(fraction):
     """A round is over with the save at which the portions add up to one more whole. Failures are

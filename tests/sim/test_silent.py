@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from cprsim.basics.streams import Cause, stream
-from cprsim.contract import Clock, Recover, Resumed, Save, Saved, Unusable
+from cprsim.contract import Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
@@ -188,32 +188,6 @@ def test_a_checksum_finds_it_at_once(job: Any) -> None:
     assert seen.returns == [("remote", 64)]
     # Saves: 9 s each, at 32, 73 and 82; 19 s of training until 110.
     assert (ledger.lost, ledger.load, ledger.save) == (19, 4, 4 * 9)
-
-
-# --- What controllers are told ------------------------------------------------------------------
-
-
-def test_chains_begin_anew_after_one_is_of_no_use() -> None:
-    scenario = Scenario(
-        job={"useful_time": "128 s"},
-        model={"embedding": "1 GB"},
-        cluster={"parameter_servers": 4},
-        costs={"save": "8 s", "load": "4 s"},
-        failures={"exactly": 0},
-        policies={"it": {"system": "tiered", "remote": {"interval": "32 s", "differential": 0.1}}},
-    )
-    controller, now = scenario.plan("it").start(), Clock(40.0, 32.0)
-    base = controller.ask(now)
-    assert isinstance(base, Save)
-    controller.tell(Saved(now, base, stored=True))
-    later = Clock(80.0, 64.0)
-    difference = controller.ask(later)
-    assert isinstance(difference, Save)
-    assert difference.writes == 0.1
-
-    controller.tell(Unusable(later, "remote", corrupt=True))
-    controller.tell(Resumed(later, ()))
-    assert controller.ask(later) == base
 
 
 # --- Many runs -----------------------------------------------------------------------------------

@@ -4,20 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cprsim.contract import (
-    Clock,
-    Failed,
-    Loss,
-    Mirror,
-    Recover,
-    Resumed,
-    Save,
-    Saved,
-    Schedule,
-    ScheduledController,
-    Stored,
-    Train,
-)
+from cprsim.contract import Mirror, Save, Schedule
 from cprsim.machine.attempts import take_spares
 from cprsim.machine.plan_rows import PlanRow
 from cprsim.machine.run_rows import RunRow
@@ -205,49 +192,6 @@ def test_steps_count_from_where_the_job_returned_to():
     train(job, 15.0)
     job.roll_back("memory")
     assert job.progress_s == 13.0
-
-
-# --- Schedules ---
-
-
-def test_saves_due_together_go_to_the_furthest_tier_which_serves_all():
-    controller = ScheduledController(TWO, lambda loss: Recover("all", source="near"))
-    asked = []
-    for to_s in (10.0, 20.0, 30.0):
-        action = controller.ask(Clock(to_s, to_s))
-        asked.append(action)
-        controller.tell(Saved(Clock(to_s, to_s), action, stored=True))
-    assert asked == [NEAR, NEAR, FAR]
-    assert controller.ask(Clock(30.0, 30.0)) == Train(40.0)
-
-
-def test_saves_in_the_background_are_due_each_by_itself():
-    near, far = (each._replace(blocking=False) for each in (NEAR, FAR))
-    schedules = (Schedule(10.0, near), Schedule(20.0, far))
-    controller = ScheduledController(schedules, lambda loss: Recover("all"))
-    now = Clock(20.0, 20.0)
-
-    for expected in (far, near):
-        action = controller.ask(now)
-        assert action == expected
-        controller.tell(Saved(now, action, stored=False))
-    assert controller.ask(now) == Train(30.0)
-    late = Clock(30.0, 30.0)
-    assert controller.ask(late) == Train(40.0)  # the near one is still under way
-    controller.tell(Stored(late, near))
-    assert controller.ask(late) == near
-
-
-def test_after_a_rollback_no_save_is_further_than_a_period_away():
-    controller = ScheduledController(TWO, lambda loss: Recover("all", source="far"))
-    for to_s in (10.0, 20.0):
-        controller.tell(Saved(Clock(to_s, to_s), controller.ask(Clock(to_s, to_s)), stored=True))
-    loss = Loss(frozenset({0}), frozenset())
-    controller.tell(Failed(Clock(25.0, 25.0), loss))
-    assert controller.ask(Clock(25.0, 25.0)) == Recover("all", source="far")
-    controller.tell(Resumed(Clock(40.0, 0.0), ()))
-
-    assert controller.ask(Clock(40.0, 0.0)) == Train(10.0)
 
 
 # --- Spares ---

@@ -30,10 +30,7 @@ def test_an_unknown_link_is_named_with_those_known():
         ({"volume": 1.0, "cap": math.nan}, "cap must be >= 0, but got nan"),
         ({"volume": 1.0, "cap": 1.0, "weight": 0.0}, "weight must be finite and > 0, but got 0.0"),
         ({"volume": 1.0, "cap": 1.0, "unit": 0.0}, "unit must be finite and > 0, but got 0.0"),
-        (
-            {"volume": 1.0, "uses": (("a", -2.0),)},
-            "use of a must be finite and >= 0, but got -2.0",
-        ),
+        ({"volume": 1.0, "uses": (("a", -2.0),)}, "use of a must be finite and >= 0, but got -2.0"),
         (
             {"volume": 1.0, "uses": (("a", 1.0), ("a", 2.0))},
             "uses must name each link once, but got (('a', 1.0), ('a', 2.0)); add them up",

@@ -22,11 +22,7 @@ system = "full"
 MODELLED = {
     "costs": {"save": "0.01349 s", "reschedule": "1.5 min", "append": "0 s"},
     "policies": {
-        "mfu": {
-            "writes": 0.59123,
-            "select": "0.0016 s",
-            "interval": "1 s",
-        },
+        "mfu": {"writes": 0.59123, "select": "0.0016 s", "interval": "1 s"},
         "full": {"system": "full"},
     },
 }

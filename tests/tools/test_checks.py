@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", ["check_names", "check_words"])
 def test_the_repository_passes(check: str) -> None:
     done = subprocess.run(

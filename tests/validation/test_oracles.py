@@ -9,15 +9,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws, Draws
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from tools.validation.cases import (
-    ASYNC,
-    BLOCKING,
-    CASES,
-    GOODPUT,
-    SHIPPED,
-    SWEEP,
-    uniform_of,
-)
+from tools.validation.cases import ASYNC, BLOCKING, CASES, GOODPUT, SHIPPED, SWEEP, uniform_of
 from tools.validation.exact import Uniform, even_points, fresh_makespan_s, renewal_count
 from tools.validation.first_order import PREDICTED
 from tools.validation.formulas.makespan import async_makespan_s
@@ -32,10 +24,6 @@ def test_simulated_mean_is_within_three_standard_errors(measured):
 def test_exact_value_is_the_one_that_the_reference_prints(case):
     decimals = len(case.printed.partition(".")[2])
     assert f"{case.exact:.{decimals}f}" == case.printed
-
-
-def test_names_tell_cases_apart():
-    assert len({(case.group, case.name) for case in CASES}) == len(CASES)
 
 
 @pytest.mark.parametrize("each", PREDICTED, ids=lambda each: f"{each.name}, {each.policy}")

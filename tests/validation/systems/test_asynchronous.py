@@ -2,11 +2,10 @@
 
 import pytest
 
-from tools.validation.systems.asynchronous import BOUND_PERCENT, cycle, overhead_percent, rows
+from tools.validation.systems.asynchronous import BOUND_PERCENT, cycle, overhead_percent
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_saves_that_land_after_the_next_is_due() -> None:
     found = cycle()
     assert found.exact == pytest.approx(47.4067, abs=5e-5)
@@ -18,7 +17,3 @@ def test_the_rule_keeps_its_bound_and_is_no_rarer_than_it_has_to_be() -> None:
     found = overhead_percent()
     assert found <= BOUND_PERCENT
     assert found == pytest.approx(100 * 0.6 / (44 * 0.4), rel=2e-3)
-
-
-def test_rows_are_those() -> None:
-    assert [row.unit for row in rows()] == ["s", "%"]

@@ -54,12 +54,6 @@ def test_rows_twice_as_wide_are_farther_off() -> None:
     assert ROWS[WIDE].computed - ROWS[WIDE].published == pytest.approx(1.2, abs=0.006)
 
 
-def test_most_figures_that_count_are_predictions() -> None:
-    roles = [row.role for row in ROWS.values()]
-    assert len(roles) == len(rows())  # each has a name of its own
-    assert roles.count("prediction") > roles.count("calibrated") + roles.count("input")
-
-
 def test_who_wins_where() -> None:
     # Against a save every 30 min erasure coding wins from 880 GB on, every 60 min at 1760 GB only.
     wins = {
@@ -75,11 +69,3 @@ def test_a_rebuild_may_outlast_training_again_but_not_the_pause() -> None:
     # up for it (26.25); but training stands for 0.5 min, not for all of that.
     found = rebuilt(SIZES["8S"], 4)
     assert found.filled > recovery(SIZES["8S"], 30, "average") > 50 * found.resumed
-
-
-def test_load_times_and_ratios_are_counted_once() -> None:
-    of_loads = [row for row in rows() if "Ckpt" in row.quantity and row.quantity.startswith("rec")]
-    assert len(of_loads) == 24 + 5  # figure 12, and ratios
-    roles = [row.role for row in of_loads]
-    assert [roles.count(role) for role in ("prediction", "calibrated")] == [3, 2]
-    assert roles.count("repeated") == 24

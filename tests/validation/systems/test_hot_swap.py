@@ -9,7 +9,6 @@ from tools.validation.systems.hot_swap import (
     REPAIRS,
     USEFUL_H,
     Pool,
-    rows,
     stalled_h,
     stalled_share,
     takeover_s,
@@ -61,7 +60,3 @@ def test_the_finite_form_tends_to_erlangs(pool):
 def test_a_takeover_is_the_pause():
     # 40 s, and a shard of 780 GB / 128 at 100 GB/s.
     assert takeover_s() == pytest.approx(40 + 780 / 128 / 100, rel=1e-9)
-
-
-def test_rows_name_every_pool_with_both_repairs():
-    assert len(rows()) == 1 + 2 * len(POOLS)

@@ -3,15 +3,7 @@
 import pytest
 
 from tools.validation.formulas.shares import exact_ettr, mttf_s
-from tools.validation.systems.meta import (
-    INTERVAL_S,
-    NODES,
-    RATE_PER_DAY,
-    SAVE_S,
-    ettr,
-    mttf_h,
-    rows,
-)
+from tools.validation.systems.meta import INTERVAL_S, NODES, RATE_PER_DAY, SAVE_S, ettr, mttf_h
 
 
 def test_mean_time_to_failure_of_16_384_gpus():
@@ -26,7 +18,3 @@ def test_ettr_of_16_384_gpus():
     exact = exact_ettr(INTERVAL_S, SAVE_S, RATE_PER_DAY, NODES, 300.0)
     assert exact == pytest.approx(0.6928, abs=5e-5)
     assert abs(ettr().value - exact) < 3 * ettr().error
-
-
-def test_rows_are_both_predictions():
-    assert [row.role for row in rows()] == ["prediction", "prediction"]

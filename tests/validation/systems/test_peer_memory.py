@@ -16,7 +16,6 @@ from tools.validation.systems.peer_memory import (
     answered_from_memory,
     measured,
     mt_nlg,
-    rows,
     save_s,
     throughput_percent,
 )
@@ -80,8 +79,3 @@ def test_throughput_of_saves_at_every_step(job, kind):
 def test_the_calibrated_rows_return_their_inputs(job):
     block_s, percent = job.megatron
     assert throughput_percent(job.step_s, block_s, "full") == pytest.approx(percent, rel=1e-9)
-
-
-def test_rows_tell_inputs_from_predictions():
-    roles = [row.role for row in rows()]
-    assert (roles.count("calibrated"), roles.count("prediction")) == (5, 15)
