@@ -21,7 +21,7 @@ from cprsim.basics import reading
 from cprsim.basics.files import write_all
 from cprsim.basics.manifest import read_manifest, with_manifest, written_files
 from cprsim.basics.replacing import check_file, check_folder
-from cprsim.cli import cluster, output, replay, train, validate
+from cprsim.cli import cluster, output, replay, trained
 from cprsim.cli import command as cli
 from cprsim.cli.options import given_path
 from cprsim.errors import UsageError
@@ -36,8 +36,8 @@ from tests.studies.test_command import SMALL
 FOLDERS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "run": (["run", "job.toml", "--replications", "2"], run_outputs.NAMES),
     "advise": (["advise", "job.toml", "--system", "full"], answer_page.NAMES),
-    "train": (["train", "train-quick"], train._NAMES),
-    "validate": (["validate", "train-quick"], validate._FILES),
+    "train": (["train", "train-quick"], trained._TRAINED),
+    "validate": (["validate", "train-quick"], trained._VALIDATED),
     "study": (["study", "study.toml"], study_outputs.NAMES),
     "replay": (["replay", "events.log"], replay.NAMES),
     "cluster": (["cluster", "cluster.toml"], cluster.NAMES),
