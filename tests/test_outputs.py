@@ -123,8 +123,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("it was computed before the outputs were checked")
 
     monkeypatch.setattr(runner, "simulate", compute)
-    for module in (train, validate):
-        monkeypatch.setattr(module, "ready_to_train", lambda: None)
+    monkeypatch.setattr(trained, "_ready", lambda: None)
     monkeypatch.setattr("cprsim.trainer.lab.forking.context", compute)
     monkeypatch.setattr("cprsim.studies.play.play", compute)
     monkeypatch.setattr("cprsim.clusters.run.play", compute)
