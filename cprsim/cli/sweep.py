@@ -63,6 +63,7 @@ _PLAYED = (
 )
 def sweep(asked: Any) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
+    from cprsim.basics.reading import note
     from cprsim.errors import CprsimError, RunError, UsageError
     from cprsim.selection.bounds import Quality
     from cprsim.sweeps.display import best_table, failure_lines, sweep_table
@@ -78,6 +79,8 @@ def sweep(asked: Any) -> None:
         )
     if asked.drawn is None and asked.at:
         raise UsageError("--at goes with --map; add it")
+    if asked.out is not None:
+        note(asked.out / "sweep.db")
     picture = asked.picture(asked.drawn, "--map")
     shown_at = {key: _one(key, text) for key, text in _pairs("--at", asked.at or []).items()}
 
@@ -107,14 +110,12 @@ def sweep(asked: Any) -> None:
 def _swept(asked: Any) -> "Sweep":
     """Play what is still to be done of a sweep."""
     from cprsim.basics.machine import cores
-    from cprsim.basics.reading import note
     from cprsim.errors import UsageError
     from cprsim.sweeps.block import parse_half_width
     from cprsim.sweeps.sweep import sweep as run_sweep
 
     if asked.out is None:
         raise UsageError("Missing option '--out'.")
-    note(asked.out / "sweep.db")
     width = asked.half_width
 
     def tell(line: str) -> None:
