@@ -102,7 +102,7 @@ def test_spares_that_a_policy_brings_need_a_price() -> None:
     with pytest.raises(ScenarioError) as raised:
         Scenario(**tables(MACHINES, swap))
     assert raised.value.args == (
-        "prices.spare: is missing, but machines have prices and spares stand ready under mine; "
+        "prices.spare: is missing, but machines have prices and spares are ready under mine; "
         'write e.g. spare = "2.5 USD/h"',
     )
     assert Scenario(**tables(MACHINES | {"spare": "0 USD/h"}, swap))

@@ -480,7 +480,7 @@ def test_every_policy_that_has_no_plan_is_named():
 
     assert errors_of(Scenario, **tables) == [
         f"policies.{name}: copies = {copies} is more than the 4 parameter servers; "
-        "each copy of a shard needs a server of its own"
+        "each copy of a shard needs its own server"
         for name, copies in (("a", 5), ("c", 9))
     ]
 

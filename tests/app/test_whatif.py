@@ -17,7 +17,7 @@ SUBJECT = PageModel.read(QUICKSTART)
 DURATIONS = st.builds("{:.3g} {}".format, st.floats(0.01, 1e4), st.sampled_from(["s", "min", "h"]))
 TOO_MANY_COPIES = (
     "policies.replication: copies = 2 is more than the 1 parameter servers; each copy of a shard "
-    "needs a server of its own"
+    "needs its own server"
 )
 MOVED = st.fixed_dictionaries(
     {},

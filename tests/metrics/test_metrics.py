@@ -258,6 +258,6 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
 
 def test_a_label_that_seconds_have():
     with pytest.raises(
-        UsageError, match=r"^labels: cause = 'mine' is what seconds went to; name it otherwise$"
+        UsageError, match=r"^labels: cause = 'mine' is a cause of seconds; name it otherwise$"
     ):
         Reading({"train": 1.0}, {}, {"cause": "mine"})

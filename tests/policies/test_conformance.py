@@ -196,7 +196,7 @@ def _broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("negative", "plan_has_numbers_in_range", "slowdown is -0.1, no number from 0"),
         ("picky", "plan_answers_every_loss", "whose rollback is 'some', none of all, lost, none"),
         ("clock", "controller_takes_time_from_its_caller_alone", "looked at a clock"),
-        ("memory", "controller_takes_time_from_its_caller_alone", "answers otherwise"),
+        ("memory", "controller_takes_time_from_its_caller_alone", "a fresh controller answers"),
         ("memory", "same_seed_gives_the_same_numbers", "then"),
         ("greedy", "time_adds_up", "save after save at progress 3600.0 s and never trains"),
     ],

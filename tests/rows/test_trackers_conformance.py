@@ -253,7 +253,7 @@ class NotForOne(MFU):
         ("TooMany", "selects_none_of_none", r"select\(0\) gives 1 rows"),
         ("OneOff", "selects_distinct_rows_of_the_table", "gives rows .* of a table of 1000"),
         ("Narrow", "selects_distinct_rows_of_the_table", "not a flat array of int64"),
-        ("SelectSaves", "selecting_changes_nothing", "and asked again"),
+        ("SelectSaves", "selecting_changes_nothing", "and called again"),
         ("Fills", "selects_touched_rows_alone", "nothing was touched, but"),
         ("Idle", "selects_touched_rows_alone", "touched rows none is selected"),
         ("NeverClears", "saved_rows_rest_until_touched", "have just been saved"),
