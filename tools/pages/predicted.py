@@ -166,8 +166,8 @@ within {sum_share:.0f} % of each other in {agreeing} of {pairs} pairs.
 {biases}
 
 SCAR saves the rows that moved most, and SSU's lists evict at random, so what one run loses is
-partly chance: [counted.md](counted.md). Out of bounds are ([predicted.csv](predicted.csv) has all
-comparisons):
+partly chance: [counted.md](counted.md). Sums and counts out of bounds are, of all comparisons in
+[predicted.csv](predicted.csv):
 
 {beyond}"""
 _HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance")
@@ -210,9 +210,10 @@ def seconds(found: Mapping[str, Validated]) -> pd.DataFrame:
 
 
 def beyond(rows: Sequence[Found]) -> str:
-    """What is not within its bounds, as a table."""
+    """Return a table of the sums and counts that are not within their bounds."""
     lines = [f"| {' | '.join(_HEADS)} |", f"|{' --- |' * len(_HEADS)}"]
-    return "\n".join([*lines, *(_line(each) for each in rows if not each.row.within)]) + "\n"
+    told = (each for each in rows if each.row.what not in OVERHEAD_CAUSES)
+    return "\n".join([*lines, *(_line(each) for each in told if not each.row.within)]) + "\n"
 
 
 def _line(found: Found) -> str:
