@@ -242,7 +242,8 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         at = np.arange(i, len(names))
         points = ["" if np.isnan(gain) else f"  {100 * gain:+.1f}" for gain in gains]
         texts = [percent(ett) + more for ett, more in zip(shown["ett"], points, strict=True)]
-        marks.write(axes, at, 1 - shown["ett"], texts, weight="bold")
+        on_paper = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "pad": 0.6}
+        marks.write(axes, at, 1 - shown["ett"], texts, weight="bold", bbox=on_paper)
         lossy = np.flatnonzero(shown["updates_lost"] > NOTHING)
         lost = [f"loses {percent(each)} of the updates" for each in shown["updates_lost"]]
         below = at[lossy] + 0.32

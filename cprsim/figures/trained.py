@@ -145,7 +145,7 @@ def _least_and_most(points: pd.DataFrame) -> str:
 
 
 #: What a cause may be off by: the larger of a share and so many seconds.
-SHARE: Final = 0.10
+SHARE: Final = 0.25
 SECONDS: Final = 0.05
 
 
@@ -184,7 +184,7 @@ def predicted_measured(table: pd.DataFrame, title: str = "", *, ax: Axes | None 
     along = np.geomspace(*limits, 200)
     off = np.maximum(SHARE * along, SECONDS)
     low = np.maximum(along - off, limits[0])
-    label = "off by 10 % or 50 ms at most"
+    label = f"off by {100 * SHARE:g} % or {1e3 * SECONDS:g} ms at most"
     axes.fill_between(along, low, along + off, color=style.TRAINING_COLOUR, zorder=0.5, label=label)
     axes.plot(limits, limits, color=style.FAINT_INK, linewidth=0.8, zorder=0.6)
     sheet.key()
