@@ -66,7 +66,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     learning.barh(rows, summary["updates_lost"], _BAR, color=colour)
     _values(learning, rows, summary, "updates_lost", "none")
     time.set(title="Time lost", xlabel="% of useful training time, by cause")
-    learning.set(title="Learning lost", xlabel="% of updates lost for good")
+    learning.set(title="Updates lost", xlabel="% of updates lost for good")
     sheet.key("above")
     notes = ["Grey, below a bar: if every lost update were trained again"] * bool(lossy.any())
     if any("±" in text.get_text() for axes in sheet.axes for text in axes.texts):

@@ -37,7 +37,7 @@ def name_rows(
     axes.grid(visible=True, axis="x")
     look: dict[str, Any] = {"ha": "right", "va": "top", "size": style.small_pt()}
     look |= {"xycoords": axes.get_yaxis_transform(), "annotation_clip": False}
-    look |= {"xytext": (-3.5, 0), "textcoords": "offset points", "color": style.FAINT_INK}
+    look |= {"xytext": (-3.5, -1.5), "textcoords": "offset points", "color": style.FAINT_INK}
     for row, fact in enumerate(below):
         axes.annotate(fact, (0, row), **look)
     lines = sum(
@@ -64,6 +64,8 @@ def stack(
         colours = [style.paler(own, white) for white in pale] or own
         label = CAUSE_LABELS[cause]
         parts = axes.barh(at, shares[cause], thickness, ends, color=colours, label=label)
+        for part in parts.patches[1:]:  # the first is the key's
+            part.set_visible(part.get_width() > 0)  # without width it is a hairline in PDF
         found.append(parts)
         ends = ends + shares[cause].to_numpy(dtype=np.float64)
     return found
@@ -84,7 +86,8 @@ def write(
         errors = np.array([ends - np.maximum(low, 0), high - ends])
         errors = np.where(np.isfinite(errors), errors, 0).clip(min=0)
     whiskers = {"ecolor": style.INK, "elinewidth": 0.9}
-    found = axes.barh(at, ends, 0, linewidth=0, xerr=errors, error_kw=whiskers)
+    # Invisible: bars without height are hairlines in PDF.
+    found = axes.barh(at, ends, 0, color="none", linewidth=0, xerr=errors, error_kw=whiskers)
     axes.bar_label(found, texts, padding=3, size=style.small_pt(), **look)
 
 

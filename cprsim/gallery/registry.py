@@ -7,9 +7,13 @@ from cprsim.gallery.picture import PICTURES, Picture
 
 __all__ = ["PICTURES", "picture"]
 
+#: Names by which results have a picture, beside that of the gallery.
+_SHORT = {"breakdown": "policy-breakdown"}
+
 
 def picture(name: str) -> Picture:
     """Return the picture of that name; raise `UsageError` if there is none."""
+    name = _SHORT.get(name, name)
     if name not in PICTURES:
         raise UsageError(f"figure {name!r}: there is none of that name; {nearest(name, PICTURES)}")
     return PICTURES[name]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from cprsim.advice.criteria import ALLOWED, LOST
 from cprsim.advice.warning import unverified
-from cprsim.basics.units import format_duration, format_percent, percent
+from cprsim.basics.units import format_bytes, format_duration, format_percent, percent
 from cprsim.contract.ledger import CAUSE_LABELS
+from cprsim.contract.memory import server_bytes
 from cprsim.contract.needs import TRAINER_NEEDS
 from cprsim.report.means import amount
 from cprsim.selection import words
@@ -124,6 +125,7 @@ def _cost(advice: "Advice", best: "Found") -> str:
         cost += f", {amount(best.measures['cost'].mean)} {advice.scenario.currency}"
     if best.plan.memory_overhead >= _MUCH_MEMORY:
         cost += f", {100 * best.plan.memory_overhead:.0f} % more table memory"
+        cost += _of_memory(advice, best)
     parts = [(each.mean, CAUSE_LABELS[cause]) for cause, each in best.causes.items()]
     parts = sorted((each for each in parts if each[0] > overhead / _SMALL), reverse=True)
     if len(parts) > 1:
@@ -131,6 +133,15 @@ def _cost(advice: "Advice", best: "Found") -> str:
         cost += f" ({', '.join(said)}{', ...' * (len(parts) > _LARGEST)})"
     lost = "no learning is" if best.loses_nothing else f"{_lost(best)} of the learning is"
     return f"{cost}; {lost} lost."
+
+
+def _of_memory(advice: "Advice", found: "Found") -> str:
+    """Return the memory that a policy fills on each server, where the scenario gives its size."""
+    model, cluster = advice.scenario.model, advice.scenario.cluster
+    if model is None or cluster.memory is None or advice.of_fleet:
+        return ""
+    filled = server_bytes(found.plan, model, cluster.parameter_servers)
+    return f" ({format_bytes(filled)} of {format_bytes(cluster.memory)} a server)"
 
 
 def _lost(found: "Found") -> str:
@@ -162,7 +173,7 @@ def _allowing(advice: "Advice", best: "Found") -> Iterator[str]:
         may = "may" if second.verdict == "undecided" else "would"
         does = type(other.candidate.policy).does()
         keys = [each.key for each in other.plan.own_costs if each.basis == "unknown"]
-        unknown = f" Not known and charged as 0: {', '.join(keys)}." if keys else ""
+        unknown = f" Its costs that are not known count as 0: {', '.join(keys)}." if keys else ""
         yield (
             f"{allowing} {may} gain {words.POINTS.text(gain)}: {other.label}, "
             f"{settings_of(other, ranges=False)}, loses {_lost(other)}. {does}{_assuming(other)}"
@@ -201,7 +212,8 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
         yield f"If one input is twice as bad, {percent(now)} % becomes {said}."
     unknown = [each.name for each in robust.assumptions if each.basis == "unknown"]
     if unknown:
-        yield f"Not known and charged as 0, of {best.candidate.system}: {', '.join(unknown)}."
+        costs = f"Costs of {best.candidate.system} that are not known"
+        yield f"{costs} count as 0: {', '.join(unknown)}."
     held = {each.name: _held(each, robust.within) for each in robust.levers}
     others = [name for name, said in held.items() if not said]
     parts = [f"for {', '.join(filter(None, held.values()))}"] * (len(others) < len(held))

@@ -1,6 +1,7 @@
 """The answer of `cprsim advise` on one screen, its table, and the configuration to copy."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -54,12 +55,19 @@ def screen(advice: "Advice", robust: "Robustness | None", width: int = WIDTH) ->
     above = [line for each in answer_lines(advice) for line in wrapped(each, width).splitlines()]
     copied = configuration(advice).splitlines()
     room = LINES - len(above) - len(copied) - 1
-    said = (*robust_lines(advice, robust), *_lesser(advice))
+    said = (*_too_large(advice), *robust_lines(advice, robust), *_lesser(advice))
     notes = [wrapped(each, width).splitlines() for each in said]
     while notes and sum(map(len, notes)) > room - min(_FEWEST, len(advice.found)):
         notes.pop()  # the last are the least
     rows = min(_ROWS, max(room - sum(map(len, notes)), 1))
     return [*above, *_small_table(advice, rows), *chain(*notes), *copied]
+
+
+def _too_large(advice: "Advice") -> Iterator[str]:
+    """Yield the systems that need more memory than the machines have."""
+    large = [each.name for each in advice.refused if TOO_LARGE in each.why]
+    if large:
+        yield f"Not considered for lack of memory: {some(large)}; see --details."
 
 
 def _lesser(advice: "Advice") -> Iterator[str]:
@@ -70,12 +78,9 @@ def _lesser(advice: "Advice") -> Iterator[str]:
     best, longest_s = advice.best, advice.criteria.max_interval_s
     if best is not None and math.isfinite(longest_s) and best.slowest_s >= (1 - _NEAR) * longest_s:
         yield f"{format_duration(longest_s)} is --max-interval: no model knows {WHY_SAVE}."
-    large = [each.name for each in advice.refused if TOO_LARGE in each.why]
-    others = len(advice.refused) - len(large)
-    said = [f"{some(large)} (too little memory)"] * bool(large)
-    said += [f"{others} that lack an input or exceed a limit"] * bool(others)
-    if said:
-        yield f"Not considered: {', '.join(said)}; see --details."
+    others = sum(TOO_LARGE not in each.why for each in advice.refused)
+    if others:
+        yield f"Not considered: {others} that lack an input or exceed a limit; see --details."
 
 
 def _small_table(advice: "Advice", most: int) -> list[str]:
@@ -88,16 +93,19 @@ def _small_table(advice: "Advice", most: int) -> list[str]:
     names = [each.name for each in (*first, *advice.found) if each is not None]
     shown = list(dict.fromkeys(names))[:most]
     rows: list[tuple[str, ...]] = [_HEADINGS]
+    # The second answer has one set of numbers, in its sentence and here.
+    second = None if advice.allowing is None else advice.allowing.best
+    found = [second if second and second.name == e.name else e for e in advice.found]
     rows += [
         (
-            f"{_marked(advice, number)}{each.name[:_NAME]}",
+            f"{_marked(advice, number)}{textwrap.shorten(each.name, _NAME, placeholder=' ...')}",
             format_duration(each.saves_every_s),
             share_and_half(each.measures["overhead"]),
             percent(each.measures[LOST].mean),
             f"{100 * each.plan.memory_overhead:.3g}",
             each.needs,
         )
-        for number, each in enumerate(advice.found)
+        for number, each in enumerate(found)
         if each.name in shown
     ]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -191,6 +199,8 @@ def configuration(advice: "Advice") -> str:
     policy, origin = best.candidate.policy, best.candidate.origin
     if origin is None:
         keys = policy.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        said = policy.model_dump(mode="json", by_alias=True)
+        keys |= {key: said[key] for key in best.settings if key in said}
         pairs = _pairs({"system": policy.system} | keys)
         taken = policy.system in advice.scenario.policies
         name = f"{policy.system}-advised" if taken else policy.system

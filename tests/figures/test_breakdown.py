@@ -201,7 +201,7 @@ def test_words_of_three_policies() -> None:
     for expected in (
         "Time lost",
         "% of useful training time, by cause",
-        "Learning lost",
+        "Updates lost",
         "% of updates lost for good",
         "full",
         "full recovery, saves every 2.29 h",
