@@ -1,5 +1,6 @@
 """Temporary folders go with their owner, or with the next one's start."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from cprsim.basics import owned
 from cprsim.basics.owned import owned_folder
 
-pytest.importorskip("fcntl", reason="no locks")
+fcntl = pytest.importorskip("fcntl", reason="no locks")
 
 
 def test_a_folder_goes_with_its_owner_and_that_of_a_dead_one_too(folder: Path) -> None:
@@ -63,6 +64,7 @@ def test_an_owner_who_is_killed_while_removing_leaves_what_the_next_removes(
         with owned_folder(tmp_path) as folder:
             (folder / "state").mkdir()
             (folder / "state/rows").write_text("1")
+            (folder / "socket").write_text("")
             monkeypatch.setattr(shutil, "rmtree", killed)
 
     with pytest.raises(KeyboardInterrupt):
@@ -73,3 +75,35 @@ def test_an_owner_who_is_killed_while_removing_leaves_what_the_next_removes(
     with owned_folder(tmp_path):
         pass
     assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_written_while_the_owner_removes_the_folder_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink = Path.unlink
+
+    def unlink_then_write(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        if path.name == ".owner":  # a process that has yet to end
+            (path.parent / "late").touch()
+
+    monkeypatch.setattr(Path, "unlink", unlink_then_write)
+    with owned_folder(tmp_path):
+        pass
+    monkeypatch.undo()
+    assert len([*tmp_path.glob("*/late")]) == 1
+
+    with owned_folder(tmp_path):
+        pass
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_is_locked_through_a_link_as_well(folder: Path) -> None:
+    (folder / "real").mkdir()
+    (folder / "link").symlink_to("real")
+    handle = os.open(folder / "real", os.O_RDONLY)
+    try:
+        with owned.locked(folder / "link"), pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(handle)

@@ -1,71 +1,111 @@
-"""Temporary folders, removed at exit, or by the next owner's start after a kill."""
+"""Folders that go with their owner: at its end, or if it was killed, at the next one's start."""
 
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing shows who is alive, and what is left stays
+except ImportError:  # Windows: nothing tells who is alive, and what is left stays
     fcntl = None  # type: ignore[assignment]
 
-#: Start of the names of such folders; hidden, and short, for paths of sockets are. `tempfile` adds
-#: eight letters.
-_PREFIX, _NAMES = ".cprsim-", ".cprsim-????????"
+#: What the names of such folders begin with; hidden, and short, for paths of sockets are.
+_PREFIX = ".cprsim-"
+#: The file in each that its owner holds a lock on for as long as it lives.
+_LOCK = ".owner"
 
 
 @contextmanager
 def owned_folder(parent: Path | None = None) -> Iterator[Path]:
-    """A new folder in `parent`, by default that of temporary files, removed at the end.
+    """A new folder in `parent`, by default that of temporary files; it goes when this ends.
 
-    Folders of owners who were killed go first, where the file system has locks.
+    Those of owners who were killed go first. Where the file system has no locks nobody can tell
+    whose owner is alive, and they stay.
     """
     place = Path(tempfile.gettempdir()) if parent is None else parent
     remove_orphans(place)
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-        with locked(folder):
-            if not folder.exists():  # another start removed it before it was locked
-                continue
-            try:
-                yield folder
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-            return
+    folder, lock = _made(place)
+    try:
+        yield folder
+    finally:
+        try:
+            _remove(folder)
+        finally:
+            os.close(lock)
 
 
 @contextmanager
-def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a folder alone, where its file system has locks.
-
-    Raises
-    ------
-    OSError
-        Without `wait`, where another process holds it, or there are no locks.
-    """
-    handle = None
-    try:
-        handle = os.open(folder, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-        if fcntl is None:
-            raise OSError("no locks")
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        if not wait:
-            if handle is not None:
-                os.close(handle)
-            raise
-    try:
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else is in here with the same folder, where its file system has locks."""
+    with ExitStack() as held:
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, handle)
+            _lock(handle, wait=True)
         yield
-    finally:
-        if handle is not None:
-            os.close(handle)
+
+
+def _made(place: Path) -> tuple[Path, int]:
+    """A folder, and the file in it that is locked."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        try:
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:  # swept up by another before it was locked
+            continue
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        with suppress(OSError):  # a file system without locks
+            _lock(lock, wait=True)
+        if (folder / _LOCK).exists():
+            return folder, lock
+        os.close(lock)
 
 
 def remove_orphans(place: Path) -> None:
     """Remove the folders in a place whose owners were killed."""
-    for folder in place.glob(_NAMES):
-        with suppress(OSError), locked(folder, wait=False):  # alive, of another user, or gone
-            shutil.rmtree(folder, ignore_errors=True)
+    for folder in place.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # alive, of another user, or gone meanwhile
+            if folder.is_symlink():
+                continue
+            try:
+                lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            except FileNotFoundError:
+                folder.rmdir()  # its owner died before it locked anything
+                continue
+            try:
+                _lock(lock, wait=False)
+                _remove(folder)
+            finally:
+                os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, its lock last: after a kill meanwhile the next owner removes the rest.
+
+    So it does if a process that has yet to end writes into the folder meanwhile.
+    """
+    lock = folder / _LOCK
+    with suppress(OSError):
+        for entry in folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry != lock:
+                entry.unlink()
+    with suppress(OSError):
+        lock.unlink(missing_ok=True)
+        try:
+            folder.rmdir()
+        except OSError:
+            lock.touch()
+
+
+def _lock(file: int, wait: bool) -> None:
+    """Lock an open file; `OSError` where that can't be had."""
+    if fcntl is None:
+        raise OSError("no locks")
+    fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -3,19 +3,23 @@
 import hashlib
 import inspect
 import json
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from cprsim.contract import Plan, Policy
 from cprsim.errors import CprsimError, UsageError
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.tasks import Rule
 
-#: Packages whose classes are no user's policies.
-_KNOWN = ("cprsim", "pydantic", "builtins", "abc", "typing")
+#: Where an object lies in memory, which says nothing of it.
+_PLACE = re.compile(r" at 0x[0-9a-f]+")
+#: What a set holds, which each process has in another order.
+_SET = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True)
@@ -98,20 +102,39 @@ def _difference(was: dict[str, Any], now: dict[str, Any]) -> str:
 
 
 def own_code(scenario: Scenario, policies: Iterable[str]) -> dict[str, str]:
-    """Hash each of these policies that isn't shipped: source of its class, interval of its plan.
+    """Hash each of these policies that isn't shipped: the source of its class, and its plan.
 
-    A class without source (typed at a prompt) counts by its name.
+    Source that can't be had (a class that was typed at a prompt) counts as none, and what the
+    source calls elsewhere as far as the plan shows it.
     """
-    found = {}
-    for name in policies:
-        texts = []
-        for each in type(scenario.policies[name]).__mro__:
-            if each.__module__.split(".")[0] not in _KNOWN:
-                texts.append(each.__name__)
-                with suppress(OSError, TypeError):
-                    texts.append(inspect.getsource(each))
-        if texts:
-            with suppress(CprsimError):  # other points may have a plan
-                texts.append(f"{scenario.plan(name).interval_s}")
-            found[name] = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    return found
+    return {name: _hash(scenario, name) for name in policies if _own(scenario.policies[name])}
+
+
+def _own(policy: Policy) -> list[type]:
+    """Return classes of a policy that cprsim doesn't have."""
+    known = ("cprsim", "pydantic", "builtins", "abc", "typing")
+    return [each for each in type(policy).__mro__ if each.__module__.split(".")[0] not in known]
+
+
+def _hash(scenario: Scenario, name: str) -> str:
+    texts = []
+    for each in _own(scenario.policies[name]):
+        with suppress(OSError, TypeError):
+            texts.append(inspect.getsource(each))
+    try:
+        said = _said(scenario.plan(name))
+    except CprsimError as error:  # other points may have a plan
+        said = str(error)
+    texts.append(_SET.sub(_in_order, _PLACE.sub("", said)))
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _said(plan: Plan) -> str:
+    """Return fields that aren't the default's: a later cprsim may have more of them."""
+    found = {each.name: getattr(plan, each.name) for each in fields(plan)}
+    defaults = {each.name: each.default for each in fields(plan)}
+    return " ".join(f"{name}={each!r}" for name, each in found.items() if each != defaults[name])
+
+
+def _in_order(found: re.Match[str]) -> str:
+    return f"{{{', '.join(sorted(found[1].split(', ')))}}}"

@@ -24,6 +24,13 @@ from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 
 #: Name of the file in the folder of a sweep.
 NAME = "sweep.db"
+#: What SQLite adds to the name of a database for a file beside it, and how that file then begins:
+#: https://sqlite.org/fileformat2.html
+_COMPANIONS: dict[str, tuple[bytes, ...]] = {
+    "-journal": (b"\xd9\xd5\x05\xf9", bytes(4)),
+    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
+    "-shm": (),
+}
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
 _TABLES = ("definition", "points", "results")
@@ -83,12 +90,7 @@ class SweepStore:
             If the disk fails.
         """
         path = folder / NAME
-        for suffix in ("-journal", "-wal", "-shm"):
-            if (folder / f"{NAME}{suffix}").exists() and not path.exists():
-                raise UsageError(
-                    f"--out {folder}: {NAME}{suffix} is there without {NAME}, and the sweep would "
-                    "delete it; move it, or give another folder"
-                )
+        _check_companions(folder)
         with explained(path):
             folder.mkdir(parents=True, exist_ok=True)
             store = cls(path, _connect(path, "rwc"))
@@ -331,3 +333,21 @@ def _hash(table: str, number: int, text: Any) -> bytes:
 
 def _sha256(data: Any) -> str:
     return hashlib.sha256(data if isinstance(data, bytes) else b"").hexdigest()
+
+
+def _check_companions(folder: Path) -> None:
+    """Raise `UsageError` where SQLite would delete a file that is not its own."""
+    for suffix, starts in _COMPANIONS.items():
+        path = folder / f"{NAME}{suffix}"
+        if not path.exists():
+            continue
+        with path.open("rb") as file:
+            first = file.read(4)
+        why = "is not of SQLite" if first and starts and first not in starts else ""
+        if not (folder / NAME).exists():
+            why = f"is there without {NAME}"
+        if why:
+            raise UsageError(
+                f"--out {folder}: {path.name} {why}, and the sweep would delete it; move it, or "
+                "give another folder"
+            )

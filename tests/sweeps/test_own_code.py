@@ -2,6 +2,8 @@
 
 import importlib.util
 import linecache
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -89,5 +91,37 @@ def test_what_makes_a_scenario_another_is_told_before_its_code(mine, out):
         swept(cprsim.Scenario(**other), out)
 
 
+def test_a_hash_is_the_same_in_all_processes(mine, tmp_path):
+    job = mine(2)
+    code = (
+        "from cprsim.sweeps import definition\n"
+        "print(definition._SET.sub(definition._in_order, repr(frozenset({'a', 'b', 'c', 'd'}))))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(3)
+    }
+
+    assert said == {"frozenset({'a', 'b', 'c', 'd'})\n"}
+    assert len(own_code(job, ["mine"])["mine"]) == 64
+
+
 def test_shipped_policies_have_none():
     assert own_code(scenario(), scenario().policies) == {}
+
+
+def test_what_stands_nowhere_counts_by_its_plan():
+    class Typed(type(scenario().policies["full"])):
+        __module__ = "prompt"
+
+    one = scenario().with_policies({"typed": Typed(system="full")})
+    other = scenario().with_policies({"typed": Typed(system="full", interval="3 h")})
+
+    assert own_code(one, ["typed"]) == own_code(one, ["typed"])
+    assert own_code(one, ["typed"]) != own_code(other, ["typed"])

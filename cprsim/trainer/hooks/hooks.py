@@ -559,10 +559,10 @@ class TrainerHooks(Generic[_Batch]):
         if not self._started:
             before = self._state.accounts
             job.usable = UsableCheckpoints(UsableCheckpoint(*each) for each in before["usable"])
-            job.usable.portions = before["portions"]
+            job.usable.portions = before.get("portions", 0.0)  # 0.1.0 wrote none
             job.lost_steps = self._lost_steps(before)
             job.watch.go_on(before["seconds"])
-            job.executed += before["executed"]
+            job.executed += before.get("executed", before["usable"][-1][0])  # nor these
             for name, number in before["counts"].items():
                 counts[name] += number
 
