@@ -18,7 +18,6 @@ def test_every_function_says_what_it_returns(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("name", cprsim.__all__)
 def test_every_name_has_an_example_that_works(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

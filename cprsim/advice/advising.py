@@ -237,7 +237,7 @@ class _Advisor:
     def _certified(
         self, criteria: Criteria, barred: Sequence[str | None], judged: tuple[Bound, ...]
     ) -> Advice:
-        """The answer under an criteria; `barred`: why a candidate can't be chosen, or None.
+        """The answer by these criteria; `barred`: why a candidate can't be chosen, or None.
 
         `judged`: the bounds that are open.
         """

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cprsim.cli import paths
 from cprsim.cli.common import echo_wrapped, print_json, print_table
@@ -17,10 +17,6 @@ from cprsim.cli.options import (
     options,
     output,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 NAMES = ("scenario.toml", "interruptions.csv", "manifest.json")
 

@@ -286,7 +286,6 @@ def failures_until(cursor: Cursor, until_s: float) -> list[Hit]:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> None:
     model = scenario(BURSTS | {"sizes": {"4": 1, "2": 1}}).failure_model
     # Of the seeds 0 to 7, 0 alone is beyond 3 standard errors in one of the five (3.4 below).

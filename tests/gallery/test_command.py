@@ -144,7 +144,6 @@ def test_a_picture_can_be_had_from_python() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_the_gallery_alone_does_not_import_matplotlib_and_pictures_no_pyplot() -> None:
     code = (
         "import sys, cprsim.gallery.registry\n"

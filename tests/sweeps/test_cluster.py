@@ -100,7 +100,6 @@ def test_a_cluster_with_another_model_is_refused(cluster, monkeypatch):
     )
 
 
-@pytest.mark.essential
 def test_a_scheduler_that_is_not_there_is_refused(file, tmp_path, monkeypatch, capsys):
     from cprsim.sweeps import cluster as module
 

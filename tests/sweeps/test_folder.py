@@ -118,7 +118,6 @@ def test_a_strange_file_of_that_name_is_refused(out, content, fault):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_two_sweeps_can_not_write_to_one_folder_but_others_may_read(out):
     tables = []
 

@@ -106,7 +106,6 @@ def has_ended(process: psutil.Process) -> bool:
         return True
 
 
-@pytest.mark.essential
 def test_workers_end_with_the_sweep_that_is_killed(file, tmp_path, gate, start):
     shut = gate(0)
     process = start(shut, *asked(file, tmp_path, 2))
@@ -173,7 +172,7 @@ def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
 @pytest.mark.parametrize(
     "number",
     [
-        pytest.param(signal.SIGINT, marks=pytest.mark.essential),
+        signal.SIGINT,
         signal.SIGTERM,
         pytest.param(signal.SIGHUP, marks=pytest.mark.nightly),
     ],
@@ -232,7 +231,6 @@ def test_a_full_disk_is_told_and_with_room_the_sweep_goes_on(file, unharmed, dis
     assert exported(folder) == unharmed
 
 
-@pytest.mark.essential
 def test_a_folder_that_is_read_only_is_refused_but_can_be_exported(file, disk):
     folder = disk("size=4m")
     few = ["--vary", "failures.mean=20 h", "--replications", "5", "--workers", "1"]

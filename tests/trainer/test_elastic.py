@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "count"),
     [
-        pytest.param(0, 6, marks=pytest.mark.essential),
+        (0, 6),
         (6, 6),
         (100, 61),
         *(pytest.param(100 + 61 * part, 61, marks=pytest.mark.nightly) for part in range(1, 8)),

@@ -13,6 +13,7 @@ import torch
 
 from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning, TrainerHooks
+from cprsim.trainer.hooks.checkpointed import CheckpointedDense
 from cprsim.trainer.hooks.trackers import RowTrackers
 from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, batch, hooked, scenario, train
 
@@ -191,7 +192,6 @@ def test_a_loop_comes_to_its_end_under_every_policy_whatever_is_lost(policy, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_a_process_that_was_killed_goes_on_from_its_folder(clean, tmp_path):
     command = [sys.executable, "-m", "tests.trainer.loops", "full", str(tmp_path)]
     stays = [*command, "23"]
@@ -339,6 +339,25 @@ def test_accounts_go_on_where_a_process_left_them(tmp_path):
     assert after.seconds["reschedule"] == before.seconds["reschedule"] > 0
     assert 0 < after.seconds["train"] < before.seconds["train"]
     assert after.bytes_loaded > before.bytes_loaded > 0
+
+
+def test_a_job_of_the_first_version_goes_on(tmp_path, monkeypatch):
+    """0.1.0 wrote neither portions nor how many steps were executed."""
+    image = CheckpointedDense.image
+
+    def of_the_first(self, accounts):
+        accounts = {k: v for k, v in accounts.items() if k not in ("portions", "executed")}
+        return image(self, accounts)
+
+    with monkeypatch.context() as first:
+        first.setattr(CheckpointedDense, "image", of_the_first)
+        loop = Loop()
+        hooks = hooked(loop, "full", tmp_path)
+        train(loop, hooks, hooks.restore(), 27)
+
+    again = hooked(Loop(), "full", tmp_path)
+    assert again.restore() == 20
+    assert again.summary.saves == 2
 
 
 def test_a_new_process_saves_when_the_old_one_would_have(tmp_path):

@@ -86,7 +86,6 @@ MUCH = {
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.parametrize("override", MUCH)
 def test_what_is_too_much_is_told_with_its_estimate(override: str) -> None:
     assert fault(override) == MUCH[override]

@@ -211,7 +211,6 @@ _TOUCHES = {"open", "os.rename", "os.remove"}
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints(tmp_path):
     # Three checkpoints, one of them whole, touch files some sixty times.
     moments, context, last = random.Random(0), forking.context(), 0

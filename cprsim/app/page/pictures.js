@@ -22,7 +22,7 @@ function ticks(most, count, beyond = false) {
   return Array.from({ length: steps + 1 }, (_, i) => i * step);
 }
 
-// As in cprsim/figures/parts/breaks.py: from how many times all others on a bar is broken off, and where.
+// From how many times all others on a bar is broken off, and where.
 const OUTLIER = 4.0;
 const BEYOND = 1.5;
 
