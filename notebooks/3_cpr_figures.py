@@ -34,7 +34,7 @@ from cprsim.gallery.registry import PICTURES
 
 # %% [markdown]
 # Each of these is also a command, `cprsim figure NAME`. Here `found()` simulates what a picture
-# shows, as a table, and `draw()` draws it.
+# shows, and `figure()` draws it.
 #
 # ## Where the time goes
 #
@@ -67,7 +67,7 @@ production.figure()
 
 # %%
 scaling = PICTURES["scaling"].found()
-PICTURES["scaling"].draw(scaling)
+scaling.figure()
 
 # %% [markdown]
 # ## More failures, and larger ones
@@ -78,7 +78,7 @@ PICTURES["scaling"].draw(scaling)
 
 # %%
 sensitivity = PICTURES["sensitivity"].found()
-PICTURES["sensitivity"].draw(sensitivity)
+sensitivity.figure()
 
 # %% [markdown]
 # ## What the time is paid with
@@ -89,7 +89,7 @@ PICTURES["sensitivity"].draw(sensitivity)
 
 # %%
 tradeoff = PICTURES["tradeoff"].found()
-PICTURES["tradeoff"].draw(tradeoff)
+tradeoff.figure()
 
 # %% [markdown]
 # ## What must be so

@@ -252,6 +252,7 @@ class Sweep:
 
     def _results(self, point: int) -> tuple[dict[str, PointPlan], dict[str, NDArray[np.float64]]]:
         """Return plans at a point, and replications by `COLUMNS` of policies that didn't fail."""
+        point = int(point)  # of a table it is NumPy's, which SQLite takes for bytes
         stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch import engine as batch
 from cprsim.batch.support import why_unsupported
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
@@ -24,6 +23,8 @@ def assert_alike(
 
     Returns how many runs and failures were compared, and policies that made no progress.
     """
+    from cprsim.batch import engine as batch
+
     seen = Counter[str]()
     for policy in policies or scenario.policies:
         assert why_unsupported(scenario, policy) is None

@@ -4,12 +4,13 @@ import hashlib
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from cprsim.runs.engines import chosen, simulate
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.sim import engine as sim
-from tests.batch.compare import Values
 from tests.batch.test_rare import CASES
 from tests.test_cli import QUICKSTART, python
 
@@ -46,6 +47,9 @@ from tests.batch.test_without_numba import by_batch, digest, PLAYED
 for what in PLAYED:
     print(digest(by_batch(what)))
 """
+
+
+Values = NDArray[np.float64]
 
 
 def scenario(what: str) -> Scenario:

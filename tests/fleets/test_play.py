@@ -211,12 +211,13 @@ def test_the_picture_stacks_the_causes_of_each_percentile(result, policies):
 
     shown_axes = [axes for axes in figure.axes if axes.axison]
     assert len(shown_axes) == policies
-    tops = [max(bar.get_y() + bar.get_height() for bar in bars) for bars in _bars(shown_axes[-1])]
-    assert tops == pytest.approx(shown[list(OVERHEAD_CAUSES)].sum(axis=1).tolist())
+    ends = [max(bar.get_x() + bar.get_width() for bar in bars) for bars in _bars(shown_axes[-1])]
+    assert ends == pytest.approx(shown[list(OVERHEAD_CAUSES)].sum(axis=1).tolist())
     boxes_apart(figure)
 
 
 def _bars(axes) -> list[list]:
     """The segments of each bar."""
-    places = sorted({bar.get_x() for bar in axes.patches})
-    return [[bar for bar in axes.patches if bar.get_x() == place] for place in places]
+    bars = [bar for bar in axes.patches if bar.get_height()]
+    places = sorted({bar.get_y() for bar in bars})
+    return [[bar for bar in bars if bar.get_y() == place] for place in places]

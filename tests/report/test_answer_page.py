@@ -159,4 +159,4 @@ def test_a_fleet_is_repeated_from_its_own_file() -> None:
     page = Page(files["report.html"].decode())
     assert files["scenario.toml"].decode() == source.text
     assert "--set failures.shape=0.7" in codes(page)[-2]
-    assert any("in the middle of its law" in text for text in page.texts["p"])
+    assert any("the middle of their law" in text for text in page.texts["p"])

@@ -69,9 +69,7 @@ def of_cpr(mean):
 
 
 def test_cpr_that_plans_full_recovery_says_so(tmp_path):
-    with pytest.warns(
-        HooksWarning, match=r"^policy 'cpr' \(cpr-mfu\) plans full recovery: no interval"
-    ):
+    with pytest.warns(HooksWarning, match=r"^policy 'cpr' \(cpr-mfu\) plans full recovery: PLS 0"):
         it = hooks(Held(), tmp_path, "cpr", scenario=of_cpr("3 s"))
     assert it.summary.recovery == "full"
     assert it.summary.reading.labels == {"policy": "cpr", "recovery": "full"}

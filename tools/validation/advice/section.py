@@ -29,9 +29,9 @@ every system, every value of its choices and a grid of intervals (coarse for CPR
 choose rows). The last few candidates meet {FEWEST:,} to {MOST:,} fresh timelines.
 
 *Regret* is how much more the pick takes than the best within the bounds, in points: percent of the
-useful time (the criteria is a mean up to {MOST_REGRET:g}). A certificate is *wrong* where the pick
+useful time (the aim is a mean up to {MOST_REGRET:g}). A certificate is *wrong* where the pick
 breaks a bound, or a candidate of the answer within all bounds is better by more than {SURE:g}
-standard errors (and by more than `within`, if the verdict is "tied"); the criteria is up to
+standard errors (and by more than `within`, if the verdict is "tied"); the aim is up to
 {MOST_WRONG:g} % of them. `tools/validation/advice/regret.csv` has all jobs.
 
 """
