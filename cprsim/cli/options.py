@@ -25,7 +25,7 @@ class Given(NamedTuple):
 
 
 class Arguments(SimpleNamespace):
-    """What a command was asked: its arguments and options, by name."""
+    """The arguments and options of a command, by name."""
 
     as_json, overrides = False, None
 

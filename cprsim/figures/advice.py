@@ -100,14 +100,14 @@ def answer(
             causes = [cause for cause in CAUSE_LABELS if (shown[cause] > NOTHING).any()]
             pale = np.where(over, _PALE_OVER, 0.0).tolist()
             marks.stack(axes, shown, causes, _BAR, pale=pale)
-            texts = [_mean(*each) for each in ends]
+            values = [_mean(*each) for each in ends]
         else:
             marks.name_rows(axes, [""] * len(shown))
             colours = [style.RULE if each else style.LEARNING_COLOUR for each in over]
             axes.barh(rows, shown[measure], _BAR, color=colours)
             text = number if measure == "cost" else percent
-            texts = [text(mean) if mean > NOTHING else "none" for mean in shown[measure]]
-        marks.write(axes, rows, ends[:, 0], texts, (ends[:, 1], ends[:, 2]), weight="bold")
+            values = [text(mean) if mean > NOTHING else "none" for mean in shown[measure]]
+        marks.write(axes, rows, ends[:, 0], values, (ends[:, 1], ends[:, 2]), weight="bold")
         if measure in bounds:
             marks.limit(axes, bounds[measure])
         heading, words = _PANELS[measure]

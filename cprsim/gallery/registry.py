@@ -7,7 +7,7 @@ from cprsim.gallery.picture import PICTURES, Picture
 
 __all__ = ["PICTURES", "picture"]
 
-#: Names by which results have a picture, beside that of the gallery.
+#: Shorter names of pictures, by which results have them.
 _SHORT = {"breakdown": "policy-breakdown"}
 
 

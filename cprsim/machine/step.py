@@ -81,13 +81,11 @@ def _follow(job: Running) -> None:
 def _interrupted(job: Running) -> None:
     """Handle a phase that a failure interrupts, or training that the end of a flow does."""
     run, phase = job.run, job.run.phase
-    if phase == TRAINING:
-        run.phase = TURN  # `turn.take_turn` sees the failure, and begins the recovery
-    elif phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
+    if phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
         save.interrupt(job)
     elif phase in (LOADING, RESTARTING):
         recovery.fail_in_load(job)
-    else:
+    else:  # TRAINING for one: `turn.take_turn` sees the failure, and begins the recovery
         run.phase = TURN
 
 

@@ -100,7 +100,7 @@ def _is_duration(text: str) -> bool:
 
 
 class _Lives(NamedTuple):
-    """What the columns of a table of lives are called.
+    """Names of the columns of a table of lives.
 
     `unit_s`: seconds in a unit of its durations. `flag`: the column that says how a life ended;
     None where all did. `dies`: which cell says that one ended; None where the flag does. `entry`,
@@ -117,7 +117,7 @@ class _Lives(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What the table was taken for, a sentence."""
+        """Return a sentence on how the table was read."""
         unit = "seconds" if self.unit_s is None else f"units of {self.unit_s:g} s"
         how = "; all of them ended"
         if self.flag is not None:

@@ -106,12 +106,12 @@ class JobRecords:
 
     @property
     def node_hours(self) -> float:
-        """Of all jobs."""
+        """Return the node hours of all jobs."""
         return float((self.jobs.nodes * self.jobs.hours).sum())
 
     @property
     def interruptions(self) -> int:
-        """Of all jobs."""
+        """Return the interruptions of all jobs."""
         return int(self.jobs.interrupted.sum())
 
     def mtbf_s(self, nodes: int = 1) -> tuple[float, float, float]:
@@ -151,7 +151,7 @@ class JobRecords:
 
     @property
     def size_z(self) -> float:
-        """How far the rate per node-hour grows with the size of a job, in standard errors.
+        """Return how far the rate per node-hour grows with the size of a job, in standard errors.
 
         The score test of rates that go with a power of the size: given how many interruptions
         there are, they fall on jobs in proportion to node-hours if size doesn't matter. NaN where
@@ -179,7 +179,7 @@ class JobRecords:
 
     @property
     def notes(self) -> list[str]:
-        """What the figures rest on, a sentence each."""
+        """Return the basis of the figures, a sentence each."""
         mean_s, low_s, high_s = self.mtbf_s()
         told = [
             f"A node interrupts its job once in {format_duration(mean_s)} "
@@ -200,7 +200,7 @@ class JobRecords:
         return told
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object: what `cprsim fit --json` prints of a table of jobs."""
+        """Return the document of `cprsim fit --json` for a table of jobs."""
         mean_s, low_s, high_s = self.mtbf_s()
         return {
             "log": self.path,
