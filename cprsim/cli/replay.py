@@ -30,7 +30,7 @@ NAMES = ("scenario.toml", "interruptions.csv", "manifest.json")
     ),
     policy=POLICIES,
     for_job=option(
-        "The job and its costs; what an event log tells, if not given.",
+        "The job and its costs; those of an event log, if not given.",
         "--for",
         kind=Path,
         metavar="SCENARIO",
@@ -100,7 +100,7 @@ def replay(asked: Any) -> None:
             echo_wrapped(line)
     print_table(run_table(result))
     for line in notes(result):
-        if events is None or line != AS_IT_STANDS:  # here that is what was asked for
+        if events is None or line != AS_IT_STANDS:  # here that is intended
             echo_wrapped(line)
 
 

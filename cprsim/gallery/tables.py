@@ -1,4 +1,4 @@
-"""What is drawn of points around a scenario: servers, failures, intervals, and targets of CPR."""
+"""Pictures of points around a scenario: servers, failures, intervals, and targets of CPR."""
 
 import math
 from collections.abc import Iterable, Mapping
