@@ -26,7 +26,7 @@ from tools.paths import FIGURES, ROOT
 PICTURE: Final = FIGURES / "rooms.svg"
 PACKAGE: Final = ROOT / "cprsim"
 #: Rooms that read plans and carry them out, each in its way.
-INTERPRETERS: Final = ("formulas", "sim", "batch", "trainer")
+INTERPRETERS: Final = ("sim", "batch", "trainer")
 
 _BOX, _HEIGHT, _GAP, _BETWEEN = 276, 54, 26, 24  # of a box and around it, in pixels
 _PASSING = 14  # the width of an arrow that passes a floor

@@ -19,7 +19,6 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError, UsageError
 from cprsim.figures import save_bytes
 from cprsim.figures.timeline import timeline
-from cprsim.history.recorder import record
 from cprsim.report import html, outputs
 from cprsim.report.answer import answer_lines, detail_lines, known_so_far
 from cprsim.report.conclusion import conclusion, findings
@@ -31,6 +30,7 @@ from cprsim.runs.engines import chosen, is_ready, prepare, simulate
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
+from cprsim.sim.history.recorder import record
 
 #: Files that can be taken from the page, and their media types.
 FILES: Final = {

@@ -47,7 +47,7 @@ def _cprsim(
 ) -> None:
     """Keep subcommands, however few there are."""
     if version:
-        from cprsim.version import __version__
+        from cprsim.basics.version import __version__
 
         echo(f"cprsim {__version__}")
         raise typer.Exit

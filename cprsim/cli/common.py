@@ -29,7 +29,7 @@ def json_bytes(document: dict[str, Any]) -> bytes:
 
 def echo(text: str = "", *, err: bool = False) -> None:
     """Print lines on stdout or stderr, with nothing in them that a terminal acts upon."""
-    from cprsim.errors import printable
+    from cprsim.basics.errors import printable
 
     typer.echo(printable(text), err=err)
 
@@ -96,7 +96,7 @@ class _Harmless:
         self._drawn = drawn
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        from cprsim.errors import printable
+        from cprsim.basics.errors import printable
 
         for each in console.render(self._drawn, options):
             yield each if each.control else each._replace(text=printable(each.text))

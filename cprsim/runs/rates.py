@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cprsim.contract import Plan
 from cprsim.contract.memory import extra_bytes
-from cprsim.formulas.store_reads import bytes_read_per_failure
+from cprsim.contract.store_reads import bytes_read_per_failure
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Model
 from cprsim.scenario import Scenario

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.errors import CprsimError, RunError, told
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import CprsimError, RunError, told
 from cprsim.failures.timeline import Timeline
 from cprsim.job.start import StartDraws, Starts
 from cprsim.scenario import Scenario

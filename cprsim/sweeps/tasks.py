@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.streams import COHORT
+from cprsim.contract.expected import loses_nothing
 from cprsim.contract.ledger import overhead
 from cprsim.errors import (
     CprsimError,
@@ -20,7 +21,6 @@ from cprsim.errors import (
     RunError,
     UsageError,
 )
-from cprsim.formulas.expected import loses_nothing
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.runs.hopeless import without_hope
 from cprsim.runs.measures import Basis

@@ -7,7 +7,7 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover, Save
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.by_hand import assert_entries, log_of

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import cprsim
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
-from cprsim.formulas.expected import expected
 from cprsim.sim.engine import play, simulate
 
 # --- Worked by hand ------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import pytest
 
 from cprsim.contract import Clock, Save, Saved, Stored
 from cprsim.contract.controller import saves_of
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
-from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance

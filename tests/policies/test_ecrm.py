@@ -11,7 +11,7 @@ import pytest
 
 from cprsim import Scenario
 from cprsim.contract import Answers, Loss, Recover, Redundancy
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.policies.ecrm import every_group_decodes
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance

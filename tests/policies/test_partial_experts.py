@@ -9,8 +9,8 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
-from cprsim.formulas.expected import expected
 from cprsim.formulas.experts import rotation_left_s
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance

@@ -10,7 +10,7 @@ import pytest
 import cprsim
 from cprsim.contract import Groups, Loss, Mirror, Recover
 from cprsim.contract.answers import is_gone
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.policies.peer_memory import MEMORY, memory_answers
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance

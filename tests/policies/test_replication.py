@@ -8,7 +8,7 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.sim.engine import play, simulate
 from tests.policies.by_hand import Run, assert_entries, played
 
