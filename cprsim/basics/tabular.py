@@ -76,7 +76,9 @@ def lines(path: LogPath) -> Generator[str, None, None]:
                 yield (raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw).decode()
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
-            raise LogError(f"{path}:{number}: is not UTF-8: byte 0x{byte:02x}") from None
+            raise LogError(
+                f"{path}:{number}: is not UTF-8: byte 0x{byte:02x}; give it as UTF-8 text"
+            ) from None
         except EOFError:
             raise LogError(f"{path}: is cut short after line {number}; copy it again") from None
 

@@ -15,6 +15,7 @@ from cprsim.basics.schema import (
     a_list,
     faults,
 )
+from cprsim.basics.shipped import located
 from cprsim.basics.toml import check_values, parse_file, text_of
 from cprsim.errors import ScenarioError
 from cprsim.job.delays import Delay
@@ -246,7 +247,7 @@ class ClusterSpec(Section):
 
 
 def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec:
-    """Read a cluster file; `overrides` are `dotted.key=value` as in `--set`.
+    """Read a cluster file or a shipped one by name; `overrides` are `dotted.key=value` of `--set`.
 
     Paths in it are taken from its folder. Raises `ScenarioError` for a file that is missing or is
     no TOML, and for every fault.
@@ -258,11 +259,10 @@ def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec
 
     Examples
     --------
-    >>> from cprsim.basics.shipped import shipped
-    >>> cprsim.load_cluster(shipped("clusters/lost-pod.toml")).title
+    >>> cprsim.load_cluster("lost-pod").title
     'Sixteen jobs on two pods; pod 1 is lost for two hours on the third afternoon'
     """
-    where = Path(path)
+    where = located(path)
     tables = parse_file(text_of(where), where)
     check_values(tables)
     if "jobs" not in tables and tables.keys() & {"job", "policies"}:
