@@ -93,14 +93,14 @@ def replay(asked: Any) -> None:
         return
     from cprsim.fitting.display import event_lines
     from cprsim.report.tables import notes, run_table
-    from cprsim.runs.cautions import AS_IT_STANDS
+    from cprsim.runs.cautions import REPLAYED
 
     if events is not None:
         for line in event_lines(events):
             echo_wrapped(line)
     print_table(run_table(result))
     for line in notes(result):
-        if events is None or line != AS_IT_STANDS:  # here that is intended
+        if events is None or line != REPLAYED:  # here that is intended
             echo_wrapped(line)
 
 

@@ -51,7 +51,7 @@ class Machines(Section):
     @model_validator(mode="after")
     def _repairs_of_spares(self) -> Self:
         if self.spares and self.repair is None:
-            raise ValueError('repair is missing beside spares; write e.g. repair = "1 d"')
+            raise ValueError('repair is missing for the spares; write e.g. repair = "1 d"')
         if self.pods * self.racks * self.nodes > _MOST:
             raise ValueError(f"pods, racks and nodes make more than {_MOST:,} nodes; give fewer")
         return self
@@ -66,7 +66,7 @@ class SharedStore(Section):
     """The checkpoint store of all jobs.
 
     `write`, `read`: bandwidth of all saves and of all loads together, B/s. `outages`: times for
-    which it is away; a save or load that one falls into is in vain. `saves_at_once`: how many jobs
+    which it is away; a save or load that one falls into fails. `saves_at_once`: how many jobs
     may save at a time, where others train on until it is their turn; without it all may.
     `loads`: how loads share its bandwidth: `alike`, or `by priority`, where a job has 1 + its
     `priority` times the share of one of priority 0. `stagger`: whether a job's first save is due
@@ -114,7 +114,7 @@ class SharedFailures(Section):
     """Failures in addition to those of a job's own scenario.
 
     `node`: keys of `[failures]` for the lives of all nodes, in place of the jobs' own. `rack`,
-    `pod`: failures of racks and of pods. `events`: failures that are told.
+    `pod`: failures of racks and of pods. `events`: failures at given times.
     """
 
     node: dict[str, Any] | None = Field(None, examples=[{"mean": "500 d"}])
@@ -131,10 +131,10 @@ class SharedFailures(Section):
 
 
 class Scheduler(Section):
-    """How the queue and the nodes are given to jobs.
+    """Rules by which jobs get nodes.
 
     `order`: `first come`, or `priority`, highest first. `backfill`: whether a later job may start
-    that delays the first of the queue by nothing, as far as the jobs' `limit` tells (EASY).
+    that delays the first of the queue by nothing, by the jobs' `limit` (EASY).
     `preempt`: whether a job of a lower priority gives its nodes to one that waits. `notice`: how
     long it may train on before it stops to save. `placement`: `pack` into as few racks as
     possible, or `spread` over as many.
@@ -202,7 +202,7 @@ class JobEntry(Section):
             raise ValueError(f"name {self.name!r} has a dot, which parts the keys of --set")
         beside = [key for key in ("count", "every", "nodes") if getattr(self, key) not in _UNSAID]
         if self.trace is not None and beside:
-            raise ValueError(f"{' and '.join(beside)}: the trace tells; leave out what else does")
+            raise ValueError(f"{' and '.join(beside)}: the trace has them; leave these out")
         return self
 
 
@@ -227,7 +227,7 @@ class ClusterSpec(Section):
     def _known_places(self) -> Self:
         names = [each.name for each in self.jobs]
         if len(set(names)) < len(names):
-            raise ValueError("jobs: two have the same name; give each a name of its own")
+            raise ValueError("jobs: two have the same name; give each another name")
         racks = self.cluster.pods * self.cluster.racks
         for each in self.failures.events or ():
             if (each.rack or 0) >= racks or (each.pod or 0) >= self.cluster.pods:

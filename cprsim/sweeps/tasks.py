@@ -35,7 +35,7 @@ _WALL = COLUMNS.index("wall")
 
 @dataclass(frozen=True)
 class Rule:
-    """How many replications a point gets.
+    """The number of replications of a point.
 
     `replications`: their number; with `half_width` the most. `half_width`: the share of the mean
     overhead that half the 95 % interval of every policy must reach, checked every `COHORT`
