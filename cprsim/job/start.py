@@ -14,6 +14,22 @@ from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.basics.units import format_duration
 from cprsim.job.delays import Delay, mean_s
 
+
+def restart_tries(seed: int, cohort: int) -> CohortDraws:
+    """Return numbers from 0 to 1 that decide which restarts in place of a cohort fail."""
+    return CohortDraws(lambda rng, size: rng.random(size), seed, cohort, Cause.RESTART_FAILS)
+
+
+def restart_times(law: Distribution, seed: int, cohort: int) -> CohortDraws:
+    """Return how long the restarts in place of a cohort take, s."""
+    return CohortDraws(law.sample, seed, cohort, Cause.RESTART)
+
+
+def regroup_times(law: Distribution, seed: int, cohort: int) -> CohortDraws:
+    """Return how long the group of processes takes to form again, s, by failure of a cohort."""
+    return CohortDraws(law.sample, seed, cohort, Cause.REGROUP)
+
+
 if TYPE_CHECKING:
     from cprsim.job.costs import Costs
 

@@ -22,7 +22,6 @@ from cprsim.runs.summaries import statistics, tidy
 from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import Played, SweepVerdict, sweep_verdicts
-from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.store import (
     StoredPoint,
@@ -32,6 +31,7 @@ from cprsim.sweeps.store import (
     stored_points,
 )
 from cprsim.sweeps.tasks import PointPlan
+from cprsim.sweeps.values import si_column
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:

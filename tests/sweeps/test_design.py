@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.sweeps.block import SweepBlock, flat
-from cprsim.sweeps.design import Design, grid, latin, zipped
+from cprsim.sweeps.design import Design, SweepBlock, flat, grid, latin, zipped
 
 
 def real(_key: str) -> bool:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.sweeps.columns import told_apart
-from cprsim.sweeps.values import expand, parse_range
+from cprsim.sweeps.values import expand, parse_range, told_apart
 
 
 @pytest.mark.parametrize(
