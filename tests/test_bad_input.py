@@ -1,5 +1,6 @@
 """What a user sees who got something wrong: exit code 2, a line a fault, nothing else, no files."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,12 @@ from cprsim.cli import command as cli
 from cprsim.runs import runner
 from tests.mistakes import GOOD, Mistake, mistakes
 from tests.test_cli import python
+
+
+def named(mistake: Mistake) -> str:
+    """Name a mistake by the section that it is in, and by what is told."""
+    section, *_ = re.split(r"\W", mistake.told, maxsplit=1)
+    return f"{section} | {mistake.told[:50]}"
 
 
 @pytest.fixture
@@ -44,7 +51,7 @@ def test_the_scenario_that_the_cases_break_is_sound(folder, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("mistake", mistakes(), ids=lambda mistake: mistake.told[:50])
+@pytest.mark.parametrize("mistake", mistakes(), ids=named)
 def test_a_mistake_in_a_scenario_is_told_in_a_line_a_fault(
     folder, nothing_runs, capsys, mistake: Mistake
 ):

@@ -30,7 +30,9 @@ def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("told", "asked"), CASES, ids=lambda each: " ".join(each)[-60:])
+@pytest.mark.parametrize(
+    ("told", "asked"), CASES, ids=[f"{asked[0]} | {told[:50]}" for told, asked in CASES]
+)
 def test_a_command_that_makes_no_sense_is_refused_in_a_line(
     place: Path, told: str, asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

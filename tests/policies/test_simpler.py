@@ -148,7 +148,11 @@ CASES: list[tuple[str, Policy, Policy]] = [
 ]
 
 
-@pytest.mark.parametrize(("job", "switched_off", "simpler"), CASES)
+@pytest.mark.parametrize(
+    ("job", "switched_off", "simpler"),
+    CASES,
+    ids=[f"{off['system']} | {job} {number}" for number, (job, off, _) in enumerate(CASES)],
+)
 def test_switched_off_it_is_simpler(job: str, switched_off: Policy, simpler: Policy) -> None:
     policies = {"off": switched_off, "simpler": simpler}
     found = simulate(Scenario(**JOBS[job] | {"policies": policies}), list(policies), range(10), 5)
