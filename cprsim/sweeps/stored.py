@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.labelled import dataset
-from cprsim.basics.notebook import notebook_html, percent
+from cprsim.basics.notebook import dataset, notebook_html, percent
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.runs.measures import PLANNED, Basis, measured, measures_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from cprsim.runs.result import finite
+from cprsim.runs.summaries import finite
 from cprsim.sweeps.best import TOLD, SweepVerdict, circumstances, policy_and_rest
 from cprsim.sweeps.values import si_column
 
