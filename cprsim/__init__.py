@@ -15,23 +15,27 @@ from typing import TYPE_CHECKING, Any
 from cprsim.basics.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cprsim.advice.advice import Advice
-    from cprsim.advice.advising import advise
-    from cprsim.advice.decision import Decision, decide
-    from cprsim.clusters.run import run_cluster
-    from cprsim.clusters.spec import load_cluster
-    from cprsim.contract import Policy
-    from cprsim.fitting.fit_log import fit
-    from cprsim.fitting.mtbf import mtbf_by_nodes
-    from cprsim.policies import register
-    from cprsim.runs.fleet import Fleet, load_fleet, load_job
-    from cprsim.runs.fleet_play import run_fleet
-    from cprsim.runs.fleet_result import FleetResult
-    from cprsim.runs.result import Result
-    from cprsim.runs.runner import run
-    from cprsim.scenario import Scenario, load_scenario
-    from cprsim.sweeps.stored import Sweep
-    from cprsim.sweeps.sweep import sweep
+    from cprsim.advice.advice import Advice as Advice
+    from cprsim.advice.advising import advise as advise
+    from cprsim.advice.decision import Decision as Decision
+    from cprsim.advice.decision import decide as decide
+    from cprsim.clusters.run import run_cluster as run_cluster
+    from cprsim.clusters.spec import load_cluster as load_cluster
+    from cprsim.contract import Policy as Policy
+    from cprsim.fitting.fit_log import fit as fit
+    from cprsim.fitting.mtbf import mtbf_by_nodes as mtbf_by_nodes
+    from cprsim.policies import register as register
+    from cprsim.runs.fleet import Fleet as Fleet
+    from cprsim.runs.fleet import load_fleet as load_fleet
+    from cprsim.runs.fleet import load_job as load_job
+    from cprsim.runs.fleet_play import run_fleet as run_fleet
+    from cprsim.runs.fleet_result import FleetResult as FleetResult
+    from cprsim.runs.result import Result as Result
+    from cprsim.runs.runner import run as run
+    from cprsim.scenario import Scenario as Scenario
+    from cprsim.scenario import load_scenario as load_scenario
+    from cprsim.sweeps.stored import Sweep as Sweep
+    from cprsim.sweeps.sweep import sweep as sweep
 
 
 # Names and the modules they come from, imported at first use, since pandas and SciPy take
@@ -59,29 +63,7 @@ _HOMES = {
     "run_fleet": "cprsim.runs.fleet_play",
     "sweep": "cprsim.sweeps.sweep",
 }
-__all__ = [
-    "Advice",
-    "Decision",
-    "Fleet",
-    "FleetResult",
-    "Policy",
-    "Result",
-    "Scenario",
-    "Sweep",
-    "advise",
-    "decide",
-    "fit",
-    "load_cluster",
-    "load_fleet",
-    "load_job",
-    "load_scenario",
-    "mtbf_by_nodes",
-    "register",
-    "run",
-    "run_cluster",
-    "run_fleet",
-    "sweep",
-]
+__all__ = [*_HOMES]  # noqa: PLE0604  (these are strings)
 
 
 def __getattr__(name: str) -> Any:

@@ -68,7 +68,8 @@ SLOW = (
     "trainer",
     "validation",
 )
-#: Of a test with more cases than that the quick tier runs some, evenly spread.
+#: Of a test with more cases than that the quick tier runs some, evenly spread: of each kind of them
+#: where the names of cases are "kind | case", as in large tables.
 CASES = 10
 #: CPU seconds from which on a test of the quick tier is named in the summary: it should be faster,
 #: or marked `slow`. It is no failure: a busy machine takes twice as long as a quiet one.
@@ -133,7 +134,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     of_a_test: dict[str, list[pytest.Item]] = {}
     for each in items:
         if not any(map(each.get_closest_marker, ("slow", "nightly"))):
-            of_a_test.setdefault(each.nodeid.partition("[")[0], []).append(each)
+            kind, in_kinds, _ = each.nodeid.partition(" | ")
+            test = kind if in_kinds else each.nodeid.partition("[")[0]
+            of_a_test.setdefault(test, []).append(each)
     kept = {
         each for cases in of_a_test.values() for each in cases[:: math.ceil(len(cases) / CASES)]
     }

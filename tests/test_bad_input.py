@@ -1,5 +1,6 @@
 """What a user sees who got something wrong: exit code 2, a line a fault, nothing else, no files."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,34 +11,11 @@ from cprsim.runs import runner
 from tests.mistakes import GOOD, Mistake, mistakes
 from tests.test_cli import python
 
-#: Arguments of `run`, and the line that they are refused with.
-ARGUMENTS: list[tuple[list[str], str]] = [
-    (
-        ["--policy", "ful", "--policy", "full"],
-        "policy 'ful': the scenario has none of that name; did you mean 'full'?",
-    ),
-    (
-        ["--set", "failures.mean"],
-        """--set 'failures.mean': write KEY=VALUE, e.g. failures.mean="14 h\"""",
-    ),
-    (["--set", "failures.mean.x=3"], "--set 'failures.mean.x=3': 'mean' is a value, not a table"),
-    (
-        ["--set", "failures.mean=14"],
-        'failures.mean: 14 has no unit: write a string with one, e.g. "14 h"',
-    ),
-    (["--set", "failure.mean=14 h"], "failure: unknown key; did you mean 'failures'?"),
-    (
-        ["--set", 'failures.mean="14 h"\nx=1'],
-        """--set 'failures.mean="14 h"\\nx=1': write KEY=VALUE, e.g. failures.mean="14 h\"""",
-    ),
-    (["--replications", "0"], "replications 0 is not a whole number >= 1"),
-    (["--seed", "-1"], "seed -1 is not a whole number >= 0"),
-    (["--workers", "0"], "workers 0 is not a whole number >= 1"),
-    (["--engine", "simpy"], "engine 'simpy' is not one of auto, sim, batch"),
-    (["--out", "job.toml"], "--out job.toml: job.toml is a file, not a folder"),
-    (["--out", "job.toml/a/b"], "--out job.toml/a/b: job.toml is a file, not a folder"),
-    (["--out", "x" * 300], f"--out {'x' * 300}: File name too long"),
-]
+
+def named(mistake: Mistake) -> str:
+    """Name a mistake by the section that it is in, and by what is told."""
+    section, *_ = re.split(r"\W", mistake.told, maxsplit=1)
+    return f"{section} | {mistake.told[:50]}"
 
 
 @pytest.fixture
@@ -73,22 +51,13 @@ def test_the_scenario_that_the_cases_break_is_sound(folder, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("mistake", mistakes(), ids=lambda mistake: mistake.told[:50])
+@pytest.mark.parametrize("mistake", mistakes(), ids=named)
 def test_a_mistake_in_a_scenario_is_told_in_a_line_a_fault(
     folder, nothing_runs, capsys, mistake: Mistake
 ):
     mistake.place()
 
     assert refused(folder, [], capsys) == stderr_of(mistake.told.splitlines(), folder)
-
-
-@pytest.mark.parametrize(("arguments", "told"), ARGUMENTS)
-def test_a_mistake_in_the_arguments_is_told_in_a_line(
-    folder, nothing_runs, capsys, arguments, told
-):
-    Path("job.toml").write_text(GOOD, encoding="utf-8")
-
-    assert refused(folder, arguments, capsys) == stderr_of([told], folder)
 
 
 def test_a_process_of_its_own_tells_the_same(folder):

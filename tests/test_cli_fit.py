@@ -142,46 +142,6 @@ def test_a_picture_is_drawn(capsys, suffix, view):
     assert [path.name for path in Path("new").iterdir()] == [f"picture.{suffix}"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["--toml", "--json"], "--toml and --json print one document each; choose one"),
-        (
-            ["--plot", "picture.gif"],
-            "--plot picture.gif: a picture's name ends in .png, .svg, .pdf",
-        ),
-        (["--plot", "picture"], "--plot picture: a picture's name ends in .png, .svg, .pdf"),
-        (["--plot", "log.csv/a.png"], "--plot log.csv: log.csv is a file, not a folder"),
-        (["--reader", "lanl"], "log.csv:1: has no column System; the header is 'time_s,node'"),
-        (
-            ["--reader", "fta", "--time-column", "time_s"],
-            "reader 'fta' knows its columns; leave out their names",
-        ),
-        (
-            ["--reader", "intervals", "--rack-column", "r"],
-            "columns does not go with reader 'intervals', whose durations are fitted as they are; "
-            "leave it out",
-        ),
-        (["--node-column", "box"], "log.csv:1: has no column box; the header is 'time_s,node'"),
-        (
-            ["--view", "job", "--toml"],
-            "--toml needs --nodes: a [failures] block is for jobs of one size",
-        ),
-        (
-            ["--view", "job", "--nodes", "9", "--population", "8"],
-            "nodes is 9; the system has 8, so take 1 to 8",
-        ),
-        (["--population", "3"], "population is 3, but node 7 fails in the log; it is 8 or more"),
-        (["--coalesce", "5 m"], '\'5 m\': a lone "m" is ambiguous; write "5 min" for minutes'),
-    ],
-)
-def test_mistakes_get_one_line_and_exit_code_2(capsys, arguments, text):
-    code, out, err = ran(capsys, gamma_csv(), *arguments)
-
-    assert (code, out, err) == (2, "", f"cprsim: {text}\n")
-    assert [path.name for path in Path.cwd().iterdir()] == ["log.csv"]
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_malformed_logs_get_one_line_and_exit_code_2(capsys, case):
     case.place(Path.cwd())

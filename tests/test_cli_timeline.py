@@ -41,32 +41,3 @@ def test_a_trace_of_the_run_that_was_asked_for(
     assert capsys.readouterr().out == (
         "partial, seed 5, replication 3: 56 h for 56 h of training (overhead 0 %), 0 failures\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ("--policy", "full", "--out", "run.txt"),
-            "--out run.txt: a timeline's name ends in .png, .svg, .pdf, .json.gz or .prom",
-        ),
-        (
-            ("--policy", "full", "--out", "run.json"),
-            "--out run.json: a timeline's name ends in .png, .svg, .pdf, .json.gz or .prom",
-        ),
-        (
-            ("--policy", "ful", "--out", "run.png"),
-            "policy 'ful': the scenario has none of that name; did you mean 'full'?",
-        ),
-        (
-            ("--policy", "full", "--replication", "-1", "--out", "run.png"),
-            "replication -1 is not a whole number >= 0",
-        ),
-    ],
-)
-def test_mistakes(
-    arguments: tuple[str, ...], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert timeline(*arguments) == 2
-    assert capsys.readouterr().err == f"cprsim: {said}\n"
-    assert list(folder.iterdir()) == []

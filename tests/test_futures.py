@@ -10,7 +10,7 @@ from itertools import count, repeat
 
 import pytest
 
-from cprsim.basics.futures import Ended, Threads
+from cprsim.basics.interrupts import Ended, Threads
 from cprsim.sweeps.driver import Driver
 from cprsim.sweeps.tasks import Rule, Task
 from tests.waiting import HANGS_S

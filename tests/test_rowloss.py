@@ -383,25 +383,6 @@ def test_the_table_has_change_where_it_is_not_what_updates_are(capsys):
     assert "a row's k-th update moves it by 1 / sqrt(k) of its first" in by_change
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ([], "give a scenario, or --from with a log of accesses"),
-        ([KAGGLE, "--from", "log"], "give a scenario, or --from with a log of accesses"),
-        (
-            ["--from", "log", "--policy", "cpr"],
-            "--policy and --set go with a scenario; leave them out",
-        ),
-        (["--from", "no-such-log"], "no-such-log: no such file"),
-        ([KAGGLE, "--plot", "a.gif"], "--plot a.gif: a picture's name ends in .png, .svg, .pdf"),
-    ],
-)
-def test_mistakes_get_one_line_and_exit_code_2(capsys, tmp_path, monkeypatch, arguments, text):
-    monkeypatch.chdir(tmp_path)
-
-    assert ran(capsys, *arguments) == (2, "", f"cprsim: {text}\n")
-
-
 def test_a_curve_that_can_not_be_read_is_a_fault_of_the_model(tmp_path):
     with pytest.raises(cprsim.errors.ScenarioError) as caught:
         cprsim.load_scenario(KAGGLE, ['model.skew={curve="no-such.csv"}'])

@@ -43,36 +43,6 @@ def test_a_copy_is_the_same_file(name: str, folder, capsys: pytest.CaptureFixtur
     assert Path("mine/job").read_bytes() == shipped.named(name).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ["scenarios", "quikstart"],
-            "scenario 'quikstart': none of that name is shipped; did you mean 'quickstart'?",
-        ),
-        (["scenarios", "--copy", "a.toml"], "--copy a.toml: give the name of what is to be copied"),
-        (
-            ["scenarios", "tiered", "--copy", "mine.toml"],
-            "--copy mine.toml: exists already; give another name, or --force to replace it",
-        ),
-        (
-            ["run", "quikstart"],
-            "quikstart: no such file, and no scenario of that name; did you mean 'quickstart'?",
-        ),
-        (["run", "./quik/start"], "quik/start: no such file"),
-        (["run", "quickstart.toml"], "quickstart.toml: no such file"),
-    ],
-)
-def test_what_is_not_there_is_said_in_a_line(
-    arguments: list[str], said: str, folder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("mine.toml").write_text("mine")
-
-    assert _main(arguments) == 2
-    assert capsys.readouterr().err == f"cprsim: {said}\n"
-    assert Path("mine.toml").read_text() == "mine"
-
-
 def test_a_name_stands_for_the_path(folder) -> None:
     by_name, by_path = (
         cprsim.load_scenario(each) for each in ("quickstart", ROOT / "scenarios/quickstart.toml")

@@ -6,7 +6,6 @@ first, then all quick ones. It lists the mutants that no test notices, and their
 happens in a copy of the repository, a process a mutant; libraries are imported once.
 """
 
-import contextlib
 import importlib
 import os
 import random
@@ -112,7 +111,6 @@ def _tested(folder: Path, tests: tuple[str, ...]) -> int:
 
     os.chdir(folder)
     sys.path.insert(0, str(folder))
-    os.environ |= {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / ".numba")}
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
@@ -121,17 +119,17 @@ def _tested(folder: Path, tests: tuple[str, ...]) -> int:
 
 def main(count: int, seed: int = 0) -> None:
     """Print each mutant that nobody notices, and how many there are."""
-    for name in _LIBRARIES:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    paths = [path for room in ROOMS for path in sorted((ROOT / "cprsim" / room).rglob("*.py"))]
-    drawn = random.Random(seed).sample([each for path in paths for each in mutants(path)], count)
-    kept = 0
     # No `TemporaryDirectory`: processes that tests fork would remove it as they end.
     scratch = Path(tempfile.mkdtemp())
     folder = scratch / ROOT.name
     ignored = shutil.ignore_patterns(".git", ".venv", "build", ".mypy_cache")
     shutil.copytree(ROOT, folder, ignore=ignored)
+    os.environ |= {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / ".numba")}
+    for name in _LIBRARIES:
+        importlib.import_module(name)
+    paths = [path for room in ROOMS for path in sorted((ROOT / "cprsim" / room).rglob("*.py"))]
+    drawn = random.Random(seed).sample([each for path in paths for each in mutants(path)], count)
+    kept = 0
     for tests in ROOMS.values():
         if _fails(folder, tests):
             sys.exit(f"{', '.join(tests)}: fail without any mutant")

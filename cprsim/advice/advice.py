@@ -16,8 +16,7 @@ from cprsim.basics.schema import nearest
 from cprsim.contract import Plan
 from cprsim.contract.needs import TrainerNeed, trainer_need
 from cprsim.errors import UsageError
-from cprsim.runs.mean import Mean
-from cprsim.runs.result import finite
+from cprsim.runs.summaries import Mean, finite
 from cprsim.scenario import Scenario
 from cprsim.selection.certificate import Certificate
 

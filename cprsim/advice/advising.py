@@ -25,9 +25,8 @@ from cprsim.contract.memory import model_fault
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.runs.engines import waits
 from cprsim.runs.fleet import Fleet, load_job
-from cprsim.runs.mean import Mean
 from cprsim.runs.runner import check_whole
-from cprsim.runs.summaries import IN_TIME, allowance, ratio_of_sums
+from cprsim.runs.summaries import IN_TIME, Mean, allowance, ratio_of_sums
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import RESTARTS, Bound
 from cprsim.selection.certificate import Certificate, certify

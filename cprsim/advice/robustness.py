@@ -22,7 +22,7 @@ from cprsim.basics.units import (
 from cprsim.contract import Policy
 from cprsim.errors import CprsimError
 from cprsim.failures.severity import Part
-from cprsim.runs.mean import Mean
+from cprsim.runs.summaries import Mean
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import Bound
 from cprsim.selection.intervals import ROUNDING

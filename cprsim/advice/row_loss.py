@@ -21,7 +21,7 @@ from cprsim.rows.movement import OptimizerRule
 from cprsim.rows.popularity import Popularity, counts, zipf
 from cprsim.rows.readers import read_accesses
 from cprsim.rows.skew import Skew
-from cprsim.runs.result import finite
+from cprsim.runs.summaries import finite
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.criteria import Criteria, useful_cost_of
-from cprsim.basics.futures import Threads
+from cprsim.basics.interrupts import Threads
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
 from cprsim.contract import Plan, Policy

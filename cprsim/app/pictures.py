@@ -16,8 +16,8 @@ from cprsim.errors import CprsimError, RunError
 from cprsim.formulas.intervals import exact_interval_s, young_interval_s
 from cprsim.report.means import money_between, share_between
 from cprsim.runs.engines import attempt, chosen
-from cprsim.runs.mean import Mean
-from cprsim.runs.result import Result, finite
+from cprsim.runs.result import Result
+from cprsim.runs.summaries import Mean, finite
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 from cprsim.sim.history.phases import joined

@@ -1,9 +1,16 @@
-"""The look of a result in a notebook: its kind, a table, and sentences below it."""
+"""A result in a notebook: its look, and its table as labelled arrays of xarray (an extra)."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from importlib import util
+from typing import TYPE_CHECKING, Any
+
+from cprsim.basics.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
 
 
 def notebook_html(
@@ -38,3 +45,23 @@ def percent(share: float) -> str:
 def _row(cells: Sequence[str]) -> str:
     first, *others = map(escape, cells)
     return f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in others)}</tr>"
+
+
+def dataset(
+    table: "pd.DataFrame", dimensions: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> "xarray.Dataset":
+    """A variable a column, over the columns that are `dimensions`, each with all its values.
+
+    Not a number where the table has no row.
+
+    Raises
+    ------
+    UsageError
+        Where xarray is not installed.
+    """
+    if util.find_spec("xarray") is None:
+        raise UsageError(
+            'xarray is not installed, and to_xarray needs it: pip install "cprsim[xarray]"'
+        )
+    labelled = table.set_index(list(dimensions)).to_xarray()
+    return labelled.reindex(dimensions).assign_attrs(attributes)

@@ -20,9 +20,8 @@ from cprsim.failures.silent import faults_s
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import CauseVictimRows, Victims
 from cprsim.job.platform import Outages
-from cprsim.job.restarts import regroup_times, restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
-from cprsim.job.start import StartDraws, starts_vary
+from cprsim.job.start import StartDraws, regroup_times, restart_times, restart_tries, starts_vary
 from cprsim.machine import codes
 from cprsim.machine.codes import NONE
 from cprsim.machine.draws_row import DrawsRow

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.futures import Threads
+from cprsim.basics.interrupts import Threads
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.batch.draws import DrawnRows, Gathered, ScenarioDraws, stretches

@@ -21,7 +21,7 @@ from cprsim.errors import ScenarioError
 from cprsim.scenario.drawn import Drawn
 from cprsim.scenario.sections import SECTIONS
 from cprsim.studies.design import StudySection
-from cprsim.sweeps.block import SweepBlock
+from cprsim.sweeps.design import SweepBlock
 from cprsim.trainer.section import TrainerSection
 
 Schema = dict[str, Any]

@@ -111,7 +111,7 @@ def _swept(asked: Any) -> "Sweep":
     """Play what is still to be done of a sweep."""
     from cprsim.basics.machine import cores
     from cprsim.errors import UsageError
-    from cprsim.sweeps.block import parse_half_width
+    from cprsim.sweeps.design import parse_half_width
     from cprsim.sweeps.sweep import sweep as run_sweep
 
     if asked.out is None:

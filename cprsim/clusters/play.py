@@ -15,8 +15,7 @@ from cprsim.clusters.domains import DomainFailure, DomainFailures, JobTimeline
 from cprsim.clusters.job_run import ENDED, HOPELESS, RUNNING, WAITING, JobRun, JobWatch
 from cprsim.clusters.jobs import ClusterJob, arrivals
 from cprsim.clusters.links import STEP_S, Crowd, SharedLinks, SharingJob
-from cprsim.clusters.nodes import Nodes, SharedSpares, SparePool
-from cprsim.clusters.scheduler import Queue
+from cprsim.clusters.scheduler import Nodes, Queue, SharedSpares, SparePool
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
 from cprsim.machine import allocations

@@ -15,8 +15,7 @@ from cprsim.clusters.links import NAMES, STEP_S, Crowd
 from cprsim.clusters.play import PlayedCluster
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.runs.result import finite
-from cprsim.runs.summaries import half_width
+from cprsim.runs.summaries import finite, half_width
 from cprsim.sim.engine import COLUMNS
 
 #: Loads so long after the end of a rack's or a pod's failure still count as its consequence, s.

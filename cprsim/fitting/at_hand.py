@@ -15,9 +15,9 @@ from cprsim.fitting.block import gap_keys, law_keys, log_keys
 from cprsim.fitting.fit_log import of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.strikes import graded
-from cprsim.runs.mean import Mean
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
+from cprsim.runs.summaries import Mean
 from cprsim.scenario import Scenario
 
 REPLICATIONS: Final = 512

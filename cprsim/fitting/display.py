@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cprsim.fitting.job_events import JobEvents
     from cprsim.fitting.log_fit import LogFit
     from cprsim.fitting.mtbf import MtbfByNodes
-    from cprsim.runs.mean import Mean
+    from cprsim.runs.summaries import Mean
 
 #: Differences of AIC from which on they are whole numbers.
 _LARGE = 100

@@ -8,9 +8,9 @@ from cprsim.gallery import tables
 from cprsim.gallery.picture import Drawing, PictureSource, Titled, register
 from cprsim.report.run_folder import check_names
 from cprsim.sweeps.best import circumstances
-from cprsim.sweeps.columns import told_apart
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.sweep import sweep
+from cprsim.sweeps.values import told_apart
 
 #: What is varied of a scenario, as shares of what it is there.
 _SHARES: Final = (1 / 4, 1 / 2, 1, 2, 4)

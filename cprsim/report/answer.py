@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
     from cprsim.advice.robustness import Doubled, Parameter, Robustness
     from cprsim.advice.search import Incumbent
-    from cprsim.runs.mean import Mean
+    from cprsim.runs.summaries import Mean
 
 #: Overhead from which on a job is said to be hopeless, half the time again; and of a run that was
 #: given up.

@@ -7,7 +7,7 @@ from cprsim.basics.units import percent
 from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
-    from cprsim.runs.mean import Mean
+    from cprsim.runs.summaries import Mean
 
 
 def amount(money: float) -> str:

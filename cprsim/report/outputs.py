@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from cprsim.basics.manifest import sha256, versions, with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.contract.ledger import RARE_CAUSES, told_causes
-from cprsim.runs.replications import ReplicationTable
+from cprsim.runs.digest import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
 

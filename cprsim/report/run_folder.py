@@ -9,8 +9,8 @@ from cprsim.basics.manifest import read_manifest
 from cprsim.basics.schema import nearest
 from cprsim.contract.ledger import RARE_CAUSES
 from cprsim.errors import UsageError
+from cprsim.runs.digest import ReplicationTable
 from cprsim.runs.measures import Basis, measures_of
-from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario
 

@@ -21,8 +21,8 @@ from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.means import share_and_half
 from cprsim.runs import by_cause
 from cprsim.runs.cautions import of_run
-from cprsim.runs.mean import Mean
 from cprsim.runs.restarts import restarts
+from cprsim.runs.summaries import Mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,7 @@ from cprsim.basics.periods import whole_periods
 from cprsim.errors import UsageError
 from cprsim.rows.change import LostChange
 from cprsim.rows.counters import counted, counted_in_the_long_run
-from cprsim.rows.listed import Listed
-from cprsim.rows.listed_batches import ListedBatches
+from cprsim.rows.listed import Listed, ListedBatches
 from cprsim.rows.lost import Left, LostShare
 from cprsim.rows.movement import Made, OptimizerRule
 from cprsim.rows.popularity import Popularity

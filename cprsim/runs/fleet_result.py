@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.errors import RunError
+from cprsim.runs.digest import ReplicationTable
 from cprsim.runs.engines import Engine
 from cprsim.runs.fleet import Fleet, dotted
-from cprsim.runs.measures import PLANNED, Basis
-from cprsim.runs.rates import Rates
-from cprsim.runs.replications import ReplicationTable
+from cprsim.runs.measures import PLANNED, Basis, Rates
 from cprsim.runs.result import Result, entry, in_currency
 from cprsim.runs.summaries import ratio_of_sums, tidy
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from cprsim.basics.labelled import dataset
-from cprsim.basics.notebook import between, notebook_html, percent
+from cprsim.basics.notebook import between, dataset, notebook_html, percent
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, told_causes
@@ -21,7 +20,7 @@ from cprsim.runs.by_cause import by_cause
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
-from cprsim.runs.summaries import IN_TIME, half_width
+from cprsim.runs.summaries import IN_TIME, finite, half_width
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -310,8 +309,3 @@ def entry(row: Any, shares: Mapping[str, float] | None = None) -> dict[str, Any]
 def in_currency(currency: str | None) -> dict[str, str]:
     """Return the entry of a JSON document for the currency; nothing where there is none."""
     return {} if currency is None else {"currency": currency}
-
-
-def finite(value: float) -> float | None:
-    """The number; None where it is none that JSON has."""
-    return float(value) if math.isfinite(value) else None

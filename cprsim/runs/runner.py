@@ -14,16 +14,15 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.futures import Ended, Threads
+from cprsim.basics.interrupts import Ended, Threads
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
-from cprsim.runs.digest import MOST_ROWS, Digest, Replications
+from cprsim.runs.digest import MOST_ROWS, Digest, Replications, ReplicationTable
 from cprsim.runs.engines import Engine, chosen, is_ready, prepare, simulate
 from cprsim.runs.hopeless import check_hope
 from cprsim.runs.measures import Basis
-from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
 from cprsim.runs.workers import Workers

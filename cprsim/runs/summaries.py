@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -130,3 +130,38 @@ def allowance(lost: NDArray[np.float64], unmet: float) -> float:
 def half_width_of(std: Any, n: int) -> Any:
     """The same from the standard deviation of n values."""
     return students_t(n - 1, _MISS) * std / math.sqrt(n)
+
+
+class Mean(NamedTuple):
+    """A mean and the ends of its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> "Mean":
+        """That of replications, shape (replications,)."""
+        return cls.around(float(values.mean()), float(half_width(values)))
+
+    @classmethod
+    def around(cls, mean: float, half: float) -> "Mean":
+        """With an interval of twice `half`."""
+        return cls(mean, mean - half, mean + half)
+
+    def or_more(self, much: float) -> "Mean":
+        """With an interval that ends so much later."""
+        return self._replace(high=self.high + much)
+
+    def columns(self, name: str) -> dict[str, float]:
+        """Return its columns of a table: under that name, and its ends, `_low` and `_high`."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+
+    def document(self) -> dict[str, Any]:
+        """Return its entry of a JSON document."""
+        return {"mean": finite(self.mean), "ci95": [finite(self.low), finite(self.high)]}
+
+
+def finite(value: float) -> float | None:
+    """The number; None where it is none that JSON has."""
+    return float(value) if math.isfinite(value) else None

@@ -16,9 +16,8 @@ from cprsim.failures.notice import Notices
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.job.platform import Outages
-from cprsim.job.restarts import regroup_times, restart_times, restart_tries
 from cprsim.job.severity import SEVERITIES
-from cprsim.job.start import Starts, has_starts
+from cprsim.job.start import Starts, has_starts, regroup_times, restart_times, restart_tries
 from cprsim.machine.codes import ABSOLUTE, AS_ALL_S, LIVES, NONE, OTHER, RENEWAL, SHARED
 from cprsim.machine.draws_row import DrawsRow
 from cprsim.sim.plan_costs import PlanCosts

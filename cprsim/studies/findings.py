@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.runs.mean import Mean
+from cprsim.runs.summaries import Mean
 from cprsim.studies.paired import EQUAL_WITHIN, PairedDifference, compare, compare_all
 from cprsim.studies.predictors import Contest, contest
 from cprsim.studies.slope import (

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
-from cprsim.basics.futures import Ended
+from cprsim.basics.interrupts import Ended
 from cprsim.basics.manifest import versions
 from cprsim.errors import RunError
 from cprsim.runs.workers import Workers

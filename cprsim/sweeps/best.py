@@ -21,9 +21,9 @@ from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import Certificate, Verdict, judge
 from cprsim.selection.samples import PairedSample
 from cprsim.selection.words import sentence
-from cprsim.sweeps.columns import brief
 from cprsim.sweeps.store import StoredPoint
 from cprsim.sweeps.tasks import PointPlan
+from cprsim.sweeps.values import brief
 
 #: What came of each policy at a point, by its number.
 PlayedAt = Callable[[int], Sequence["Played"]]

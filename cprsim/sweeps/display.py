@@ -14,10 +14,10 @@ from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import WITHIN
 from cprsim.selection.words import listed, short, some
 from cprsim.sweeps.best import SweepVerdict, circumstances
-from cprsim.sweeps.columns import brief
 from cprsim.sweeps.store import StoredPoint
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.tasks import all_failed
+from cprsim.sweeps.values import brief
 
 _MOST_ROWS = 40
 _SHOWN_FAILURES = 5

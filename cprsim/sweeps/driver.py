@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from functools import partial
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from cprsim.basics.futures import Ended
+from cprsim.basics.interrupts import Ended
 from cprsim.errors import CprsimError, RunError
 from cprsim.runs.workers import Workers
 from cprsim.sweeps.tasks import PointResult, Task, perform

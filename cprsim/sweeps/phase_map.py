@@ -7,8 +7,8 @@ import pandas as pd
 
 from cprsim.errors import UsageError
 from cprsim.sweeps.best import circumstances
-from cprsim.sweeps.columns import brief, si_column, text_of, where
 from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.values import brief, si_column, text_of, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.labelled import dataset
-from cprsim.basics.notebook import notebook_html, percent
+from cprsim.basics.notebook import dataset, notebook_html, percent
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
@@ -22,7 +21,6 @@ from cprsim.runs.summaries import statistics, tidy
 from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import Played, SweepVerdict, sweep_verdicts
-from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.store import (
     StoredPoint,
@@ -32,6 +30,7 @@ from cprsim.sweeps.store import (
     stored_points,
 )
 from cprsim.sweeps.tasks import PointPlan
+from cprsim.sweeps.values import si_column
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:

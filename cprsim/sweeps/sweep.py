@@ -14,9 +14,8 @@ from cprsim.runs.engines import Engine, check_engine, chosen, prepare, waits
 from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.sweeps.block import SweepBlock, flat
 from cprsim.sweeps.definition import Definition, own_code
-from cprsim.sweeps.design import Given, IsWhole
+from cprsim.sweeps.design import Given, IsWhole, SweepBlock, flat
 from cprsim.sweeps.driver import Driver, Tell, pool_of
 from cprsim.sweeps.points import VariedScenario, points_hash, read_points, scenario_key, to_json
 from cprsim.sweeps.store import NAME, SweepStore

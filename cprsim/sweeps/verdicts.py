@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from cprsim.runs.result import finite
+from cprsim.runs.summaries import finite
 from cprsim.sweeps.best import TOLD, SweepVerdict, circumstances, policy_and_rest
-from cprsim.sweeps.columns import si_column
+from cprsim.sweeps.values import si_column
 
 _PLAN = ("policy", "system", "recovery", "interval_s")
 _COLUMNS = (

@@ -26,7 +26,7 @@ from cprsim.fitting.display import at_hand_table
 from cprsim.fitting.fit_log import fit_for, fit_named, of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.strikes import StrikeKind
-from cprsim.runs.mean import Mean
+from cprsim.runs.summaries import Mean
 from tests.survival.cases import LANL, needs_lanl
 
 ROOT = Path(__file__).parents[2]

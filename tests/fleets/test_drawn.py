@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from scipy.special import ndtr
 
 from cprsim.basics.streams import COHORT
@@ -21,13 +20,6 @@ def law(**keys) -> Drawn:
 
 def draws(drawn: Drawn, key: str = "job.useful_time", seed: int = 0) -> np.ndarray:
     return np.array([value for i in range(COHORTS) for value in drawn.cohort(seed, i, key)])
-
-
-def fault(**keys) -> str:
-    with pytest.raises(ValidationError) as caught:
-        law(**keys)
-    (error,) = caught.value.errors()
-    return str(error["ctx"]["error"])
 
 
 @pytest.mark.parametrize(
@@ -125,54 +117,3 @@ def test_tables_that_stand_for_a_value():
         ("costs", "reschedule", "mean"),
         ("model", "tables", "0", "rows"),
     ]
-
-
-LOGNORMAL = {"distribution": "lognormal", "mean": "40 h", "cv": 1.2}
-
-
-@pytest.mark.parametrize(
-    ("keys", "text"),
-    [
-        (
-            LOGNORMAL | {"min": "10 GB"},
-            "mean is a duration, min is a size; give them all in units of one kind",
-        ),
-        (LOGNORMAL | {"min": "2 h", "max": "1 h"}, "min must be less than max"),
-        (LOGNORMAL | {"min": "-2 h"}, "min is out of range: it must be >= 0"),
-        (LOGNORMAL | {"mean": "0 h"}, "mean is out of range: it must be > 0"),
-        (
-            LOGNORMAL | {"min": "9000 h"},
-            "min and max leave 3e-10 of the law, too little to draw from; widen them, or move the "
-            "mean",
-        ),
-        (
-            {"distribution": "lognormal", "mean": 4},
-            "distribution 'lognormal' needs 'cv': standard deviation / mean, e.g. cv = 1.5",
-        ),
-        ({"distribution": "gamma", "shape": 2.0}, "distribution 'gamma' needs 'mean'"),
-        (
-            {"distribution": "deterministic", "mean": 4, "max": 5},
-            "distribution 'deterministic' takes no 'max' here; leave it out",
-        ),
-        ({"distribution": "uniform", "mean": 4, "max": 5}, "distribution 'uniform' needs 'min'"),
-        (
-            {"distribution": "uniform", "min": 1, "max": 5, "cv": 1.0},
-            "distribution 'uniform' takes no 'cv'; leave it out",
-        ),
-        ({"distribution": "empirical"}, "distribution 'empirical' needs 'values'"),
-        (
-            {"distribution": "empirical", "values": 3},
-            '3 is not a list; write e.g. values = ["3 h", "17 h"]',
-        ),
-        (
-            LOGNORMAL | {"mean": "5 m"},
-            "'5 m' is neither a number nor a quantity: write e.g. 18 or \"28 h\"",
-        ),
-        (
-            LOGNORMAL | {"values": ["1 h"]},
-            "distribution 'lognormal' takes no 'values' here; leave it out",
-        ),
-    ],
-)
-def test_what_is_wrong_with_a_law(keys, text):
-    assert fault(**keys) == text

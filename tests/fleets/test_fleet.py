@@ -182,41 +182,6 @@ def test_all_faults_of_laws_and_of_other_sections_at_once():
     ]
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        (
-            {"job__useful_time": {"distribution": "exponential", "mean": 20}},
-            ['job.useful_time: 20 has no unit: write a string with one, e.g. "20 h"'],
-        ),
-        (
-            {"job__useful_time": {"distribution": "exponential", "mean": "2 GB"}},
-            [
-                "job.useful_time: '2 GB' has an unknown unit 'GB' for a duration: use one of ms s "
-                "min h d"
-            ],
-        ),
-        (
-            {"policies__cpr__target_pls": {"distribution": "uniform", "min": 0.1, "max": 1.5}},
-            ["policies.cpr.target_pls.max: 1.5 is out of range: it must be <= 1"],
-        ),
-        (
-            {"cluster__parameter_servers": {"distribution": "empirical", "values": [8, 0, 2.5]}},
-            [
-                "cluster.parameter_servers.values.1: 0 is out of range: it must be >= 1",
-                "cluster.parameter_servers.values.2: 2.5 is not a whole number",
-            ],
-        ),
-        (
-            {"cluster__parameter": SERVERS},
-            ["cluster.parameter: unknown key; did you mean 'parameter_servers'?"],
-        ),
-    ],
-)
-def test_values_that_no_job_can_have(values, expected):
-    assert faults(**values) == expected
-
-
 def test_a_job_that_can_not_be_is_named_with_what_it_drew():
     hit = {"distribution": "uniform", "min": 1, "max": 6}
     fleet = Fleet.of(

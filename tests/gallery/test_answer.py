@@ -11,7 +11,7 @@ from cprsim.basics.shipped import shipped
 from cprsim.errors import UsageError
 from cprsim.gallery import runs
 from cprsim.gallery.registry import picture
-from cprsim.runs.mean import Mean
+from cprsim.runs.summaries import Mean
 from cprsim.scenario import load_scenario
 
 NOT_KNOWN = Mean(*[float("nan")] * 3)

@@ -77,23 +77,7 @@ SHARD_SECOND = 1 / 8000
 
 # --- Beside partial recovery ---------------------------------------------------------------------
 
-FAILURES = {"distribution": "exponential", "mean": "200 s"}
 PARTIAL = {"system": "partial", "interval": "100 s"}
-
-
-def test_where_nothing_takes_time_it_is_partial_recovery() -> None:
-    """To the last digit: there is nothing to wait for, and a save lands at once."""
-    free = {"save": "0 s", "load": "0 s", "reschedule": "0 s", "detect": "5 s"}
-    policies = {"p": POLICY, "partial": PARTIAL}
-    both = simulate(
-        scenario(costs=free, policies=policies, failures=FAILURES | {"while_waiting": False}),
-        list(policies),
-        range(50),
-        0,
-    )
-
-    assert both[:, 0].tobytes() == both[:, 1].tobytes()
-    assert both[:, 0].max() > 0
 
 
 @pytest.mark.slow

@@ -90,16 +90,6 @@ def test_steps_of_the_rule(keys, first_s, settled_s):
     assert (plan.sequence.first_s, plan.interval_s) == (first_s, settled_s)
 
 
-ROUGH = {"distribution": "weibull", "shape": 0.7, "mean": "200 s"}
-
-
-def test_a_rule_that_never_adapts_is_the_static_plan_to_the_last_digit():
-    fixed = {"system": "async", "interval": "10 s", "snapshot": "2 s"}
-    one, other = plays({"p": RULE | {"max_overhead": 0.2}, "fixed": fixed}, ROUGH)
-
-    assert one == other
-
-
 def test_time_with_a_failure_in_it_is_not_measured(tmp_path):
     # 20 % is allowed; with a failure's 66 s and more the interval would grow.
     fixed = {"system": "async", "interval": "10 s", "snapshot": "2 s"}
@@ -140,31 +130,6 @@ def test_a_slowdown_by_the_write_counts_as_overhead():
 
 
 # --- What it comes down to -----------------------------------------------------------------------
-
-
-def test_with_nothing_to_wait_for_it_is_full_to_the_last_digit():
-    free = {"costs": {"save": "0 s", "load": "16 s", "reschedule": "50 s"}}
-    policies = {
-        "async": {"system": "async", "interval": "30 s"},
-        "full": {"system": "full", "interval": "30 s"},
-    }
-    one, other = plays(policies, ROUGH, **free)
-
-    assert one == other
-
-
-def test_pinned_staging_that_hides_nothing_is_pageable():
-    pageable = {"system": "async", "interval": "30 s", "snapshot": "5 s"}
-    pinned = {
-        "system": "async",
-        "interval": "30 s",
-        "staging": "pinned",
-        "snapshot": "6 s",
-        "iteration": "1 s",
-    }
-    one, other = plays({"p": pageable, "pinned": pinned}, ROUGH)
-
-    assert one == other
 
 
 @pytest.mark.parametrize(

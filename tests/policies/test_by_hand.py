@@ -9,7 +9,7 @@ import pytest
 from tests.policies.by_hand import assert_entries, played
 
 SYSTEMS = tomllib.loads(Path(__file__).with_name("by_hand.toml").read_text(encoding="utf-8"))
-RUNS = {f"{name}: {run[0]}": (of, *run[1:]) for name, of in SYSTEMS.items() for run in of["runs"]}
+RUNS = {f"{name} | {run[0]}": (of, *run[1:]) for name, of in SYSTEMS.items() for run in of["runs"]}
 
 
 def worked(entry: float | str) -> float:

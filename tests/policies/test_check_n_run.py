@@ -9,9 +9,9 @@ from cprsim.contract import Clock, Save, Saved, Stored
 from cprsim.contract.controller import saves_of
 from cprsim.contract.expected import expected
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import play, simulate
+from cprsim.sim.engine import play
 from cprsim.testing import PolicyConformance
-from tests.policies.by_hand import DIFFERENCES, JOB, job_of
+from tests.policies.by_hand import DIFFERENCES, job_of
 
 
 class TestCheckNRun(PolicyConformance):
@@ -153,28 +153,3 @@ def test_an_optimal_interval_lets_baselines_land():
         costs = {"save": save, "load": "16 s"}
         plan = scenario(policy, mtbf, costs=costs).plan("p")
         assert plan.interval_s == pytest.approx(interval_s, rel=1e-5)
-
-
-# --- What it comes down to -----------------------------------------------------------------------
-
-ROUGH = {"distribution": "weibull", "shape": 0.7, "mean": "300 s"}
-
-
-@pytest.mark.parametrize("variant", ["one-shot", "consecutive", "intermittent"])
-@pytest.mark.parametrize("known", ["given", "rows"])
-def test_every_row_modified_and_unquantised_is_async_to_the_last_digit(variant, known):
-    saves = {"snapshot": "7 s", "interval": "45 s"}
-    policies: dict[str, Any] = {
-        "p": {"system": "check-n-run", "variant": variant, "bits": 32, "tracking": 0} | saves,
-        "async": {"system": "async"} | saves,
-    }
-    tables: dict[str, Any] = {"policies": policies}
-    if known == "given":
-        policies["p"]["modified"] = 1.0
-    else:
-        tables["model"] = {"tables": [{"rows": 50, "dim": 8}, {"rows": 60, "dim": 8}]}
-        tables["job"] = {"useful_time": "1000 s", "samples": 10**9}
-    one = Scenario(**JOB | DIFFERENCES | {"failures": ROUGH} | tables)
-    found = simulate(one, ["p", "async"], range(30), 4)
-
-    assert found[:, 0].tobytes() == found[:, 1].tobytes()

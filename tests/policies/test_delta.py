@@ -10,9 +10,9 @@ import pytest
 from cprsim.contract.expected import expected
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import play, simulate
+from cprsim.sim.engine import play
 from cprsim.testing import PolicyConformance
-from tests.policies.by_hand import DIFFERENCES, JOB, job_of, log_of
+from tests.policies.by_hand import DIFFERENCES, job_of, log_of
 
 
 class TestDelta(PolicyConformance):
@@ -47,19 +47,6 @@ def test_merging_costs_the_job_nothing():
 
     assert merged == chained
     assert (merged.saves, merged.stored, merged.wall) == (9, 1 + 8 * 0.5, 1018)
-
-
-def test_never_merged_it_is_consecutive_differences_to_the_last_digit():
-    rough = {"distribution": "weibull", "shape": 0.7, "mean": "300 s"}
-    keys = {key: value for key, value in CHAIN.items() if key not in {"system", "merge"}}
-    policies = {
-        "delta": {"system": "delta", "merge": "1 d"} | keys,
-        "chain": {"system": "check-n-run", "variant": "consecutive", "bits": 32} | keys,
-    }
-    one = Scenario(**JOB | DIFFERENCES | {"failures": rough}, policies=policies)
-    found = simulate(one, ["delta", "chain"], range(30), 4)
-
-    assert found[:, 0].tobytes() == found[:, 1].tobytes()
 
 
 def by_another_program(strikes: list[float], every: int, merge: int, share: float) -> list[float]:

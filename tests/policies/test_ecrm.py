@@ -162,33 +162,6 @@ def test_a_rebuild_of_nothing_takes_no_time() -> None:
 # --- Switched off, it is a simpler policy --------------------------------------------------------
 
 BARE = {"system": "ecrm", "two_phase_commit": False, "nn_replication": False}
-FREE_COPIES = {"system": "replication", "slowdown": 0.0, "takeover": "0 s"}
-MIRRORED = BARE | {"parity": 1, "coding": 0.0, "resume": "0 s", "degraded": 0.0}
-
-
-@pytest.mark.parametrize(
-    ("coded", "simpler"),
-    [
-        (BARE | {"parity": 0, "interval": "2 h"}, {"system": "full", "interval": "2 h"}),
-        (BARE | {"parity": 0, "interval": "optimal"}, {"system": "full"}),
-        (MIRRORED, FREE_COPIES),
-        (MIRRORED | {"interval": "2 h"}, FREE_COPIES | {"interval": "2 h"}),
-    ],
-)
-@pytest.mark.parametrize("failures", [{"mean": "5 h"}, {"mean": "60 h", "per": "node"}])
-def test_off_to_the_last_digit(
-    coded: dict[str, Any], simpler: dict[str, Any], failures: dict[str, Any]
-) -> None:
-    scenario = Scenario(
-        job={"useful_time": "20 h"},
-        cluster={"parameter_servers": 8, "trainers": 4, "spares": 1},
-        costs={"save": "5 min", "load": "40 min", "reschedule": "20 min", "detect": "7 s"},
-        failures={"distribution": "exponential"} | failures,
-        policies={"coded": coded, "simpler": simpler},
-    )
-    found = simulate(scenario, ["coded", "simpler"], range(80), 5)
-    assert (found[:, 0] == found[:, 1]).all()
-    assert found[:, 1, COLUMNS.index("lost")].any()  # some had to roll back
 
 
 def test_without_parities_and_interval_it_never_saves() -> None:

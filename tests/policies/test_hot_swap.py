@@ -9,7 +9,6 @@ import cprsim
 from cprsim.contract import Loss, Mirror, Recover
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
-from cprsim.sim.engine import simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.by_hand import IN_MEMORY, job_of
 
@@ -79,26 +78,3 @@ def test_numbers_of_a_plan():
     assert plan.peer_bytes_per_s == 0.0  # no model
     loss = Loss(frozenset({6, 7}), frozenset())
     assert plan.recover(loss) == Recover("all", takeover_s=40.0)
-
-
-# --- Switched off --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("conditions", ["exponential", "trainers", "shared links", "nodes"])
-def test_without_spares_and_takeover_it_is_peer_memory_with_two_copies(conditions):
-    tables = PolicyConformance.conditions[conditions]
-    policies = {
-        "peer": {"system": "peer-memory", "iteration": "10 min"},
-        "swap": {
-            "system": "hot-swap",
-            "iteration": "10 min",
-            "spares": 0,
-            "takeover": "0 s",
-            "snapshot": "800.1 GB",  # all of the checkpoint, dense part and all
-        },
-        "spares": {"system": "hot-swap", "iteration": "10 min", "takeover": "0 s"},
-    }
-    job = cprsim.Scenario(**tables | {"policies": policies})
-    runs = simulate(job, list(policies), range(10), 5)
-    assert runs[:, 0].tobytes() == runs[:, 1].tobytes()
-    assert runs[:, 1].tobytes() != runs[:, 2].tobytes()

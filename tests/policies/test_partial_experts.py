@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 
 import cprsim
@@ -14,7 +13,6 @@ from cprsim.contract.ledger import Ledger
 from cprsim.formulas.experts import rotation_left_s
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
-from tests.policies.mixed import MIXED
 from tools.validation.formulas.shares import single_fault_plt
 
 
@@ -139,25 +137,6 @@ def test_k_stays_within_the_limit(tmp_path: Path) -> None:
 
 
 # --- Switched off, and in the mean ---------------------------------------------------------------
-
-EVERY = {"system": "partial-experts", "experts": 6, "per_save": 6}
-
-
-@pytest.mark.parametrize(
-    ("every", "simpler"),
-    [
-        ({"blocking": True}, {"system": "full"}),
-        ({"blocking": True, "interval": "50 min"}, {"system": "full", "interval": "50 min"}),
-        ({"blocking": True, "dynamic": True}, {"system": "full"}),
-        ({"interval": "1 h"}, {"system": "async", "interval": "1 h"}),
-        ({"snapshot": "20 s"}, {"system": "async", "snapshot": "20 s"}),
-    ],
-)
-def test_every_expert_is_the_simpler_policy(every: dict[str, Any], simpler: dict[str, Any]) -> None:
-    policies = {"every": EVERY | every, "simpler": simpler}
-    found = simulate(cprsim.Scenario(**MIXED, policies=policies), list(policies), range(5), 3)
-
-    np.testing.assert_array_equal(found[:, 0], found[:, 1])
 
 
 @pytest.mark.parametrize(("experts", "per_save"), [(8, 2), (8, 3), (16, 1)])

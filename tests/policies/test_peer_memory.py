@@ -11,7 +11,7 @@ from cprsim.contract import Groups, Loss, Mirror, Recover
 from cprsim.contract.answers import is_gone
 from cprsim.contract.expected import expected
 from cprsim.policies.peer_memory import MEMORY, memory_answers
-from cprsim.sim.engine import play, simulate
+from cprsim.sim.engine import play
 from cprsim.testing import PolicyConformance
 from tests.policies.by_hand import IN_MEMORY, job_of
 from tools.validation.formulas.shares import group_survival
@@ -112,21 +112,3 @@ def test_answers():
     assert answer(Loss(frozenset({0, 1}), nobody, "process")) == in_place
     assert answer(Loss(nobody, frozenset({0}))) == in_place
     assert answer(Loss(frozenset({0}), nobody, "cluster")) == Recover("all")
-
-
-# --- Switched off --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("conditions", ["exponential", "slow recovery", "shared links"])
-def test_one_copy_is_async_with_the_same_remote_interval(conditions):
-    tables = PolicyConformance.conditions[conditions]
-    steps = {"iteration": "9 s", "stall": "0 s", "interval": "50 min"}
-    policies = {
-        "async": {"system": "async", "snapshot": "0 s", "interval": "50 min"},
-        "one": {"system": "peer-memory", "copies": 1} | steps,
-        "two": {"system": "peer-memory", "copies": 2} | steps,
-    }
-    job = cprsim.Scenario(**tables | {"policies": policies})
-    runs = simulate(job, list(policies), range(10), 5)
-    assert runs[:, 0].tobytes() == runs[:, 1].tobytes()
-    assert runs[:, 1].tobytes() != runs[:, 2].tobytes()

@@ -9,7 +9,7 @@ import pytest
 import cprsim
 from cprsim.contract import Loss, Recover
 from cprsim.contract.expected import expected
-from cprsim.sim.engine import play, simulate
+from cprsim.sim.engine import play
 
 # --- The plan ------------------------------------------------------------------------------------
 
@@ -109,24 +109,6 @@ def test_the_estimate_counts_taking_over() -> None:
 
     assert found.reschedule == pytest.approx(1 / 50)
     assert found.updates_lost == found.lost == found.load == 0.0
-
-
-# --- One copy is none ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("interval", ["40 s", "optimal"])
-def test_with_one_copy_it_is_full_recovery_to_the_last_digit(interval: str) -> None:
-    replication = {"copies": 1, "aggregation": 4, "takeover": "1 s", "interval": interval}
-    policies = {
-        "replication": {"system": "replication"} | replication,
-        "full": {"system": "full", "interval": interval},
-    }
-    failures = {"distribution": "exponential", "mean": "50 s", "hits": {"parameter_servers": 2}}
-    played = scenario({}, policies=policies, failures=failures)
-    both = simulate(played, list(policies), range(50), 0)
-
-    assert both[:, 0].tobytes() == both[:, 1].tobytes()
-    assert both[:, 0].max() > 0
 
 
 # --- Rings, counted out --------------------------------------------------------------------------

@@ -131,27 +131,6 @@ def test_derived_copies_are_sent_one_by_one_and_measured_ones_are_not() -> None:
 # --- Switched off --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("tier", "simpler"),
-    [
-        ({}, {"system": "full"}),
-        ({"interval": "50 min"}, {"system": "full", "interval": "50 min"}),
-        ({"differential": 0.1, "base_every": 1}, {"system": "full"}),
-        ({"differential": 1.0, "base_every": 1}, {"system": "full"}),
-        ({"blocking": False}, {"system": "async"}),
-        ({"blocking": False, "snapshot": "20 s"}, {"system": "async", "snapshot": "20 s"}),
-        ({"blocking": False, "interval": "5 min"}, {"system": "async", "interval": "5 min"}),
-    ],
-)
-def test_the_remote_tier_alone_is_the_simpler_policy(
-    tier: dict[str, Any], simpler: dict[str, Any]
-) -> None:
-    policies = {"tiered": {"system": "tiered", "remote": tier}, "simpler": simpler}
-    found = simulate(cprsim.Scenario(**MIXED, policies=policies), list(policies), range(5), 3)
-
-    np.testing.assert_array_equal(found[:, 0], found[:, 1])
-
-
 def test_a_tier_that_no_failure_returns_to_costs_its_saves_alone() -> None:
     failures = MIXED["failures"] | {"severity": {"process": 0, "node": 1, "cluster": 1}}
     near = {"interval": "10 min", "save": "3 s", "load": "1 s"}

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cprsim.contract.ledger import Ledger
+from cprsim.runs.digest import ReplicationTable
 from cprsim.runs.measures import Basis
-from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from cprsim.rows.listed import Listed
-from cprsim.rows.listed_batches import ListedBatches
+from cprsim.rows.listed import Listed, ListedBatches
 from cprsim.rows.meanfield import MeanField
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.trackers import SSU

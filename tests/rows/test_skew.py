@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
-from cprsim.basics.schema import Section, faults
+from cprsim.basics.schema import Section
 from cprsim.errors import LogError
 from cprsim.rows.readers import read_accesses, read_curve
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
@@ -47,37 +46,6 @@ def test_what_the_forms_mean(tmp_path):
     production = skew("dlrm-production").popularity(10**8)
     assert production.top_share(0.01) == pytest.approx(0.466)
     assert production.top_share(0.125) == pytest.approx(0.737)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("dlrm-prod", "t.skew: 'dlrm-prod' is no known skew; did you mean 'dlrm-production'?"),
-        ("zzz", "t.skew: 'zzz' is no known skew; known: dlrm-production, uniform"),
-        (
-            0.95,
-            't.skew: 0.95 is no skew; write "uniform", "dlrm-production", {zipf = 0.95} or '
-            '{curve = "file.csv"}',
-        ),
-        (
-            {},
-            't.skew: found nothing; write "uniform", "dlrm-production", {zipf = 0.95} or '
-            '{curve = "file.csv"}',
-        ),
-        (
-            {"zipf": 1.0, "curve": "a"},
-            't.skew: found zipf and curve; write "uniform", "dlrm-production", {zipf = 0.95} or '
-            '{curve = "file.csv"}',
-        ),
-        ({"zpif": 1.0}, "t.skew.zpif: unknown key; did you mean 'zipf'?"),
-        ({"zipf": -1.0}, "t.skew.zipf: -1.0 is out of range: it must be >= 0"),
-        ({"zipf": "1"}, "t.skew.zipf: '1' is not a number"),
-    ],
-)
-def test_faults_of_a_skew(value, text):
-    with pytest.raises(ValidationError) as error:
-        Table(skew=value)
-    assert faults(error.value, Table, "t") == [text]
 
 
 @pytest.mark.parametrize(

@@ -62,39 +62,45 @@ class TestRandom(TrackerConformance):
 
 # --- The suite finds what is wrong ---------------------------------------------------------------
 
-BREAKAGES: dict[str, type[MFU]] = {}
+BROKEN: list[tuple[type[MFU], str, str]] = []
 
 
-def breakage(broken: type[MFU]) -> type[MFU]:
-    BREAKAGES[broken.__name__] = broken
-    return broken
+def breaks(test: str, text: str) -> Callable[[type[MFU]], type[MFU]]:
+    """A test of the suite finds such a tracker, and says this."""
+
+    def noted(broken: type[MFU]) -> type[MFU]:
+        BROKEN.append((broken, test, text))
+        return broken
+
+    return noted
 
 
-@breakage
+@breaks("selects_distinct_rows_of_the_table", "gives a row twice")
 class Twice(MFU):
     def select(self, k):
         return np.repeat(super().select(k), 2)[:k]
 
 
-@breakage
+@breaks("selects_distinct_rows_of_the_table", r"select\(1\) .* gives 2 rows")
+@breaks("selects_none_of_none", r"select\(0\) gives 1 rows")
 class TooMany(MFU):
     def select(self, k):
         return super().select(k + 1)
 
 
-@breakage
+@breaks("selects_distinct_rows_of_the_table", "gives rows .* of a table of 1000")
 class OneOff(MFU):
     def select(self, k):
         return super().select(k) + 1000
 
 
-@breakage
+@breaks("selects_distinct_rows_of_the_table", "not a flat array of int64")
 class Narrow(MFU):
     def select(self, k):
         return super().select(k).astype(np.int32)
 
 
-@breakage
+@breaks("selecting_changes_nothing", "and called again")
 class SelectSaves(MFU):
     def select(self, k):
         chosen = super().select(k)
@@ -102,7 +108,7 @@ class SelectSaves(MFU):
         return chosen
 
 
-@breakage
+@breaks("selects_touched_rows_alone", "nothing was touched, but")
 class Fills(MFU):
     def select(self, k):
         chosen = super().select(k)
@@ -110,32 +116,32 @@ class Fills(MFU):
         return np.concatenate((chosen, others))[:k]
 
 
-@breakage
+@breaks("selects_touched_rows_alone", "touched rows none is selected")
 class Idle(MFU):
     def select(self, k):
         return super().select(0)
 
 
-@breakage
+@breaks("saved_rows_rest_until_touched", "have just been saved")
 class NeverClears(MFU):
     def saved(self, rows):
         pass
 
 
-@breakage
+@breaks("saved_rows_rest_until_touched", "though they weren't saved")
 class ClearsAll(MFU):
     def saved(self, rows):
         if np.size(rows):
             self._counts[:] = 0
 
 
-@breakage
+@breaks("every_access_counts", "was accessed .* times, but")
 class OncePerBatch(MFU):
     def observe(self, rows, values=None):
         super().observe(np.unique(rows))
 
 
-@breakage
+@breaks("every_access_counts", "was accessed .* times, but")
 class LostDuplicates(MFU):
     def observe(self, rows, values=None):
         super().observe(np.empty(0, dtype=int))
@@ -145,7 +151,7 @@ class LostDuplicates(MFU):
             super().observe(rows)
 
 
-@breakage
+@breaks("order_in_a_batch_does_not_matter", "where each batch is shuffled")
 class LastComesFirst(MFU):
     def observe(self, rows, values=None):
         super().observe(rows)
@@ -153,33 +159,33 @@ class LastComesFirst(MFU):
             self._counts[np.ravel(rows)[-1]] += 1
 
 
-@breakage
+@breaks("type_and_shape_do_not_matter", "where ids are uint32")
 class TakesSigned(MFU):
     def observe(self, rows, values=None):
         if np.asarray(rows).dtype != np.uint32:
             super().observe(rows)
 
 
-@breakage
+@breaks("type_and_shape_do_not_matter", "where batches have two axes")
 class FlatOnly(MFU):
     def observe(self, rows, values=None):
         super().observe(rows if np.ndim(rows) == 1 else rows[:0])
 
 
-@breakage
+@breaks("nothing_observed_changes_nothing", "where empty batches come")
 class EmptyIsABatch(MFU):
     def observe(self, rows, values=None):
         super().observe(rows)
         self._saves += 1
 
 
-@breakage
+@breaks("unknown_rows_are_refused", "observe took row -1 of a table of 1000")
 class WrapsAround(MFU):
     def observe(self, rows, values=None):
         super().observe(np.asarray(rows, dtype=int) % self._counts.size)
 
 
-@breakage
+@breaks("unknown_rows_are_refused", "where unknown rows come")
 class HalfDone(MFU):
     def observe(self, rows, values=None):
         ids = np.ravel(rows)
@@ -187,14 +193,14 @@ class HalfDone(MFU):
         super().observe(ids[1:])
 
 
-@breakage
+@breaks("keeps_hands_off_arrays_of_others", "changes the ids")
 class SortsTheBatch(MFU):
     def observe(self, rows, values=None):
         super().observe(rows)
         np.asarray(rows).sort()
 
 
-@breakage
+@breaks("keeps_hands_off_arrays_of_others", "where batches are reused")
 class KeepsTheBatch(MFU):
     last = np.empty(0, dtype=int)
 
@@ -209,7 +215,7 @@ class KeepsTheBatch(MFU):
         return super().select(k)
 
 
-@breakage
+@breaks("keeps_hands_off_arrays_of_others", "where its answers are written to")
 class GivesItsOwn(MFU):
     def select(self, k):
         if not hasattr(self, "kept") or self.kept[0] != (k, self._counts.tobytes()):
@@ -217,7 +223,7 @@ class GivesItsOwn(MFU):
         return self.kept[1]
 
 
-@breakage
+@breaks("same_history_gives_the_same_selections", "where played again")
 class Unseeded(MFU):
     def select(self, k):
         if not hasattr(self, "_seed"):
@@ -225,62 +231,33 @@ class Unseeded(MFU):
         return np.random.default_rng(self._seed).permutation(super().select(2 * k))[:k]
 
 
-@breakage
+@breaks("memory_is_constant", "memory_bytes was 4000, and 4001")
 class Grows(MFU):
     @property
     def memory_bytes(self):
         return 4000 + self._saves
 
 
-@breakage
+@breaks("memory_is_constant", "memory_bytes is 1000, not 4000")
 class Understates(MFU):
     @property
     def memory_bytes(self):
         return 1000
 
 
-@breakage
+@breaks("one_row_is_a_table", r"save 0 of the only row: \[\] is selected")
 class NotForOne(MFU):
     def select(self, k):
         return super().select(k if self._counts.size > 1 else 0)
 
 
-@pytest.mark.parametrize(
-    ("name", "test", "text"),
-    [
-        ("Twice", "selects_distinct_rows_of_the_table", "gives a row twice"),
-        ("TooMany", "selects_distinct_rows_of_the_table", r"select\(1\) .* gives 2 rows"),
-        ("TooMany", "selects_none_of_none", r"select\(0\) gives 1 rows"),
-        ("OneOff", "selects_distinct_rows_of_the_table", "gives rows .* of a table of 1000"),
-        ("Narrow", "selects_distinct_rows_of_the_table", "not a flat array of int64"),
-        ("SelectSaves", "selecting_changes_nothing", "and called again"),
-        ("Fills", "selects_touched_rows_alone", "nothing was touched, but"),
-        ("Idle", "selects_touched_rows_alone", "touched rows none is selected"),
-        ("NeverClears", "saved_rows_rest_until_touched", "have just been saved"),
-        ("ClearsAll", "saved_rows_rest_until_touched", "though they weren't saved"),
-        ("OncePerBatch", "every_access_counts", "was accessed .* times, but"),
-        ("LostDuplicates", "every_access_counts", "was accessed .* times, but"),
-        ("LastComesFirst", "order_in_a_batch_does_not_matter", "where each batch is shuffled"),
-        ("TakesSigned", "type_and_shape_do_not_matter", "where ids are uint32"),
-        ("FlatOnly", "type_and_shape_do_not_matter", "where batches have two axes"),
-        ("EmptyIsABatch", "nothing_observed_changes_nothing", "where empty batches come"),
-        ("WrapsAround", "unknown_rows_are_refused", "observe took row -1 of a table of 1000"),
-        ("HalfDone", "unknown_rows_are_refused", "where unknown rows come"),
-        ("SortsTheBatch", "keeps_hands_off_arrays_of_others", "changes the ids"),
-        ("KeepsTheBatch", "keeps_hands_off_arrays_of_others", "where batches are reused"),
-        ("GivesItsOwn", "keeps_hands_off_arrays_of_others", "where its answers are written to"),
-        ("Unseeded", "same_history_gives_the_same_selections", "where played again"),
-        ("Grows", "memory_is_constant", "memory_bytes was 4000, and 4001"),
-        ("Understates", "memory_is_constant", "memory_bytes is 1000, not 4000"),
-        ("NotForOne", "one_row_is_a_table", r"save 0 of the only row: \[\] is selected"),
-    ],
-)
-def test_the_suite_names_what_is_broken(name: str, test: str, text: str) -> None:
+@pytest.mark.parametrize(("broken", "test", "text"), BROKEN)
+def test_the_suite_names_what_is_broken(broken: type[MFU], test: str, text: str) -> None:
     class Suite(TrackerConformance):
         memory_bytes = 4000
 
         def tracker(self, table):
-            return BREAKAGES[name](len(table))
+            return broken(len(table))
 
     with pytest.raises(AssertionError, match=text):
         getattr(Suite(), f"test_{test}")()
@@ -323,10 +300,3 @@ def test_the_suite_sees_what_is_never_selected_again() -> None:
 def test_the_suite_asks_for_a_tracker() -> None:
     with pytest.raises(NotImplementedError, match="def tracker"):
         TrackerConformance().tracker(np.zeros((1, 4), dtype=np.float32))
-
-
-@pytest.mark.parametrize("name", sorted(BREAKAGES))
-def test_every_breakage_is_tried(name: str) -> None:
-    tried: Callable[..., Any] = test_the_suite_names_what_is_broken
-    (mark,) = tried.pytestmark  # type: ignore[attr-defined]
-    assert name in {case[0] for case in mark.args[1]}

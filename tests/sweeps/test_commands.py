@@ -205,56 +205,6 @@ def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatc
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("arguments", "fault"),
-    [
-        (
-            ["--vary", "failures.mean"],
-            "--vary 'failures.mean': write KEY=V1,V2, e.g. failures.mean=\"14 h,28 h\"",
-        ),
-        ([*VARY, *VARY], "--vary failures.mean: is varied twice; give all its values at once"),
-        ([], "nothing is varied; give --vary KEY=V1,V2 or a block [sweep]"),
-        (
-            [*VARY, "--half-width", "0.1"],
-            "'0.1' is not a share: write a percentage from 0% to 100%, e.g. \"25%\"",
-        ),
-        (
-            [*VARY, "--policy", "ful"],
-            "policy 'ful': the scenario has none of that name; did you mean 'full'?",
-        ),
-        (
-            [*VARY, "--scheduler", "tcp://localhost:1"],
-            "--workers and --scheduler exclude each other; leave one out",
-        ),
-        ([*VARY, "--workers", "0"], "workers 0 is not a whole number >= 1"),
-        (
-            ["--vary", "costs.save=lin(1 s,2 s,9999)", "--vary", "costs.load=lin(1 s,2 s,9999)"],
-            "99,980,001 points are too many; a sweep has at most 1,000,000",
-        ),
-        (
-            [*VARY, "--max-pls", "0.1"],
-            "--max-pls, --max-updates-lost and --max-learning-lost go with --best or --map; "
-            "add one",
-        ),
-        (
-            [*VARY, "--best", "--max-updates-lost", "10"],
-            "max_updates_lost 10 is not a share from 0 to 1, e.g. 0.1 for 10 %",
-        ),
-        (
-            ["--vary", "failures.mean=14"],
-            'failures.mean: 14 has no unit: write a string with one, e.g. "14 h"',
-        ),
-        (
-            ["--vary", "job.useful_time.x=1"],
-            "--vary job.useful_time.x: 'useful_time' is a value, not a table",
-        ),
-    ],
-)
-def test_a_sweep_that_can_not_be_is_refused(capsys, arguments, fault):
-    assert swept(capsys, *arguments) == (2, "", f"cprsim: {fault}\n")
-    assert not Path("out").exists()
-
-
 def test_more_replications_than_anything_needs_are_refused(capsys):
     many = "1000000000000"
     assert swept(capsys, *VARY, "--replications", many) == (
@@ -298,23 +248,6 @@ def test_what_failed_is_told_where_no_map_can_be_drawn_too(capsys):
     code, _, err = swept(capsys, *VARY, *given)
     told = 'at failures.mean = "2020-01-01": the sweep has 20 h, 30 h'
     assert (code, err) == (2, f"cprsim: figure phase: {told}\n")
-
-
-@pytest.mark.parametrize(
-    ("given", "fault"),
-    [
-        (["--at", "costs.load=1 min"], "--at goes with --map; add it"),
-        (["--map", "m.gif"], "--map m.gif: a picture's name ends in .png, .svg, .pdf"),
-        (["--map", "m.png", "--at", "costs.load"],
-         "--at 'costs.load': write KEY=VALUE, e.g. failures.mean=\"14 h\""),
-        (["--map", "m.png", "--at", "a=1", "--at", "a=2"],
-         "--at a: is given twice; a map shows one value"),
-        (["--map", "m.png", "--at", "a=1,2"], "--at a: '1,2' has 2 values; a map shows one"),
-    ],
-)  # fmt: skip
-def test_a_map_that_can_not_be_is_refused_before_anything_is_played(capsys, given, fault):
-    assert swept(capsys, *VARY, *given) == (2, "", f"cprsim: {fault}\n")
-    assert not Path("out").exists()
 
 
 def test_points_that_fail_are_summed_up_at_the_end_with_exit_code_1(capsys):

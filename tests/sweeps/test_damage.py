@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,6 @@ from cprsim.sweeps import driver, export, store, tasks
 from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import scenario
-from tests.sweeps.damage import JOURNAL, in_bytes, in_journal, in_rows
 
 JOB = scenario(
     policies={"full": {"system": "full"}, "partial": {"system": "partial", "interval": "1 h"}}
@@ -29,8 +28,6 @@ ASKED = {
     "engine": "batch",
     "policies": ["full", "partial"],
 }
-#: What makes all sorts of sweeps of it.
-SORTS = ("done", "begun", "killed")
 REFUSALS = re.compile(
     r"[^\n]*sweep\.db: (is damaged \([^\n]*\); give the same cprsim sweep again to run what is "
     r"lost, or, where that says this too, delete the file"
@@ -39,6 +36,7 @@ REFUSALS = re.compile(
     r"|was not made by cprsim sweep; choose another folder"
     r"|was made by (a newer|an older) cprsim; install that one, or choose another folder)"
 )
+PAGE = 4096
 
 
 def again(folder: Path, told: list[str] | None = None) -> None:
@@ -55,60 +53,6 @@ def whole(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     again(folder)
     return folder
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Files to be damaged, what they export, and what they do in the end."""
-
-    folder: Path
-    exported: bytes
-    in_the_end: bytes
-
-
-@pytest.fixture(scope="module")
-def origins(tmp_path_factory) -> dict[str, Origin]:
-    """Sweeps that are done, begun, and killed while they commit."""
-    return {sort: origin(sort, tmp_path_factory.mktemp("sort")) for sort in SORTS}
-
-
-def origin(sort: str, folder: Path) -> Origin:
-    done = folder / "done"
-    again(done)
-    if sort == "begun":
-        begin(folder / "begun")
-        return Origin(folder / "begun", exported(folder / "begun"), exported(done))
-    if sort == "killed":
-        kill(done, folder / "killed")
-        return Origin(folder / "killed", exported(done), exported(done))
-    return Origin(done, exported(done), exported(done))
-
-
-def begin(folder: Path) -> None:
-    """End it after two of three points."""
-    seen: list[object] = []
-
-    def stop(progress: object) -> None:
-        seen.append(progress)
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(JOB, folder, progress=stop, **ASKED)
-
-
-def kill(done: Path, killed: Path) -> None:
-    """Leave what somebody does who is killed while he commits: a hot journal."""
-    before = shutil.copytree(done, killed.parent / "before")
-    connection = sqlite3.connect(before / NAME, isolation_level=None)
-    connection.execute("PRAGMA cache_size = 2")  # pages go to the file before the commit
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute("UPDATE results SET data = data || data")
-    connection.execute("DELETE FROM points")
-    shutil.copytree(before, killed)
-    connection.close()
-    assert (killed / NAME).read_bytes() != (done / NAME).read_bytes()
-    assert (killed / JOURNAL).exists()
 
 
 @pytest.fixture
@@ -136,6 +80,48 @@ def quick(monkeypatch, whole) -> None:
     monkeypatch.setattr(store, "_connect", hasty)
 
 
+# --- Damage at random ----------------------------------------------------------------------------
+
+
+def in_bytes(path: Path, chance: random.Random) -> str:
+    """Change bytes of a file, put one of its pages in the place of another, or cut it."""
+    content, how = bytearray(path.read_bytes()), chance.choice(["flipped", "copied", "cut"])
+    if how == "flipped":  # some in the header, or anywhere
+        most = chance.choice([100, len(content)])
+        for _ in range(chance.choice([1, 2, 50])):
+            content[chance.randrange(most)] ^= 1 << chance.randrange(8)
+    elif how == "copied":
+        one, other = (PAGE * chance.randrange(len(content) // PAGE) for _ in range(2))
+        content[one : one + PAGE] = content[other : other + PAGE]
+    else:
+        del content[chance.choice([chance.randrange(len(content)), len(content) - PAGE]) :]
+    path.write_bytes(content)
+    return how
+
+
+def in_rows(path: Path, chance: random.Random) -> str:
+    """Delete rows, change a value, or put one row's values into another's; hashes stay."""
+    with sqlite3.connect(path) as connection:
+        table = chance.choice(["definition", "points", "results"])
+        columns = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+        rows = [row for (row,) in connection.execute(f"SELECT rowid FROM {table}")]
+        column, (row, other) = chance.choice(columns), chance.choices(rows, k=2)
+        where = f"WHERE rowid = {row}"
+        change = {
+            "deleted": f"DELETE FROM {table} {where}",
+            "emptied": f"DELETE FROM {table}",
+            "cut": f"UPDATE OR IGNORE {table} SET {column} = substr({column}, 2) {where}",
+            "text": f"UPDATE OR IGNORE {table} SET {column} = 'some' {where}",
+            "copied": f"UPDATE OR REPLACE {table} SET {column} = "
+            f"(SELECT {column} FROM {table} WHERE rowid = {other}) {where}",
+        }
+        how = chance.choice(list(change))
+        with suppress(sqlite3.IntegrityError):  # no such value: the file stays as it is
+            connection.execute(change[how])
+    connection.close()
+    return f"{table} {how}"
+
+
 def refusal(use: Callable[[], bool | None]) -> str:
     """Why that is refused; else it has to be true, where it says so."""
     try:
@@ -146,16 +132,16 @@ def refusal(use: Callable[[], bool | None]) -> str:
     return ""
 
 
-def outcome(folder: Path, of: Origin) -> str:
-    """Read a file that may be damaged, go on with it; what came of it."""
+def outcome(folder: Path, table: bytes) -> str:
+    """Read a file that may be damaged, resume the sweep; what came of it."""
     # A reader takes a point whose end is missing for one that is still to be done.
-    read = refusal(lambda: lines(exported(folder)) <= lines(of.exported))
+    read = refusal(lambda: lines(exported(folder)) <= lines(table))
     done = refusal(lambda: again(folder))
     for told in {read, done} - {""}:
         assert REFUSALS.fullmatch(told), told
     if done:  # also where all can be read, and nothing be written beside it
         return "refused"
-    assert exported(folder) == of.in_the_end
+    assert exported(folder) == table
     return "run again" if read else "unharmed"
 
 
@@ -164,51 +150,27 @@ def lines(table: bytes) -> set[bytes]:
     return {*table.replace(b".0,", b",").splitlines()}
 
 
-def harmed(harm: str, seed: int, of: Origin, folder: Path) -> str:
-    """Damage a copy; how."""
-    shutil.copytree(of.folder, folder)
-    chance = random.Random(f"{harm} {seed}")
-    if harm == "journal":
-        return in_journal(folder, chance)
-    return {"bytes": in_bytes, "rows": in_rows}[harm](folder / NAME, chance)
-
-
-def damaged(harm: str, seeds: range, origins: dict[str, Origin], folder: Path) -> Counter[str]:
-    """What came of as many damaged files."""
-    found: Counter[str] = Counter()
-    sorts = ["killed"] if harm == "journal" else [sort for sort in SORTS if sort != "killed"]
-    for seed in seeds:
-        sort = sorts[seed % len(sorts)]
-        how = harmed(harm, seed, origins[sort], folder / str(seed))
-        try:
-            found[outcome(folder / str(seed), origins[sort])] += 1
-        except BaseException as error:
-            error.add_note(f"{harm} {seed}, {sort}: {how}")
-            raise
-        shutil.rmtree(folder / str(seed))
-    return found
-
-
 @pytest.mark.parametrize(
-    ("harm", "seeds"),
-    [
-        ("rows", range(100)),
-        *(
-            pytest.param(harm, range(count), marks=pytest.mark.slow)
-            for harm, count in (("bytes", 120), ("journal", 60))
-        ),
-        *(
-            pytest.param(harm, range(1000, 1000 + count), marks=pytest.mark.nightly)
-            for harm, count in (("bytes", 1200), ("rows", 500), ("journal", 300))
-        ),
-    ],
+    ("harm", "count"),
+    [(in_rows, 60), pytest.param(in_bytes, 120, marks=pytest.mark.slow)],
 )
-def test_a_damaged_file_is_run_again_or_refused(origins, quick, tmp_path, harm, seeds, counted):
-    found = damaged(harm, seeds, origins, tmp_path)
-
-    counted(f"{harm}, {len(seeds)} damaged sweeps: {dict(found)}")
-    assert found.total() == len(seeds)
+def test_a_damaged_file_is_run_again_or_refused(whole, quick, tmp_path, harm, count, counted):
+    found: Counter[str] = Counter()
+    table = exported(whole)
+    for seed in range(count):
+        folder = tmp_path / str(seed)
+        shutil.copytree(whole, folder)
+        how = harm(folder / NAME, random.Random(f"{harm.__name__} {seed}"))
+        try:
+            found[outcome(folder, table)] += 1
+        except BaseException as error:
+            error.add_note(f"{seed}: {how}")
+            raise
+    counted(f"{harm.__name__}, {count} damaged sweeps: {dict(found)}")
     assert found["run again"] > 0
+
+
+# --- Damage of each kind -------------------------------------------------------------------------
 
 
 def told_after(folder: Path, *statements: str) -> list[str]:

@@ -349,19 +349,7 @@ def test_the_listener_is_told_how_far_it_is(out):
 @pytest.mark.parametrize(
     ("asked", "fault"),
     [
-        ({"replications": 0}, "replications 0 is not a whole number >= 1"),
-        ({"workers": 0}, "workers 0 is not a whole number >= 1"),
-        ({"seed": -1}, "seed -1 is not a whole number >= 0"),
         ({"half_width": 2}, "half_width 2 is not a share between 0 and 1, e.g. 0.02"),
-        ({"vary": {}}, "nothing is varied; give --vary KEY=V1,V2 or a block [sweep]"),
-        (
-            {"vary": {"policies.full.interval": ["1 h"]}, "policies": ["partial"]},
-            "--vary policies.full.interval: policy 'full' is not among partial",
-        ),
-        (
-            {"scheduler": "localhost"},
-            "--scheduler 'localhost': write tcp://HOST:PORT or tls://HOST:PORT",
-        ),
         (
             {"overrides": ["job.final_save=true"]},
             "overrides go with the path of a file; change the scenario instead",

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.sweeps.columns import told_apart
-from cprsim.sweeps.values import expand, parse_range
+from cprsim.sweeps.values import expand, parse_range, told_apart
 
 
 @pytest.mark.parametrize(
@@ -45,34 +44,6 @@ def test_values_of_whole_numbers_are_rounded_and_stand_once_each():
     assert expand("log(8, 512, 7)", True, "--vary x.y") == [8, 16, 32, 64, 128, 256, 512]
     assert expand("lin(1, 3, 9)", True, "--vary x.y") == [1, 2, 3]
     assert all(type(value) is int for value in expand("lin(1, 9, 3)", True, "--vary x.y"))
-
-
-COUNTS = "is not a number of values, 1 to 1,000,000"
-KINDS = "the ends are no quantities of one kind"
-QUANTITIES = 'is no number or quantity, e.g. 8, "28 h", 25%'
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("1 h,,2 h", "a value is missing between commas"),
-        ("", "a value is missing between commas"),
-        ("lin(1 h,2 h)", "'lin(1 h,2 h)': write lin(FIRST, LAST, HOW MANY)"),
-        ("lin(1 h,2 h,0)", f"'lin(1 h,2 h,0)': '0' {COUNTS}"),
-        ("lin(1 h,2 h,1.5)", f"'lin(1 h,2 h,1.5)': '1.5' {COUNTS}"),
-        ("lin(1 h,2 GB,3)", f"'lin(1 h,2 GB,3)': {KINDS}"),
-        ("lin(1,2 h,3)", f"'lin(1,2 h,3)': {KINDS}"),
-        ("log(0 h,2 h,3)", "'log(0 h,2 h,3)': logarithms need ends above 0; use lin"),
-        ("lin(1 m,2 m,3)", f"'lin(1 m,2 m,3)': '1 m' {QUANTITIES}"),
-        ("lin(1e999,2,3)", f"'lin(1e999,2,3)': '1e999' {QUANTITIES}"),
-        ("1\nx = 2", "'1\\nx = 2' is not one value"),
-    ],
-)
-def test_what_is_wrong_with_values_is_told(text, fault):
-    with pytest.raises(UsageError) as error:
-        expand(text, False, "--vary x.y")
-
-    assert str(error.value) == f"--vary x.y: {fault}"
 
 
 def test_a_range_reaches_from_end_to_end():

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 from torch.optim import Optimizer
 
-from cprsim.basics.futures import Ended, Threads
+from cprsim.basics.interrupts import Ended, Threads
 from cprsim.contract import Plan, Save
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import RowIds
