@@ -1,28 +1,26 @@
 """Rows of numbers; a row refers to rows of other tables by their places."""
 
-from typing import Annotated, Any, NamedTuple
-
-Six = Annotated[list[float], 6]
-Four = Annotated[list[float], 4]
+from functools import cache
+from typing import Any, NamedTuple
 
 
 class Row:
-    """Numbers by name; the compiled engine has records of the same columns instead."""
+    """Numbers by name; the compiled engine has records of the same columns instead.
 
-    # Each column's value in a new row; lengths of the columns that are lists, one for each row.
-    _zeros: dict[str, Any]
-    _lists: dict[str, int]
-
-    def __init_subclass__(cls) -> None:
-        columns = cls.__annotations__.items()
-        cls._lists = {n: c.__metadata__[0] for n, c in columns if hasattr(c, "__metadata__")}
-        cls._zeros = {name: getattr(cls, name, None) for name, _ in columns}
+    A class names its columns, each with its value in a new row, which also says its type. Where
+    that is a tuple, the column is a list of so many numbers.
+    """
 
     def __init__(self, **values: Any) -> None:
-        self.__dict__.update(self._zeros)
-        for name, count in self._lists.items():
-            self.__dict__[name] = [0.0] * count
+        for name, value in self.columns().items():
+            self.__dict__[name] = list(value) if isinstance(value, tuple) else value
         self.__dict__.update(values)
+
+    @classmethod
+    @cache
+    def columns(cls) -> dict[str, Any]:
+        """Return the value of each column in a new row, in order."""
+        return {name: value for name, value in vars(cls).items() if not name.startswith("_")}
 
     def become(self, other: "Row") -> None:
         """Copy all numbers of another row."""
