@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.machine.rows import Row
 from cprsim.sim.tables import Tables
 
 
 @cache
-def dtype(kind: type[Row]) -> np.dtype[Any]:
+def dtype(kind: Any) -> np.dtype[Any]:
     """Return the record type of a kind of row: its columns, in order."""
     columns = kind.columns()
     assert not columns.keys() & set(dir(np.record))  # names that NumPy's records use
@@ -19,7 +18,7 @@ def dtype(kind: type[Row]) -> np.dtype[Any]:
     return np.dtype(types, align=True)
 
 
-def records(kind: type[Row], count: int) -> Any:
+def records(kind: Any, count: int) -> Any:
     """Return `count` new records."""
     return np.full(count, np.array(tuple(kind.columns().values()), dtype(kind))).view(np.recarray)
 

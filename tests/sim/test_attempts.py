@@ -19,7 +19,7 @@ from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.job.platform import Outages
 from cprsim.scenario import Scenario
-from cprsim.sim import drawn
+from cprsim.sim import draws
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.sim.observer import BackgroundTask
 from cprsim.testing import Recording, assert_time_adds_up
@@ -249,7 +249,7 @@ class Clockwork:
 
 
 def test_what_an_outage_falls_into_is_in_vain(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawn, "stream", Clockwork)
+    monkeypatch.setattr(draws, "stream", Clockwork)
     # Away from 45 to 75, from 120 to 150, from 195 to 225.
     away = {"storage": {"outages": {"every": "45 s", "lasts": "30 s"}}}
 
@@ -269,8 +269,8 @@ def test_what_an_outage_falls_into_is_in_vain(job: Any, monkeypatch: pytest.Monk
 
 def test_outages_come_as_often_and_last_as_long_as_they_should() -> None:
     law = {"distribution": "gamma", "shape": 2.0, "mean": "10 s"}
-    away = drawn.Away(Outages.model_validate({"every": "30 s", "lasts": law}), 0, 0)
-    starts_s, ends_s = np.array(away(30_000)).reshape(-1, 2).T
+    outages = Outages.model_validate({"every": "30 s", "lasts": law})
+    starts_s, ends_s = draws.away_s(outages, 0, 0, 15_000).T
     at_s = np.arange(0.0, 400_000.0, 1.0)
     seen = starts_s[np.searchsorted(ends_s, at_s, side="right")] < at_s + 1e-6
 
