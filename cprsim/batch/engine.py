@@ -16,20 +16,9 @@ from cprsim.batch.play import play_runs
 from cprsim.batch.readiness import note_compiled
 from cprsim.batch.records import arrays, records
 from cprsim.batch.support import why_unsupported
-from cprsim.machine.codes import CAUSES, DONE, GIVEN_UP, MORE_ROOM
-from cprsim.machine.node_lists import FIRST, FIXED
-from cprsim.machine.plan_rows import TransferRow
-from cprsim.machine.run_rows import (
-    ComingRow,
-    FlowRow,
-    KeptRow,
-    LinkRow,
-    LossRow,
-    NodeRow,
-    RunRow,
-    ShardRow,
-    TierRow,
-)
+from cprsim.machine.codes import DONE, GIVEN_UP, MORE_ROOM
+from cprsim.machine.rows import Row
+from cprsim.machine.run_rows import working_memory
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.draws import ScenarioDraws, source_of
@@ -202,7 +191,7 @@ class Playing:
         bounds = np.linspace(0, len(runs), self._threads + 1).astype(int).tolist()
 
         def some(first: int, last: int) -> None:
-            own = _room(self._tables[0], room)
+            own = _room(self._tables[0], room + 1)
             play_runs(runs, first, last, self._tables, tuple(drawn), own, ledgers, statuses)
 
         if self._threads == 1:
@@ -251,30 +240,11 @@ def _note_where_kept() -> None:
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
     """Return the working memory of one thread's run."""
-    nodes, tiers = int(plans.nodes.max()), max(int(plans.schedules.max()), 1)
-    lists = np.zeros((FIXED + 4 * flows, FIRST + 4 * nodes + flows), np.int32)
-    rows = (
-        (RunRow, 1),
-        (TierRow, tiers),
-        (KeptRow, tiers * max(int(plans.older.max()), 1)),
-        (LinkRow, 3),
-        (FlowRow, flows + 1),
-        (FlowRow, flows + 1),
-        (ComingRow, flows + 1),
-    )
-    state, of_tiers, kept, links, *flowing = (records(kind, count) for kind, count in rows)
-    return (
-        state,
-        of_tiers,
-        kept,
-        links,
-        np.zeros(CAUSES),
-        *flowing,
-        lists,
-        records(NodeRow, nodes),
-        records(ShardRow, nodes * tiers),
-        records(LossRow, 4 * nodes + 8 * flows),
-        np.zeros(2 * int(plans.leaves.max())),
-        np.zeros(int(plans.spares.max()) + 1),
-        records(TransferRow, 2),
+    most = {name: int(plans[name].max()) for name in ("nodes", "older", "leaves", "spares")}
+    tables = working_memory(**most, tiers=max(int(plans.schedules.max()), 1), flows=flows)
+    return tuple(
+        records(kind, length)
+        if issubclass(kind, Row)
+        else np.zeros(length, np.int32 if kind is int else kind)
+        for kind, length in tables.values()
     )

@@ -31,9 +31,9 @@ def _entry(sources: str) -> Any:
         plans, schedule_rows, saves, transfers, answers, cases, whole, real = tables
         rows, numbers, choices = drawn
         (
-            state,
+            states,
             tiers,
-            older,
+            kept,
             links,
             spent,
             under_way,
@@ -62,9 +62,10 @@ def _entry(sources: str) -> Any:
                     borrow(rows)[runs[place, 1]],
                     borrow(numbers),
                     borrow(choices),
-                    borrow(state)[0],
+                    borrow(states)[0],
+                    borrow(states),
                     borrow(tiers),
-                    borrow(older),
+                    borrow(kept),
                     borrow(links),
                     borrow(spent),
                     borrow(under_way),

@@ -30,8 +30,6 @@ _NODE, _CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
 def start(job: Running) -> None:
     """Begin at time 0, with the job running."""
     run, plan = job.run, job.plan
-    run.struck = run.bursts = run.absorbed = 0
-    run.running = True
     if plan.source == OTHER:
         job.outside.begin_failures()
         return

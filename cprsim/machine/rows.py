@@ -42,9 +42,10 @@ class Running(NamedTuple):
     draws: Any
     numbers: Any  # float64: random numbers
     choices: Any  # int32: random nodes and severities
-    run: Any
+    run: Any  # the first of `states`
+    states: Any  # of the run, and of a new one
     tiers: Any
-    kept: Any
+    kept: Any  # checkpoints, of each tier in a ring; the last row is always new
     links: Any
     spent: Any  # seconds charged to each cause
     flows: Any

@@ -1,6 +1,13 @@
 """Rows of the state of one run: the run, its tiers, checkpoints, flows, machines and nodes."""
 
+import math
+from typing import Any
+
+from cprsim.machine.codes import CAUSES, NONE
+from cprsim.machine.node_lists import FIRST, FIXED
+from cprsim.machine.plan_rows import TransferRow
 from cprsim.machine.rows import Row
+from cprsim.machine.rules import VERIFIED
 
 
 class RunRow(Row):
@@ -8,11 +15,12 @@ class RunRow(Row):
 
     # Status; wall clock; instants of the next failure and of the next end of a flow, s.
     status = 0
-    now = next_s = next_end_s = 0.0
+    now = next_s = 0.0
+    next_end_s = math.inf
 
     # The phase: volume, rate on free links, start, end, volume done; its flow where others may slow
     # it down; progress at its start, and progress to train to.
-    phase = foreground = 0
+    phase, foreground = 0, NONE
     volume = rate = began_s = ends_s = done = from_s = to_s = 0.0
 
     # Whether a flow has ended meanwhile, which interrupts training.
@@ -34,7 +42,7 @@ class RunRow(Row):
 
     # The save that training waits for, its start, bytes written and read in full checkpoints; the
     # phase that a failure has interrupted, and the rest of its volume.
-    saving = held = 0
+    saving = held = NONE
     hold_s = writes = reads = held_left = 0.0
 
     # Verification: progress at the last one, saves begun since; training undone by rollbacks, s;
@@ -53,7 +61,7 @@ class RunRow(Row):
     # Schedules: progress at which a save is due next, and progress to train to now; the last
     # rollback: its tier, its answer, and servers down; the answer that a sequence has chosen.
     train_s = train_to_s = answered_down = 0.0
-    source = answered = chosen = 0
+    source = answered = chosen = NONE
 
     # Sequences: start of the measurement, and saves and seconds measured; progress at the last
     # rollback of a rotation, the rotation, and the updates lost in it.
@@ -61,13 +69,12 @@ class RunRow(Row):
     rotation = 0
 
     # The transfer of a useful second; whether it is up to date with the nodes that are down.
-    training = 0
-    knows_degraded = False
+    training, knows_degraded = 0, True
 
     # Failures and bursts passed; the failure that struck last, by number, and how its nodes
     # are cured (`restarts.py`); whether failures strike; rest of a paused gap, s.
     struck = last_struck = restart = bursts = 0
-    running = False
+    running = True
     paused_s = 0.0
 
     # Random numbers used: for saves and for loads.
@@ -81,7 +88,8 @@ class RunRow(Row):
 
     # Notices: instants of the failure last announced and of the next timer, s; progress last
     # saved; deadlines for a save and for a drain, s; nodes to drain; false alarms so far.
-    told_s = notice_s = stored_s = deadline_s = drain_by_s = 0.0
+    told_s = notice_s = deadline_s = -math.inf
+    stored_s, drain_by_s = 0.0, math.inf
     drained_nodes = alarms = 0
 
     # Working memory: the levels at which links are full.
@@ -95,17 +103,12 @@ class TierRow(Row):
     due_s = period_s = 0.0
     pending = 0
 
-    # The last checkpoint, with the numbers of `state.Held`.
-    last_s = last_slowdown_s = last_updates_lost = last_reads = 0.0
-    last_marks = 0
+    # Place in `kept` of its last checkpoint, and how many older ones it keeps, in a ring.
+    last = kept_count = 0
 
-    # Progress at the last full round, and at which all shards were whole; portions since; epoch of
-    # that; place in `real` of the updates that the last save leaves, and their count.
-    whole_s = start_s = portions = 0.0
-    tier_since = unsaved = unsaved_count = 0
-
-    # Older checkpoints, in a ring of rows of `kept`.
-    kept_first = kept_count = 0
+    # Progress at which all shards were whole, and its epoch.
+    start_s = 0.0
+    tier_since = 0
 
     # Last links of the chain that were taken, and that are stored.
     taken_link = stored_link = 0
@@ -116,11 +119,19 @@ class TierRow(Row):
     taken_reads = 0.0
 
 
-class KeptRow(Row):
-    """A checkpoint that a tier keeps before its last."""
+class CheckpointRow(Row):
+    """A checkpoint of a tier, in a new row the initial state of the job."""
 
-    last_s = last_slowdown_s = last_updates_lost = last_reads = whole_s = portions = 0.0
-    last_marks = unsaved = unsaved_count = 0
+    # The numbers of `state.Held`.
+    progress_s = slowdown_s = updates_lost = 0.0
+    reads = 1.0
+    marks = VERIFIED
+
+    # Progress at the last full round of saves, and portions since; place in `real` of the updates
+    # that this save leaves, and their count.
+    whole_s = portions = 0.0
+    unsaved = 0
+    unsaved_count = 1
 
 
 class LinkRow(Row):
@@ -201,3 +212,30 @@ class ShardRow(Row):
 
     start_s = 0.0
     epoch = 0
+
+
+def working_memory(
+    nodes: int, tiers: int, older: int, leaves: int, spares: int, flows: int
+) -> dict[str, tuple[Any, Any]]:
+    """Return the kind and the length of each table of a run, by its name in `Running`, in order.
+
+    `older`: checkpoints that a tier keeps besides its last. `flows`: how many flows, and failures
+    waiting for machines, there is room for. Of lists: their number, and the length of each.
+    """
+    return {
+        "states": (RunRow, 2),
+        "tiers": (TierRow, tiers),
+        "kept": (CheckpointRow, tiers * (older + 1) + 1),
+        "links": (LinkRow, 3),
+        "spent": (float, CAUSES),
+        "flows": (FlowRow, flows),
+        "ended": (FlowRow, flows),
+        "comings": (ComingRow, flows),
+        "lists": (int, (FIXED + 4 * flows, FIRST + 4 * nodes + flows)),
+        "nodes": (NodeRow, nodes),
+        "shards": (ShardRow, nodes * tiers),
+        "losses": (LossRow, 4 * nodes + 8 * flows),
+        "tree": (float, 2 * leaves),
+        "ready_s": (float, spares + 1),
+        "rated": (TransferRow, 2),
+    }

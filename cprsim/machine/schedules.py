@@ -25,7 +25,6 @@ def start(job: Running) -> None:
         job.tiers[i].due_s = job.tiers[i].period_s
         job.tiers[i].pending = 0
         job.tiers[i].taken_link = job.tiers[i].stored_link = NONE
-    run.source = run.answered = run.chosen = NONE
     run.train_s = _next_due_s(job)
 
 
