@@ -9,7 +9,7 @@ from cprsim.machine import rules
 from cprsim.machine.codes import MORE_SILENT, NONE
 from cprsim.machine.rows import Running
 
-_CORRUPT, _VERIFIED = rules.CORRUPT, rules.VERIFIED
+_CORRUPT, _VERIFIED, _TORN = rules.CORRUPT, rules.VERIFIED, rules.TORN
 
 
 def is_corrupt(job: Running) -> bool:
@@ -43,15 +43,19 @@ def of_taken(job: Running) -> int:
     """Return the marks of a checkpoint that is taken now."""
     if not job.plan.marked:
         return 0
-    return rules.marks_taken(is_corrupt(job), is_verified(job))
+    return _CORRUPT * is_corrupt(job) + _VERIFIED * is_verified(job)
 
 
 def stored(job: Running, tier: int, save: Any, taken: int, reads: float) -> int:
-    """Return the marks of a taken checkpoint once it is stored in a tier."""
-    torn, live = job.run.torn and tier == save.tier, _schedule(job, tier).live
-    return rules.marks_stored(
-        taken, torn, save.alone and reads <= 1.0, _last(job, tier).marks, live
-    )
+    """Return the marks of a taken checkpoint once it is stored in a tier.
+
+    A save that needs the last one is torn if that is.
+    """
+    if _schedule(job, tier).live:
+        taken &= ~_VERIFIED
+    alone = save.alone and reads <= 1.0
+    torn = job.run.torn and tier == save.tier
+    return taken | _TORN if torn or (not alone and _last(job, tier).marks & _TORN) else taken
 
 
 def _schedule(job: Running, tier: int) -> Any:
@@ -108,10 +112,13 @@ def fall_back(job: Running, tier: int, verified: bool) -> int:
     tried = 0
     if tier == NONE:
         return tried
-    while not rules.is_usable(_last(job, tier).marks, verified):
-        tried += rules.is_loaded_first(_last(job, tier).marks, verified)
+    while True:
+        torn = _last(job, tier).marks & _TORN != 0
+        serves = not verified or _last(job, tier).marks & _VERIFIED != 0
+        if serves and not torn:
+            return tried
+        tried += serves
         _pop(job, tier)
-    return tried
 
 
 def last_verified(job: Running) -> int:
@@ -136,9 +143,15 @@ def _last_verified_s(job: Running, tier: int) -> float:
     return 0.0
 
 
-def returned(job: Running, to_s: float, to_marks: int, source: int) -> None:
-    """Give the job the marks of the checkpoint it returns to; drop checkpoints ahead of it."""
-    run = job.run
+def returned(job: Running, to_s: float, of_checkpoint: int, mirrored: bool, source: int) -> int:
+    """Give the job the marks of the checkpoint it returns to; drop checkpoints ahead of it.
+
+    Returns these marks. A mirror has a silent fault if the training that it copies has one.
+    """
+    run, to_marks = job.run, of_checkpoint & (_CORRUPT | _VERIFIED)
+    corrupt = is_corrupt(job)
+    if mirrored:
+        to_marks = _CORRUPT * corrupt
     run.corrupt = to_marks & _CORRUPT != 0
     run.redone_s += run.progress_s - to_s
     run.verified_s = to_s if to_marks & _VERIFIED else -1.0
@@ -152,3 +165,4 @@ def returned(job: Running, to_s: float, to_marks: int, source: int) -> None:
         else:
             while own.kept_count and _last(job, tier).progress_s > to_s:
                 _pop(job, tier)
+    return to_marks

@@ -1,5 +1,6 @@
 """Rows of numbers; a row refers to rows of other tables by their places."""
 
+import math
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -26,6 +27,13 @@ class Row:
         """Copy all numbers of another row."""
         for name, value in other.__dict__.items():
             setattr(self, name, value.copy() if isinstance(value, list) else value)
+
+
+class RowList(list[Any]):
+    """Rows of one kind; an assignment copies the numbers into the row in that place."""
+
+    def __setitem__(self, place: Any, row: Any) -> None:
+        self[place].become(row)
 
 
 class Running(NamedTuple):
@@ -59,6 +67,18 @@ class Running(NamedTuple):
     ready_s: Any  # instants at which the machines of the pool are ready, in order
     rated: Any  # transfers derived in the run: loads
     outside: Any  # observer and controller (`cprsim.sim.outside`)
+
+
+def drawn(job: Running, place: int, number: int, count: int, status: int) -> Any:
+    """Return the random number in a place, which is number `number` of `count`.
+
+    Where there are not so many, the run stops for more (`status`), and what is returned makes no
+    difference.
+    """
+    if number >= count:
+        job.run.status = status
+        return math.inf
+    return job.numbers[place]
 
 
 def close_up(rows: Any, place: int, count: int) -> None:  # noqa: ARG001  (records need it)

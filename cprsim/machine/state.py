@@ -105,8 +105,7 @@ def roll_back(
     to = saved(job, source, mirrored)
     own_marks = to.marks
     if job.plan.marked:
-        own_marks = rules.marks_returned(to.marks, mirrored, marks.is_corrupt(job))
-        marks.returned(job, to.progress_s, own_marks, source)
+        own_marks = marks.returned(job, to.progress_s, to.marks, mirrored, source)
     run.lost_s += run.progress_s - to.progress_s + run.slowdown_s - to.slowdown_s
     run.progress_s, run.slowdown_s = to.progress_s, to.slowdown_s
     stale = _stale(job, source, has_healthy, healthy, down)

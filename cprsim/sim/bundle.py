@@ -3,19 +3,12 @@
 from typing import Any
 
 from cprsim.machine.draws_row import DrawsRow
-from cprsim.machine.rows import Row
+from cprsim.machine.rows import Row, RowList
 from cprsim.machine.run_rows import LossRow, working_memory
 from cprsim.sim.tables import Tables
 
 #: Room at first for flows and for failures, each.
 _FEW = 8
-
-
-class RowList(list[Any]):
-    """Rows of one kind; an assignment copies the numbers into the row in that place."""
-
-    def __setitem__(self, place: Any, row: Any) -> None:
-        self[place].become(row)
 
 
 class Bundle:

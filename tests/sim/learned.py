@@ -9,8 +9,8 @@ from cprsim.machine import learning, state
 from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import COUNT, FIRST
 from cprsim.machine.plan_rows import PlanRow, SaveRow, ScheduleRow
+from cprsim.machine.rows import RowList
 from cprsim.machine.run_rows import CheckpointRow, LossRow, NodeRow, RunRow, ShardRow, TierRow
-from cprsim.sim.bundle import RowList
 
 _LIST = 0
 
