@@ -240,7 +240,8 @@ def _note_where_kept() -> None:
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
     """Return the working memory of one thread's run."""
-    most = {name: int(plans[name].max()) for name in ("nodes", "older", "leaves", "spares")}
+    names = ("servers", "nodes", "older", "leaves", "spares")
+    most = {name: int(plans[name].max()) for name in names}
     tables = working_memory(**most, tiers=max(int(plans.schedules.max()), 1), flows=flows)
     return tuple(
         records(kind, length)

@@ -33,10 +33,10 @@ def _entry(sources: str) -> Any:
         for place in range(first, last):
             number = runs[place, 2]
             # The fields of `Running`, in order: of all plans and draws, those of this run.
-            of_plan = (plans[0][runs[place, 0]],) + plans[1:]
-            of_draws = (draws[0][runs[place, 1]],) + draws[1:]
-            of_run = (own[0][0],) + own
-            job = together(Running(*(of_plan + of_draws + of_run + (NO_OUTSIDE,))))
+            of_plan = (plans[0][runs[place, 0]], *plans[1:])
+            of_draws = (draws[0][runs[place, 1]], *draws[1:])
+            fields: Any = (*of_plan, *of_draws, own[0][0], *own, NO_OUTSIDE)
+            job = together(Running(*fields))
             _start(job)
             while _is_under_way(job):
                 _happen(job)

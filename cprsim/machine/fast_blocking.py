@@ -58,9 +58,8 @@ def train_and_save(job: Running) -> bool:
     if now > begun_s:
         run.idle_saves = 0
     if saves:
-        state.set_last(
-            job, 0, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, 0), save.reads
-        )
+        held = state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, 0)
+        state.set_content(last, held, save.reads)
         last.unsaved, last.unsaved_count = save.unsaved, save.unsaved_count
         last.whole_s, last.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s
         run.stored_s = last_s

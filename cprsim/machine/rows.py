@@ -1,7 +1,6 @@
 """Rows of numbers; a row refers to rows of other tables by their places."""
 
 import math
-from functools import cache
 from typing import Any, NamedTuple
 
 
@@ -12,21 +11,29 @@ class Row:
     that is a tuple, the column is a list of so many numbers.
     """
 
+    _columns: dict[str, Any]
+    _lists: tuple[str, ...]
+
+    def __init_subclass__(cls) -> None:
+        cls._columns = {name: zero for name, zero in vars(cls).items() if not name.startswith("_")}
+        cls._lists = tuple(n for n, zero in cls._columns.items() if isinstance(zero, tuple))
+
     def __init__(self, **values: Any) -> None:
-        for name, value in self.columns().items():
-            self.__dict__[name] = list(value) if isinstance(value, tuple) else value
+        self.__dict__.update(self._columns)
+        for name in self._lists:
+            self.__dict__[name] = list(self._columns[name])
         self.__dict__.update(values)
 
     @classmethod
-    @cache
     def columns(cls) -> dict[str, Any]:
         """Return the value of each column in a new row, in order."""
-        return {name: value for name, value in vars(cls).items() if not name.startswith("_")}
+        return cls._columns
 
     def become(self, other: "Row") -> None:
         """Copy all numbers of another row."""
-        for name, value in other.__dict__.items():
-            setattr(self, name, value.copy() if isinstance(value, list) else value)
+        self.__dict__.update(other.__dict__)
+        for name in self._lists:
+            self.__dict__[name] = self.__dict__[name].copy()
 
 
 class RowList(list[Any]):

@@ -215,7 +215,7 @@ class ShardRow(Row):
 
 
 def working_memory(
-    nodes: int, tiers: int, older: int, leaves: int, spares: int, flows: int
+    servers: int, nodes: int, tiers: int, older: int, leaves: int, spares: int, flows: int
 ) -> dict[str, tuple[Any, Any]]:
     """Return the kind and the length of each table of a run, by its name in `Running`, in order.
 
@@ -233,8 +233,8 @@ def working_memory(
         "comings": (ComingRow, flows),
         "lists": (int, (FIXED + 4 * flows, FIRST + 4 * nodes + flows)),
         "nodes": (NodeRow, nodes),
-        "shards": (ShardRow, nodes * tiers),
-        "losses": (LossRow, 4 * nodes + 8 * flows),
+        "shards": (ShardRow, servers * tiers),
+        "losses": (LossRow, 4 * servers + 8 * flows),
         "tree": (float, 2 * leaves),
         "ready_s": (float, spares + 1),
         "rated": (TransferRow, 2),

@@ -69,7 +69,8 @@ def landed(job: Running, number: int, save: int) -> None:
         return
     job.tiers[number].pending -= 1
     job.tiers[number].stored_link = job.tiers[number].taken_link
-    job.links[STORED] = job.links[UNDER_WAY]
+    if job.plan.sequence == DIFFERENCES:
+        job.links[STORED] = job.links[UNDER_WAY]
 
 
 def skip(job: Running, save: Any) -> None:

@@ -72,14 +72,15 @@ def ended(job: Running, save: Any, writes: float) -> None:
 
 
 def _put(job: Running, tier: int, checkpoint: Held, save: Any) -> None:
-    if checkpoint.progress_s < last(job, tier).progress_s:
+    row = last(job, tier)
+    if checkpoint.progress_s < row.progress_s:
         return  # a newer checkpoint became usable earlier
     own = checkpoint.marks
     if job.plan.marked:
         own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads)
         marks.put_away(job, tier)
-    set_last(job, tier, checkpoint, checkpoint.reads)
-    row = last(job, tier)
+        row = last(job, tier)
+    set_content(row, checkpoint, checkpoint.reads)
     row.marks = own
     row.unsaved, row.unsaved_count = save.unsaved, save.unsaved_count
     complete, row.portions = rules.next_round(row.portions, save.portion)
@@ -87,9 +88,8 @@ def _put(job: Running, tier: int, checkpoint: Held, save: Any) -> None:
         row.whole_s = checkpoint.progress_s
 
 
-def set_last(job: Running, tier: int, checkpoint: Held, reads: float) -> None:
-    """Set the last checkpoint that a tier holds."""
-    row = last(job, tier)
+def set_content(row: Any, checkpoint: Held, reads: float) -> None:
+    """Set what a tier's checkpoint holds."""
     row.progress_s, row.slowdown_s = checkpoint.progress_s, checkpoint.slowdown_s
     row.updates_lost, row.reads, row.marks = checkpoint.updates_lost, reads, checkpoint.marks
 
@@ -137,8 +137,9 @@ def roll_back(
 
 def _become(job: Running, tier: int, to: Held, reads: float) -> None:
     """Make the checkpoint that the job has returned to the last one of a tier."""
-    set_last(job, tier, to, reads)
-    last(job, tier).whole_s, last(job, tier).portions = to.progress_s, 0.0
+    row = last(job, tier)
+    set_content(row, to, reads)
+    row.whole_s, row.portions = to.progress_s, 0.0
 
 
 def _hold_all(job: Running, tier: int) -> None:

@@ -43,8 +43,8 @@ class Bundle:
 
     def _make_room(self, flows: int) -> None:
         plan, self._room = self.plan, flows
-        tiers = max(plan.schedules, 1)
-        tables = working_memory(plan.nodes, tiers, plan.older, plan.leaves, plan.spares, flows)
+        sizes = plan.servers, plan.nodes, max(plan.schedules, 1), plan.older, plan.leaves
+        tables = working_memory(*sizes, plan.spares, flows)
         for name, (kind, length) in tables.items():
             if kind is int:
                 count, width = length

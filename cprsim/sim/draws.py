@@ -40,7 +40,7 @@ MANY: Final = 1 << _SHIFT
 #: Number of places of one failure.
 _STRIDE: Final = 1 << 20
 #: Numbers drawn at first, and generations of nodes.
-_FIRST, _GENERATIONS = 16, 2
+_FIRST, _GENERATIONS = 16, 1
 
 
 class Sink(Protocol):
@@ -411,7 +411,10 @@ class Numbers:
 
 
 class Growing:
-    """Numbers of one kind of one run: at first `count`, twice as many whenever they are used up."""
+    """Numbers of one kind of one run: at first `count`, and more whenever they are used up.
+
+    Generations of nodes, which are long, one by one.
+    """
 
     def __init__(self, draw: Callable[[int], Any], count: int) -> None:
         self._draw, self._count = draw, count
@@ -422,5 +425,5 @@ class Growing:
         while number >= len(self._known):
             drawn = self._draw(self._count)
             self._known = drawn if isinstance(drawn, list) else drawn[0].ravel().tolist()
-            self._count *= 2
+            self._count = 2 * self._count if self._count >= _FIRST else self._count + 1
         return self._known[number]
