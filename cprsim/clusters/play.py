@@ -21,7 +21,7 @@ from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
 from cprsim.machine import allocations
 from cprsim.machine.codes import AS_ALL_S, NONE
-from cprsim.sim.draws import MANY, Growing, RunDraws, ScenarioDraws, away_s
+from cprsim.sim.draws import MANY, GrowingNumbers, RunDraws, ScenarioDraws, away_s
 from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.sharing import SharingPlayer
 
@@ -92,7 +92,9 @@ class _Playing:
         self._outages = (
             None
             if outages is None
-            else Growing(lambda count: away_s(outages, seed, replication, count)[np.newaxis], 16)
+            else GrowingNumbers(
+                lambda count: away_s(outages, seed, replication, count)[np.newaxis], 16
+            )
         )
         self._has_domains = bool(spec.failures.events or spec.failures.rack or spec.failures.pod)
 

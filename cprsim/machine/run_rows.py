@@ -219,7 +219,7 @@ def working_memory(
 ) -> dict[str, tuple[Any, Any]]:
     """Return the kind and the length of each table of a run, by its name in `Running`, in order.
 
-    `older`: checkpoints that a tier keeps besides its last. `flows`: how many flows, and failures
+    `older`: checkpoints that a tier keeps before its last. `flows`: how many flows, and failures
     waiting for machines, there is room for. Of lists: their number, and the length of each.
     """
     return {

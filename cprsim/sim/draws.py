@@ -357,14 +357,14 @@ class RunDraws:
         self, to: "Numbers", column: str, counted: str | None, status: int | None, draw: Draw
     ) -> None:
         first = _GENERATIONS if status == codes.MORE_LIVES else _FIRST
-        self.put(**{column: to.add(Growing(draw, first))})
+        self.put(**{column: to.add(GrowingNumbers(draw, first))})
         if counted is not None:
             self.put(**{counted: MANY if status is not None else draw(0).shape[1]})
 
     def add_hits(self, status: int | None, draw: DrawHits) -> None:
         """Take nodes hit by each failure, in lists of different lengths."""
         count = MANY if status is not None else len(draw(0)[0])
-        self._list_hits(Growing(lambda n: draw(n)[0], _FIRST), count)
+        self._list_hits(GrowingNumbers(lambda n: draw(n)[0], _FIRST), count)
 
     def add_logs(self, timelines: Sequence[AbsoluteTimeline], servers: int) -> None:
         """Take failures at fixed times."""
@@ -410,7 +410,7 @@ class Numbers:
         return self._of[place >> _SHIFT](place & (MANY - 1))
 
 
-class Growing:
+class GrowingNumbers:
     """Numbers of one kind of one run: at first `count`, and more whenever they are used up.
 
     Generations of nodes, which are long, one by one.
