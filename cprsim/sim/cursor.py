@@ -3,8 +3,6 @@
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor, Timeline
@@ -30,14 +28,16 @@ def cursor_of(timeline: Timeline) -> Cursor:
         own: Any = timeline
         found: Cursor = own.cursor()
         return found
-    put_failures(draws, timeline, np.array([timeline.row]), servers, 0.0)
+    put_failures(draws, timeline, draws.rows, servers, 0.0)
     return _MachineCursor(draws, servers, nodes)
 
 
 def _counts(timeline: Timeline) -> tuple[int, int]:
     """Return the numbers of servers and of all nodes, as far as the timeline knows them."""
     cohort = getattr(timeline, "cohort", None)
-    known = timeline.severities or (cohort if isinstance(cohort, NodeCohort) else None)
+    known = getattr(timeline, "severities", None) or (
+        cohort if isinstance(cohort, NodeCohort) else None
+    )
     if known is None:
         return _MANY, 0
     cluster = known.cluster

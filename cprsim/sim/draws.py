@@ -83,14 +83,18 @@ class ScenarioDraws:
         number, row = divmod(replication, COHORT)
         found = RunDraws(timeline, self._scenario.cluster.parameter_servers)
         found.alarm_rng = partial(stream, self._seed, replication, Cause.FALSE_ALARM, entity=1)
-        put_failures(found, timeline, np.array([timeline.row]), found.servers, self._detect_s)
+        put_failures(found, timeline, found.rows, found.servers, self._detect_s)
         self._put_others(found, number, np.array([row]))
         return found
 
     def put(self, sink: Sink, number: int, rows: Rows) -> None:
         """Put the numbers of some replications of a cohort."""
-        failures, servers = self._cohort(number)["failures"], self._scenario.cluster
-        put_failures(sink, failures, rows, servers.parameter_servers, self._detect_s)
+        drawn, servers = self._cohort(number), self._scenario.cluster.parameter_servers
+        if "failures" not in drawn:
+            more = () if self._shared is None else (self._shared,)
+            process = self._scenario.failure_model.process
+            drawn["failures"] = process.cohort(self._seed, number, *more)
+        put_failures(sink, drawn["failures"], rows, servers, self._detect_s)
         self._put_others(sink, number, rows)
 
     def _put_others(self, sink: Sink, number: int, rows: Rows) -> None:
@@ -118,9 +122,7 @@ class ScenarioDraws:
         """Return what is drawn for all replications of a cohort together."""
         if number not in self._cohorts:
             costs, at = self._scenario.costs, (self._seed, number)
-            more = () if self._shared is None else (self._shared,)
-            process = self._scenario.failure_model.process
-            found: dict[str, Any] = {"failures": process.cohort(*at, *more)}
+            found: dict[str, Any] = {}
             if isinstance(costs.reschedule, Distribution):
                 law = costs.reschedule
                 found["delays"] = (
@@ -236,7 +238,7 @@ def put_failures(sink: Sink, failures: Any, rows: Rows, servers: int, detect_s: 
         sink.add_logs([cohort], servers)
     elif isinstance(cohort, NodeCohort):
         _put_lives(sink, cohort, rows)
-    severities: SeverityRows | None = cohort.severities
+    severities: SeverityRows | None = getattr(cohort, "severities", None)
     if severities is None:
         return
     if source_of(cohort) != codes.OTHER:
@@ -331,7 +333,8 @@ def listed_of(timeline: AbsoluteTimeline, servers: int) -> list[list[int]]:
 class RunDraws:
     """The numbers of one run, drawn as the machine needs them; a `Sink`.
 
-    `source`: of its failures, by `cprsim.machine.codes`. `alarm_rng` makes the stream of the nodes
+    `source`: of its failures, by `cprsim.machine.codes`. `rows`: its place in the cohort of the
+    timeline. `alarm_rng` makes the stream of the nodes
     of false alarms.
     """
 
@@ -339,6 +342,9 @@ class RunDraws:
 
     def __init__(self, timeline: Timeline, servers: int) -> None:
         self.timeline, self.servers, self.source = timeline, servers, source_of(timeline)
+        # A timeline of somebody's own may lack both.
+        self._severities: SeverityRows | None = getattr(timeline, "severities", None)
+        self.rows = np.array([getattr(timeline, "row", 0)])
         self.row, self.numbers, self.choices = DrawsRow(), Numbers(), Numbers()
 
     def put(self, **columns: float) -> None:
@@ -388,10 +394,11 @@ class RunDraws:
 
     def cause(self, failure: int) -> str:
         """Return the name of the cause of a failure; empty where none is drawn."""
-        severities, row = self.timeline.severities, np.array([self.timeline.row])
-        if severities is None:
+        if self._severities is None:
             return ""
-        return severities.kinds[int(severities.causes(row, failure + 1)[0, failure])].name
+        (causes,) = self._severities.causes(self.rows, failure + 1).tolist()
+        name: str = self._severities.kinds[causes[failure]].name
+        return name
 
 
 class Numbers:
