@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from scipy import stats
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, CohortDraws, Draws
+from cprsim.basics.streams import Cause, CohortDraws
+from tests.drawn.numbers import Draws
 
 MEAN_S = 100_800.0  # 28 h
 SAMPLES = 40_000

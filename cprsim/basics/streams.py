@@ -100,16 +100,3 @@ class CohortDraws:
     def row(self, row: int, columns: int) -> NDArray[np.float64]:
         """At least so many columns of one row."""
         return np.asarray(self.upto(columns)[row])
-
-
-class Draws:
-    """One row of `CohortDraws`: the numbers of one replication, by index."""
-
-    def __init__(self, rows: CohortDraws, row: int) -> None:
-        self._rows, self._row = rows, row
-        self._values: list[float] = []
-
-    def __getitem__(self, index: int) -> float:
-        if index >= len(self._values):
-            self._values = self._rows.row(self._row, index + 1).tolist()
-        return self._values[index]

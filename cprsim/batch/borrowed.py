@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import from_dtype
 from numba.core import cgutils, types
+from numba.core.types.containers import BaseTuple
 from numba.core.typing.templates import (
     AbstractTemplate,
     AttributeTemplate,
@@ -104,22 +105,29 @@ class _BorrowedListsModel(models.StructModel):
 
 
 @intrinsic
-def borrow(_typing: Any, array: Any) -> Any:
-    """Borrow an array of one or two dimensions."""
+def borrow(_typing: Any, arrays: Any) -> Any:
+    """Borrow each of a tuple of arrays, of one or two dimensions."""
+    made: Any = BaseTuple.from_types([_lent(array) for array in arrays])
+
+    def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        found = []
+        values = cgutils.unpack_tuple(builder, arguments[0])
+        for array, own, value in zip(arrays, made, values, strict=True):
+            given = context.make_array(array)(context, builder, value)
+            lent = cgutils.create_struct_proxy(own)(context, builder)
+            lent.data = builder.bitcast(given.data, cgutils.voidptr_t)
+            lent.count, *width = cgutils.unpack_tuple(builder, given.shape)
+            if width:
+                (lent.width,) = width
+            found.append(lent._getvalue())
+        return context.make_tuple(builder, made, found)
+
+    return made(arrays), build
+
+
+def _lent(array: Any) -> Any:
     of = RowPlace(_KINDS[array.dtype]) if array.dtype in _KINDS else array.dtype
-    made = (Borrowed if array.ndim == 1 else BorrowedLists)(of)
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        given = context.make_array(array)(context, builder, arguments[0])
-        found = cgutils.create_struct_proxy(made)(context, builder)
-        found.data = builder.bitcast(given.data, cgutils.voidptr_t)
-        shape = cgutils.unpack_tuple(builder, given.shape)
-        found.count = shape[0]
-        if array.ndim == 2:
-            found.width = shape[1]
-        return found._getvalue()
-
-    return made(array), build
+    return (Borrowed if array.ndim == 1 else BorrowedLists)(of)
 
 
 def _size(context: Any, of: Any) -> int:

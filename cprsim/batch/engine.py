@@ -11,27 +11,17 @@ from numpy.typing import NDArray
 from cprsim.basics.interrupts import Threads
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
-from cprsim.batch.draws import DrawnRows, Gathered, ScenarioDraws, stretches
+from cprsim.batch.gathered import DrawnRows, Gathered, first_sizes
 from cprsim.batch.play import play_runs
 from cprsim.batch.readiness import note_compiled
 from cprsim.batch.records import arrays, records
-from cprsim.batch.support import source_of, why_unsupported
-from cprsim.machine.codes import CAUSES, DONE, GIVEN_UP, MORE_ROOM
-from cprsim.machine.node_lists import FIRST, FIXED
-from cprsim.machine.plan_rows import TransferRow
-from cprsim.machine.run_rows import (
-    ComingRow,
-    FlowRow,
-    KeptRow,
-    LinkRow,
-    LossRow,
-    NodeRow,
-    RunRow,
-    ShardRow,
-    TierRow,
-)
+from cprsim.batch.support import why_unsupported
+from cprsim.machine.codes import DONE, GIVEN_UP, MORE_ROOM
+from cprsim.machine.rows import Row
+from cprsim.machine.run_rows import working_memory
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
+from cprsim.sim.draws import ScenarioDraws, source_of
 from cprsim.sim.engine import COLUMNS
 from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import Tables
@@ -113,10 +103,12 @@ class Playing:
     ) -> None:
         self._scenarios, self._seed, self._threads = scenarios, seed, threads
         self._draws = [ScenarioDraws(scenario, seed, shared) for scenario, _ in scenarios]
+        # How many random numbers of each kind are drawn for a run, by status.
+        self._sizes = [first_sizes(scenario) for scenario, _ in scenarios]
         tables = Tables()
         for scenario, policies in scenarios:
-            source, nodes = source_of(scenario), scenario.failure_model.nodes
-            assert source is not None
+            source = source_of(scenario.failure_model.process.cohort(0, 0))
+            nodes = scenario.failure_model.nodes
             for name in policies:
                 tables.add(PlanCosts(scenario, name), nodes, source)
         self._tables = arrays(tables)
@@ -140,21 +132,24 @@ class Playing:
         # Ledgers of a replication are adjacent, and those of its scenario follow each other.
         first = np.cumsum(self._policies[owner]) - self._policies[owner]
         lacking, room = np.lexsort((numbers // COHORT, owner)), _FLOWS
+        sizes = [dict(each) for each in self._sizes]
         while len(lacking):
             owners = owner[lacking]
-            drawn = self._gather(owners, numbers[lacking])
+            drawn = self._gather(owners, numbers[lacking], sizes)
             self._run(self._runs(owners, first[lacking]), drawn, room, ledgers, statuses)
             if not statuses.any():
                 break
             room *= 2 if MORE_ROOM in statuses else 1
             more = (statuses != DONE) & (statuses != GIVEN_UP)
             again = np.maximum.reduceat(more, first)[lacking]
-            for place in lacking[again].tolist():
-                own = statuses[first[place] : first[place] + self._policies[owner[place]]]
-                for status in np.unique(own).tolist():
-                    self._draws[owner[place]].lacks(status)
-            for draws in self._draws:
-                draws.more()
+            lacks = {
+                (owner[place], status)
+                for place in lacking[again].tolist()
+                for status in statuses[first[place] : first[place] + self._policies[owner[place]]]
+            }
+            for number, status in lacks:
+                if status in sizes[number]:
+                    sizes[number][status] *= 2
             lacking = lacking[again]
         for draws in self._draws:
             draws.forget()
@@ -163,10 +158,17 @@ class Playing:
         else:
             ledgers[statuses != DONE] = np.nan
 
-    def _gather(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> DrawnRows:
-        gathered = Gathered(len(owners))
-        for start, stop in stretches(owners):
-            self._draws[owners[start]].put(numbers[start:stop], gathered, start)
+    def _gather(
+        self, owners: NDArray[np.intp], numbers: NDArray[np.intp], sizes: list[dict[int, int]]
+    ) -> DrawnRows:
+        """Draw for runs of these scenarios and numbers, sorted by scenario and cohort."""
+        gathered, cohorts = Gathered(len(owners)), numbers // COHORT
+        new = (np.diff(owners) != 0) | (np.diff(cohorts) != 0)
+        for start, stop in pairwise([0, *(np.flatnonzero(new) + 1).tolist(), len(owners)]):
+            number = owners[start]
+            gathered.place, gathered.sizes = slice(start, stop), sizes[number]
+            rows = numbers[start:stop] % COHORT
+            self._draws[number].put(gathered, int(cohorts[start]), rows)
         return gathered.drawn()
 
     def _runs(self, owners: NDArray[np.intp], first: NDArray[np.intp]) -> NDArray[np.int64]:
@@ -189,7 +191,7 @@ class Playing:
         bounds = np.linspace(0, len(runs), self._threads + 1).astype(int).tolist()
 
         def some(first: int, last: int) -> None:
-            own = _room(self._tables[0], room)
+            own = _room(self._tables[0], room + 1)
             play_runs(runs, first, last, self._tables, tuple(drawn), own, ledgers, statuses)
 
         if self._threads == 1:
@@ -238,30 +240,12 @@ def _note_where_kept() -> None:
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
     """Return the working memory of one thread's run."""
-    nodes, tiers = int(plans.nodes.max()), max(int(plans.schedules.max()), 1)
-    lists = np.zeros((FIXED + 4 * flows, FIRST + 4 * nodes + flows), np.int32)
-    rows = (
-        (RunRow, 1),
-        (TierRow, tiers),
-        (KeptRow, tiers * max(int(plans.older.max()), 1)),
-        (LinkRow, 3),
-        (FlowRow, flows + 1),
-        (FlowRow, flows + 1),
-        (ComingRow, flows + 1),
-    )
-    state, of_tiers, kept, links, *flowing = (records(kind, count) for kind, count in rows)
-    return (
-        state,
-        of_tiers,
-        kept,
-        links,
-        np.zeros(CAUSES),
-        *flowing,
-        lists,
-        records(NodeRow, nodes),
-        records(ShardRow, nodes * tiers),
-        records(LossRow, 4 * nodes + 8 * flows),
-        np.zeros(2 * int(plans.leaves.max())),
-        np.zeros(int(plans.spares.max()) + 1),
-        records(TransferRow, 2),
+    names = ("servers", "nodes", "older", "leaves", "spares")
+    most = {name: int(plans[name].max()) for name in names}
+    tables = working_memory(**most, tiers=max(int(plans.schedules.max()), 1), flows=flows)
+    return tuple(
+        records(kind, length)
+        if issubclass(kind, Row)
+        else np.zeros(length, np.int32 if kind is int else kind)
+        for kind, length in tables.values()
     )

@@ -28,62 +28,19 @@ def _entry(sources: str) -> Any:
         `runs`: for each run the numbers of its plan, of its random numbers, and of its ledger.
         """
         assert sources
-        plans, schedule_rows, saves, transfers, answers, cases, whole, real = tables
-        rows, numbers, choices = drawn
-        (
-            state,
-            tiers,
-            older,
-            links,
-            spent,
-            under_way,
-            ended,
-            comings,
-            lists,
-            nodes,
-            shards,
-            losses,
-            tree,
-            ready_s,
-            rated,
-        ) = room
+        plans, draws, own = borrow(tables), borrow(drawn), borrow(room)
+        (all_ledgers,) = borrow((ledgers,))
         for place in range(first, last):
             number = runs[place, 2]
-            job = together(
-                Running(
-                    borrow(plans)[runs[place, 0]],
-                    borrow(schedule_rows),
-                    borrow(saves),
-                    borrow(transfers),
-                    borrow(answers),
-                    borrow(cases),
-                    borrow(whole),
-                    borrow(real),
-                    borrow(rows)[runs[place, 1]],
-                    borrow(numbers),
-                    borrow(choices),
-                    borrow(state)[0],
-                    borrow(tiers),
-                    borrow(older),
-                    borrow(links),
-                    borrow(spent),
-                    borrow(under_way),
-                    borrow(ended),
-                    borrow(comings),
-                    borrow(lists),
-                    borrow(nodes),
-                    borrow(shards),
-                    borrow(losses),
-                    borrow(tree),
-                    borrow(ready_s),
-                    borrow(rated),
-                    NO_OUTSIDE,
-                )
-            )
+            # The fields of `Running`, in order: of all plans and draws, those of this run.
+            of_plan = (plans[0][runs[place, 0]], *plans[1:])
+            of_draws = (draws[0][runs[place, 1]], *draws[1:])
+            fields: Any = (*of_plan, *of_draws, own[0][0], *own, NO_OUTSIDE)
+            job = together(Running(*fields))
             _start(job)
             while _is_under_way(job):
                 _happen(job)
-            _write(job, borrow(ledgers)[number])
+            _write(job, all_ledgers[number])
             statuses[number] = job.run.status
 
     return play_runs

@@ -8,23 +8,19 @@ from numpy.typing import NDArray
 
 from cprsim.sim.tables import Tables
 
-_TYPES = {float: "f8", int: "i8", bool: "?"}
-
 
 @cache
 def dtype(kind: Any) -> np.dtype[Any]:
     """Return the record type of a kind of row: its columns, in order."""
-    assert not set(kind.__annotations__) & set(dir(np.record))  # names that NumPy's records use
-    columns = [
-        (name, _TYPES.get(column) or f"{column.__metadata__[0]}f8")
-        for name, column in kind.__annotations__.items()
-    ]
-    return np.dtype(columns, align=True)
+    columns = kind.columns()
+    assert not columns.keys() & set(dir(np.record))  # names that NumPy's records use
+    types = [(name, np.asarray(zero).dtype, np.shape(zero)) for name, zero in columns.items()]
+    return np.dtype(types, align=True)
 
 
 def records(kind: Any, count: int) -> Any:
-    """Return `count` records, all zero."""
-    return np.zeros(count, dtype(kind)).view(np.recarray)
+    """Return `count` new records."""
+    return np.full(count, np.array(tuple(kind.columns().values()), dtype(kind))).view(np.recarray)
 
 
 def arrays(tables: Tables) -> tuple[NDArray[Any], ...]:

@@ -91,7 +91,7 @@ class JobTimeline(Timeline):
 
     def __init__(self, own: Timeline, shocks: DomainFailures, servers: int) -> None:
         self.own, self.shocks, self.servers = own, shocks, servers
-        self.severities = getattr(own, "severities", None)
+        self.severities, self.row = own.severities, own.row
         self.start_s = 0.0
         self.racks: Sequence[int] = ()
         self.last: DomainFailure | None = None

@@ -20,8 +20,7 @@ from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
 from cprsim.machine import allocations
 from cprsim.machine.codes import AS_ALL_S, NONE
-from cprsim.sim.drawn import Away, InBlocks, RunDraws
-from cprsim.sim.engine import waits
+from cprsim.sim.draws import MANY, GrowingNumbers, RunDraws, ScenarioDraws, away_s
 from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.sharing import SharingPlayer
 
@@ -89,7 +88,13 @@ class _Playing:
         ]
         self.shocks = DomainFailures(spec, seed, replication)
         outages = spec.store.outages
-        self._outages = None if outages is None else InBlocks(Away(outages, seed, replication))
+        self._outages = (
+            None
+            if outages is None
+            else GrowingNumbers(
+                lambda count: away_s(outages, seed, replication, count)[np.newaxis], 16
+            )
+        )
         self._has_domains = bool(spec.failures.events or spec.failures.rack or spec.failures.pod)
 
     def play(self, *, alone: bool) -> PlayedCluster:
@@ -163,17 +168,15 @@ class _Playing:
             PlanCosts(job.scenario, job.policy), job.scenario.failure_model.nodes
         )
         own = job.scenario.failure_model.timeline(self.seed, number)
-        delays, starts = next(waits(job.scenario, self.seed, [number]))
         timeline = JobTimeline(own, self.shocks, job.scenario.cluster.parameter_servers)
         timeline.start_s, timeline.racks = env.now, run.racks
-        if self._has_domains:
-            delays = _delay(timeline, delays, job.scenario.cost_model.reschedule_mean_s)
         if run.watch is not None:
             run.watch.start_s = env.now
         played = timeline if self._has_domains else own
-        draws = player.draw(played, self.seed, number, delays, starts, run.watch)
-        if self._has_domains and draws.row.repairs != NONE:
-            draws.row.repairs = _repairs(timeline, draws)
+        draws = ScenarioDraws(job.scenario, self.seed).of_run(number, played)
+        if self._has_domains:
+            _wait_for_domains(timeline, draws, job.scenario.cost_model.reschedule_mean_s)
+        player.begin(draws, run.watch)
         if self._outages is not None:
             away, start_s = self._outages, env.now
             draws.row.outages = draws.numbers.add(lambda place: away(place) - start_s)
@@ -278,25 +281,24 @@ def _wake(env: simpy.Environment, run: JobRun) -> None:
         process.interrupt()
 
 
-def _delay(
-    timeline: JobTimeline, own: Callable[[int], float] | None, mean_s: float
-) -> Callable[[int], float]:
-    """Return how long machines are away after each failure: of a rack or pod, until it is back."""
+def _wait_for_domains(timeline: JobTimeline, draws: RunDraws, mean_s: float) -> None:
+    """Let machines be away after the failure of a rack or pod until that is back."""
+    own, numbers = draws.row, draws.numbers
+    delays, has_delays, repairs = own.delays, own.delay_count > 0, own.repairs
 
     def delay_s(failure: int) -> float:
         if timeline.last is not None:
             return timeline.last.lasts_s
-        return mean_s if own is None else own(failure)
+        found: float = numbers[delays + failure] if has_delays else mean_s
+        return found
 
-    return delay_s
+    def repair_s(failure: int) -> float:
+        found: float = AS_ALL_S if timeline.last is not None else numbers[repairs + failure]
+        return found
 
-
-def _repairs(timeline: JobTimeline, draws: RunDraws) -> int:
-    """Add repairs of the job's own failures; shocks are over as `_delay` says."""
-    own = draws.row.repairs
-    return draws.numbers.add(
-        lambda failure: AS_ALL_S if timeline.last is not None else draws.numbers[own + failure]
-    )
+    draws.put(delays=numbers.add(delay_s), delay_count=MANY)
+    if repairs != NONE:
+        draws.put(repairs=numbers.add(repair_s))
 
 
 def _crossing(racks: Sequence[int]) -> float:

@@ -50,8 +50,7 @@ class FailureModel:
         for cause in self.spec.causes or ():
             if cause.hits is not None:
                 faults += self._hits_faults(f"failures.causes.{cause.name}.hits", cause.hits)
-        faults += self._too_many_bursts() + self._too_many_lives() + self._too_many()
-        faults += self._too_many_silent() + self._too_many_alarms()
+        faults += [*self._too_many_bursts(), *self._too_many_lives(), *self._too_many()]
         if faults:
             raise ScenarioError(*faults)
         try:
@@ -92,41 +91,29 @@ class FailureModel:
             f"{format_duration(shortest_s)}"
         ]
 
-    def _too_many(self) -> list[str]:
-        """Failures of the job as a whole."""
-        spec, count = self.spec, self.spec.exactly
-        if count is not None:
-            key, failures = "exactly", float(count)
-        elif spec.per == "job" and spec.distribution is not None:
-            key, failures = "mean", self.job.useful_time_s / spec.law.expected_s
-        else:
-            return []
-        if failures <= _MOST_FAILURES:
-            return []
+    def _too_many(self) -> Iterator[str]:
+        """Yield faults of too many failures of the job, silent faults and false alarms."""
+        spec, useful_s, notices = self.spec, self.job.useful_time_s, self.spec.notice
+        failures = float(spec.exactly or 0)
+        if spec.per == "job" and spec.distribution is not None:
+            failures = useful_s / spec.law.expected_s
         memory = format_bytes(_FAILURE_B * COHORT * failures)
-        return [
-            f"failures.{key}: makes {failures:,.0f} failures in the job, {memory} for {COHORT} "
-            f"jobs that are drawn together; {_MOST_FAILURES:,} are the most: make failures rarer"
-        ]
-
-    def _too_many_silent(self) -> list[str]:
-        faults = self.job.useful_time_s / self.silent_mtbf_s
-        if faults <= _MOST_FAILURES:
-            return []
-        return [
-            f"failures.silent.mean: makes {faults:,.0f} silent faults in the job; "
-            f"{_MOST_FAILURES:,} are the most: make them rarer"
-        ]
-
-    def _too_many_alarms(self) -> list[str]:
-        notices = self.spec.notice
-        alarms = 0.0 if notices is None else self.job.useful_time_s * notices.false_alarms_per_s
-        if alarms <= _MOST_FAILURES:
-            return []
-        return [
-            f"failures.notice.false_alarms: makes {alarms:,.0f} in the job; {_MOST_FAILURES:,} are "
-            "the most: make them rarer"
-        ]
+        alarms = 0.0 if notices is None else useful_s * notices.false_alarms_per_s
+        for count, key, what, them in (
+            (
+                failures,
+                "mean" if spec.exactly is None else "exactly",
+                f" failures in the job, {memory} for {COHORT} jobs that are drawn together",
+                "failures",
+            ),
+            (useful_s / self.silent_mtbf_s, "silent.mean", " silent faults in the job", "them"),
+            (alarms, "notice.false_alarms", " in the job", "them"),
+        ):
+            if count > _MOST_FAILURES:
+                yield (
+                    f"failures.{key}: makes {count:,.0f}{what}; {_MOST_FAILURES:,} are the most: "
+                    f"make {them} rarer"
+                )
 
     def _too_many_lives(self) -> list[str]:
         if self.spec.per != "node" or self.spec.distribution is None:

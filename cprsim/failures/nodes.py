@@ -1,7 +1,6 @@
-"""Failures of single nodes, each of which has a life, and of several of them at once."""
+"""Lives of single nodes."""
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,13 +8,8 @@ from numpy.typing import NDArray
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
-from cprsim.failures.bursts import Shocks
 from cprsim.failures.frailty import Frailty
 from cprsim.failures.offenders import Offenders
-from cprsim.failures.severity import SeverityDraws
-from cprsim.failures.timeline import Timeline
-
-_Drawn = TypeVar("_Drawn")
 
 
 class Lives:
@@ -81,48 +75,9 @@ class Lives:
         return draw(stream(*place), size)
 
 
-class NodeTimeline(Timeline):
-    """A life for every node and every replacement of it, in one replication.
-
-    Node i is parameter server i below `servers`, else trainer i - servers. `shocks` end lives
-    before their time, and so does a failure of the cluster, if `severities` has one.
-    """
-
-    def __init__(
-        self,
-        lives: Lives,
-        row: int,
-        servers: int,
-        shocks: Shocks | None = None,
-        severities: SeverityDraws | None = None,
-    ) -> None:
-        self.servers = servers
-        self.nodes = lives.nodes
-        self.shocks = shocks
-        self.severities = severities
-        self.offenders = lives.offenders
-        self._lives, self._row = lives, row
-        self._generations: list[list[float]] = []
-        self._states: list[list[float]] = []
-
-    def life_s(self, generation: int, node: int) -> float:
-        """Life of the `generation`-th node in place `node`, s; of an aged one what is left."""
-        return self._of_row(self._generations, generation, self._lives.generation)[node]
-
-    def state(self, generation: int, node: int) -> float:
-        """Return the number that decides whether that node is bad, from 0 to 1."""
-        return self._of_row(self._states, generation, self._lives.states)[node]
-
-    def _of_row(
-        self,
-        known: list[list[float]],
-        generation: int,
-        drawn: Callable[[int], NDArray[np.float64]],
-    ) -> list[float]:
-        return _nth(known, generation, lambda number: drawn(number)[self._row].tolist())
-
-
-def _nth(known: list[_Drawn], number: int, draw: Callable[[int], _Drawn]) -> _Drawn:
+def _nth(
+    known: list[NDArray[np.float64]], number: int, draw: Callable[[int], NDArray[np.float64]]
+) -> NDArray[np.float64]:
     """Return what was drawn for a generation; those before it, too, are drawn and kept."""
     while number >= len(known):
         known.append(draw(len(known)))

@@ -19,7 +19,6 @@ from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.severity import (
     Severities,
-    SeverityDraws,
     SeverityWeights,
     counted,
     graded,
@@ -92,10 +91,8 @@ class TraceReplay:
         """The same failures in each replication, but for severities that are drawn."""
         return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number, shared))
 
-    def _play(
-        self, _seed: int, _replication: int, severities: SeverityDraws | None
-    ) -> AbsoluteTimeline:
-        return AbsoluteTimeline(self._times_s, self._hits, severities=severities)
+    def _play(self, _seed: int, _replication: int) -> AbsoluteTimeline:
+        return AbsoluteTimeline(self._times_s, self._hits)
 
     @property
     def ends_s(self) -> float:
@@ -167,9 +164,7 @@ class Resampled:
         """The failures that such jobs see."""
         return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number, shared))
 
-    def _play(
-        self, seed: int, replication: int, severities: SeverityDraws | None
-    ) -> AbsoluteTimeline:
+    def _play(self, seed: int, replication: int) -> AbsoluteTimeline:
         log, rng = self._log, stream(seed, replication, Cause.REPLAY)
         chosen = rng.choice(self._system, self._nodes, replace=False)
         place = np.full(self._system, -1)
@@ -179,11 +174,8 @@ class Resampled:
         times = (log.times_s[mine] - start_s) % self._circle_s
         order = np.argsort(times, kind="stable")
         nodes = place[log.nodes[mine]][order].tolist()
-        return AbsoluteTimeline(
-            *_together(times[order].tolist(), nodes, self._cluster),
-            self._circle_s,
-            severities,
-        )
+        times_s, hits = _together(times[order].tolist(), nodes, self._cluster)
+        return AbsoluteTimeline(times_s, hits, self._circle_s)
 
     @property
     def mtbf_s(self) -> float:

@@ -26,8 +26,6 @@ Weight = Annotated[float, Field(ge=0)]
 #: Times of a kind of failure: until it is noticed, and from then until its nodes are back.
 Part = Literal["detect", "repair"]
 _STREAMS: Final[dict[Part, Cause]] = {"detect": Cause.DETECT, "repair": Cause.CAUSE_REPAIR}
-#: Times that are drawn at once.
-_BLOCK: Final = 16
 
 
 class SeverityWeights(Section):
@@ -109,26 +107,28 @@ class SeverityRows:
         self._uniform = draws
         self._times: dict[tuple[Part, int], CohortDraws] = {}
 
-    def causes(self, failures: int) -> NDArray[np.intp]:
-        """Places in `kinds` of at least so many failures, shape (COHORT, >= failures)."""
+    def causes(self, rows: NDArray[np.intp], failures: int) -> NDArray[np.intp]:
+        """Places in `kinds` of so many failures of some rows, shape (rows, failures)."""
         # Rounding may leave the last share a little below one.
-        at = self._uniform.upto(failures) * self._below[-1]
+        at = self._uniform.upto(failures)[rows, :failures] * self._below[-1]
         return np.asarray(np.searchsorted(self._below, at, side="right"))
 
-    def upto(self, failures: int) -> NDArray[np.intp]:
-        """Places in `SEVERITIES` of at least so many failures, shape (COHORT, >= failures)."""
-        return np.asarray(self._severities[self.causes(failures)])
+    def of_failures(self, rows: NDArray[np.intp], failures: int) -> NDArray[np.intp]:
+        """Places in `SEVERITIES` of so many failures of some rows, shape (rows, failures)."""
+        return np.asarray(self._severities[self.causes(rows, failures)])
 
     def has(self, part: Part) -> bool:
         """Return whether some of the kinds say how long that part takes."""
         return any(getattr(each, part) is not None for each in self.kinds)
 
-    def times_s(self, part: Part, failures: int, otherwise_s: float) -> NDArray[np.float64]:
-        """Return how long a part of failures takes, s, shape (COHORT, failures).
+    def times_s(
+        self, part: Part, rows: NDArray[np.intp], failures: int, otherwise_s: float
+    ) -> NDArray[np.float64]:
+        """Return how long a part of failures of some rows takes, s, shape (rows, failures).
 
         `otherwise_s`: of kinds that do not say it.
         """
-        causes = self.causes(failures)[:, :failures]
+        causes = self.causes(rows, failures)
         found = np.full(causes.shape, otherwise_s)
         for place, kind in enumerate(self.kinds):
             time, own = getattr(kind, part), causes == place
@@ -137,7 +137,7 @@ class SeverityRows:
                     self._times[part, place] = CohortDraws(
                         time.sample, *self._key, _STREAMS[part], entity=place
                     )
-                found[own] = self._times[part, place].upto(failures)[:, :failures][own]
+                found[own] = self._times[part, place].upto(failures)[rows, :failures][own]
             elif time is not None:
                 found[own] = time
         return found
@@ -145,36 +145,6 @@ class SeverityRows:
 
 def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float64]:
     return rng.random(size)
-
-
-class SeverityDraws:
-    """The kind of the nth failure of one replication."""
-
-    def __init__(self, rows: SeverityRows, row: int) -> None:
-        self.cluster = rows.cluster
-        self.rows, self._row = rows, row
-        self._drawn: list[int] = []
-        self._times_s: dict[Part, list[float]] = {"detect": [], "repair": []}
-
-    def cause(self, index: int) -> int:
-        """Return the place of its kind."""
-        if index >= len(self._drawn):
-            self._drawn = self.rows.causes(index + 1)[self._row].tolist()
-        return self._drawn[index]
-
-    def __getitem__(self, index: int) -> Severity:
-        return self.rows.kinds[self.cause(index)].severity
-
-    def time_s(self, part: Part, index: int, otherwise_s: float) -> float:
-        """Return how long a part of it takes, s; see `SeverityRows.times_s`."""
-        if index >= len(self._times_s[part]):
-            count = max(_BLOCK, 2 * index)
-            self._times_s[part] = self.rows.times_s(part, count, otherwise_s)[self._row].tolist()
-        return self._times_s[part][index]
-
-    def grade(self, hit: Hit, index: int) -> Hit:
-        """The hit of the `index`-th failure, with its severity."""
-        return graded(hit, self[index], self.cluster)
 
 
 @dataclass(frozen=True)
@@ -236,11 +206,6 @@ class Severities:
         # No rounding may lead beyond all that there is.
         mixed = (min(a + share * (b - a), b) for a, b in zip(alone, everything, strict=True))
         return MeanHit(*mixed)
-
-
-def drawn(rows: SeverityRows | None, row: int) -> SeverityDraws | None:
-    """The severities of one replication, where any are drawn."""
-    return None if rows is None else SeverityDraws(rows, row)
 
 
 def graded(hit: Hit, severity: Severity, cluster: Cluster) -> Hit:

@@ -1,10 +1,6 @@
 """Silent faults: they corrupt what is trained, and a verification alone finds them."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cprsim.basics.distributions import Distribution, Name
-from cprsim.basics.streams import Cause, stream
 
 
 class SilentLaw(Distribution):
@@ -15,8 +11,3 @@ class SilentLaw(Distribution):
     """
 
     distribution: Name = "exponential"
-
-
-def faults_s(law: Distribution, seed: int, replication: int, count: int) -> NDArray[np.float64]:
-    """Training by each of the first of them, s, shape (count,)."""
-    return np.cumsum(law.sample(stream(seed, replication, Cause.SILENT), count))

@@ -7,12 +7,10 @@ node's life starts when the policy's replacement is placed. The draws are the sa
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from cprsim.basics.streams import Draws
 from cprsim.failures.hit import Hit
-from cprsim.failures.severity import SeverityDraws
-from cprsim.failures.victims import Victims
+from cprsim.failures.severity import SeverityRows
 
 
 class Cursor(Protocol):
@@ -48,8 +46,12 @@ class Cursor(Protocol):
 class Timeline:
     """The failures of one replication: data, through which `cprsim.sim.cursor` finds the way.
 
-    One of another kind has its `cursor()`, which starts over at time 0.
+    One of another kind has its `cursor()`, which starts over at time 0. `severities`: of its
+    cohort, where they are drawn, in which it is replication `row`.
     """
+
+    severities: SeverityRows | None = None
+    row = 0
 
 
 class Cohort(Protocol):
@@ -59,51 +61,22 @@ class Cohort(Protocol):
         """Return the timeline of one of its replications."""
 
 
-class RenewalTimeline(Timeline):
-    """Failures of the job as a whole, each gap counted from when the job runs again."""
+class DrawnTimeline(Timeline):
+    """The failures of replication `row` of a cohort, drawn with those of the others."""
 
-    def __init__(
-        self, gaps: Draws, victims: Victims, severities: SeverityDraws | None = None
-    ) -> None:
-        self.gaps = gaps
-        self.victims = victims
-        self.severities = severities
-
-    def hit(self, index: int) -> Hit:
-        """Return the nodes that the `index`-th failure takes down."""
-        hit = self.victims[index]
-        return hit if self.severities is None else self.severities.grade(hit, index)
+    def __init__(self, cohort: Any, row: int) -> None:
+        self.cohort, self.row, self.severities = cohort, row, cohort.severities
 
 
 class AbsoluteTimeline(Timeline):
-    """Failures at wall-clock times that nothing moves: a replayed log, or exactly n of them.
+    """Failures at wall-clock times that nothing moves, as in a replayed log.
 
     `hits[i]`: nodes that the failure at `times_s[i]`, in order, hits. With a finite `period_s`
     they come again and again, that much later each time, and with another severity each time
-    where `severities` are drawn.
+    where severities are drawn.
     """
 
     def __init__(
-        self,
-        times_s: Sequence[float],
-        hits: Sequence[Hit] | Victims,
-        period_s: float = math.inf,
-        severities: SeverityDraws | None = None,
+        self, times_s: Sequence[float], hits: Sequence[Hit], period_s: float = math.inf
     ) -> None:
-        self.times_s = times_s
-        self.hits = hits
-        self.period_s = period_s
-        self.severities = severities
-
-    def at_s(self, index: int) -> float:
-        """Time of the `index`-th failure, infinite past the last."""
-        count = len(self.times_s)
-        if index < count:
-            return self.times_s[index]
-        lap, place = divmod(index, count) if count else (1, 0)
-        return self.times_s[place] + lap * self.period_s if count else math.inf
-
-    def hit(self, index: int) -> Hit:
-        """Return the nodes that the `index`-th failure takes down."""
-        hit = self.hits[index % len(self.times_s)]
-        return hit if self.severities is None else self.severities.grade(hit, index)
+        self.times_s, self.hits, self.period_s = times_s, hits, period_s

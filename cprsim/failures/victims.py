@@ -48,8 +48,8 @@ class VictimRows:
             self.of_servers = np.empty((COHORT, 0), np.bool_)
         self.servers, self.trainers = (np.empty((COHORT, 0, k), np.int32) for k in self.counts)
 
-    def upto(self, failures: int) -> None:
-        """Draw for at least so many failures of each replication."""
+    def upto(self, failures: int) -> "VictimRows":
+        """Return itself, with at least so many failures of each replication drawn."""
         while self.servers.shape[1] < failures:
             if self._rng is None:
                 self._rng = stream(*self._key, Cause.VICTIM, self._entity)
@@ -63,6 +63,7 @@ class VictimRows:
             )
             self.servers = np.concatenate([self.servers, servers], axis=1)
             self.trainers = np.concatenate([self.trainers, trainers], axis=1)
+        return self
 
     def hit(self, row: int, index: int) -> Hit:
         """Return the nodes that the `index`-th failure of a replication takes down."""
@@ -79,26 +80,16 @@ class CauseVictimRows:
     """The nodes that each failure hits, where some causes say whom they take down."""
 
     def __init__(self, hits: Hits, severities: SeverityRows, seed: int, cohort: int) -> None:
-        self._causes = severities.causes
+        self._severities = severities
         self._rows = [
             VictimRows(kind.hits or hits, severities.cluster, seed, cohort, 1 + place)
             for place, kind in enumerate(severities.kinds)
         ]
 
-    def hit(self, row: int, index: int) -> Hit:
-        """Return the nodes that the `index`-th failure of a replication takes down."""
-        cause = int(self._causes(index + 1)[row, index])
-        return self._rows[cause].hit(row, index)
-
-
-class Victims:
-    """The nodes that the nth failure of one replication hits."""
-
-    def __init__(self, rows: VictimRows | CauseVictimRows, row: int) -> None:
-        self._rows, self._row = rows, row
-
-    def __getitem__(self, index: int) -> Hit:
-        return self._rows.hit(self._row, index)
+    def hits(self, row: int, count: int) -> list[Hit]:
+        """Return the nodes that each of the first failures of a replication takes down."""
+        (causes,) = self._severities.causes(np.array([row]), count).tolist()
+        return [self._rows[cause].hit(row, index) for index, cause in enumerate(causes)]
 
 
 def _chosen(

@@ -17,8 +17,6 @@ from cprsim.job.delays import Delay, mean_s
 if TYPE_CHECKING:
     from cprsim.job.costs import Costs
 
-_LEAST = 8  # starts that are drawn at first
-
 
 class Start(Section):
     """The parts of a start, before the first step is trained at full speed.
@@ -99,32 +97,12 @@ class StartDraws:
         found = schedule, initialise + cold + slow_s, initialise + warm + slow_s, end
         return np.stack(found, axis=-1)
 
-    def row(self, row: int) -> "Starts":
-        """Return those of one replication."""
-        return Starts(self, row)
-
     def _part(self, delay: Delay, cause: Cause, count: int) -> NDArray[np.float64]:
         if not isinstance(delay, Distribution):
             return np.full((COHORT, count), delay)
         if cause not in self._known:
             self._known[cause] = CohortDraws(delay.sample, self.seed, self.cohort, cause)
         return self._known[cause].upto(count)[:, :count]
-
-
-class Starts:
-    """Starts and ends of one replication, by number."""
-
-    def __init__(self, draws: StartDraws, row: int) -> None:
-        self._draws, self._row = draws, row
-        self._known: list[StartCosts] = []
-
-    def __getitem__(self, number: int) -> StartCosts:
-        """The costs of the start, and those of the end, of that number."""
-        while number >= len(self._known):
-            count = max(_LEAST, 2 * len(self._known))
-            rows = self._draws.upto(count)[self._row].tolist()
-            self._known = [StartCosts(*each) for each in rows]
-        return self._known[number]
 
 
 def mean_start(costs: "Costs") -> StartCosts:

@@ -10,7 +10,6 @@ from cprsim.machine import (
     cursors,
     node_lists,
     recovery,
-    rules,
     schedules,
     starts,
 )
@@ -65,7 +64,7 @@ def _continue(job: Running) -> None:
     """Set the end of the allocation; load the previous allocation's last save, or train."""
     run, plan = job.run, job.plan
     if plan.allocated:
-        stop_s = rules.planned_stop_s(run.nodes_s, plan.allocation_s, plan.stop_s)
+        stop_s = run.nodes_s + plan.allocation_s - plan.stop_s
         run.stops = run.stops or stop_s <= run.now
         if not run.stops:
             open_flow(job, STOPPING, job.transfers[0], stop_s - run.now)

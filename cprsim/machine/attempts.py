@@ -20,7 +20,7 @@ from cprsim.machine.codes import (
     TOO_RARELY_SAVED,
     WASTED,
 )
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, drawn
 
 #: A job with this many failures will not end, even if its failures take no time.
 MOST_FAILURES = 1_000_000
@@ -39,15 +39,14 @@ def save_has_failed(job: Running, save: Any, start_s: float) -> bool:
     run.torn = False
     if not save.can_fail:
         return False
-    if run.void >= draws.void_count:
-        run.status = MORE_VOIDS
-        return False
-    drawn = job.numbers[draws.voids + run.void]
-    torn = job.plan.torn > 0 and job.numbers[draws.torn + run.void] < job.plan.torn
+    chance = drawn(job, draws.voids + run.void, run.void, draws.void_count, MORE_VOIDS)
+    torn = job.plan.torn > 0 and (
+        drawn(job, draws.torn + run.void, run.void, draws.void_count, MORE_VOIDS) < job.plan.torn
+    )
     run.torn = torn and not job.plan.checksum
     void = torn and job.plan.checksum
     run.void += 1
-    return drawn < job.plan.save_fails or _was_away(job, start_s) or void
+    return chance < job.plan.save_fails or _was_away(job, start_s) or void
 
 
 def load_has_failed(job: Running, answer: Any, start_s: float) -> bool:
@@ -55,12 +54,9 @@ def load_has_failed(job: Running, answer: Any, start_s: float) -> bool:
     run, draws = job.run, job.draws
     if not answer.can_fail:
         return False
-    if run.load >= draws.load_count:
-        run.status = MORE_LOADS
-        return False
-    drawn = job.numbers[draws.loads + run.load]
+    chance = drawn(job, draws.loads + run.load, run.load, draws.load_count, MORE_LOADS)
     run.load += 1
-    failed = drawn < job.plan.load_fails or _was_away(job, start_s)
+    failed = chance < job.plan.load_fails or _was_away(job, start_s)
     if not failed and run.torn_loads:
         run.torn_loads -= 1
         failed = True
@@ -148,10 +144,13 @@ def replacement_s(job: Running, nodes: int) -> float:
     if delay_s == AS_ALL_S:
         delay_s = job.plan.delay_s
         if draws.delay_count:
-            if run.failures > draws.delay_count:
-                run.status = MORE_DELAYS
-                return 0.0
-            delay_s = job.numbers[draws.delays + run.failures - 1]
+            delay_s = drawn(
+                job,
+                draws.delays + run.failures - 1,
+                run.failures - 1,
+                draws.delay_count,
+                MORE_DELAYS,
+            )
     return take_spares(job, nodes, delay_s) if job.plan.spares else delay_s
 
 

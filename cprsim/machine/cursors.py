@@ -22,7 +22,7 @@ from cprsim.machine.codes import (
     SHARED,
 )
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, SPARE, STRUCK
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, drawn
 
 _NODE, _CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
 
@@ -30,8 +30,6 @@ _NODE, _CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
 def start(job: Running) -> None:
     """Begin at time 0, with the job running."""
     run, plan = job.run, job.plan
-    run.struck = run.bursts = run.absorbed = 0
-    run.running = True
     if plan.source == OTHER:
         job.outside.begin_failures()
         return
@@ -153,10 +151,7 @@ def _next_s(job: Running, now: float) -> float:
         return min(_burst_s(job), job.tree[1])
     if source == ABSOLUTE:
         return _at_s(job, run.struck)
-    if run.struck >= job.draws.gap_count:
-        run.status = MORE_GAPS
-        return math.inf
-    return now + job.numbers[job.draws.gaps + run.struck]
+    return now + drawn(job, job.draws.gaps + run.struck, run.struck, job.draws.gap_count, MORE_GAPS)
 
 
 # --- Failures of the job, in order of time --------------------------------------------------------
@@ -228,11 +223,10 @@ def _grade(job: Running) -> None:
 
 
 def _life_s(job: Running, generation: int, node: int) -> float:
-    if generation >= job.draws.life_count:
-        job.run.status = MORE_LIVES
-        return math.inf
-    life_s = job.numbers[job.draws.lives + generation * job.draws.life_stride + node]
-    return life_s / job.draws.bad_times if job.nodes[node].bad else life_s
+    draws = job.draws
+    place = draws.lives + generation * draws.life_stride + node
+    life_s = drawn(job, place, generation, draws.life_count, MORE_LIVES)
+    return life_s / draws.bad_times if job.nodes[node].bad else life_s
 
 
 def _end(job: Running, node: int, at_s: float) -> None:
@@ -284,10 +278,7 @@ def _burst_s(job: Running) -> float:
     draws = job.draws
     if draws.bursts == NONE:
         return math.inf
-    if job.run.bursts >= draws.burst_count:
-        job.run.status = MORE_BURSTS
-        return math.inf
-    return job.numbers[draws.bursts + job.run.bursts]
+    return drawn(job, draws.bursts + job.run.bursts, job.run.bursts, draws.burst_count, MORE_BURSTS)
 
 
 def _strike_at(job: Running, at_s: float) -> int:

@@ -11,15 +11,6 @@ STORED, UNDER_WAY, ASKED = range(3)
 _PARTS = 1e6
 
 
-def copy_link(job: Running, to: int, of: int) -> None:
-    """Copy link `of` to link `to`."""
-    job.links[to].has_link, job.links[to].diffs = job.links[of].has_link, job.links[of].diffs
-    job.links[to].base_s, job.links[to].taken_s = job.links[of].base_s, job.links[of].taken_s
-    job.links[to].total, job.links[to].last = job.links[of].total, job.links[of].last
-    job.links[to].reads, job.links[to].writes = job.links[of].reads, job.links[of].writes
-    job.links[to].whole = job.links[of].whole
-
-
 def ask_link(job: Running) -> None:
     """Set link `ASKED` to the next checkpoint, built on the one that is stored."""
     run, plan = job.run, job.plan

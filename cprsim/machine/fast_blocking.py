@@ -13,7 +13,7 @@ def train_and_save(job: Running) -> bool:
     Returns whether anything was done. Computes the same sums, in the same order, as one step of the
     machine after the other: both give the same bits.
     """
-    run, plan, tier = job.run, job.plan, job.tiers[0]
+    run, plan, tier, last = job.run, job.plan, job.tiers[0], state.last(job, 0)
     save = job.saves[job.schedules[plan.first_schedule].save]
     save_s = job.transfers[save.transfer].volume / job.transfers[save.transfer].limit
     rate, unslowed = job.transfers[plan.training].limit, plan.unslowed
@@ -21,7 +21,7 @@ def train_and_save(job: Running) -> bool:
     latest_s = min(strike_s, rules.hopeless_s(useful_s))
     now, progress_s, slowdown_s, due_s = run.now, run.progress_s, run.slowdown_s, tier.due_s
     spent_s, stored, sent = job.spent[SAVE], run.stored, run.sent
-    whole_s, portions, saves = tier.whole_s, tier.portions, 0
+    whole_s, portions, saves = last.whole_s, last.portions, 0
     last_s, last_slowdown_s, begun_s = 0.0, 0.0, now
     while progress_s < useful_s and now < strike_s:
         if progress_s < due_s:
@@ -58,11 +58,10 @@ def train_and_save(job: Running) -> bool:
     if now > begun_s:
         run.idle_saves = 0
     if saves:
-        state.set_last(
-            job, 0, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, 0), save.reads
-        )
-        tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
-        tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s
+        held = state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, 0)
+        state.set_content(last, held, save.reads)
+        last.unsaved, last.unsaved_count = save.unsaved, save.unsaved_count
+        last.whole_s, last.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s
         run.stored_s = last_s
     run.now, run.progress_s, run.slowdown_s, run.saves = (
         now,

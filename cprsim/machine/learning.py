@@ -7,7 +7,7 @@ checkpoints know that share of their own time, and it never falls but by such a 
 
 import math
 
-from cprsim.machine import rules
+from cprsim.machine import marks, rules
 from cprsim.machine.codes import MORE_ROOM, SAVING
 from cprsim.machine.rows import Running
 
@@ -79,11 +79,9 @@ def _least(job: Running) -> float:
     if job.plan.step_s > 0.0:  # a mirror
         least = _less(least, job.run.returned_updates_lost)
     for number in range(job.plan.schedules):
-        tier = job.tiers[number]
-        least = _less(least, tier.last_updates_lost)
-        for back in range(tier.kept_count):
-            place = (tier.kept_first + back) % job.plan.older
-            least = _less(least, job.kept[number * job.plan.older + place].last_updates_lost)
+        for back in range(job.tiers[number].kept_count + 1):
+            place = marks.in_ring(job, number, -back)
+            least = _less(least, job.kept[place].updates_lost)
     for place in range(job.run.flows):
         if job.flows[place].kind == SAVING:
             least = _less(least, job.flows[place].taken_updates_lost)

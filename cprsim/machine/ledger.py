@@ -1,14 +1,12 @@
 """First and last step of a run: reset the job, and write its ledger."""
 
-import math
 from typing import Any
 
-from cprsim.machine import cursors, flows, learning, marks, node_lists, rules, schedules
+from cprsim.machine import cursors, flows, learning, marks, node_lists, schedules
 from cprsim.machine.codes import (
     DETECT,
     DONE,
     LOAD,
-    NONE,
     RESCHEDULE,
     SAVE,
     SHUTDOWN,
@@ -18,44 +16,20 @@ from cprsim.machine.codes import (
 )
 from cprsim.machine.rows import Running
 
-_VERIFIED = rules.VERIFIED
-
 
 def start(job: Running) -> None:
     """Reset the job to its beginning."""
     run, plan = job.run, job.plan
     _give_lists_back(job)
-    run.held, run.saving, run.handing_over = NONE, NONE, False
-    run.now = run.progress_s = run.slowdown_s = run.lost_s = run.pls = run.updates_lost = 0.0
-    run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
-    run.timed_saves = run.saving_s = 0.0
-    run.returned_s = run.returned_slowdown_s = run.returned_updates_lost = 0.0
-    run.turned_s = run.rotation_lost_s = run.verified_s = run.redone_s = 0.0
-    run.begun = run.faults = run.torn_loads = 0
-    run.corrupt = run.torn = False
-    run.status = DONE
-    run.failures = run.saves = run.passed = run.idle_saves = run.wasted = 0
-    run.flows = run.comings = run.void = run.load = run.rotation = 0
-    run.foreground = NONE
-    run.starts = run.ends = 0
-    run.warm = run.stops = False
-    run.allocation_began_s = run.until_s = run.stored_s = 0.0
-    run.told_s = run.notice_s = -math.inf
-    run.alarms = 0
-    run.next_end_s = math.inf
-    run.training, run.knows_degraded = plan.training, True
+    epoch = run.epoch + 1
+    job.states[0] = job.states[1]  # which is always new
+    run.epoch = run.back_since = epoch
+    run.training = plan.training
     for cause in range(len(job.spent)):
         job.spent[cause] = 0.0
-    run.epoch += 1
-    run.back_since = run.epoch
     for number in range(plan.schedules):
-        tier = job.tiers[number]
-        tier.last_s = tier.last_slowdown_s = tier.last_updates_lost = 0.0
-        tier.whole_s = tier.start_s = tier.portions = 0.0
-        tier.last_reads, tier.last_marks = 1.0, _VERIFIED
-        tier.kept_first = tier.kept_count = 0
-        tier.unsaved, tier.unsaved_count = 0, 1
-        tier.tier_since = run.epoch
+        marks.begin(job, number)
+        job.tiers[number].start_s, job.tiers[number].tier_since = 0.0, epoch
     for link in range(len(job.links)):
         job.links[link].has_link = False
     ready_s = job.ready_s

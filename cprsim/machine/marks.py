@@ -9,8 +9,7 @@ from cprsim.machine import rules
 from cprsim.machine.codes import MORE_SILENT, NONE
 from cprsim.machine.rows import Running
 
-_START = rules.VERIFIED
-_CORRUPT, _VERIFIED = rules.CORRUPT, rules.VERIFIED
+_CORRUPT, _VERIFIED, _TORN = rules.CORRUPT, rules.VERIFIED, rules.TORN
 
 
 def is_corrupt(job: Running) -> bool:
@@ -44,19 +43,27 @@ def of_taken(job: Running) -> int:
     """Return the marks of a checkpoint that is taken now."""
     if not job.plan.marked:
         return 0
-    return rules.marks_taken(is_corrupt(job), is_verified(job))
+    return _CORRUPT * is_corrupt(job) + _VERIFIED * is_verified(job)
 
 
 def stored(job: Running, tier: int, save: Any, taken: int, reads: float) -> int:
-    """Return the marks of a taken checkpoint once it is stored in a tier."""
-    torn, live = job.run.torn and tier == save.tier, _schedule(job, tier).live
-    return rules.marks_stored(
-        taken, torn, save.alone and reads <= 1.0, job.tiers[tier].last_marks, live
-    )
+    """Return the marks of a taken checkpoint once it is stored in a tier.
+
+    A save that needs the last one is torn if that is.
+    """
+    if _schedule(job, tier).live:
+        taken &= ~_VERIFIED
+    alone = save.alone and reads <= 1.0
+    torn = job.run.torn and tier == save.tier
+    return taken | _TORN if torn or (not alone and _last(job, tier).marks & _TORN) else taken
 
 
 def _schedule(job: Running, tier: int) -> Any:
     return job.schedules[job.plan.first_schedule + tier]
+
+
+def _last(job: Running, tier: int) -> Any:
+    return job.kept[job.tiers[tier].last]
 
 
 # --- Older checkpoints ---------------------------------------------------------------------------
@@ -64,35 +71,37 @@ def _schedule(job: Running, tier: int) -> Any:
 
 def put_away(job: Running, tier: int) -> None:
     """Keep the last checkpoint of a tier among its older ones, which are a ring."""
-    most, own = job.plan.older, job.tiers[tier]
-    if not (most and _schedule(job, tier).keeps_older):
+    tier_row, older = job.tiers[tier], job.plan.older
+    if not (older and _schedule(job, tier).keeps_older):
         return
-    if own.kept_count == most:
-        own.kept_first = (own.kept_first + 1) % most
-        own.kept_count -= 1
-    to = job.kept[tier * most + (own.kept_first + own.kept_count) % most]
-    own.kept_count += 1
-    to.last_s, to.last_slowdown_s = own.last_s, own.last_slowdown_s
-    to.last_updates_lost, to.last_reads = own.last_updates_lost, own.last_reads
-    to.last_marks, to.whole_s, to.portions = own.last_marks, own.whole_s, own.portions
-    to.unsaved, to.unsaved_count = own.unsaved, own.unsaved_count
+    before = tier_row.last
+    tier_row.last = in_ring(job, tier, 1)
+    tier_row.kept_count = min(tier_row.kept_count + 1, older)
+    job.kept[tier_row.last] = job.kept[before]
+
+
+def in_ring(job: Running, tier: int, ahead: int) -> int:
+    """Return the place so many places ahead of a tier's last checkpoint, in its ring."""
+    count = job.plan.older + 1
+    first = tier * count
+    return first + (job.tiers[tier].last - first + ahead + count) % count
 
 
 def _pop(job: Running, tier: int) -> None:
     """Drop the last checkpoint of a tier; the one before it becomes the last."""
-    most, own = job.plan.older, job.tiers[tier]
-    if not own.kept_count:
-        own.last_s = own.last_slowdown_s = own.last_updates_lost = 0.0
-        own.last_reads, own.last_marks = 1.0, _START
-        own.whole_s, own.portions = 0.0, 0.0
-        own.unsaved, own.unsaved_count = 0, 1
-        return
-    own.kept_count -= 1
-    of = job.kept[tier * most + (own.kept_first + own.kept_count) % most]
-    own.last_s, own.last_slowdown_s = of.last_s, of.last_slowdown_s
-    own.last_updates_lost, own.last_reads = of.last_updates_lost, of.last_reads
-    own.last_marks, own.whole_s, own.portions = of.last_marks, of.whole_s, of.portions
-    own.unsaved, own.unsaved_count = of.unsaved, of.unsaved_count
+    tier_row = job.tiers[tier]
+    if tier_row.kept_count:
+        tier_row.kept_count -= 1
+        tier_row.last = in_ring(job, tier, -1)
+    else:
+        begin(job, tier)
+
+
+def begin(job: Running, tier: int) -> None:
+    """Let a tier hold the initial state alone."""
+    tier_row = job.tiers[tier]
+    tier_row.last, tier_row.kept_count = tier * (job.plan.older + 1), 0
+    job.kept[tier_row.last] = job.kept[len(job.kept) - 1]  # which is always new
 
 
 def fall_back(job: Running, tier: int, verified: bool) -> int:
@@ -103,10 +112,13 @@ def fall_back(job: Running, tier: int, verified: bool) -> int:
     tried = 0
     if tier == NONE:
         return tried
-    while not rules.is_usable(job.tiers[tier].last_marks, verified):
-        tried += rules.is_loaded_first(job.tiers[tier].last_marks, verified)
+    while True:
+        torn = _last(job, tier).marks & _TORN != 0
+        serves = not verified or _last(job, tier).marks & _VERIFIED != 0
+        if serves and not torn:
+            return tried
+        tried += serves
         _pop(job, tier)
-    return tried
 
 
 def last_verified(job: Running) -> int:
@@ -124,19 +136,22 @@ def last_verified(job: Running) -> int:
 
 def _last_verified_s(job: Running, tier: int) -> float:
     """Return progress of the latest verified checkpoint of a tier, in useful seconds."""
-    most, own = job.plan.older, job.tiers[tier]
-    if own.last_marks & _VERIFIED:
-        return own.last_s
-    for back in range(own.kept_count):
-        of = job.kept[tier * most + (own.kept_first + own.kept_count - 1 - back) % most]
-        if of.last_marks & _VERIFIED:
-            return of.last_s
+    for back in range(job.tiers[tier].kept_count + 1):
+        row = job.kept[in_ring(job, tier, -back)]
+        if row.marks & _VERIFIED:
+            return row.progress_s
     return 0.0
 
 
-def returned(job: Running, to_s: float, to_marks: int, source: int) -> None:
-    """Give the job the marks of the checkpoint it returns to; drop checkpoints ahead of it."""
-    run = job.run
+def returned(job: Running, to_s: float, of_checkpoint: int, mirrored: bool, source: int) -> int:
+    """Give the job the marks of the checkpoint it returns to; drop checkpoints ahead of it.
+
+    Returns these marks. A mirror has a silent fault if the training that it copies has one.
+    """
+    run, to_marks = job.run, of_checkpoint & (_CORRUPT | _VERIFIED)
+    corrupt = is_corrupt(job)
+    if mirrored:
+        to_marks = _CORRUPT * corrupt
     run.corrupt = to_marks & _CORRUPT != 0
     run.redone_s += run.progress_s - to_s
     run.verified_s = to_s if to_marks & _VERIFIED else -1.0
@@ -148,5 +163,6 @@ def returned(job: Running, to_s: float, to_marks: int, source: int) -> None:
         elif nearer:
             own.kept_count = 0
         else:
-            while own.kept_count and own.last_s > to_s:
+            while own.kept_count and _last(job, tier).progress_s > to_s:
                 _pop(job, tier)
+    return to_marks

@@ -11,7 +11,7 @@ from cprsim.machine.codes import DRAINED_FOR_NOTHING, MORE_ALARMS, MORE_NOTICES,
 from cprsim.machine.fabric import close_flow, open_flow
 from cprsim.machine.node_lists import COUNT, SEVERITY, STRUCK
 from cprsim.machine.phases import DRAINING, TURN
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, drawn
 from cprsim.machine.work import wait
 
 _ONE, _NODE, _CLUSTER = 1, SEVERITIES.index("node"), rules.CLUSTER
@@ -39,7 +39,7 @@ def announce(job: Running) -> None:
     run, plan, coming_s = job.run, job.plan, math.inf
     schedules.forget_notices(job)
     ahead = run.next_s < math.inf and run.next_s != run.told_s
-    if ahead and rules.is_announced(_drawn(job), plan.recall):
+    if ahead and _drawn(job) < plan.recall:
         coming_s = run.next_s - plan.lead_s
     if coming_s <= run.now:
         run.told_s, coming_s = run.next_s, math.inf
@@ -59,10 +59,7 @@ def _drawn(job: Running) -> float:
     """Return the number, 0 to 1, that decides whether the next failure is announced."""
     run, draws = job.run, job.draws
     number = run.failures + run.absorbed + run.passed
-    if number >= draws.notice_count:
-        run.status = MORE_NOTICES
-        return 1.0
-    return job.numbers[draws.notices + number]
+    return drawn(job, draws.notices + number, number, draws.notice_count, MORE_NOTICES)
 
 
 def _alarm_s(job: Running) -> float:
@@ -70,10 +67,7 @@ def _alarm_s(job: Running) -> float:
     run, draws = job.run, job.draws
     if not draws.alarm_count:
         return math.inf
-    if run.alarms >= draws.alarm_count:
-        run.status = MORE_ALARMS
-        return math.inf
-    return job.numbers[draws.alarms + run.alarms]
+    return drawn(job, draws.alarms + run.alarms, run.alarms, draws.alarm_count, MORE_ALARMS)
 
 
 def _record(job: Running, deadline_s: float, nodes: int, severity: int, alarm: int) -> None:

@@ -85,12 +85,12 @@ def _answer_failure(job: Running) -> None:
         delay_s += restarts.regroup_s(job)
     if answer.depth == rules.ALL and rebuilding(job):
         delay_s = max(delay_s, join_rebuilding(job) - detect_s)
-    if rules.goes_as_deep(answer.depth, run.depth):
+    if answer.depth >= run.depth:  # it replaces the deepest one of this recovery (rule 12)
         run.deepest, run.depth = number, answer.depth
     run.trains_on = rules.trains_on(answer.keep, run.depth)
-    run.fails_while_waiting = not run.trains_on and rules.can_fail_while_waiting(
-        plan.while_waiting, run.depth, plan.holds_nodes
-    )
+    # Nodes that are up can fail, where the job keeps them (rule 11).
+    kept = run.depth < rules.ALL or plan.holds_nodes
+    run.fails_while_waiting = not run.trains_on and plan.while_waiting and kept
     run.fails_after_load = not plan.during_recovery
     if run.fails_while_waiting:
         cursors.resume(job)
@@ -250,7 +250,9 @@ def set_back(job: Running, number: int) -> None:
     """
     answer = job.answers[number]
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
-    if job.plan.torn and rules.checkpoint_is_read(answer.depth, answer.has_healthy, servers):
+    # Whether any node reads the checkpoint that the answer returns to (rule 35).
+    all_read = answer.depth == rules.ALL and not answer.has_healthy
+    if job.plan.torn and answer.depth != rules.NONE and (servers or all_read):
         _fall_back(job, answer.source, NONE)
     _apply_rollback(job, number)
 

@@ -7,7 +7,7 @@ from cprsim.job.severity import SEVERITIES
 from cprsim.machine import attempts, offenders
 from cprsim.machine.codes import MORE_RESTARTS, NONE
 from cprsim.machine.node_lists import SEVERITY, STRUCK
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, drawn
 
 #: What becomes of the nodes hit by the last failure: they are replaced, or they restart in place,
 #: or that fails and they are replaced after all.
@@ -31,10 +31,8 @@ def _decide(job: Running) -> None:
     run.restart = _IN_PLACE
     if not plan.restart_fails:
         return
-    if run.failures >= draws.restart_count:
-        run.status = MORE_RESTARTS
-        return
-    if job.numbers[draws.tries + run.failures] < plan.restart_fails:
+    tried = drawn(job, draws.tries + run.failures, run.failures, draws.restart_count, MORE_RESTARTS)
+    if tried < plan.restart_fails:
         run.restart = _FAILED
         job.lists[STRUCK][SEVERITY] = max(severity, _NODE)
 
@@ -60,15 +58,17 @@ def regroup_s(job: Running) -> float:
     return _of_last_failure(job, job.draws.regroups, job.plan.regroup_s)
 
 
-def _of_last_failure(job: Running, drawn: int, constant_s: float) -> float:
+def _of_last_failure(job: Running, first: int, constant_s: float) -> float:
     """Return the duration drawn for the last failure, or the constant one, s."""
-    run, draws = job.run, job.draws
-    if drawn == NONE:
+    if first == NONE:
         return constant_s
-    if run.failures > draws.restart_count:
-        run.status = MORE_RESTARTS
-        return 0.0
-    return job.numbers[drawn + run.failures - 1]
+    return drawn(
+        job,
+        first + job.run.failures - 1,
+        job.run.failures - 1,
+        job.draws.restart_count,
+        MORE_RESTARTS,
+    )
 
 
 def detection_s(job: Running) -> float:

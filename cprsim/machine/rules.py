@@ -35,11 +35,6 @@ _TOO_OFTEN = 10_000
 _TOO_MANY = 10_000_000
 
 
-def next_due_s(due_s: float, progress_s: float, period_s: float) -> float:
-    """Return when the next save is due: after a rollback at most one period ahead (rule 3)."""
-    return progress_s + period_s if due_s - progress_s > period_s else due_s
-
-
 def nearly_done_s(useful_time_s: float) -> float:
     """Return the progress from which only rounding is left, and no save is due (rule 4)."""
     return useful_time_s * (1 - ROUNDING)
@@ -48,14 +43,6 @@ def nearly_done_s(useful_time_s: float) -> float:
 def is_over(final_save: bool, saved: float, total: float) -> bool:
     """Return whether a fully trained job is over; `saved`: progress of its checkpoint (rule 4)."""
     return not final_save or saved >= total
-
-
-def nearest_served(tier: int, stored: bool) -> int:
-    """Return the nearest tier that a save to `tier` serves, with those in between (rule 5).
-
-    A save that is `stored` before training resumes serves all nearer tiers.
-    """
-    return 0 if stored else tier
 
 
 def own_saves(due: float, further: float) -> float:
@@ -71,16 +58,6 @@ def save_is_lost(depth: int, lost_servers: int, trained_on: bool) -> bool:
     the rest of the save continues.
     """
     return depth == ALL or (depth == LOST and lost_servers > 0 and trained_on)
-
-
-def can_fail_while_waiting(while_waiting: bool, depth: int, holds_nodes: bool) -> bool:
-    """Return whether nodes that are up can fail while the job waits for others (rule 11)."""
-    return while_waiting and (depth < ALL or holds_nodes)
-
-
-def goes_as_deep(depth: int, deepest: int) -> bool:
-    """Return whether an answer replaces the `deepest` one of the same recovery (rule 12)."""
-    return depth >= deepest
 
 
 def trains_on(keep_training: bool, depth: int) -> bool:
@@ -168,46 +145,6 @@ def retries_save(after_void: str | None, blocking: bool, leaves: bool) -> bool:
 CORRUPT, VERIFIED, TORN = 1, 2, 4
 
 
-def verifies_now(begun: int, every: int, at_end: bool) -> bool:
-    """Return whether training is verified first; `begun`: saves since the last time (rule 34)."""
-    return at_end or begun + 1 >= every
-
-
-def marks_taken(corrupt: bool, verified: bool) -> int:
-    """Return the marks of a checkpoint that is taken now (rule 34)."""
-    return CORRUPT * corrupt + VERIFIED * verified
-
-
-def marks_stored(marks: int, torn: bool, alone: bool, before: int, live: bool) -> int:
-    """Return the marks of a stored checkpoint, which unless `alone` needs the last (rule 35)."""
-    if live:
-        marks &= ~VERIFIED
-    return marks | TORN if torn or (not alone and before & TORN != 0) else marks
-
-
-def checkpoint_is_read(depth: int, has_healthy: bool, lost_servers: int) -> bool:
-    """Return whether any node reads the checkpoint that an answer returns to (rule 35)."""
-    return depth != NONE and (lost_servers > 0 or (depth == ALL and not has_healthy))
-
-
-def marks_returned(marks: int, mirrored: bool, corrupt: bool) -> int:
-    """Return the marks of the state that the job has returned to (rule 35).
-
-    A mirror has a silent fault if the training that it copies is `corrupt`.
-    """
-    return CORRUPT * corrupt if mirrored else marks & (CORRUPT | VERIFIED)
-
-
-def is_usable(marks: int, verified: bool) -> bool:
-    """Return whether a checkpoint, which may have to be `verified`, is usable (rule 35)."""
-    return marks & TORN == 0 and (not verified or marks & VERIFIED != 0)
-
-
-def is_loaded_first(marks: int, verified: bool) -> bool:
-    """Return whether a useless checkpoint is loaded before that is found out (rule 35)."""
-    return marks & TORN != 0 and (not verified or marks & VERIFIED != 0)
-
-
 def launch_s(schedule_s: float, cold_s: float, warm_s: float, first: bool, warm: bool) -> float:
     """Return the duration of a start, s; an allocation's first waits for nodes, too (rule 36)."""
     start_s = warm_s if warm else cold_s
@@ -222,16 +159,6 @@ def restarts_all(answer_does: bool, severity: int) -> bool:
 def keeps_cache(on_node: bool, severity: int) -> bool:
     """Return whether the compile cache outlives a failure of that severity (rule 36)."""
     return not on_node or severity == 0
-
-
-def planned_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
-    """Return when training stops, s, for the stop to end with the allocation (rule 37)."""
-    return nodes_s + allocation_s - stop_s
-
-
-def is_announced(drawn: float, recall: float) -> bool:
-    """Return whether a failure is announced; `drawn`: its random number, 0 to 1 (rule 38)."""
-    return drawn < recall
 
 
 def ends_in_time(now_s: float, takes_s: float, deadline_s: float) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cprsim.machine import rules
 from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SAVING
-from cprsim.machine.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link, last_link
+from cprsim.machine.differences import ASKED, STORED, UNDER_WAY, ask_link, last_link
 from cprsim.machine.rows import Running, part
 
 _ROUNDING = rules.ROUNDING
@@ -25,7 +25,6 @@ def start(job: Running) -> None:
         job.tiers[i].due_s = job.tiers[i].period_s
         job.tiers[i].pending = 0
         job.tiers[i].taken_link = job.tiers[i].stored_link = NONE
-    run.source = run.answered = run.chosen = NONE
     run.train_s = _next_due_s(job)
 
 
@@ -47,7 +46,8 @@ def saved(job: Running, save: Any, stored: bool) -> None:
     job.tiers[number].pending += not stored
     if stored:
         run.stored_s = run.progress_s
-    for i in range(rules.nearest_served(number, stored), number + 1):
+    # A save that is stored before training resumes serves all nearer tiers (rule 5).
+    for i in range(0 if stored else number, number + 1):
         tier = job.tiers[i]
         tier.due_s = run.progress_s + tier.period_s
     run.train_s = _next_due_s(job)
@@ -59,7 +59,7 @@ def saved(job: Running, save: Any, stored: bool) -> None:
     elif plan.sequence == DIFFERENCES:
         if save != job.schedules[plan.first_schedule].save:
             last_link(job, save)
-        copy_link(job, STORED if stored else UNDER_WAY, ASKED)
+        job.links[STORED if stored else UNDER_WAY] = job.links[ASKED]
 
 
 def landed(job: Running, number: int, save: int) -> None:
@@ -69,7 +69,8 @@ def landed(job: Running, number: int, save: int) -> None:
         return
     job.tiers[number].pending -= 1
     job.tiers[number].stored_link = job.tiers[number].taken_link
-    copy_link(job, STORED, UNDER_WAY)
+    if job.plan.sequence == DIFFERENCES:
+        job.links[STORED] = job.links[UNDER_WAY]
 
 
 def skip(job: Running, save: Any) -> None:
@@ -139,9 +140,9 @@ def _continue(job: Running) -> None:
         _learn(job)
     void = 0
     for i in range(plan.schedules):
-        job.tiers[i].due_s = rules.next_due_s(
-            job.tiers[i].due_s, run.progress_s, job.tiers[i].period_s
-        )
+        tier = job.tiers[i]
+        if tier.due_s - run.progress_s > tier.period_s:  # at most a period ahead (rule 3)
+            tier.due_s = run.progress_s + tier.period_s
         under_way = 0
         for place in range(run.flows):
             flow = job.flows[place]

@@ -7,7 +7,7 @@ from cprsim.machine import rules
 from cprsim.machine.codes import MORE_STARTS
 from cprsim.machine.node_lists import SEVERITY, STRUCK
 from cprsim.machine.phases import STARTING
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, drawn
 from cprsim.machine.work import wait
 
 _SCHEDULE, _COLD, _WARM, _SHUTDOWN = range(4)
@@ -63,7 +63,5 @@ def _cost(job: Running, number: int, part: int) -> float:
     draws = job.draws
     if not draws.start_count:
         return job.plan.start_costs[part]
-    if number >= draws.start_count:
-        job.run.status = MORE_STARTS
-        return 0.0
-    return job.numbers[draws.starts + 4 * number + part]
+    place = draws.starts + 4 * number + part
+    return drawn(job, place, number, draws.start_count, MORE_STARTS)

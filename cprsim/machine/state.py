@@ -45,10 +45,13 @@ def saved(job: Running, tier: int, mirrored: bool) -> Held:
         return _mirrored(job)
     if tier == NONE:
         return Held(0.0, 0.0, 0.0, 1.0, _START)
-    row = job.tiers[tier]
-    return Held(
-        row.last_s, row.last_slowdown_s, row.last_updates_lost, row.last_reads, row.last_marks
-    )
+    row = last(job, tier)
+    return Held(row.progress_s, row.slowdown_s, row.updates_lost, row.reads, row.marks)
+
+
+def last(job: Running, tier: int) -> Any:
+    """Return the last checkpoint of a tier, as a row."""
+    return job.kept[job.tiers[tier].last]
 
 
 def usable(job: Running, checkpoint: Held, save: Any, writes: float) -> None:
@@ -69,27 +72,26 @@ def ended(job: Running, save: Any, writes: float) -> None:
 
 
 def _put(job: Running, tier: int, checkpoint: Held, save: Any) -> None:
-    row = job.tiers[tier]
-    if checkpoint.progress_s < row.last_s:
+    row = last(job, tier)
+    if checkpoint.progress_s < row.progress_s:
         return  # a newer checkpoint became usable earlier
     own = checkpoint.marks
     if job.plan.marked:
         own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads)
         marks.put_away(job, tier)
-    set_last(job, tier, checkpoint, checkpoint.reads)
-    row.last_marks = own
+        row = last(job, tier)
+    set_content(row, checkpoint, checkpoint.reads)
+    row.marks = own
     row.unsaved, row.unsaved_count = save.unsaved, save.unsaved_count
     complete, row.portions = rules.next_round(row.portions, save.portion)
     if complete:
         row.whole_s = checkpoint.progress_s
 
 
-def set_last(job: Running, tier: int, checkpoint: Held, reads: float) -> None:
-    """Set the last checkpoint that a tier holds."""
-    row = job.tiers[tier]
-    row.last_s, row.last_slowdown_s = checkpoint.progress_s, checkpoint.slowdown_s
-    row.last_updates_lost, row.last_reads = checkpoint.updates_lost, reads
-    row.last_marks = checkpoint.marks
+def set_content(row: Any, checkpoint: Held, reads: float) -> None:
+    """Set what a tier's checkpoint holds."""
+    row.progress_s, row.slowdown_s = checkpoint.progress_s, checkpoint.slowdown_s
+    row.updates_lost, row.reads, row.marks = checkpoint.updates_lost, reads, checkpoint.marks
 
 
 def roll_back(
@@ -103,8 +105,7 @@ def roll_back(
     to = saved(job, source, mirrored)
     own_marks = to.marks
     if job.plan.marked:
-        own_marks = rules.marks_returned(to.marks, mirrored, marks.is_corrupt(job))
-        marks.returned(job, to.progress_s, own_marks, source)
+        own_marks = marks.returned(job, to.progress_s, to.marks, mirrored, source)
     run.lost_s += run.progress_s - to.progress_s + run.slowdown_s - to.slowdown_s
     run.progress_s, run.slowdown_s = to.progress_s, to.slowdown_s
     stale = _stale(job, source, has_healthy, healthy, down)
@@ -129,28 +130,29 @@ def roll_back(
             else:
                 _hold_all(job, tier)
             nearer = False
-        elif nearer or job.tiers[tier].last_s > to.progress_s:
+        elif nearer or last(job, tier).progress_s > to.progress_s:
             _become(job, tier, to, 1.0)
             _hold_all(job, tier)
 
 
 def _become(job: Running, tier: int, to: Held, reads: float) -> None:
     """Make the checkpoint that the job has returned to the last one of a tier."""
-    set_last(job, tier, to, reads)
-    job.tiers[tier].whole_s, job.tiers[tier].portions = to.progress_s, 0.0
+    row = last(job, tier)
+    set_content(row, to, reads)
+    row.whole_s, row.portions = to.progress_s, 0.0
 
 
 def _hold_all(job: Running, tier: int) -> None:
     """Record that the last checkpoint of a tier holds all of every shard."""
     job.run.epoch += 1
-    job.tiers[tier].start_s, job.tiers[tier].tier_since = job.tiers[tier].last_s, job.run.epoch
+    job.tiers[tier].start_s, job.tiers[tier].tier_since = last(job, tier).progress_s, job.run.epoch
 
 
 def _hold(job: Running, tier: int, down: int) -> None:
     """Record that the last checkpoint of a tier holds all of the shards in `down`."""
     for i in range(node_lists.server_count(job.lists, down, job.plan.servers)):
         shard = job.shards[job.lists[down][FIRST + i] * job.plan.schedules + tier]
-        shard.start_s, shard.epoch = job.tiers[tier].last_s, job.run.epoch
+        shard.start_s, shard.epoch = last(job, tier).progress_s, job.run.epoch
 
 
 def _tier_start_s(job: Running, tier: int, server: int) -> float:
@@ -180,10 +182,10 @@ def lose(job: Running, servers: int, source: int) -> None:
     Adds to PLS (rule 23) and to the share of updates lost (rule 24).
     """
     run, per_shard = job.run, job.plan.per_shard
-    last_s = job.tiers[source].last_s if source != NONE else 0.0
-    lost_s = rules.lost_samples(
-        run.progress_s, job.tiers[source].whole_s if source != NONE else 0.0
-    )
+    last_s = whole_s = 0.0
+    if source != NONE:
+        last_s, whole_s = last(job, source).progress_s, last(job, source).whole_s
+    lost_s = rules.lost_samples(run.progress_s, whole_s)
     for i in range(node_lists.server_count(job.lists, servers, job.plan.servers)):
         server = job.lists[servers][FIRST + i]
         run.pls += lost_s * per_shard
@@ -223,7 +225,8 @@ def _left(job: Running, server: int, mean_s: float) -> float:
 
 
 def _leaves_nothing(job: Running, tier: int) -> bool:
-    return job.tiers[tier].unsaved_count == 1 and job.real[job.tiers[tier].unsaved] == 0.0
+    row = last(job, tier)
+    return row.unsaved_count == 1 and job.real[row.unsaved] == 0.0
 
 
 def _unsaved_of(job: Running, tier: int, whole_s: float) -> float:
@@ -233,10 +236,9 @@ def _unsaved_of(job: Running, tier: int, whole_s: float) -> float:
     """
     if _leaves_nothing(job, tier):
         return 0.0
-    first = job.tiers[tier].unsaved
-    period_s = job.schedules[job.plan.first_schedule + tier].period_s
-    left_s = part(job.real, first, job.tiers[tier].unsaved_count)
-    return rules.updates_unsaved_s(left_s, (job.tiers[tier].last_s - whole_s) / period_s)
+    row, period_s = last(job, tier), job.schedules[job.plan.first_schedule + tier].period_s
+    left_s = part(job.real, row.unsaved, row.unsaved_count)
+    return rules.updates_unsaved_s(left_s, (row.progress_s - whole_s) / period_s)
 
 
 def _stale(job: Running, source: int, has_healthy: bool, healthy: int, down: int) -> float:
@@ -258,7 +260,7 @@ def _stale_s(
         tier = healthy
     # Rows loaded from a nearer tier stay as old in this tier as they were.
     whole_s = _whole_s(job, server, _tier_start_s(job, tier, server))
-    if whole_s < job.tiers[tier].last_s:
+    if whole_s < last(job, tier).progress_s:
         return _left(job, server, _unsaved_of(job, tier, whole_s))
     return 0.0
 

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.job.severity import SEVERITIES
@@ -11,7 +12,7 @@ from cprsim.machine.codes import OTHER
 from cprsim.machine.node_lists import COUNT, FIRST, FIXED, SEVERITY, SPARE, STRUCK
 from cprsim.machine.plan_rows import PlanRow
 from cprsim.machine.run_rows import NodeRow, RunRow
-from cprsim.sim.drawn import FailureDraws
+from cprsim.sim.draws import RunDraws, put_failures
 
 #: Number of servers where the timeline doesn't know it.
 _MANY = 1 << 16
@@ -22,25 +23,29 @@ _FEW = 4096
 def cursor_of(timeline: Timeline) -> Cursor:
     """Return a cursor at time 0, with the job running."""
     servers, nodes = _counts(timeline)
-    draws = FailureDraws(timeline, servers)
+    draws = RunDraws(timeline, servers)
     if draws.source == OTHER:
         own: Any = timeline
         found: Cursor = own.cursor()
         return found
+    put_failures(draws, timeline, draws.rows, servers, 0.0)
     return _MachineCursor(draws, servers, nodes)
 
 
-def _counts(timeline: Any) -> tuple[int, int]:
+def _counts(timeline: Timeline) -> tuple[int, int]:
     """Return the numbers of servers and of all nodes, as far as the timeline knows them."""
-    severities = getattr(timeline, "severities", None)
-    if severities is not None:
-        cluster = severities.cluster
-        return cluster.parameter_servers, cluster.parameter_servers + cluster.trainers
-    return getattr(timeline, "servers", _MANY), getattr(timeline, "nodes", 0)
+    cohort = getattr(timeline, "cohort", None)
+    known = getattr(timeline, "severities", None) or (
+        cohort if isinstance(cohort, NodeCohort) else None
+    )
+    if known is None:
+        return _MANY, 0
+    cluster = known.cluster
+    return cluster.parameter_servers, cluster.parameter_servers + cluster.trainers
 
 
 class _MachineCursor:
-    def __init__(self, draws: FailureDraws, servers: int, nodes: int) -> None:
+    def __init__(self, draws: RunDraws, servers: int, nodes: int) -> None:
         leaves = 1 << max(nodes - 1, 0).bit_length()
         self._servers, self._run = servers, RunRow()
         # The part of a run that failures need.

@@ -1,19 +1,17 @@
 """The SimPy driver: a job is a process, by itself in an environment or with others."""
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 import simpy
 
 from cprsim.contract.ledger import Ledger
 from cprsim.contract.plan import user_code
-from cprsim.failures.timeline import Timeline
-from cprsim.job.start import Starts
 from cprsim.machine import ledger as account
 from cprsim.machine import step, work
 from cprsim.sim.bundle import Bundle
-from cprsim.sim.drawn import RunDraws
+from cprsim.sim.draws import RunDraws
 from cprsim.sim.observer import Observer
 from cprsim.sim.outside import Outside, OwnController
 from cprsim.sim.plan_costs import PlanCosts
@@ -33,33 +31,15 @@ class Player:
         self._job = self._outside.job = Bundle(tables, self._outside)
         self._fast = self._job.plan.fast_blocking, self._job.plan.fast_background
 
-    def play(
-        self,
-        timeline: Timeline,
-        seed: int,
-        replication: int,
-        delays: Callable[[int], float] | None,
-        starts: Starts,
-        observer: Observer | None = None,
-    ) -> list[float]:
+    def play(self, draws: RunDraws, observer: Observer | None = None) -> list[float]:
         """Play one run; return the columns of its ledger."""
-        self.draw(timeline, seed, replication, delays, starts, observer)
+        self.begin(draws, observer)
         env = simpy.Environment()
         env.run(until=env.process(self.process(env)))
         return self.ledger()
 
-    def draw(
-        self,
-        timeline: Timeline,
-        seed: int,
-        replication: int,
-        delays: Callable[[int], float] | None,
-        starts: Starts,
-        observer: Observer | None = None,
-    ) -> RunDraws:
+    def begin(self, draws: RunDraws, observer: Observer | None = None) -> None:
         """Set the random numbers and the observer of the next run."""
-        draws = RunDraws(self.plan_costs, timeline, seed, replication)
-        draws.waits(delays, starts)
         job: Any = self._job
         job.draws, job.numbers, job.choices = draws.row, draws.numbers, draws.choices
         job.plan.source = draws.source
@@ -67,9 +47,7 @@ class Player:
         job.plan.fast_blocking, job.plan.fast_background = (
             each and observer is None for each in self._fast
         )
-        self._outside.begin(timeline, observer)
-        self._outside.draws = draws
-        return draws
+        self._outside.begin(draws, observer)
 
     def ledger(self) -> list[float]:
         """Return the columns of the ledger of the last run."""

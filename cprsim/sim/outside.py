@@ -1,7 +1,8 @@
 """Calls from the machine to observers, to a user's controller, and to errors."""
 
-from collections.abc import Callable
 from typing import Any, NoReturn
+
+from numpy.random import Generator
 
 from cprsim.basics.units import counted, format_percent
 from cprsim.contract import (
@@ -21,12 +22,12 @@ from cprsim.contract import (
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import NowhereError, RunError
 from cprsim.failures.hit import Hit
-from cprsim.failures.timeline import Timeline
 from cprsim.job.severity import SEVERITIES
 from cprsim.machine import attempts, codes, phases, save, turn
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, STRUCK
 from cprsim.machine.work import wait
 from cprsim.sim.cursor import cursor_of
+from cprsim.sim.draws import RunDraws
 from cprsim.sim.observer import BackgroundTask, Observer
 from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import PlanRows
@@ -62,13 +63,12 @@ class Outside:
     def __init__(self, plan_costs: PlanCosts, plan_rows: PlanRows) -> None:
         self._plan_costs, self._rows = plan_costs, plan_rows
         self.job: Any = None
-        self.draws: Any = None
         self.observer: Observer | None = None
         self.member: Any = None  # of a cluster (`cprsim.clusters.links`), for a job in one
 
-    def begin(self, timeline: Timeline, observer: Observer | None) -> None:
+    def begin(self, draws: RunDraws, observer: Observer | None) -> None:
         """Begin another run."""
-        self.observer, self._timeline = observer, timeline
+        self.draws, self.observer = draws, observer
 
     # --- Other jobs ------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Outside:
 
     def begin_failures(self) -> None:
         """Start a timeline of another kind, with the job running."""
-        self._cursor = cursor_of(self._timeline)
+        self._cursor = cursor_of(self.draws.timeline)
         self._follow()
 
     def look_ahead(self) -> None:
@@ -204,13 +204,14 @@ class Outside:
 class OwnController(Outside):
     """Also passes events to a user's controller, rule for losses or sequence of saves."""
 
-    def begin(self, timeline: Timeline, observer: Observer | None) -> None:
+    def begin(self, draws: RunDraws, observer: Observer | None) -> None:
         """Begin another run, with a new controller."""
-        super().begin(timeline, observer)
+        super().begin(draws, observer)
         self._controller = self._plan_costs.plan.start()
         self._tiny_steps = 0
         self._answer, self._is_by_rule = 0, True
-        self._alarm_nodes: Callable[[int], float] | None = None
+        self._alarm_rng: Generator | None = None
+        self._alarm_nodes: list[int] = []
 
     def now(self) -> Clock:
         """Return the wall clock and progress, in seconds."""
@@ -306,9 +307,10 @@ class OwnController(Outside):
         if alarm == codes.NONE:
             loss = self._loss(STRUCK)
         else:
-            self._alarm_nodes = self._alarm_nodes or self.draws.alarm_nodes()
-            node = int(self._alarm_nodes(alarm))
-            hit = Hit.of([node], self._plan_costs.servers)
+            rng = self._alarm_rng = self._alarm_rng or self.draws.alarm_rng()
+            while alarm >= len(self._alarm_nodes):
+                self._alarm_nodes.append(int(rng.integers(self._plan_costs.nodes)))
+            hit = Hit.of([self._alarm_nodes[alarm]], self._plan_costs.servers)
             loss = Loss(frozenset(hit.servers), frozenset(hit.trainers))
         ready = attempts.spares_ready(self.job)
         self._controller.tell(Notice(self.now(), deadline_s, loss, ready))

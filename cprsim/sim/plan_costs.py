@@ -10,8 +10,6 @@ from cprsim.scenario import Scenario
 
 #: A transfer, and its rate while no other transfer is on its links.
 Rated = tuple[Transfer, float]
-#: Saves and answers that are checked once; a controller hands out a few, the same each time.
-_REMEMBERED = 256
 
 
 class PlanCosts:
@@ -21,7 +19,6 @@ class PlanCosts:
         self.scenario, self.policy = scenario, policy
         self.plan, self.costs = scenario.plan(policy), scenario.cost_model
         self.servers = scenario.cluster.parameter_servers
-        self._sound: dict[int, Save | Recover] = {}  # by id, which they keep
 
     @property
     def nodes(self) -> int:
@@ -77,13 +74,10 @@ class PlanCosts:
 
     def check_save(self, save: Save) -> None:
         """Raise `RunError` for a save that no controller may ask for."""
-        if self._sound.get(id(save)) is save:
-            return
         flaw = save_flaw(save, self.plan)
         if flaw:
             raise RunError(f"policy {self.policy!r}: its controller requested a save {flaw}")
         self.check_tier(save)
-        self._remember(save)
 
     def check_tier(self, save: Save) -> None:
         """Raise `RunError` for a save to a tier without a schedule."""
@@ -94,17 +88,8 @@ class PlanCosts:
 
     def checked_answer(self, answer: object, loss: Loss) -> Recover:
         """The answer to a loss; raises `RunError` for one that no controller may give."""
-        known = self._sound.get(id(answer))
-        if isinstance(known, Recover) and known is answer:
-            return known
         flaw = answer_flaw(answer, loss, self.plan)
         if flaw:
             raise RunError(f"policy {self.policy!r}: its controller answered a failure {flaw}")
         assert isinstance(answer, Recover)
-        if loss.servers:  # else more may be wrong with it where some are lost
-            self._remember(answer)
         return answer
-
-    def _remember(self, said: Save | Recover) -> None:
-        if len(self._sound) < _REMEMBERED:
-            self._sound[id(said)] = said

@@ -46,7 +46,7 @@ class _OtherFuture(FailureModel):
 class _OtherTimeline(Timeline):
     def __init__(self, timeline: Timeline, after_s: float, pace: float) -> None:
         self._timeline, self._after_s, self._pace = timeline, after_s, pace
-        self.severities = getattr(timeline, "severities", None)
+        self.severities, self.row = timeline.severities, timeline.row
 
     def cursor(self) -> Cursor:
         return _OtherCursor(cursor_of(self._timeline), self._after_s, self._pace)

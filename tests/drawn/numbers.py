@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 from hypothesis import strategies as st
 
 from cprsim.basics import units
+from cprsim.basics.streams import CohortDraws
 
 #: What is drawn below this is 0: scenarios take no number as small as a float can be.
 _DUST: Final = 1e-12
@@ -52,3 +53,16 @@ class JobSize(NamedTuple):
         longest_s = 0.4 * self.mtbf_s / stretch
         shortest_s = min(max(self.useful_s / 40, 0.03 * self.mtbf_s), longest_s / 2)
         return duration(draw, shortest_s, longest_s)
+
+
+class Draws:
+    """One row of `CohortDraws`: the numbers of one replication, by index."""
+
+    def __init__(self, rows: CohortDraws, row: int) -> None:
+        self._rows, self._row = rows, row
+        self._values: list[float] = []
+
+    def __getitem__(self, index: int) -> float:
+        if index >= len(self._values):
+            self._values = self._rows.row(self._row, index + 1).tolist()
+        return self._values[index]

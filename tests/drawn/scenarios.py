@@ -44,7 +44,9 @@ def durations(min_s: float = 1e-3, max_s: float = 30 * 86400.0) -> st.SearchStra
 
 
 @st.composite
-def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, Any]:
+def scenarios(
+    draw: st.DrawFn, systems: Sequence[str] = SYSTEMS, often: float = 0.1, harsh: float = 1.0
+) -> dict[str, Any]:
     """Tables of a scenario, for `cprsim.Scenario(**tables)`: every key but those of traces.
 
     They can be run: failures are rare beside saves and loads, checkpoints frequent enough beside
@@ -57,6 +59,11 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
         Which systems its policies are of; one to three policies are drawn. Those that save rows by
         priority come only where the scenario tells how rows are accessed, `cpr-vanilla` in their
         stead where no other is left.
+    often
+        The share of scenarios that have each of the rarer keys.
+    harsh
+        How many times as much saves, loads and the rest cost beside failures: at 8, failures come
+        all the time, while saving, loading and rebuilding.
 
     Returns
     -------
@@ -64,10 +71,10 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
         Of mappings that may be changed; no two share a table.
     """
     tables: dict[str, Any] = draw(_PLATFORMS)
-    costs, mtbf_s = _costs(draw, tables)
+    costs, mtbf_s = _costs(draw, tables, often, harsh)
     if draw(YES) or costs:
         tables["costs"] = costs
-    tables |= _outages(draw, tables, mtbf_s)
+    tables |= _outages(draw, tables, mtbf_s, often)
     exactly = draw(_EXACTLY)
     if exactly is None:
         useful_s = mtbf_s * draw(_LENGTHS)
@@ -93,13 +100,13 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
         for number in range(draw(_POLICY_COUNTS))
         for system in [draw(st.sampled_from(_possible(systems, tables)))]
     }
-    if draw(SHARES) < 0.1:
-        _corrupt(draw, tables, mtbf_s)
-    if draw(SHARES) < 0.1:
+    if draw(SHARES) < often:
+        _corrupt(draw, tables, mtbf_s / harsh)
+    if draw(SHARES) < often:
         _announce(draw, tables, mtbf_s)
-    if draw(SHARES) < 0.2:
+    if draw(SHARES) < 2 * often:
         _cure(draw, tables, mtbf_s)
-    if draw(SHARES) < 0.1:
+    if draw(SHARES) < often:
         _allocate(tables, mtbf_s * (0.5 + 2.0 * draw(SHARES)))
     return tables | draw(_TITLES)
 
@@ -298,7 +305,9 @@ _RARITIES: Final = st.floats(30.0, 150.0)
 _DELAYS: Final = st.sampled_from(["none", "at once", "fixed", "law"])
 
 
-def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+def _costs(
+    draw: st.DrawFn, tables: Mapping[str, Any], often: float, harsh: float
+) -> tuple[dict[str, Any], float]:
     """`[costs]`, and a time between failures that is long beside what things cost, s."""
     measured = draw(_MEASURED_KEYS)
     if not ("model" in tables and "storage" in tables):
@@ -309,25 +318,26 @@ def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], 
     if "save" in measured and loads:
         mtbf_s = draw(_BASES)
     else:
-        mtbf_s = _longest_derived_s(tables) * draw(_RARITIES)
+        mtbf_s = _longest_derived_s(tables) * draw(_RARITIES) / harsh
     costs: dict[str, Any] = {}
+    long_s = mtbf_s * harsh
     for key in sorted(measured):
         # A save that takes no time has no optimal interval.
         at_once = key != "save" and draw(SHARES) < 0.1
-        costs[key] = "0 s" if at_once else duration(draw, mtbf_s / 300, mtbf_s / 30)
+        costs[key] = "0 s" if at_once else duration(draw, long_s / 300, long_s / 30)
     for key in ("select", "gather", "save_fixed", "append", "merge", "checksum", "shutdown"):
-        if draw(SHARES) < 0.1:
-            costs[key] = duration(draw, 0.0, mtbf_s / 1000)
-    if draw(SHARES) < 0.1:
+        if draw(SHARES) < often:
+            costs[key] = duration(draw, 0.0, long_s / 1000)
+    if draw(SHARES) < often:
         parts = {"schedule": 1000, "initialise": 1000, "compile_warm": 2000}
-        costs["start"] = {part: duration(draw, 0.0, mtbf_s / n) for part, n in parts.items()}
-        costs["start"]["compile"] = duration(draw, mtbf_s / 1000, mtbf_s / 500)
+        costs["start"] = {part: duration(draw, 0.0, long_s / n) for part, n in parts.items()}
+        costs["start"]["compile"] = duration(draw, long_s / 1000, long_s / 500)
     for key in ("reschedule", "detect"):
         kind = draw(_DELAYS)
         if kind == "law" and key == "reschedule":
-            costs[key] = _law(draw, mtbf_s / 20)
+            costs[key] = _law(draw, long_s / 20)
         elif kind != "none":
-            costs[key] = "0 s" if kind == "at once" else duration(draw, 0.0, mtbf_s / 20)
+            costs[key] = "0 s" if kind == "at once" else duration(draw, 0.0, long_s / 20)
     return costs, mtbf_s
 
 
@@ -345,9 +355,11 @@ def _longest_derived_s(tables: Mapping[str, Any]) -> float:
     )
 
 
-def _outages(draw: st.DrawFn, tables: Mapping[str, Any], mtbf_s: float) -> dict[str, Any]:
+def _outages(
+    draw: st.DrawFn, tables: Mapping[str, Any], mtbf_s: float, often: float
+) -> dict[str, Any]:
     """`storage` with outages, if any: rare, and short beside the time between failures."""
-    if "storage" not in tables or draw(SHARES) < 0.9:
+    if "storage" not in tables or draw(SHARES) < 1 - often:
         return {}
     lasts = _law(draw, mtbf_s / 50) if draw(YES) else duration(draw, 0.0, mtbf_s / 20)
     outages = {"every": _time(mtbf_s * (0.5 + draw(SHARES))), "lasts": lasts}

@@ -8,8 +8,8 @@ import pytest
 
 import cprsim
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, CohortDraws
-from cprsim.failures.timeline import RenewalTimeline
+from cprsim.basics.streams import COHORT, Cause, CohortDraws
+from cprsim.failures.cohorts import RenewalCohort
 from cprsim.runs.fleet import Fleet
 
 LAWS = {
@@ -68,9 +68,14 @@ def scenario(failures: dict[str, Any], useful_s: float = 50.0, servers: int = 4)
     )
 
 
-def timelines(failures: dict[str, Any], count: int) -> list[RenewalTimeline]:
-    found = scenario(failures).failure_model.timelines(0, range(count))
-    return [each for each in found if isinstance(each, RenewalTimeline)]
+def gaps_of(failures: dict[str, Any], count: int, columns: int) -> np.ndarray:
+    """Gaps between failures of so many replications, s."""
+    process, found = scenario(failures).failure_model.process, []
+    for number in range(-(-count // COHORT)):
+        cohort = process.cohort(0, number)
+        assert isinstance(cohort, RenewalCohort)
+        found.append(cohort.gaps.upto(columns)[:, :columns])
+    return np.concatenate(found)[:count]
 
 
 # What is left
@@ -113,8 +118,7 @@ def test_what_is_left_is_finite_at_shapes_that_strain_floats():
 def test_a_stationary_job_fails_alike_in_every_window(name):
     """As many failures as the window has mean gaps, on average, wherever it lies."""
     edges = np.array([0.0, 0.1, 0.5, 1.0, 3.0]) * MEAN_S
-    drawn = timelines(keys(name) | {"ages": "stationary"}, 2560)
-    instants = [np.cumsum([each.gaps[i] for i in range(64)]) for each in drawn]
+    instants = np.cumsum(gaps_of(keys(name) | {"ages": "stationary"}, 2560, 64), axis=1)
     counts = np.array([np.histogram(each, edges)[0] for each in instants])
     errors = counts.std(axis=0, ddof=1) / math.sqrt(len(counts))
 
@@ -143,13 +147,17 @@ def test_a_stationary_job_fails_as_often_as_plans_assume_and_a_new_one_does_not(
 
 def test_ages_move_the_first_gap_and_nothing_else():
     clusters = keys("gamma, early failures") | {"severity": {"node": 1.0, "process": 1.0}}
-    new, stationary = (timelines(clusters | {"ages": ages}, 256) for ages in ("new", "stationary"))
+    ages = [clusters | {"ages": each} for each in ("new", "stationary")]
+    new, stationary = (gaps_of(each, 256, 40) for each in ages)
     drawn = CohortDraws(law("gamma, early failures").sample, 0, 0, Cause.FAILURE_TIME).upto(40)
-    for row, (one, other) in enumerate(zip(new, stationary, strict=True)):
-        assert [one.gaps[i] for i in range(40)] == drawn[row, :40].tolist()
-        assert one.gaps[0] != other.gaps[0]
-        assert [one.gaps[i] for i in range(1, 40)] == [other.gaps[i] for i in range(1, 40)]
-        assert [one.hit(i) for i in range(9)] == [other.hit(i) for i in range(9)]
+
+    assert new.tolist() == drawn[:, :40].tolist()
+    assert (new[:, 0] != stationary[:, 0]).all()
+    assert new[:, 1:].tolist() == stationary[:, 1:].tolist()
+    one, other = (scenario(each).failure_model.process.cohort(0, 0) for each in ages)
+    for row in range(256):
+        hits = [[each.victims.hit(row, i) for i in range(9)] for each in (one, other)]
+        assert hits[0] == hits[1]
 
 
 @pytest.mark.parametrize("per", ["job", "node"])

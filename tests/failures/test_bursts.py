@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ from cprsim.basics.distributions import Distribution
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.failures.bursts import Bursts, Shocks
+from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives, NodeTimeline
+from cprsim.failures.nodes import Lives
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor, Timeline
+from cprsim.job.platform import Cluster
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import assert_time_adds_up
@@ -52,6 +55,12 @@ def shocks(nodes: int = 12, seed: int = 0, **keys: object) -> Shocks:
     return Shocks(Bursts.model_validate(BURSTS | keys), nodes, seed, 0)
 
 
+def cohort_of(model: FailureModel, seed: int = 0) -> NodeCohort:
+    cohort = model.process.cohort(seed, 0)
+    assert isinstance(cohort, NodeCohort)
+    return cohort
+
+
 # --- Worked by hand ------------------------------------------------------------------------------
 
 
@@ -66,13 +75,20 @@ class Told:
         return self.bursts[index][0] if index < len(self.bursts) else math.inf
 
     def nodes(self, index: int) -> frozenset[int]:
-        return frozenset(self.bursts[index][1])
+        return frozenset(self.bursts[index][1] if index < len(self.bursts) else ())
 
 
 def lives(life_s: float, bursts: Sequence[tuple[float, set[int]]], nodes: int = 4) -> Cursor:
     """All lives are of that length; nodes 0 and 1 are servers, the others trainers."""
+
+    class Cohort(NodeCohort):
+        def shocks(self, row: int) -> Any:
+            return Told(bursts)
+
     law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
-    return cursor_of(NodeTimeline(Lives(law, nodes, 0, 0), 0, 2, Told(bursts)))
+    cluster = Cluster(parameter_servers=2, trainers=nodes - 2)
+    some: Any = Told(bursts)
+    return cursor_of(Cohort(Lives(law, nodes, 0, 0), cluster, some, None).timeline(0))
 
 
 def recover(cursor: Cursor, downtime_s: float) -> tuple[float, Hit]:
@@ -235,11 +251,8 @@ def test_a_rack_of_one_loses_its_node() -> None:
 
 def test_a_rack_larger_than_the_cluster_is_the_cluster() -> None:
     model = scenario(BURSTS | {"rack": 10**23, "sizes": {str(10**20): 1}}).failure_model
-    timeline = model.timeline(0, 0)
-    assert isinstance(timeline, NodeTimeline)
 
-    assert timeline.shocks is not None
-    assert timeline.shocks.nodes(0) == frozenset(range(12))
+    assert cohort_of(model).shocks(0).nodes(0) == frozenset(range(12))
     assert model.mtbf_s == pytest.approx(1 / (1 / (100 * HOUR) + 1 / (400 * HOUR)))
 
 
@@ -253,23 +266,19 @@ def test_bursts_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None
 
 
 def test_bursts_move_no_life_and_sizes_no_burst() -> None:
-    alone, beside = (scenario(each).failure_model.timeline(7, 3) for each in (None, BURSTS))
-    assert isinstance(alone, NodeTimeline)
-    assert isinstance(beside, NodeTimeline)
+    alone, beside = (cohort_of(scenario(each).failure_model, 7).lives for each in (None, BURSTS))
     others = shocks(sizes={"1": 1})
 
-    assert [alone.life_s(g, node) for g in range(3) for node in range(12)] == [
-        beside.life_s(g, node) for g in range(3) for node in range(12)
-    ]
+    for number in range(3):
+        assert alone.generation(number).tobytes() == beside.generation(number).tobytes()
     assert [others.at_s(i) for i in range(20)] == [shocks().at_s(i) for i in range(20)]
 
 
 def test_bursts_have_streams_of_their_own() -> None:
     """In units of their means, lives and gaps of one stream would be the same numbers."""
-    timeline = scenario(BURSTS).failure_model.timeline(0, 0)
-    assert isinstance(timeline, NodeTimeline)
+    drawn = cohort_of(scenario(BURSTS).failure_model).lives
     gaps = np.diff([0.0, *(shocks().at_s(i) for i in range(12))]) / (400 * HOUR / 3)
-    lives = [timeline.life_s(g, node) / (1200 * HOUR) for g in range(3) for node in range(12)]
+    lives = np.concatenate([drawn.generation(g)[0] for g in range(3)]) / (1200 * HOUR)
 
     assert np.abs(np.subtract.outer(gaps, lives)).min() > 1e-9
 
@@ -397,18 +406,16 @@ def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
     keys = {"mean": "1e24 s", "during_recovery": during_recovery}
     bursts = scenario(BURSTS | {"mean": "10 h"}, **keys)
     model = bursts.failure_model
-    drawn = model.timeline(5, 0)
-    assert isinstance(drawn, NodeTimeline)
-    assert drawn.shocks is not None
+    drawn = cohort_of(model, 5).shocks(0)
     many = range(3000)
     hits = [
         Hit(
-            tuple(sorted(node for node in drawn.shocks.nodes(i) if node < 8)),
-            tuple(sorted(node - 8 for node in drawn.shocks.nodes(i) if node >= 8)),
+            tuple(sorted(node for node in drawn.nodes(i) if node < 8)),
+            tuple(sorted(node - 8 for node in drawn.nodes(i) if node >= 8)),
         )
         for i in many
     ]
-    log = AbsoluteTimeline([drawn.shocks.at_s(i) for i in many], hits)
+    log = AbsoluteTimeline([drawn.at_s(i) for i in many], hits)
     replay = scenario(BURSTS | {"mean": "10 h"}, **keys)
     vars(replay)["failure_model"] = Fixed(model.spec, model.cluster, model.job, log)
     ledger = play(bursts, policy, 5, 0)
@@ -416,7 +423,7 @@ def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
     assert ledger == play(replay, policy, 5, 0)
     assert ledger.failures > 100
     assert ledger.absorbed > 0
-    assert drawn.shocks.at_s(many[-1]) > ledger.wall
+    assert drawn.at_s(many[-1]) > ledger.wall
 
 
 @pytest.mark.parametrize("during_recovery", [True, False])

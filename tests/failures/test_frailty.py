@@ -11,7 +11,6 @@ from cprsim.basics.streams import COHORT
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.frailty import Frailty
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.nodes import NodeTimeline
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
@@ -41,7 +40,6 @@ def strikes(at_hand: Scenario, until_s: float, replications: int) -> np.ndarray:
     """Failures in a time of jobs whose nodes are back at once, shape (replications,)."""
     counts = []
     for timeline in at_hand.failure_model.timelines(5, range(replications)):
-        assert isinstance(timeline, NodeTimeline)
         cursor, count = cursor_of(timeline), 0
         while cursor.next_s < until_s:
             now_s, hit = cursor.next_s, cursor.strike()

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +13,15 @@ import pytest
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError, ScenarioError
+from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives, NodeTimeline
+from cprsim.failures.nodes import Lives
 from cprsim.failures.severity import (
     Kind,
     Severities,
-    SeverityDraws,
     SeverityRows,
     SeverityWeights,
 )
@@ -102,19 +103,28 @@ def kinds_of(weights: SeverityWeights) -> tuple[Kind, ...]:
     return Severities.of(weights, CLUSTER).kinds
 
 
-def draws(weights: SeverityWeights) -> SeverityDraws:
-    return SeverityDraws(SeverityRows(kinds_of(weights), CLUSTER, 0, 0), 0)
+def drawn(weights: SeverityWeights, count: int, at=(0, 0), row: int = 0) -> list[Severity]:
+    rows = SeverityRows(kinds_of(weights), CLUSTER, *at)
+    return [SEVERITIES[place] for place in rows.of_failures(np.array([row]), count)[0]]
 
 
-class Told(SeverityDraws):
+class Told(SeverityRows):
     """Severities that are told, not drawn; `node` after the last of them."""
 
     def __init__(self, *told: Severity, cluster: Cluster = CLUSTER) -> None:
-        super().__init__(SeverityRows(kinds_of(SeverityWeights(node=1.0)), cluster, 0, 0), 0)
-        self._told = told
+        every = SeverityWeights(**dict.fromkeys(SEVERITIES, 1.0))
+        super().__init__(kinds_of(every), cluster, 0, 0)
+        self._told = [SEVERITIES.index(each) for each in told]
 
-    def __getitem__(self, index: int) -> Severity:
-        return self._told[index] if index < len(self._told) else "node"
+    def causes(self, rows: np.ndarray, failures: int) -> np.ndarray:
+        told = [*self._told, *[SEVERITIES.index("node")] * failures][:failures]
+        return np.tile(told, (len(rows), 1))
+
+
+def log_of(times_s, hits, *told: Severity, period_s: float = math.inf) -> AbsoluteTimeline:
+    log = AbsoluteTimeline(times_s, hits, period_s)
+    log.severities = Told(*told)
+    return log
 
 
 # --- Weights -------------------------------------------------------------------------------------
@@ -179,14 +189,14 @@ def test_weights_of_nothing_are_refused(severity: object, error: str) -> None:
 
 
 def test_severities_come_by_their_weights() -> None:
-    drawn = draws(SeverityWeights.model_validate(MIXED))
     n = 8000
-    counts = collections.Counter(drawn[i] for i in range(n))
+    found = drawn(SeverityWeights.model_validate(MIXED), n)
+    counts = collections.Counter(found)
 
     # Pearson's statistic; two degrees of freedom: 13.8 is the 99.9th percentile.
     assert sum((counts[key] - n * share) ** 2 / (n * share) for key, share in MIXED.items()) < 13.8
     # Neighbours don't know of each other: binomial, with p of two that are alike.
-    alike = sum(drawn[i] == drawn[i + 1] for i in range(n - 1))
+    alike = sum(one == other for one, other in pairwise(found))
     p = sum(share**2 for share in MIXED.values())
     assert alike == pytest.approx(n * p, abs=4 * math.sqrt(n * p * (1 - p)))
 
@@ -194,22 +204,18 @@ def test_severities_come_by_their_weights() -> None:
 def test_a_severity_without_weight_never_comes() -> None:
     for severity in SEVERITIES:
         weights = SeverityWeights.model_validate(dict.fromkeys(SEVERITIES, 1) | {severity: 0})
-        drawn = draws(weights)
 
-        assert {drawn[i] for i in range(500)} == set(SEVERITIES) - {severity}
+        assert set(drawn(weights, 500)) == set(SEVERITIES) - {severity}
 
 
 def test_severities_have_a_stream_of_their_own_and_do_not_depend_on_the_order() -> None:
     weights = SeverityWeights.model_validate(MIXED)
-    backward = SeverityDraws(SeverityRows(kinds_of(weights), CLUSTER, seed=3, cohort=2), row=7)
-    last = backward[40]
     rng = stream(3, 2, Cause.SEVERITY)
     blocks = [rng.random((COHORT, columns))[7] for columns in (8, 8, 16, 32)]
     uniform = np.concatenate(blocks)[:41]
     by_hand = ["process" if u < 0.6 else "node" if u < 0.95 else "cluster" for u in uniform]
 
-    assert [backward[i] for i in range(41)] == by_hand
-    assert last == by_hand[40]
+    assert drawn(weights, 41, at=(3, 2), row=7) == by_hand
     assert len({cause.value for cause in Cause}) == len(Cause.__members__)
 
 
@@ -276,9 +282,8 @@ def test_a_failure_of_the_cluster_takes_every_node_and_leaves_the_other_victims(
 
 def test_absorbed_failures_keep_their_severities() -> None:
     hits = [Hit((0,), ()), Hit((1,), ()), Hit((), (1,)), Hit((2,), ())]
-    timeline = AbsoluteTimeline(
-        [10.0, 20.0, 30.0, 40.0], hits, severities=Told("process", "cluster", "process", "cluster")
-    )
+    severities: list[Severity] = ["process", "cluster", "process", "cluster"]
+    timeline = log_of([10.0, 20.0, 30.0, 40.0], hits, *severities)
 
     assert played(cursor_of(timeline), 0.0) == [
         (10.0, Hit((0,), (), "process")),
@@ -294,11 +299,11 @@ def test_absorbed_failures_keep_their_severities() -> None:
 
 
 def test_a_log_that_comes_again_has_new_severities() -> None:
-    circle = AbsoluteTimeline(
-        [1.0, 2.0], [Hit((0,), ()), Hit((1,), ())], 10.0, Told("node", "process")
-    )
+    hits = [Hit((0,), ()), Hit((1,), ())]
+    circle = log_of([1.0, 2.0], hits, "node", "process", period_s=10.0)
+    severities = [hit.severity for _, hit in played(cursor_of(circle), 0.0, most=4)]
 
-    assert [circle.hit(i).severity for i in range(4)] == ["node", "process", "node", "node"]
+    assert severities == ["node", "process", "node", "node"]
 
 
 def lives(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
@@ -311,13 +316,17 @@ def lives(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
             return bursts[index][0] if index < len(bursts) else math.inf
 
         def nodes(self, index: int) -> frozenset[int]:
-            return frozenset(bursts[index][1])
+            return frozenset(bursts[index][1] if index < len(bursts) else ())
+
+    class Cohort(NodeCohort):
+        def shocks(self, row: int) -> Any:
+            return Bursts()
 
     law = Distribution.model_validate({"distribution": "deterministic", "mean": "100 s"})
-    severities = Told(*told, cluster=Cluster(parameter_servers=2, trainers=2))
-    return cursor_of(
-        NodeTimeline(Lives(law, 4, 0, 0), 0, 2, Bursts() if bursts else None, severities)
-    )
+    cluster = Cluster(parameter_servers=2, trainers=2)
+    some: Any = bursts or None
+    cohort = Cohort(Lives(law, 4, 0, 0), cluster, some, Told(*told, cluster=cluster))
+    return cursor_of(cohort.timeline(0))
 
 
 def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
@@ -337,8 +346,8 @@ def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
 
 def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
     law = Distribution.model_validate({"distribution": "weibull", "shape": 3.0, "mean": "100 s"})
-    drawn = NodeTimeline(Lives(law, 6, 0, 0), 0, 4, severities=Told("cluster"))
-    cursor = cursor_of(drawn)
+    lives = Lives(law, 6, 0, 0)
+    cursor = cursor_of(NodeCohort(lives, CLUSTER, None, Told("cluster")).timeline(0))
 
     assert cursor.strike() == Hit(*EVERYONE, "cluster")
     assert cursor.next_s == math.inf
@@ -346,7 +355,7 @@ def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
     cursor.resume(500.0)
     # The others' first lives would have ended in the downtime.
     assert cursor.absorbed == 0
-    assert cursor.next_s == 500.0 + min(drawn.life_s(1, node) for node in range(6))
+    assert cursor.next_s == 500.0 + lives.generation(1)[0].min()
 
 
 def test_nobody_fails_while_the_whole_cluster_is_down() -> None:

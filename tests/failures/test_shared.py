@@ -7,9 +7,10 @@ import pytest
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.shared import SharedDraws
-from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws, stream
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
+from tests.drawn.numbers import Draws
 from tests.fleets.test_fleet import PLAIN
 
 LAWS = {

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, CohortDraws, Draws
+from cprsim.basics.streams import Cause, CohortDraws
+from cprsim.failures.cohorts import NodeCohort, RenewalCohort
 from cprsim.failures.hit import Hit
 from cprsim.failures.hits import Hits
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives, NodeTimeline
+from cprsim.failures.nodes import Lives
 from cprsim.failures.spec import Failures
-from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
-from cprsim.failures.victims import VictimRows, Victims
+from cprsim.failures.timeline import AbsoluteTimeline, Cursor
+from cprsim.failures.victims import VictimRows
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
 from cprsim.sim.cursor import cursor_of
@@ -30,41 +31,44 @@ def law(distribution: str = "gamma", mean: str = "100 s", **spread: float) -> Di
     )
 
 
-def draws(seed: int = 0, replication: int = 0, cause: Cause = Cause.FAILURE_TIME) -> Draws:
-    return Draws(CohortDraws(law().sample, seed, 0, cause), replication)
+def draws(seed: int = 0, cause: Cause = Cause.FAILURE_TIME) -> CohortDraws:
+    return CohortDraws(law().sample, seed, 0, cause)
 
 
-def victims(hits: Mapping[str, object]) -> Victims:
-    return Victims(VictimRows(Hits.model_validate(hits), CLUSTER, seed=0, cohort=0), row=0)
+def victims(hits: Mapping[str, object], count: int) -> list[Hit]:
+    rows = VictimRows(Hits.model_validate(hits), CLUSTER, seed=0, cohort=0)
+    return [rows.hit(0, index) for index in range(count)]
 
 
-def node_lives(servers: int, trainers: int, seed: int = 0) -> NodeTimeline:
+def node_lives(servers: int, trainers: int, seed: int = 0) -> NodeCohort:
     wear_out = law("weibull", shape=3.0)
-    return NodeTimeline(Lives(wear_out, servers + trainers, seed, cohort=0), 0, servers)
+    cluster = Cluster(parameter_servers=servers, trainers=trainers)
+    return NodeCohort(Lives(wear_out, servers + trainers, seed, cohort=0), cluster, None, None)
 
 
-def renewal(**hits: object) -> RenewalTimeline:
-    return RenewalTimeline(draws(), victims(hits))
+def life_s(cohort: NodeCohort, generation: int, node: int) -> float:
+    return float(cohort.lives.generation(generation)[0, node])
+
+
+RENEWAL = RenewalCohort(draws(), VictimRows(Hits(), CLUSTER, seed=0, cohort=0), None).timeline(0)
 
 
 def test_a_renewed_clock_starts_when_the_job_resumes() -> None:
-    timeline = renewal()
-    cursor = cursor_of(timeline)
+    gaps, cursor = draws().row(0, 2), cursor_of(RENEWAL)
     first = cursor.next_s
     cursor.strike()
     down = cursor.next_s
     cursor.resume(first + 50.0)
 
-    assert first == timeline.gaps[0]
+    assert first == gaps[0]
     assert down == math.inf
-    assert cursor.next_s == first + 50.0 + timeline.gaps[1]
+    assert cursor.next_s == first + 50.0 + gaps[1]
 
 
 def test_every_cursor_meets_the_same_draws() -> None:
-    timeline = renewal()
     hits = []
     for delay in (1.0, 500.0):
-        cursor = cursor_of(timeline)
+        cursor = cursor_of(RENEWAL)
         seen = []
         for _ in range(20):
             at = cursor.next_s
@@ -76,15 +80,15 @@ def test_every_cursor_meets_the_same_draws() -> None:
 
 
 def test_draws_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None:
-    forward, backward = draws(3, 7), draws(3, 7)
-    last = backward[40]
+    forward, backward = draws(3), draws(3)
+    last = backward.row(7, 41)[40]
 
-    assert last == [forward[i] for i in range(41)][40]
+    assert last == [forward.row(7, i + 1)[i] for i in range(41)][40]
 
 
 def test_streams_of_replications_seeds_and_causes_differ() -> None:
     values = {
-        draws(seed, replication, cause)[0]
+        draws(seed, cause).row(replication, 1)[0]
         for seed in (0, 1)
         for replication in (0, 1)
         for cause in (Cause.FAILURE_TIME, Cause.RESCHEDULE)
@@ -102,84 +106,91 @@ def test_only_what_lies_strictly_inside_the_downtime_is_absorbed() -> None:
     assert cursor.next_s == 30.0
 
 
-def test_an_absolute_timeline_ends_unless_it_has_a_period() -> None:
-    once = AbsoluteTimeline([10.0], [SERVER])
-    circle = AbsoluteTimeline([10.0, 20.0], [SERVER, Hit((1,), ())], period_s=100.0)
+def struck(cursor: Cursor, count: int) -> list[tuple[float, Hit]]:
+    found = []
+    for _ in range(count):
+        found.append((cursor.next_s, cursor.strike()))
+        cursor.resume(found[-1][0])
+    return found
 
-    assert [once.at_s(i) for i in range(2)] == [10.0, math.inf]
-    assert [circle.at_s(i) for i in range(5)] == [10.0, 20.0, 110.0, 120.0, 210.0]
-    assert circle.hit(3) == Hit((1,), ())
+
+def test_an_absolute_timeline_ends_unless_it_has_a_period() -> None:
+    other = Hit((1,), ())
+    once = cursor_of(AbsoluteTimeline([10.0], [SERVER]))
+    circle = cursor_of(AbsoluteTimeline([10.0, 20.0], [SERVER, other], period_s=100.0))
+
+    assert struck(once, 1) == [(10.0, SERVER)]
+    assert once.next_s == math.inf
+    lap = [(10.0, SERVER), (20.0, other)]
+    assert struck(circle, 4) == [*lap, *((at_s + 100.0, hit) for at_s, hit in lap)]
     assert cursor_of(AbsoluteTimeline([], [])).next_s == math.inf
     assert cursor_of(AbsoluteTimeline([], [], period_s=5.0)).next_s == math.inf
 
 
 def test_a_node_keeps_its_age_when_another_fails() -> None:
     lives = node_lives(servers=2, trainers=0, seed=0)
-    first, second = sorted((lives.life_s(0, 0), lives.life_s(0, 1)))
-    cursor = cursor_of(lives)
+    first, second = sorted((life_s(lives, 0, 0), life_s(lives, 0, 1)))
+    cursor = cursor_of(lives.timeline(0))
     hit = cursor.strike()
     cursor.replace(hit, first + 1.0)
     cursor.resume(first + 1.0)
     (failed,) = hit.servers
 
-    assert cursor.next_s == min(second, first + 1.0 + lives.life_s(1, failed))
+    assert cursor.next_s == min(second, first + 1.0 + life_s(lives, 1, failed))
 
 
 def test_a_node_that_dies_in_the_downtime_is_absorbed_and_replaced() -> None:
     lives = node_lives(servers=3, trainers=1, seed=1)
-    cursor = cursor_of(lives)
+    cursor = cursor_of(lives.timeline(0))
     hit = cursor.strike()
     cursor.replace(hit, 10_000.0)
     cursor.resume(10_000.0)
 
     assert cursor.absorbed == 3  # all others, whose first lives are far shorter
-    assert cursor.next_s == 10_000.0 + min(lives.life_s(1, node) for node in range(4))
+    assert cursor.next_s == 10_000.0 + min(life_s(lives, 1, node) for node in range(4))
 
 
 def test_a_replacement_in_the_background_moves_the_next_failure_only_while_running() -> None:
     lives = node_lives(servers=2, trainers=0, seed=0)
-    cursor = cursor_of(lives)
+    cursor = cursor_of(lives.timeline(0))
     at = cursor.next_s
     hit = cursor.strike()
-    other = lives.life_s(0, 1 - hit.servers[0])
+    other = life_s(lives, 0, 1 - hit.servers[0])
     cursor.resume(at)  # the job trains on at once, on the other node
     alone = cursor.next_s
     cursor.replace(hit, at + 1.0)
 
     assert alone == other
-    assert cursor.next_s == min(other, at + 1.0 + lives.life_s(1, hit.servers[0]))
+    assert cursor.next_s == min(other, at + 1.0 + life_s(lives, 1, hit.servers[0]))
 
 
 def test_trainers_come_after_the_servers() -> None:
     lives = node_lives(servers=1, trainers=1, seed=0)
-    hit = cursor_of(lives).strike()
-    first = 0 if lives.life_s(0, 0) < lives.life_s(0, 1) else 1
+    hit = cursor_of(lives.timeline(0)).strike()
+    first = 0 if life_s(lives, 0, 0) < life_s(lives, 0, 1) else 1
 
     assert hit == (Hit((0,), ()), Hit((), (0,)))[first]
 
 
 def test_victims_are_uniform_over_the_servers() -> None:
-    chosen = victims({})
     n = 8000
-    counts = np.bincount([chosen[i].servers[0] for i in range(n)], minlength=8)
+    counts = np.bincount([hit.servers[0] for hit in victims({}, n)], minlength=8)
 
     # Chi-squared with 7 degrees of freedom: 24.3 is its 99.9th percentile.
     assert ((counts - n / 8) ** 2 / (n / 8)).sum() < 24.3
 
 
 def test_victims_of_one_failure_are_distinct() -> None:
-    chosen = victims({"parameter_servers": 4})
-
-    assert all(len(set(chosen[i].servers)) == 4 for i in range(200))
+    assert all(len(set(hit.servers)) == 4 for hit in victims({"parameter_servers": 4}, 200))
 
 
 def test_weights_choose_the_kind() -> None:
     weights = {"parameter_servers": 1, "trainers": 3}
-    chosen = victims({"weights": weights})
     n = 4000
-    servers = sum(bool(chosen[i].servers) for i in range(n))
+    chosen = victims({"weights": weights}, n)
+    servers = sum(bool(hit.servers) for hit in chosen)
 
-    assert all(len(chosen[i].servers) + len(chosen[i].trainers) == 1 for i in range(n))
+    assert all(len(hit.servers) + len(hit.trainers) == 1 for hit in chosen)
     # Binomial(4000, 1/4): standard deviation 27.4.
     assert servers == pytest.approx(n / 4, abs=3 * 27.4)
 

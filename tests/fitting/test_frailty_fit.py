@@ -14,7 +14,6 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import worst_share
 from cprsim.failures.logs.outages import merged
 from cprsim.failures.logs.views import histories
-from cprsim.failures.nodes import NodeTimeline
 from cprsim.fitting.frailty_fit import NodeModel
 from cprsim.fitting.log_fit import LogFit
 from cprsim.scenario import Scenario
@@ -40,7 +39,6 @@ def jobs_own_log(nodes: int, span_s: float, **failures: object) -> FailureLog:
         policies={"full": {"system": "full"}},
     )
     timeline = scenario.failure_model.timeline(7, 0)
-    assert isinstance(timeline, NodeTimeline)
     cursor, times, struck = cursor_of(timeline), [], []
     while cursor.next_s < span_s:
         now_s, hit = cursor.next_s, cursor.strike()

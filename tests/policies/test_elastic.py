@@ -11,8 +11,9 @@ from cprsim.batch import engine as batch
 from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, play
-from cprsim.testing import PolicyConformance, Recording, assert_time_adds_up
+from cprsim.sim.engine import COLUMNS
+from cprsim.testing import PolicyConformance, Recording
+from tests.by_hand import played
 
 ELASTIC = {"system": "elastic", "interval": "32 s", "bound": 0.5}
 
@@ -28,20 +29,9 @@ def job(tmp_path: Path) -> Any:
     def playing(
         policy: dict[str, Any], *strikes: tuple[float, int], trainers: int = 0
     ) -> tuple[Ledger, Recording]:
-        log = tmp_path / "failures.csv"
-        rows = [f"{at_s!r},{node}\n" for at_s, node in strikes]
-        log.write_text("time_s,node\n" + "".join(rows), encoding="utf-8")
-        scenario = Scenario(
-            job={"useful_time": "128 s"},
-            cluster={"parameter_servers": 4, "trainers": trainers},
-            costs={"save": "8 s", "load": "4 s", "reschedule": "20 s", "detect": "1 s"},
-            failures={"trace": str(log)},
-            policies={"it": policy},
-        )
-        seen = Recording()
-        ledger = play(scenario, "it", 0, 0, seen)
-        assert_time_adds_up(ledger)
-        return ledger, seen
+        more = {"cluster": {"trainers": trainers}, "costs": {"reschedule": "20 s"}}
+        run = played(tmp_path, policy, strikes, **more)
+        return run.ledger, run.seen
 
     return playing
 

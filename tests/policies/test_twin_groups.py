@@ -12,6 +12,7 @@ from cprsim.policies.twin_groups import Twins
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play
 from cprsim.testing import PolicyConformance, Recording, assert_time_adds_up
+from tests.by_hand import played
 
 TWINS = {"system": "twin-groups", "every": "10 s", "sync": "1 s"}
 
@@ -39,13 +40,7 @@ def job(tmp_path: Path) -> Any:
     """128 s of training on two groups of two servers."""
 
     def playing(policy: dict[str, Any], *strikes: tuple[float, int]) -> Ledger:
-        log = tmp_path / "failures.csv"
-        rows = [f"{at_s!r},{node}\n" for at_s, node in strikes]
-        log.write_text("time_s,node\n" + "".join(rows), encoding="utf-8")
-        failures = {"trace": str(log)}
-        ledger = play(Scenario(**tables(failures=failures, policies={"it": policy})), "it", 0, 0)
-        assert_time_adds_up(ledger)
-        return ledger
+        return played(tmp_path, policy, strikes).ledger
 
     return playing
 

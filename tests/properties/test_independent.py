@@ -15,10 +15,11 @@ import pytest
 
 import cprsim
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, CohortDraws, Draws, stream
+from cprsim.basics.streams import Cause, CohortDraws, stream
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
+from tests.drawn.numbers import Draws
 from tests.properties import (
     copies_and_spares,
     failing_store,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cprsim.basics import units
 from cprsim.contract.ledger import CAUSES, Ledger
 from cprsim.errors import RunError
+from cprsim.failures.cohorts import InstantCohort
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.timeline import AbsoluteTimeline, Timeline
@@ -284,14 +285,15 @@ def test_one_failure_less_never_makes_a_job_longer(
     tables["cluster"]["spares"] = 0
     tables["costs"]["reschedule"] = "7 s"
     scenario = Scenario(**tables)
-    timeline = scenario.failure_model.timeline(seed, 0)
-    assert isinstance(timeline, AbsoluteTimeline)
-    count = len(timeline.times_s)
-    left = [i for i in range(count) if i != which % count]
+    cohort = scenario.failure_model.process.cohort(seed, 0)
+    assert isinstance(cohort, InstantCohort)
+    instants = cohort.times_s[0].tolist()
+    left = [i for i in range(len(instants)) if i != which % len(instants)]
     more = play(scenario, "it", seed, 0)
     assume(more.absorbed == 0)
-    times_s, hits = [timeline.at_s(i) for i in left], [timeline.hit(i) for i in left]
-    less = play(replay(scenario, AbsoluteTimeline(times_s, hits)), "it", seed, 0)
+    hits = [cohort.victims.hit(0, i) for i in left]
+    fewer = AbsoluteTimeline([instants[i] for i in left], hits)
+    less = play(replay(scenario, fewer), "it", seed, 0)
     assert less.wall <= more.wall * (1 + 1e-12)
 
 

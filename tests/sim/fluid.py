@@ -9,8 +9,8 @@ from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine import fabric
 from cprsim.machine.codes import NONE, SAVING
 from cprsim.machine.plan_rows import LINKS, TransferRow
+from cprsim.machine.rows import RowList
 from cprsim.machine.run_rows import FlowRow, RunRow
-from cprsim.sim.bundle import RowList
 
 
 class Flow:

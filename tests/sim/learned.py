@@ -9,8 +9,8 @@ from cprsim.machine import learning, state
 from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import COUNT, FIRST
 from cprsim.machine.plan_rows import PlanRow, SaveRow, ScheduleRow
-from cprsim.machine.run_rows import LossRow, NodeRow, RunRow, ShardRow, TierRow
-from cprsim.sim.bundle import RowList
+from cprsim.machine.rows import RowList
+from cprsim.machine.run_rows import CheckpointRow, LossRow, NodeRow, RunRow, ShardRow, TierRow
 
 _LIST = 0
 
@@ -45,7 +45,8 @@ class State:
             plan=plan,
             run=RunRow(),
             real=[0.0, *update_shares, *left_shares],
-            tiers=[TierRow(last_reads=1.0, unsaved_count=1) for _ in schedules],
+            tiers=[TierRow(last=number) for number in range(len(schedules))],
+            kept=[CheckpointRow() for _ in schedules],
             schedules=[ScheduleRow(period_s=each.period_s) for each in schedules],
             nodes=[NodeRow(back_epoch=-1) for _ in range(servers)],
             shards=[ShardRow(epoch=-1) for _ in range(servers * len(schedules))],

@@ -15,18 +15,15 @@ import numpy as np
 import pytest
 
 from cprsim.basics.streams import Cause, stream
-from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.job.platform import Outages
 from cprsim.scenario import Scenario
-from cprsim.sim import drawn
+from cprsim.sim import draws
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.sim.observer import BackgroundTask
-from cprsim.testing import Recording, assert_time_adds_up
+from cprsim.testing import Recording
+from tests.by_hand import ASYNC, FULL, PARTIAL, Run, played
 
-FULL = {"system": "full", "interval": "32 s"}
-PARTIAL = {"system": "partial", "interval": "32 s"}
-ASYNC = {"system": "async", "interval": "32 s", "snapshot": "1 s"}
 SKIP, RETRY = {"after_void": "skip"}, {"after_void": "retry"}
 
 
@@ -56,18 +53,6 @@ class Seen(Recording):
         self.tasks.append((task.kind, start_s, end_s))
 
 
-class Run:
-    """A finished run: its ledger, and what was seen of it."""
-
-    def __init__(self, scenario: Scenario, seed: int) -> None:
-        self.seen = Seen()
-        self.ledger: Ledger = play(scenario, "it", seed, 0, self.seen)
-        assert_time_adds_up(self.ledger)
-
-    def spans(self, cause: str) -> list[tuple[float, float]]:
-        return [(start, end) for name, start, end in self.seen.spans if name == cause]
-
-
 @pytest.fixture
 def job(tmp_path: Path) -> Any:
     """`job(policy, strikes, saves="xo")` plays the job of this page."""
@@ -80,20 +65,17 @@ def job(tmp_path: Path) -> Any:
         final_save: bool = False,
         **tables: Any,
     ) -> Run:
-        log = tmp_path / "failures.csv"
-        rows = [f"{at_s!r},{node}\n" for at_s, node in strikes]
-        log.write_text("time_s,node\n" + "".join(rows), encoding="utf-8")
         storage = {"save_fails": 0.5 if saves else 0.0, "load_fails": 0.5 if loads else 0.0}
-        scenario = Scenario(
-            job={"useful_time": "128 s", "final_save": final_save},
-            cluster={"parameter_servers": 4},
-            costs={"save": "8 s", "load": "4 s", "reschedule": "2 s", "detect": "1 s"},
-            failures={"trace": str(log)} if strikes else {"exactly": 0},
-            policies={"it": policy},
+        return played(
+            tmp_path,
+            policy,
+            strikes,
+            seed_of(saves, loads),
+            Seen(),
+            job={"final_save": final_save},
             storage=storage | tables.pop("storage", {}),
             **tables,
         )
-        return Run(scenario, seed_of(saves, loads))
 
     return playing
 
@@ -249,7 +231,7 @@ class Clockwork:
 
 
 def test_what_an_outage_falls_into_is_in_vain(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawn, "stream", Clockwork)
+    monkeypatch.setattr(draws, "stream", Clockwork)
     # Away from 45 to 75, from 120 to 150, from 195 to 225.
     away = {"storage": {"outages": {"every": "45 s", "lasts": "30 s"}}}
 
@@ -269,8 +251,8 @@ def test_what_an_outage_falls_into_is_in_vain(job: Any, monkeypatch: pytest.Monk
 
 def test_outages_come_as_often_and_last_as_long_as_they_should() -> None:
     law = {"distribution": "gamma", "shape": 2.0, "mean": "10 s"}
-    away = drawn.Away(Outages.model_validate({"every": "30 s", "lasts": law}), 0, 0)
-    starts_s, ends_s = np.array(away(30_000)).reshape(-1, 2).T
+    outages = Outages.model_validate({"every": "30 s", "lasts": law})
+    starts_s, ends_s = draws.away_s(outages, 0, 0, 15_000).T
     at_s = np.arange(0.0, 400_000.0, 1.0)
     seen = starts_s[np.searchsorted(ends_s, at_s, side="right")] < at_s + 1e-6
 

@@ -1,0 +1,436 @@
+"""Random numbers of runs: what is drawn for each, whichever engine plays it.
+
+Each kind of number is drawn as a block with a row for each of some replications of a cohort, as
+long as it is needed. The compiled engine gathers blocks of many runs in arrays
+(`cprsim.batch.gathered`). `RunDraws` lengthens those of one run whenever the machine needs more.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.shared import SharedDraws
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
+from cprsim.failures.bursts import Shocks
+from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
+from cprsim.failures.hit import Hit
+from cprsim.failures.severity import Part, SeverityRows
+from cprsim.failures.timeline import AbsoluteTimeline, DrawnTimeline, Timeline
+from cprsim.failures.victims import CauseVictimRows, VictimRows
+from cprsim.job.platform import Outages
+from cprsim.job.severity import SEVERITIES
+from cprsim.job.start import StartDraws, starts_vary
+from cprsim.machine import codes
+from cprsim.machine.draws_row import DrawsRow
+from cprsim.scenario import Scenario
+
+#: Draws a block, shape (replications, count, ...), for a count of numbers, or of groups of them.
+Draw = Callable[[int], NDArray[Any]]
+#: Draws the nodes that each of so many failures hits, for each replication: see `_listed`.
+DrawHits = Callable[[int], list[list[list[int]]]]
+Rows = NDArray[np.intp]
+
+#: Bits of a place within one kind of number, and the number of such places.
+_SHIFT: Final = 40
+MANY: Final = 1 << _SHIFT
+#: Number of places of one failure.
+_STRIDE: Final = 1 << 20
+#: Numbers drawn at first, and generations of nodes.
+_FIRST, _GENERATIONS = 16, 1
+
+
+class Sink(Protocol):
+    """A taker of random numbers of some runs, by columns of `DrawsRow`.
+
+    `counted`: the column of their count; `status`: what the machine says where it needs more, or
+    None for numbers of which there are no more.
+    """
+
+    def put(self, **columns: float) -> None:
+        """Set columns to values."""
+
+    def add_numbers(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
+        """Take real numbers."""
+
+    def add_choices(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
+        """Take nodes or severities."""
+
+    def add_hits(self, status: int | None, draw: DrawHits) -> None:
+        """Take nodes hit by each failure, in lists of different lengths."""
+
+    def add_logs(self, timelines: Sequence[AbsoluteTimeline], servers: int) -> None:
+        """Take failures at fixed times."""
+
+
+class ScenarioDraws:
+    """All random numbers of the runs of a scenario."""
+
+    def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:
+        self._scenario, self._seed, self._shared = scenario, seed, shared
+        self._cohorts: dict[int, dict[str, Any]] = {}
+        self._by_run = list(self._drawn_by_run())
+
+    def forget(self) -> None:
+        """Drop all numbers: the next runs are of other cohorts."""
+        self._cohorts.clear()
+
+    def of_run(self, replication: int, timeline: Timeline) -> "RunDraws":
+        """Return the numbers of one run with these failures."""
+        number, row = divmod(replication, COHORT)
+        found = RunDraws(timeline, self._scenario.cluster.parameter_servers)
+        found.alarm_rng = partial(stream, self._seed, replication, Cause.FALSE_ALARM, entity=1)
+        put_failures(found, timeline, found.rows, found.servers, self._detect_s)
+        self._put_others(found, number, np.array([row]))
+        return found
+
+    def put(self, sink: Sink, number: int, rows: Rows) -> None:
+        """Put the numbers of some replications of a cohort."""
+        drawn, servers = self._cohort(number), self._scenario.cluster.parameter_servers
+        if "failures" not in drawn:
+            more = () if self._shared is None else (self._shared,)
+            process = self._scenario.failure_model.process
+            drawn["failures"] = process.cohort(self._seed, number, *more)
+        put_failures(sink, drawn["failures"], rows, servers, self._detect_s)
+        self._put_others(sink, number, rows)
+
+    def _put_others(self, sink: Sink, number: int, rows: Rows) -> None:
+        drawn, runs = self._cohort(number), (number * COHORT + rows).tolist()
+        for column, counted, status in (
+            ("delays", "delay_count", codes.MORE_DELAYS),
+            ("tries", "restart_count", codes.MORE_RESTARTS),
+            ("restarts", "restart_count", codes.MORE_RESTARTS),
+            ("regroups", "restart_count", codes.MORE_RESTARTS),
+        ):
+            if column in drawn:
+                sink.add_numbers(column, counted, status, partial(_columns, drawn[column], rows))
+        if "starts" in drawn:
+            starts: StartDraws = drawn["starts"]
+            draw: Draw = lambda count: starts.upto(count)[rows]  # noqa: E731
+            sink.add_numbers("starts", "start_count", codes.MORE_STARTS, draw)
+        for column, counted, status, of_run in self._by_run:
+            sink.add_numbers(column, counted, status, partial(_each, of_run, runs))
+
+    @property
+    def _detect_s(self) -> float:
+        return self._scenario.costs.detect_s
+
+    def _cohort(self, number: int) -> dict[str, Any]:
+        """Return what is drawn for all replications of a cohort together."""
+        if number not in self._cohorts:
+            costs, at = self._scenario.costs, (self._seed, number)
+            found: dict[str, Any] = {}
+            if isinstance(costs.reschedule, Distribution):
+                law = costs.reschedule
+                found["delays"] = (
+                    CohortDraws(law.sample, *at, Cause.RESCHEDULE)
+                    if self._shared is None
+                    else self._shared.durations(law, *at, Cause.RESCHEDULE)
+                )
+            if costs.restart_fails:
+                found["tries"] = CohortDraws(_uniform, *at, Cause.RESTART_FAILS)
+            if isinstance(costs.restart, Distribution):
+                found["restarts"] = CohortDraws(costs.restart.sample, *at, Cause.RESTART)
+            if isinstance(costs.regroup, Distribution):
+                found["regroups"] = CohortDraws(costs.regroup.sample, *at, Cause.REGROUP)
+            if starts_vary(costs):
+                found["starts"] = StartDraws(costs, *at)
+            self._cohorts[number] = found
+        return self._cohorts[number]
+
+    def _drawn_by_run(self) -> Iterator[tuple[str, str, int, Callable[[int, int], Any]]]:
+        """Yield what each run draws from its own streams: columns, status, and how."""
+        seed, storage = self._seed, self._scenario.cost_model.storage
+        silent, notices = self._scenario.failures.silent, self._scenario.failures.notice
+
+        def uniform(cause: Cause) -> Callable[[int, int], Any]:
+            return lambda run, count: stream(seed, run, cause).random(count)
+
+        if storage is not None and storage.fails:
+            yield "voids", "void_count", codes.MORE_VOIDS, uniform(Cause.SAVE_VOID)
+            yield "loads", "load_count", codes.MORE_LOADS, uniform(Cause.LOAD_FAILED)
+            if storage.torn:  # one for each save that can fail
+                yield "torn", "void_count", codes.MORE_VOIDS, uniform(Cause.SAVE_TORN)
+            if storage.outages is not None:
+                away = partial(away_s, storage.outages, seed)
+                yield "outages", "outage_count", codes.MORE_OUTAGES, away
+        if silent is not None:
+            yield (
+                *("silent", "silent_count", codes.MORE_SILENT),
+                lambda run, n: np.cumsum(silent.sample(stream(seed, run, Cause.SILENT), n)),
+            )
+        plans = self._scenario.plans.values()
+        if notices is None or all(plan.on_notice is None for plan in plans):
+            return
+        yield "notices", "notice_count", codes.MORE_NOTICES, uniform(Cause.NOTICE)
+        every_s = notices.false_alarm_every_s
+        if every_s is not None:
+            yield (
+                *("alarms", "alarm_count", codes.MORE_ALARMS),
+                lambda run, n: np.cumsum(
+                    stream(seed, run, Cause.FALSE_ALARM).exponential(every_s, n)
+                ),
+            )
+
+
+def away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArray[np.float64]:
+    """Return when each outage of a replication starts and ends, s, shape (count, 2)."""
+    # Two streams, so that another law of durations changes no gap between outages.
+    gaps_s = stream(seed, replication, Cause.OUTAGE).exponential(outages.every_s, count)
+    lasts = outages.lasts
+    if isinstance(lasts, Distribution):
+        lasts_s = lasts.sample(stream(seed, replication, Cause.OUTAGE, entity=1), count)
+    else:
+        lasts_s = np.full(count, lasts)
+    return np.cumsum(np.column_stack([gaps_s, lasts_s]).ravel()).reshape(count, 2)
+
+
+def _each(draw: Callable[[int, int], Any], runs: Sequence[int], count: int) -> NDArray[Any]:
+    return np.array([draw(run, count) for run in runs])
+
+
+def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float64]:
+    return rng.random(size)
+
+
+def _columns(drawn: CohortDraws, rows: Rows, count: int) -> NDArray[np.float64]:
+    """Return the first `count` columns of some rows of a cohort."""
+    if len(rows) == 1:
+        return drawn.row(int(rows[0]), count)[np.newaxis, :count]
+    return drawn.upto(count)[rows, :count]
+
+
+# --- Failures ------------------------------------------------------------------------------------
+
+
+def source_of(failures: Any) -> int:
+    """Return the source of failures of a timeline or a cohort, by `cprsim.machine.codes`."""
+    cohort = failures.cohort if isinstance(failures, DrawnTimeline) else failures
+    if isinstance(cohort, RenewalCohort):
+        return codes.RENEWAL
+    if isinstance(cohort, InstantCohort | ReplayCohort | AbsoluteTimeline):
+        return codes.ABSOLUTE
+    if not isinstance(cohort, NodeCohort):
+        return codes.OTHER
+    shared = cohort.bursts is not None or cohort.severities is not None
+    return codes.SHARED if shared else codes.LIVES
+
+
+def put_failures(sink: Sink, failures: Any, rows: Rows, servers: int, detect_s: float) -> None:
+    """Put the failures of some replications of a cohort, or of one timeline.
+
+    Of a timeline of another kind, which has its own cursor, only times of causes are put.
+    """
+    cohort = failures.cohort if isinstance(failures, DrawnTimeline) else failures
+    if isinstance(cohort, RenewalCohort):
+        gaps = partial(_columns, cohort.gaps, rows)
+        sink.add_numbers("gaps", "gap_count", codes.MORE_GAPS, gaps)
+        _put_victims(sink, cohort.victims, rows, servers, None)
+    elif isinstance(cohort, InstantCohort):
+        sink.add_numbers("gaps", "gap_count", None, lambda _: cohort.times_s[rows])
+        _put_victims(sink, cohort.victims, rows, servers, cohort.times_s.shape[1])
+    elif isinstance(cohort, ReplayCohort):
+        sink.add_logs([cohort.timeline(row) for row in rows.tolist()], servers)
+    elif isinstance(cohort, AbsoluteTimeline):
+        sink.add_logs([cohort], servers)
+    elif isinstance(cohort, NodeCohort):
+        _put_lives(sink, cohort, rows)
+    severities: SeverityRows | None = getattr(cohort, "severities", None)
+    if severities is None:
+        return
+    if source_of(cohort) != codes.OTHER:
+        graded = partial(severities.of_failures, rows)
+        sink.add_choices("severities", "severity_count", codes.MORE_SEVERITIES, graded)
+    otherwise_s = detect_s, codes.AS_ALL_S
+    for column, part, other_s in zip(
+        ("detections", "repairs"), get_args(Part), otherwise_s, strict=True
+    ):
+        if severities.has(part):
+            times_s = partial(severities.times_s, part, rows, otherwise_s=other_s)
+            sink.add_numbers(column, "severity_count", codes.MORE_SEVERITIES, times_s)
+
+
+def _put_victims(
+    sink: Sink, victims: VictimRows | CauseVictimRows, rows: Rows, servers: int, most: int | None
+) -> None:
+    """Put the nodes hit by failures of which each replication has `most`, if not ever more."""
+    status = codes.MORE_VICTIMS if most is None else None
+    if isinstance(victims, CauseVictimRows):
+        sink.add_hits(
+            status,
+            lambda count: [
+                [_listed(hit, servers) for hit in victims.hits(row, most or count)]
+                for row in rows.tolist()
+            ],
+        )
+        return
+
+    def drawn(name: str, count: int) -> NDArray[Any]:
+        found: NDArray[Any] = getattr(victims.upto(most or count), name)
+        return found[rows, : count if most is None else most]
+
+    sink.add_choices("victims", "victim_count", status, partial(drawn, "servers"))
+    sink.add_choices("victim_trainers", None, status, partial(drawn, "trainers"))
+    if victims.of_servers is not None:
+        sink.add_choices("kinds", None, status, partial(drawn, "of_servers"))
+    sink.put(per_servers=victims.counts[0], per_trainers=victims.counts[1])
+
+
+def _put_lives(sink: Sink, cohort: NodeCohort, rows: Rows) -> None:
+    lives = cohort.lives
+
+    def of_generations(of: Callable[[int], NDArray[Any]], count: int) -> NDArray[Any]:
+        found = np.empty((len(rows), count, lives.nodes))
+        for number in range(count):
+            found[:, number] = of(number)[rows]
+        return found
+
+    drawn = partial(of_generations, lives.generation)
+    sink.add_numbers("lives", "life_count", codes.MORE_LIVES, drawn)
+    sink.put(life_stride=lives.nodes)
+    if lives.offenders is not None:
+        states = partial(of_generations, lives.states)
+        sink.add_numbers("states", "life_count", codes.MORE_LIVES, states)
+        sink.put(**lives.offenders.columns())
+    if cohort.bursts is None:
+        return
+    shocks = [cohort.shocks(row) for row in rows.tolist()]
+
+    def struck(count: int) -> NDArray[Any]:
+        found = np.full((len(shocks), count, shocks[0].most), codes.NONE)
+        for row, each in zip(found, shocks, strict=True):
+            for number, place in enumerate(row):
+                nodes = sorted(each.nodes(number))
+                place[: len(nodes)] = nodes
+        return found
+
+    sink.add_numbers("bursts", "burst_count", codes.MORE_BURSTS, partial(_instants, shocks))
+    sink.add_choices("burst_nodes", None, codes.MORE_BURSTS, struck)
+    sink.put(burst_width=shocks[0].most)
+
+
+def _instants(shocks: Sequence[Shocks], count: int) -> NDArray[np.float64]:
+    return np.array([[each.at_s(i) for i in range(count)] for each in shocks])
+
+
+def _listed(hit: Hit, servers: int) -> list[int]:
+    """Return the number of nodes hit, the severity, and the nodes, trainers after servers."""
+    nodes = hit.nodes(servers)
+    return [len(nodes), SEVERITIES.index(hit.severity), *nodes]
+
+
+def listed_of(timeline: AbsoluteTimeline, servers: int) -> list[list[int]]:
+    """Return the nodes hit by each failure of a timeline."""
+    return [_listed(hit, servers) for hit in timeline.hits]
+
+
+# --- One run -------------------------------------------------------------------------------------
+
+
+class RunDraws:
+    """The numbers of one run, drawn as the machine needs them; a `Sink`.
+
+    `source`: of its failures, by `cprsim.machine.codes`. `rows`: its place in the cohort of the
+    timeline. `alarm_rng` makes the stream of the nodes
+    of false alarms.
+    """
+
+    alarm_rng: Callable[[], np.random.Generator]
+
+    def __init__(self, timeline: Timeline, servers: int) -> None:
+        self.timeline, self.servers, self.source = timeline, servers, source_of(timeline)
+        # A timeline of somebody's own may lack both.
+        self._severities: SeverityRows | None = getattr(timeline, "severities", None)
+        self.rows = np.array([getattr(timeline, "row", 0)])
+        self.row, self.numbers, self.choices = DrawsRow(), Numbers(), Numbers()
+
+    def put(self, **columns: float) -> None:
+        """Set columns to values."""
+        vars(self.row).update(columns)
+
+    def add_numbers(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
+        """Take real numbers."""
+        self._take(self.numbers, column, counted, status, draw)
+
+    def add_choices(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
+        """Take nodes or severities."""
+        self._take(self.choices, column, counted, status, draw)
+
+    def _take(
+        self, to: "Numbers", column: str, counted: str | None, status: int | None, draw: Draw
+    ) -> None:
+        first = _GENERATIONS if status == codes.MORE_LIVES else _FIRST
+        self.put(**{column: to.add(GrowingNumbers(draw, first))})
+        if counted is not None:
+            self.put(**{counted: MANY if status is not None else draw(0).shape[1]})
+
+    def add_hits(self, status: int | None, draw: DrawHits) -> None:
+        """Take nodes hit by each failure, in lists of different lengths."""
+        count = MANY if status is not None else len(draw(0)[0])
+        self._list_hits(GrowingNumbers(lambda n: draw(n)[0], _FIRST), count)
+
+    def add_logs(self, timelines: Sequence[AbsoluteTimeline], servers: int) -> None:
+        """Take failures at fixed times."""
+        (timeline,) = timelines
+        gaps = self.numbers.add(timeline.times_s.__getitem__)
+        self.put(gaps=gaps, gap_count=len(timeline.times_s), circle_s=timeline.period_s)
+        self._list_hits(lambda failure: _listed(timeline.hits[failure], servers), 0)
+
+    def _list_hits(self, listed: Callable[[int], list[int]], count: int) -> None:
+        known = dict[int, list[int]]()
+
+        def number(place: int) -> int:
+            failure, at = divmod(place, _STRIDE)
+            if failure not in known:
+                known[failure] = listed(failure)
+            return known[failure][at]
+
+        first = self.choices.add(number)
+        hits = self.choices.add(lambda failure: first + failure * _STRIDE)
+        self.put(hits=hits, victim_count=count)
+
+    def cause(self, failure: int) -> str:
+        """Return the name of the cause of a failure; empty where none is drawn."""
+        if self._severities is None:
+            return ""
+        (causes,) = self._severities.causes(self.rows, failure + 1).tolist()
+        name: str = self._severities.kinds[causes[failure]].name
+        return name
+
+
+class Numbers:
+    """Numbers of several kinds, each in its own range of places, longer than any run needs."""
+
+    def __init__(self) -> None:
+        self._of: list[Callable[[int], Any]] = []
+
+    def add(self, numbers: Callable[[int], Any]) -> int:
+        """Add a kind; return the place of its first number."""
+        self._of.append(numbers)
+        return (len(self._of) - 1) << _SHIFT
+
+    def __getitem__(self, place: int) -> Any:
+        """Return the number at a place."""
+        return self._of[place >> _SHIFT](place & (MANY - 1))
+
+
+class GrowingNumbers:
+    """Numbers of one kind of one run: at first `count`, and more whenever they are used up.
+
+    Generations of nodes, which are long, one by one.
+    """
+
+    def __init__(self, draw: Callable[[int], Any], count: int) -> None:
+        self._draw, self._count = draw, count
+        self._known: list[Any] = []
+
+    def __call__(self, number: int) -> Any:
+        """Return number `number`, counted from 0."""
+        while number >= len(self._known):
+            drawn = self._draw(self._count)
+            self._known = drawn if isinstance(drawn, list) else drawn[0].ravel().tolist()
+            self._count = 2 * self._count if self._count >= _FIRST else self._count + 1
+        return self._known[number]
