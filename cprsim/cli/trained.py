@@ -157,12 +157,13 @@ def study(asked: Any) -> None:
 
     check_torch()
     check_workers(asked.workers)
-    from cprsim.studies import outputs
+    from cprsim.basics.terminal import plain_table
+    from cprsim.studies import outputs, tables
     from cprsim.studies.change import change_per_pls
     from cprsim.studies.design import notes, runs, study_section
-    from cprsim.studies.display import lines, tables
-    from cprsim.studies.findings import with_drops
+    from cprsim.studies.findings import contests, with_drops
     from cprsim.studies.play import play
+    from cprsim.studies.predictors import told as told_of
     from cprsim.studies.store import RunStore
     from cprsim.trainer.config import ready
     from cprsim.trainer.lab.forking import check_sockets
@@ -184,10 +185,12 @@ def study(asked: Any) -> None:
                 play(planned, store, asked.workers, progress.update)
         done = store.done(planned)
         table = outputs.runs_table(done, change_per_pls(scenario, section))
-        about = (scenario.title or asked.config.name, block.reading, outputs.made_with(done))
+        about = (scenario.title or asked.config.name, outputs.made_with(done))
         folder.write(outputs.contents(table, len(planned), *about))
         found = with_drops(table, str(asked.out))
-    for each in tables(found, block.reading):
-        print_table(each)
-    for line in lines(found):
-        echo(line)
+    for each in tables.ALL:
+        if rows := each.rows(found):
+            columns = zip(each.names, zip(*rows, strict=True), strict=True)
+            print_table(plain_table(each.title, [(n, [*map(str, c)]) for n, c in columns]))
+    for name, contest in contests(found).items():
+        echo(f"AUC drop over {name}: {told_of(contest)}.")

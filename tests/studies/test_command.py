@@ -86,7 +86,7 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(
     assert (hashes["full", 3] == hashes["full", 0]).all()
     assert (hashes["cpr-vanilla", 3] != hashes["full", 0]).all()
     assert (runs.loc[runs["policy"] == "cpr-vanilla", "pls"] > 0).all()
-    assert "AUC of policies, at the same failures" in printed
+    assert "AUC of policies at the same failures" in printed
     assert json.loads((out / "manifest.json").read_text())["source"] == "a small one"
     assert "[accuracy]" in (out / "accuracy.toml").read_text()
 

@@ -173,7 +173,7 @@ def test_a_study_says_which_files_it_passes_over(
     assert _main(asked) == 0
     assert capsys.readouterr().err == (
         f"cprsim: {store.path(kept[0])} and 1 more: damaged, and left out\n"
-        f"cprsim: wrote 4 files into {out}: runs.csv, findings.json, accuracy.toml, manifest.json\n"
+        f"cprsim: wrote 3 files into {out}: runs.csv, accuracy.toml, manifest.json\n"
     )
     assert json.loads((out / "manifest.json").read_text())["runs"] == len(kept) - 2
     store.path(kept[1]).unlink()
