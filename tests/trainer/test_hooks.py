@@ -13,7 +13,7 @@ import torch
 
 from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning, TrainerHooks
-from cprsim.trainer.hooks.checkpointed import CheckpointedDense
+from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.trackers import RowTrackers
 from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, batch, hooked, scenario, train
 
@@ -343,14 +343,14 @@ def test_accounts_go_on_where_a_process_left_them(tmp_path):
 
 def test_a_job_of_the_first_version_goes_on(tmp_path, monkeypatch):
     """0.1.0 wrote neither portions nor how many steps were executed."""
-    image = CheckpointedDense.image
+    accounts = Saves._accounts
 
-    def of_the_first(self, accounts):
-        accounts = {k: v for k, v in accounts.items() if k not in ("portions", "executed")}
-        return image(self, accounts)
+    def of_the_first(self, usable):
+        new = ("portions", "executed")
+        return {k: v for k, v in accounts(self, usable).items() if k not in new}
 
     with monkeypatch.context() as first:
-        first.setattr(CheckpointedDense, "image", of_the_first)
+        first.setattr(Saves, "_accounts", of_the_first)
         loop = Loop()
         hooks = hooked(loop, "full", tmp_path)
         train(loop, hooks, hooks.restore(), 27)

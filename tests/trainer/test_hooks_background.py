@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cprsim.trainer import HooksObserver, HooksWarning
-from cprsim.trainer.hooks.checkpointed import Image
+from cprsim.trainer.hooks.stores import Image
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 from tests.waiting import HANGS_S, wait_until
 
@@ -139,7 +139,7 @@ def test_one_that_fails_before_something_else_does_is_told(tmp_path, monkeypatch
 ENDS = """
 import concurrent.futures.thread as pools, sys, warnings
 warnings.simplefilter("ignore")
-from cprsim.trainer.hooks.checkpointed import Image
+from cprsim.trainer.hooks.stores import Image
 from tests.trainer import test_hooks_background as it
 from tests.waiting import wait_until
 write = Image.write

@@ -16,7 +16,7 @@ import cprsim
 from cprsim.errors import UsageError
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, merge_deltas
 from cprsim.trainer import merge as merger
-from cprsim.trainer.hooks.checkpointed import Image
+from cprsim.trainer.hooks.stores import Image
 from cprsim.trainer.store import store
 from cprsim.trainer.store.files import read_chain
 from cprsim.trainer.store.store import checkpoints_in

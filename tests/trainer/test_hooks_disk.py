@@ -11,7 +11,7 @@ import torch
 
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer import HooksWarning, TablePart
-from cprsim.trainer.hooks.checkpointed import Image
+from cprsim.trainer.hooks.stores import Image
 from tests.trainer.held import STEPS, Held, hooks, said, steps
 from tests.trainer.loops import scenario
 
@@ -65,7 +65,7 @@ def test_saves_that_are_void_in_a_part_leave_the_last_checkpoint_that_is_whole(
     it.restore()
     steps(it, 10)
     it.save_now()
-    write, dense = Image.write, it._state.stores.dense.store
+    write, dense = Image.write, it._state.stores.dense
 
     def refuses(self, step, returns_to):
         if self.store is dense:

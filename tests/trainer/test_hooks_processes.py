@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks
-from cprsim.trainer.hooks.checkpointed import Image
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess
+from cprsim.trainer.hooks.stores import Image
 from tests.trainer.loops import scenario
 from tests.waiting import HANGS_S, wait_until
 

@@ -7,9 +7,9 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 
 from cprsim.trainer import HooksWarning, TrainerHooks
-from cprsim.trainer.hooks.checkpointed import CheckpointedDense
 from cprsim.trainer.hooks.nested import is_sharded
 from cprsim.trainer.hooks.ranks import OneProcess
+from cprsim.trainer.hooks.stores import content_for_others
 from tests.trainer.test_hooks_changed_jobs import STEPS, Counted, job
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ class Survivor(OneProcess):
 def test_what_lies_beside_shards_is_taken_from_a_survivor(mesh, tmp_path):
     there, it = Sharded(mesh), Sharded(mesh)
     there.mlp.weight.detach().fill_(7)
-    survivor = Survivor(CheckpointedDense(there, tmp_path / "there").content())
+    survivor = Survivor(content_for_others(there))
     hooks = TrainerHooks(job(policy="partial"), "it", it, tmp_path / "it", STEPS, survivor)
     hooks.restore()
     it.dtensor.to_local().fill_(8)

@@ -1,8 +1,6 @@
-"""Checkpoints that were damaged at random, or that somebody has crafted: never anything made up."""
+"""Checkpoints that were damaged at random: never anything made up."""
 
 import errno
-import hashlib
-import json
 import os
 import random
 import shutil
@@ -15,7 +13,7 @@ import numpy as np
 import pytest
 
 from cprsim.trainer.lab.members import reported
-from cprsim.trainer.store.manifests import Name, SpoiltError, parsed
+from cprsim.trainer.store.manifests import Name
 from cprsim.trainer.store.store import CheckpointStore
 
 ROWS, DIM = 40, 2
@@ -143,123 +141,6 @@ def leave_partial(rng: random.Random, path: Path) -> None:
     path.with_name(str(Name(serial, "npys", partial=True))).write_bytes(b"half")
 
 
-# --- What somebody has crafted ---
-
-
-def malformed(rng: random.Random, serial: int, files: list) -> object:
-    """A manifest of a wrong form."""
-    file = list(rng.choice(files))
-    deep: list = []
-    for _ in range(500):
-        deep = [deep]
-    return rng.choice(
-        (
-            *(None, 7, "x", [], {}, [serial], [serial, 1], [serial, 1, []], [serial, 1, [[]]]),
-            {"serial": serial, "step": 1, "files": files},
-            [serial + 1, 1, files],
-            [str(serial), 1, files],
-            [float(serial), 1, files],
-            *([serial, step, files] for step in (-1, "1", 1.5, True, None, 10**30, float("nan"))),
-            [serial, 1, files, 1],
-            [serial, 1, {"0": file}],
-            *(
-                [serial, 1, [[name, *file[1:]]]]
-                for name in ("../x", "/etc/passwd", "", "0.npys", 3, None, "00000000.json", "a\0b")
-            ),
-            *([serial, 1, [[file[0], size, file[2]]]] for size in (-1, 10**40, "9", 2.0, None)),
-            *([serial, 1, [[*file[:2], sha]]] for sha in ("", "x" * 64, 0, None, file[2].upper())),
-            [serial, 1, [[*file, 1]]],
-            [serial, 1, [file[:2]]],
-            [serial, 1, deep],
-        )
-    )
-
-
-def write_manifest(folder: Path, serial: int, body: bytes) -> None:
-    digest = hashlib.sha256(body).hexdigest().encode()
-    (folder / str(Name(serial, "json"))).write_bytes(digest + b"\n" + body)
-
-
-def craft_manifest(rng: random.Random, path: Path) -> None:
-    manifest = pick(rng, path.parent, "*.json")
-    serial = int(manifest.stem)
-    try:
-        files = [list(each) for each in parsed(serial, manifest.read_bytes()).files]
-    except (SpoiltError, OSError):
-        return
-    serial += rng.choice((0, 0, 50))
-    said = malformed(rng, serial, files)
-    body = json.dumps(said).encode()
-    if rng.random() < 0.1:
-        body = rng.choice((b"[" * 200_000, b"9" * 9_000, b"\xff\xfe", b"", b"[1,"))
-    write_manifest(path.parent, serial, body)
-
-
-def header(shape: str, kind: str = "<f4") -> bytes:
-    said = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}"
-    said += " " * (-(len(said) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(said).to_bytes(2, "little") + said.encode()
-
-
-def arrays_bytes(tmp: Path, *arrays: np.ndarray) -> bytes:
-    with tmp.open("wb") as file:
-        for each in arrays:
-            np.save(file, each, allow_pickle=False)
-    return tmp.read_bytes()
-
-
-def wrong_arrays(rng: random.Random, tmp: Path) -> bytes:
-    """What can't stand behind a base, with headers that are wrong or with rows that don't fit."""
-    ids = np.arange(3, dtype=np.uint32)
-    weights, squares = np.zeros((3, DIM), np.float32), np.zeros(3, np.float32)
-    return rng.choice(
-        (
-            b"",
-            b"nothing at all",
-            *(
-                header(shape)
-                for shape in ("(10**15,)", "(1000000000000000,)", "(-1,)", "3", "(2.5,)")
-            ),
-            header("(4611686018427387904, 4611686018427387904)"),
-            header("(0, 4611686018427387904, 4611686018427387904)"),
-            header("(3,)", "|O") + b"\x80\x04.",
-            header("(1,)", "|V999999999"),
-            header("(" * 400 + ")" * 400),
-            header("(3,)", "nonsense"),
-            b"\x93NUMPY\x09\x00" + bytes(64),
-            b"\x93NUMPY\x01\x00\xff\xff{}",
-            arrays_bytes(tmp, ids),
-            arrays_bytes(tmp, ids, weights),
-            arrays_bytes(tmp, ids, weights, squares, squares),
-            arrays_bytes(tmp, ids + ROWS, weights, squares),
-            arrays_bytes(tmp, ids.astype(np.int64) - 1, weights, squares),
-            arrays_bytes(tmp, ids.astype(np.float64), weights, squares),
-            arrays_bytes(tmp, ids[:, None], weights, squares),
-            arrays_bytes(tmp, ids, weights[:, :1], squares),
-            arrays_bytes(tmp, ids, weights.astype(np.float64), squares),
-            arrays_bytes(tmp, ids, weights[:1], squares[:1]),
-            arrays_bytes(tmp, ids[:2], weights, squares),
-            arrays_bytes(tmp, np.array(0, np.uint32), weights[0], squares[0]),
-        )
-    )
-
-
-def craft_arrays(rng: random.Random, path: Path) -> None:
-    """Another delta, hash and all, that can't be one."""
-    manifest = pick(rng, path.parent, "*.json")
-    try:
-        files = parsed(int(manifest.stem), manifest.read_bytes()).files
-    except (SpoiltError, OSError):
-        return
-    content = wrong_arrays(rng, path.parent.with_name("arrays"))
-    name = str(Name(90, "npys"))
-    if (path.parent / name).exists():
-        return
-    (path.parent / name).write_bytes(content)
-    file = [name, len(content), hashlib.sha256(content).hexdigest()]
-    write_manifest(path.parent, 91, json.dumps([91, 77, [*files, file]]).encode())
-
-
 DAMAGES = (
     flip,
     zero,
@@ -272,8 +153,6 @@ DAMAGES = (
     make_pipe,
     make_link,
     leave_partial,
-    craft_manifest,
-    craft_arrays,
 )
 
 

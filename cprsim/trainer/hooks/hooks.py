@@ -535,7 +535,7 @@ class TrainerHooks(Generic[_Batch]):
         fresh, size = not self._started, 0
         at_most = self._saves.everywhere if fresh else job.usable.last.step
         if dense or fresh:
-            step, size = held.stores.dense.load(at_most)
+            step, size = held.load_dense(at_most)
             if fresh:  # rows may have been stored where the dense part was not any more
                 at_most = step
         if twins is not None:

@@ -13,12 +13,11 @@ from cprsim.basics.units import format_bytes
 from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
-from cprsim.trainer.hooks.checkpointed import Image
 from cprsim.trainer.hooks.observer import HooksWarning, Observers, StoredSave
 from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot, Writing
 from cprsim.trainer.hooks.ranks import Ranks, agreed, everyone
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoints
-from cprsim.trainer.hooks.stores import ProcessStores
+from cprsim.trainer.hooks.stores import Image, ProcessStores
 from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.store.store import most_bytes
 
