@@ -1,6 +1,5 @@
 """`cprsim train`, `validate` and `study`: real training, once, beside predictions, often."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cprsim.cli import paths
@@ -21,12 +20,10 @@ from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from cprsim.trainer.validation.predicted import Predicted
-    from cprsim.trainer.validation.validated import Validated
 
 _TRAINED = ("train.json", "scenario.toml", "manifest.json")
 _PREDICTIONS, _RESULT = "predictions.json", "validate.json"
-_PICTURE = "predicted-measured.png"
-_VALIDATED = (_PREDICTIONS, _RESULT, "scenario.toml", "failures.csv", _PICTURE, "manifest.json")
+_VALIDATED = (_PREDICTIONS, _RESULT, "manifest.json")
 
 
 def _ready() -> None:
@@ -110,35 +107,11 @@ def validate(asked: Any) -> None:
             how = (asked.seed, progress.update, asked.repeats, write_down)
             found = predict_and_train(scenario, section, asked.policy, *how)
     if folder is not None:
-        _check(folder.folder / _PREDICTIONS, found.predicted)
-        written = with_manifest(_files(found), about)
-        del written[_PREDICTIONS]
-        folder.write(written)
+        files = {_PREDICTIONS: found.predicted.content(), _RESULT: json_bytes(found.document())}
+        folder.write(with_manifest(files, about))
     from cprsim.trainer.display import validation_lines, validation_table
 
     asked.print(found, validation_table, validation_lines)
-
-
-def _check(path: Path, predicted: "Predicted") -> None:
-    """Raise `RunError` unless a file still is what was written down before training."""
-    from hashlib import sha256
-
-    from cprsim.errors import RunError
-
-    there = sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
-    if there != predicted.sha256:
-        raise RunError(
-            f"{path}: was changed since training began, so nothing is compared with it: its "
-            f"SHA-256 is {there}, and was {predicted.sha256}; leave the folder alone meanwhile"
-        )
-
-
-def _files(found: "Validated") -> dict[str, bytes]:
-    from cprsim.figures import save_bytes
-
-    picture = {_PICTURE: save_bytes(found.figure(), "png")}
-    result = {_PREDICTIONS: found.predicted.content(), _RESULT: json_bytes(found.document())}
-    return {**result, **found.files(), **picture}
 
 
 @options(

@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -77,14 +75,12 @@ def test_members_import_nothing_when_they_load() -> None:
     assert told == "[]\n"
 
 
-#: Starts the process that members are forked from, and ends when it is told.
+#: Starts the process that members are forked from, and ends.
 _ENDS = """
 import os, signal, sys
 from cprsim.trainer.lab import forking
 forking._NEEDED = (sys.argv[1],)
 context = forking.context()
-print(flush=True)
-sys.stdin.readline()
 END
 """
 #: Ways to end that leave Python no time to clean up, and one that does.
@@ -94,47 +90,17 @@ _ENDINGS = {
     "exit": "os._exit(3)",
     "returns": "pass",
 }
-_each_ending = pytest.mark.parametrize(
+
+
+@pytest.mark.parametrize(
     "end", ["killed", *(pytest.param(each, marks=pytest.mark.slow) for each in [*_ENDINGS][1:])]
 )
-
-
-@contextmanager
-def starter(end: str, needed: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A process that has started the fork server; both are gone in the end."""
-    with subprocess.Popen(
-        [sys.executable, "-c", _ENDS.replace("END", _ENDINGS[end]), needed],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        cwd=ROOT,
-        env=os.environ | {"TMPDIR": str(folder), "STALLED": str(folder / "stalled")},
-    ) as process:
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
-@_each_ending
-def test_who_imports_for_long_ends_with_its_starter(end: str, short_folder: Path) -> None:
-    """And so before torch is there: it was 14 s on a busy machine."""
-    with starter(end, "tests.trainer.stalled", short_folder) as process:
-        wait_until((short_folder / "stalled").exists)
-        process.communicate("\n", timeout=HANGS_S)
-        wait_until(lambda: not session(process.pid), "the fork server is left")
-
-
-@_each_ending
 def test_no_folder_is_left_after_the_next_start(end: str, short_folder: Path) -> None:
-    with starter(end, "json", short_folder) as process:
-        process.communicate("\n", timeout=HANGS_S)
-        wait_until(lambda: not session(process.pid))
+    command = [sys.executable, "-c", _ENDS.replace("END", _ENDINGS[end]), "json"]
+    given = {"cwd": ROOT, "env": os.environ | {"TMPDIR": str(short_folder)}}
+    with subprocess.Popen(command, text=True, start_new_session=True, **given) as process:
+        process.wait(HANGS_S)
+    wait_until(lambda: not session(process.pid))
     if end != "returns":
         with owned_folder(short_folder):
             pass

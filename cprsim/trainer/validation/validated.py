@@ -9,7 +9,7 @@ The predictions are made, and can be written down by whoever asks, before anythi
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cprsim.basics.machine import processors
 from cprsim.scenario import Scenario
@@ -25,18 +25,8 @@ from cprsim.trainer.validation.predicted import (
     predict,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 #: Called with what was predicted, before anything is trained.
 Announce = Callable[[Predicted], None]
-#: Stands above the scenario that is written.
-_ON_ANOTHER_CLOCK = """\
-# Costs as measured. failures.csv says when failures strike on a clock on which only training takes
-# time; `cprsim run` has them strike on the wall clock, so earlier in the job than `cprsim validate`
-# had them, and gives other numbers.
-"""
 
 
 @dataclass(frozen=True)
@@ -68,44 +58,6 @@ class Validated:
             "policies": {each.policy: each.document() for each in self.compared},
             "verdicts": self.verdicts(),
             "left_out": list(self.left_out),
-        }
-
-    def figure(self) -> "Figure":
-        """Predicted seconds against measured ones."""
-        import pandas as pd  # noqa: PLC0415
-
-        from cprsim.figures.trained import predicted_measured  # noqa: PLC0415  (slow to import)
-
-        rows = [
-            (row.what, row.predicted, row.measured)
-            for each in self.compared
-            for row in each.seconds()
-            if row.what != "train"
-        ]
-        table = pd.DataFrame(rows, columns=["cause", "predicted", "measured"])
-        return predicted_measured(table, self.predicted.scenario.title)
-
-    def files(self) -> dict[str, bytes]:
-        """The scenario with its failures, on a clock on which only training takes time."""
-        import tomli_w  # noqa: PLC0415  (only those who write need it)
-
-        kills = max((each.prediction.kills for each in self.compared), key=len)
-        step_s = self.predicted.scenario.job.useful_time_s / self.compared[0].runs[0].steps
-        rows = [
-            f"{kill.executed * step_s!r},{node},{kind}"
-            for kill in kills
-            for kind, nodes in (
-                ("parameter_server", kill.hit.servers),
-                ("trainer", kill.hit.trainers),
-            )
-            for node in nodes
-        ]
-        mapping = self.predicted.scenario.mapping()
-        if rows:
-            mapping["failures"] = {"trace": "failures.csv"}
-        return {
-            "scenario.toml": (_ON_ANOTHER_CLOCK + tomli_w.dumps(mapping)).encode(),
-            "failures.csv": "\n".join(["time_s,node,kind", *rows, ""]).encode(),
         }
 
 
