@@ -108,7 +108,9 @@ def validate(asked: Any) -> None:
             found = predict_and_train(scenario, section, asked.policy, *how)
     if folder is not None:
         files = {_PREDICTIONS: found.predicted.content(), _RESULT: json_bytes(found.document())}
-        folder.write(with_manifest(files, about))
+        written = with_manifest(files, about)
+        del written[_PREDICTIONS]  # which is there
+        folder.write(written)
     from cprsim.trainer.display import validation_lines, validation_table
 
     asked.print(found, validation_table, validation_lines)
@@ -132,7 +134,6 @@ def study(asked: Any) -> None:
     check_workers(asked.workers)
     from cprsim.basics.terminal import plain_table
     from cprsim.studies import outputs, tables
-    from cprsim.studies.change import change_per_pls
     from cprsim.studies.design import notes, runs, study_section
     from cprsim.studies.findings import contests, with_drops
     from cprsim.studies.play import play
@@ -157,7 +158,7 @@ def study(asked: Any) -> None:
             with resumable(asked.out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, asked.workers, progress.update)
         done = store.done(planned)
-        table = outputs.runs_table(done, change_per_pls(scenario, section))
+        table = outputs.runs_table(done)
         about = (scenario.title or asked.config.name, outputs.made_with(done))
         folder.write(outputs.contents(table, len(planned), *about))
         found = with_drops(table, str(asked.out))

@@ -2,7 +2,7 @@
 
 All functions take a table of runs: `seed`, `policy`, its `system`, `failures`, `servers_hit` by
 each of them out of `servers`, `auc`, `pls`, `updates_lost`; `learning_lost` and `change_lost` where
-these are known: runs of before have no `learning_lost`.
+these are known: runs of before have the second in place of the first.
 Only seeds of which all runs are there count, so a study that isn't done yet can be looked at.
 """
 

@@ -9,7 +9,6 @@ import pandas as pd
 
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
-from cprsim.studies.change import with_change
 from cprsim.studies.findings import slopes, with_drops
 from cprsim.studies.slope import Slope
 
@@ -27,17 +26,14 @@ _COLUMNS: Final = [
     "pls",
     "updates_lost",
     "learning_lost",
-    "change_lost",
     "predictions_sha256",
 ]
 _HASH_DIGITS: Final = 16  # of a hash, in the table: enough to see that two are the same
 
 
-def runs_table(
-    done: Sequence[Mapping[str, Any]], change_per_pls: Mapping[str, float]
-) -> pd.DataFrame:
-    """A row a run that is done: what it was, and what came out; `change_lost` as in `change`."""
-    table = with_change(pd.DataFrame(done, columns=_COLUMNS), change_per_pls)
+def runs_table(done: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """A row a run that is done: what it was, and what came out."""
+    table = pd.DataFrame(done, columns=_COLUMNS)
     return table.assign(predictions_sha256=table["predictions_sha256"].str[:_HASH_DIGITS])
 
 

@@ -139,7 +139,7 @@ def test_any_file_in_criteos_form_can_be_studied(tmp_path: Path, capsys) -> None
     assert len(runs) == 2 * 3
     lossy = runs[runs["failures"] > 0]
     assert (lossy["pls"] > 0).all()
-    assert lossy["change_lost"].notna().all()
+    assert lossy["learning_lost"].notna().all()
     assert 'source = "clicks of mine"' in (out / "accuracy.toml").read_text()
 
 
