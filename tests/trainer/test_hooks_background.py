@@ -53,7 +53,7 @@ def train_patiently(loop, hooks, first, end=STEPS):
     for step in range(first, end):
         train(loop, hooks, step, step + 1)
         if hooks._saves.under_way:
-            wait_until(hooks._saves._under_way.written.done)
+            wait_until(hooks._saves._under_way.snapshot.done)
 
 
 def test_training_goes_on_while_a_save_is_written(tmp_path, gate):
@@ -61,7 +61,7 @@ def test_training_goes_on_while_a_save_is_written(tmp_path, gate):
     train(loop, hooks, hooks.restore(), 15)  # it was due at step 10
     assert hooks.summary.saves == 0
     gate.set()
-    written = hooks._saves._under_way.written
+    written = hooks._saves._under_way.snapshot
     wait_until(written.done)
     train(loop, hooks, 15, 16)
 
@@ -76,7 +76,7 @@ def test_what_is_stored_is_the_snapshot_not_what_training_made_of_it(tmp_path, g
     then = loop.state()
     train(loop, hooks, 10, 19)
     gate.set()
-    wait_until(hooks._saves._under_way.written.done)
+    wait_until(hooks._saves._under_way.snapshot.done)
     other, again = begun(tmp_path)
 
     assert again.restore() == 10
@@ -101,7 +101,7 @@ def test_the_next_save_is_skipped_until_the_one_before_is_written(tmp_path, gate
     train(loop, hooks, hooks.restore(), 25)
     assert hooks._saves._under_way.step == 10
     gate.set()
-    wait_until(hooks._saves._under_way.written.done)
+    wait_until(hooks._saves._under_way.snapshot.done)
     train(loop, hooks, 25, 26)
 
     assert hooks.summary.saves == 1

@@ -353,7 +353,7 @@ def test_a_save_beside_training_that_one_can_not_begin_is_void_in_all(both, tmp_
         patch.setattr(ProcessState, "snapshot", refuses)
         both(lambda rank: rank.train(9, 10), ranks)
     for rank in ranks:
-        wait_until(rank.hooks._saves._under_way.written.done)
+        wait_until(rank.hooks._saves._under_way.snapshot.done)
     with pytest.warns(HooksWarning) as warned:
         both(lambda rank: rank.train(10, 11), ranks)
     assert {str(each.message).split(":")[1] for each in warned} == {" MemoryError", " RunError"}

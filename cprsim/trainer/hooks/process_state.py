@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -36,45 +37,48 @@ _Batch = TypeVar("_Batch")
 _WRITERS = 8
 
 
-class Snapshot(NamedTuple):
-    """Copies of all that a save stores.
+@dataclass
+class Snapshot:
+    """Copies of all that a save stores, and their files, once these are being written.
 
     `chosen`: the rows that a tracker chose, or None. `modified`: whether it has the rows alone that
     were modified. `whole_bytes`: of a save of everything.
     """
 
-    images: tuple[Image, ...]
+    images: Sequence[Image] = ()
     chosen: RowIds | None = None
     modified: bool = False
     whole_bytes: int = 1
+    files: Sequence[Future[int]] = ()
+    ended: Ended[int] = field(default_factory=Ended)
 
     @property
     def whole(self) -> bool:
         """Whether all rows are in it."""
         return self.chosen is None and not self.modified
 
+    def watch(self, *files: Future[int]) -> None:
+        """These are its files."""
+        self.files = [self.ended.watch(each) for each in files]
 
-#: What there is of a save that failed before it had any.
-NOTHING = Snapshot(())
-
-
-class Writing:
-    """Files that are being written, each by itself."""
-
-    def __init__(self, files: Sequence[Future[int]]) -> None:
-        self._files, self._ended = files, Ended[int]()
-        for each in files:
-            self._ended.watch(each)
+    def fail(self, error: Exception) -> None:
+        """It can't be written."""
+        failed: Future[int] = Future()
+        failed.set_exception(error)
+        self.watch(failed)
 
     def done(self) -> bool:
-        """Whether none is under way any more."""
-        return all(each in self._ended for each in self._files)
+        """Whether no file is under way any more."""
+        return all(each in self.ended for each in self.files)
 
-    def result(self) -> int:
-        """The bytes written, once none is under way; raises what the first that failed did."""
-        for each in self._files:
-            self._ended.wait(each)
-        return sum(each.result() for each in self._files)
+    def result(self) -> tuple[int, Exception | None]:
+        """Wait for all files: the bytes written, and what went wrong with the first that failed."""
+        for each in self.files:
+            self.ended.wait(each)
+        try:
+            return sum(each.result() for each in self.files), None
+        except Exception as error:
+            return 0, error
 
 
 class ProcessState(Generic[_Batch]):
@@ -204,14 +208,14 @@ class ProcessState(Generic[_Batch]):
             sample = [each.arrays for each in self.stores.rows_now(live, modified.sampled)]
             modified.check(step, sample, [block.numbers for block in self._layout.blocks])
 
-    def write(self, step: int, snapshot: Snapshot, returns_to: Collection[int]) -> Writing:
+    def write(self, step: int, snapshot: Snapshot, returns_to: Collection[int]) -> None:
         """Begin to store it, all files at once; one is done before the next is begun.
 
         `returns_to`: as in `CheckpointStore.write`.
         """
         # Each of them is its own store; whoever returns takes a step that all of them have.
         submit = self._writers.submit
-        return Writing([submit(each.write, step, returns_to) for each in snapshot.images])
+        snapshot.watch(*(submit(each.write, step, returns_to) for each in snapshot.images))
 
     def saved(self, snapshot: Snapshot, sure: bool) -> None:
         """Take note that what is in the snapshot is stored, or will be, which is not `sure`."""
