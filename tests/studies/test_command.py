@@ -4,7 +4,6 @@ import json
 import signal
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from cprsim.cli.command import _main
@@ -165,7 +164,3 @@ def test_a_file_without_the_block_is_refused(
 
     assert _main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith("cprsim: study: the block [study] is missing")
-
-
-def test_the_kept_runs_are_a_study() -> None:
-    assert isinstance(findings.read_runs(SHIPPED / "train-study.csv"), pd.DataFrame)

@@ -13,8 +13,7 @@ from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.compared import Compared, Load
 from cprsim.trainer.validation.predicted import Predicted, Prediction, check_predictable
-from cprsim.trainer.validation.validated import Validated
-from tools.pages.predicted import CONFIG, CONFIGURATIONS, agreeing, beyond, everything, rows_of
+from tools.pages.predicted import CONFIG, CONFIGURATIONS
 
 LEDGER = dict.fromkeys(CAUSES, 0.0) | {
     "train": 0.6,
@@ -115,31 +114,6 @@ def test_what_is_predicted_is_hashed_as_canonical_json():
     again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"))
     assert content == again.encode()
     assert json.loads(content)["policies"]["full"]["predicted"]["save"] == 1.0
-
-
-def test_the_page_tells_what_is_within_bounds():
-    late = (0.0, 0.03, 9.0)
-    runs = [run_of(*USUAL[:3], ("load", 0.06 + each), *USUAL[4:]) for each in late]
-    each = compared(*runs, load=0.1)
-    rows = rows_of("here", Validated(None, [each], QUIET, []))
-
-    assert agreeing([each]) == (1, 3)  # 1.06, 1.09 and 10.06 s
-
-    found = {row.what: row for _, _, row in rows}
-    assert found["load"].measured == pytest.approx(0.09)  # the median of three
-    assert "lost" not in found
-    assert "train" not in found
-    told = everything(rows).set_index("what")
-    took = told.loc["load", ["predicted", "measured", "noise"]]
-    assert took.tolist() == pytest.approx([0.1, 0.09, 9.0])
-    assert told.loc["failures", ["predicted", "measured", "noise"]].tolist() == [4, 4, 0]
-    assert told.within.all()
-
-    off = rows_of("here", Validated(None, [compared(run_of(*USUAL), load=0.4)], QUIET, []))
-    head, _, *lines = beyond(off).splitlines()
-    assert head.count("|") == lines[0].count("|")
-    assert [line.split(" | ")[2] for line in lines] == ["overhead"]  # a sum; "load" is a part of it
-    assert "| here | full | overhead | 1,400 ms | 1,060 ms | 0 ms | +340 ms (+32.1 %) |" in lines
 
 
 @pytest.mark.slow

@@ -7,15 +7,14 @@ import signal
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 import torch
 
 from cprsim.errors import RunError
-from cprsim.trainer import HooksWarning, TrainerHooks
+from cprsim.trainer import HooksWarning
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.trackers import RowTrackers
-from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, batch, hooked, scenario, train
+from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, hooked, scenario, train
 
 PRIORITY = ["cpr-mfu", "cpr-ssu", "cpr-scar"]
 
@@ -147,24 +146,6 @@ def test_a_lost_shard_gets_the_rows_that_were_chosen_when_they_were_saved(
     assert hooks.summary.pls == 2 * 5 / (STEPS * 2)
 
 
-def test_what_a_tracker_knew_of_a_lost_shard_is_lost_with_it(tmp_path, monkeypatch):
-    loop = Loop()
-    hooks = hooked(loop, "cpr-mfu", tmp_path)
-    train(loop, hooks, hooks.restore(), 2)
-    lose(loop, 1)
-    hooks.on_failure({1})
-    chosen = hooks._state._trackers.select()
-
-    # Of shard 0 a quarter of each tracked half and all of the small table; of shard 1 nothing is
-    # known to have been used, but for what is saved whole each time.
-    def of(first, end):
-        return ((chosen >= first) & (chosen < end)).sum()
-
-    assert of(400, 410) == of(410, 420) == 10
-    assert of(0, 150) + of(300, 350) == round(0.25 * 150) + round(0.25 * 50)
-    assert of(150, 300) == of(350, 400) == 0
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_loop_comes_to_its_end_under_every_policy_whatever_is_lost(policy, tmp_path):
     loop = Loop()
@@ -207,49 +188,6 @@ def test_a_process_that_was_killed_goes_on_from_its_folder(clean, tmp_path):
     assert done.stdout.splitlines()[-1] == f"digest {clean}"
 
 
-class Scheduled(Loop):
-    """Its learning rates fall at steps 8 and 20, those of rows and those of the MLP."""
-
-    def __init__(self, seed=0):
-        super().__init__(seed)
-        of = torch.optim.lr_scheduler.MultiStepLR
-        self.schedules = [of(each, [8, 20]) for each in (self.of_rows, self.of_mlp)]
-
-    def step(self, batch):
-        super().step(batch)
-        for each in self.schedules:
-            each.step()
-
-    def state_dict(self):
-        groups = self.of_rows.param_groups
-        return {"groups": [{k: v for k, v in g.items() if k != "params"} for g in groups]}
-
-    def load_state_dict(self, state):
-        for mine, saved in zip(self.of_rows.param_groups, state["groups"], strict=True):
-            mine.update(saved)
-
-
-class WithSchedules(Adapter):
-    """As docs/plug-into-your-trainer.md has it."""
-
-    def dense(self):
-        of_rows, of_mlp = self.loop.schedules
-        schedules = {"of rows": of_rows, "of mlp": of_mlp}
-        return {**super().dense(), "groups of rows": self.loop, **schedules}
-
-
-def test_learning_rates_go_on_where_their_schedule_was(tmp_path):
-    loops = Scheduled(), Scheduled(), Scheduled(seed=1)
-    folders = tmp_path / "quiet", *[tmp_path / "killed"] * 2
-    for loop, folder, end in zip(loops, folders, (STEPS, 15, STEPS), strict=True):
-        hooks = TrainerHooks(scenario(), "full", WithSchedules(loop), folder, STEPS)
-        train(loop, hooks, hooks.restore(), end)
-    quiet, _, resumed = loops
-
-    assert resumed.digest() == quiet.digest()
-    assert resumed.of_rows.param_groups[0]["lr"] == pytest.approx(0.05 / 100)
-
-
 LEFT_OUT = r"npys: is not what was written; it is left out, and step {} returned to$"
 
 
@@ -274,15 +212,6 @@ def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, clean, tmp
         assert again.restore() == 10
     train(other, again, 10)
     assert other.digest() == clean
-
-
-def test_what_is_spoilt_and_older_is_nobodys_concern(tmp_path):
-    hooks = hooked(Loop(), "full", tmp_path)
-    train(Loop(), hooks, hooks.restore(), 35)
-    older = min((tmp_path / "dense-0").glob("*.json"))
-    older.write_bytes(b"")
-
-    assert hooked(Loop(), "full", tmp_path).restore() == 30
 
 
 def test_a_file_that_can_not_be_read_now_stays_and_is_told(tmp_path, monkeypatch):
@@ -358,31 +287,3 @@ def test_a_job_of_the_first_version_goes_on(tmp_path, monkeypatch):
     again = hooked(Loop(), "full", tmp_path)
     assert again.restore() == 20
     assert again.summary.saves == 2
-
-
-def test_a_new_process_saves_when_the_old_one_would_have(tmp_path):
-    """Saves are a period of training apart, counted from the checkpoint that is returned to."""
-    loop = Loop()
-    hooks = hooked(loop, "partial", tmp_path)
-    train(loop, hooks, hooks.restore(), 27)
-    again = hooked(Loop(), "partial", tmp_path)
-    train(Loop(), again, again.restore(), 35)
-
-    assert again.summary.saves == 3
-    assert sorted({*again._state.stores.steps}) == [20, 30]
-
-
-def test_mfu_counts_the_rows_that_batches_look_up(tmp_path):
-    """Counted by brute force: no row that is left out was used more often than one that is in."""
-    loop = Loop()
-    hooks = hooked(loop, "cpr-mfu", tmp_path)
-    train(loop, hooks, hooks.restore(), 2)
-    chosen = hooks._state._trackers.select()
-    counts = np.zeros((3, 300), int)
-    for step in range(2):
-        for table, ids in Adapter(loop).lookups(batch(step)).items():
-            np.add.at(counts[table], ids.reshape(-1).numpy(), 1)
-    for first, uses in ((0, counts[0, :150]), (300, counts[1, :50]), (150, counts[0, 150:])):
-        taken = np.isin(np.arange(len(uses)), chosen - first)
-        assert 0 < taken.sum() <= round(0.25 * len(uses))
-        assert uses[taken].min() >= uses[~taken].max()

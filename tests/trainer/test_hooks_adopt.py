@@ -8,7 +8,6 @@ import warnings
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cprsim.errors import RunError, UsageError
@@ -193,17 +192,6 @@ def test_a_claim_that_cant_be_written_ends_training(tmp_path, monkeypatch):
     monkeypatch.setattr(JobFolder, "write", full)
     with pytest.raises(RunError, match=r"its claim can't be written .*No space left"):
         hooks.adopt(17)
-
-
-def test_what_was_adopted_is_saved(tmp_path):
-    loop = Loop()
-    hooks = hooked(loop, "cpr-vanilla", tmp_path)
-    train(loop, hooks, hooks.restore(), 12)
-    heal(loop, 18)
-    hooks.adopt(np.int64(18))
-    hooks.on_failure({0})
-
-    assert (hooks.summary.pls, hooks.summary.updates_lost) == (0, 0)
 
 
 def adopting(folder, touches):

@@ -7,7 +7,7 @@ import threading
 import pytest
 import torch
 
-from cprsim.trainer import HooksObserver, HooksWarning
+from cprsim.trainer import HooksWarning
 from cprsim.trainer.hooks.stores import Image
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 from tests.waiting import HANGS_S, wait_until
@@ -117,23 +117,6 @@ def test_a_failure_waits_for_what_is_under_way(tmp_path):
     assert hooks.on_failure({0}) == 10
     assert all(each.isfinite().all() for each in loop.state())
     assert hooks.summary.saves == 1
-
-
-def test_one_that_fails_before_something_else_does_is_told(tmp_path, monkeypatch):
-    told = []
-
-    class Told(HooksObserver):
-        def save_failed(self, step, error):
-            told.append((step, str(error)))
-
-    fail_at_10(monkeypatch)
-    loop, hooks = begun(tmp_path, observers=[Told()])
-    train(loop, hooks, hooks.restore(), 10)
-    with pytest.warns(HooksWarning, match="the save of step 10 failed: OSError"):
-        assert hooks.on_failure({0}) == 0
-
-    assert told == [(10, "[Errno 28] No space left on device")]
-    assert hooks.summary.saves_failed == 1
 
 
 ENDS = """

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -197,20 +196,3 @@ def test_saving_now_in_another_thread(tmp_path):
     ):
         pool.submit(it.save_now).result()
     assert it.save_now()
-
-
-def test_a_notice_on_a_full_disk_is_known_before_there_is_room(tmp_path, monkeypatch):
-    it = hooks(Held(), tmp_path, "full")
-    it.restore()
-
-    with it.saving_on(signal.SIGTERM):
-        steps(it, 1)
-        assert not it.notice
-        os.kill(os.getpid(), signal.SIGTERM)
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", no_room)
-            with pytest.warns(HooksWarning, match="the save of step 2 failed"):
-                steps(it, 1)
-        assert (it.notice, it.noticed) == (True, False)
-        steps(it, 1)
-        assert (it.notice, it.noticed) == (True, True)
