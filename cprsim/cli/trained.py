@@ -151,10 +151,9 @@ def study(asked: Any) -> None:
         store.check(planned)
         if not asked.so_far:
             check_sockets()
-        told = [] if asked.so_far else notes(planned)
-        for note in (*told, *store.notes(planned, asked.so_far)):
-            echo(f"cprsim: {note}", err=True)
         if not asked.so_far:
+            for note in notes(planned):
+                echo(f"cprsim: {note}", err=True)
             with resumable(asked.out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, asked.workers, progress.update)
         done = store.done(planned)

@@ -7,7 +7,7 @@ from rich.table import Table
 from cprsim.basics.terminal import plain_table
 from cprsim.basics.units import counted, format_duration, percent
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.validated import Validated
+from cprsim.trainer.validation.validated import Validation
 
 
 def trained_table(trained: Trained) -> Table:
@@ -21,7 +21,7 @@ def trained_table(trained: Trained) -> Table:
     return plain_table(title, [("what", [*rows]), ("value", [*rows.values()])])
 
 
-def validation_table(found: Validated) -> Table:
+def validation_table(found: Validation) -> Table:
     """Predicted and measured, cause by cause and count by count, a block a policy."""
     headings = ("policy", "what", "predicted", "measured", "distance", "%", "noise")
     rows = []
@@ -38,7 +38,7 @@ def validation_table(found: Validated) -> Table:
     return plain_table(title, [*zip(headings, zip(*rows, strict=True), strict=True)], names=2)
 
 
-def validation_lines(found: Validated) -> Iterator[str]:
+def validation_lines(found: Validation) -> Iterator[str]:
     """Yield what is said below the table."""
     for name, verdict in found.verdicts().items():
         yield f"{name}: {verdict}"

@@ -1,6 +1,5 @@
 """Measured runs beside predictions, in tables and in words; no test asserts seconds."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -10,9 +9,8 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.section import trainer_section
-from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.compared import Compared, Load
-from cprsim.trainer.validation.predicted import Predicted, Prediction, check_predictable
+from cprsim.trainer.validation.predicted import Prediction, check_predictable
 from tools.pages.predicted import CONFIG, CONFIGURATIONS
 
 LEDGER = dict.fromkeys(CAUSES, 0.0) | {
@@ -103,17 +101,6 @@ def test_verdicts_are_told_in_words(found, load, verdict):
 )
 def test_what_is_trained_here_is_no_load_of_others(before, during, cores, too_much):
     assert Load(before, during, cores, members=4).too_much == too_much
-
-
-def test_what_is_predicted_is_hashed_as_canonical_json():
-    scenario = SimpleNamespace(title="small")
-    calibration = Calibration(1.0, 2.0, 3.0, 4.0, 5.0)
-    of = compared(run_of(*USUAL)).prediction
-    content = Predicted(scenario, 1, {"full": calibration}, {"full": of}).content()
-
-    again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"))
-    assert content == again.encode()
-    assert json.loads(content)["policies"]["full"]["predicted"]["save"] == 1.0
 
 
 @pytest.mark.slow

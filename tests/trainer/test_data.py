@@ -60,28 +60,12 @@ def test_a_batch_depends_on_seed_and_step_alone(make) -> None:
                 assert one.tobytes() == two.tobytes()
 
 
-def test_batches_and_seeds_differ(make) -> None:
-    data, other = make(0), make(1)
-    assert not np.array_equal(data.batch(0).dense, data.batch(1).dense)
-    assert not np.array_equal(data.batch(0).dense, other.batch(0).dense)
-
-
 def test_there_is_no_batch_beyond(make) -> None:
     data = make(0)
     text = f"there are {data.steps} steps to train and {data.test_steps} to test"
     for step in (-1, data.steps + data.test_steps):
         with pytest.raises(IndexError, match=f"^step {step}: {text}$"):
             data.batch(step)
-
-
-def test_what_is_given_is_nobody_elses(make) -> None:
-    """A trainer may write to its batch."""
-    data = make(0)
-    before = [each.copy() for each in data.batch(0)]
-    for each in data.batch(0):
-        each[:] = 0
-    for one, two in zip(data.batch(0), before, strict=True):
-        assert np.array_equal(one, two)
 
 
 # --- The planted teacher -------------------------------------------------------------------------

@@ -106,22 +106,3 @@ def test_no_folder_is_left_after_the_next_start(end: str, short_folder: Path) ->
             pass
 
     assert [*short_folder.iterdir()] == []
-
-
-_FORKS = """
-from cprsim.trainer.lab import forking
-forking._NEEDED = ("json",)
-member = forking.context().Process(
-    target=exec, args=("import threading; print(threading.active_count(), flush=True)", {})
-)
-member.start()
-member.join()
-"""
-
-
-def test_members_are_forked_from_a_process_without_threads(short_folder: Path) -> None:
-    """Python warns of others from 3.12 on."""
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _FORKS], capture_output=True, text=True, check=False
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1\n", "")

@@ -10,8 +10,6 @@ import torch
 
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.sim.engine import play_against
-from cprsim.trainer.hooks.running_job import Stopwatch
-from cprsim.trainer.lab.cluster import LocalCluster
 from cprsim.trainer.validation.in_process import InProcess
 from tests.trainer.runs import INTERVAL, STEPS, ran, scenario, section, servers_hit, trainer_hit
 
@@ -205,24 +203,3 @@ def test_a_server_and_the_trainer_that_die_together_are_replaced_together(policy
 
     assert (recovered.struck, recovered.replaced) == (4, 4)
     assert [causes.count(each) for each in ("detect", "reschedule", "load")] == [2, 2, 2]
-
-
-def test_the_time_that_a_killed_process_takes_to_die_is_that_of_detection(monkeypatch):
-    causes, at = [], []
-    switch, strike = Stopwatch.switch, LocalCluster.strike
-
-    def switched(watch, cause):
-        causes.append(cause)
-        switch(watch, cause)
-
-    def struck(cluster, *victim):
-        at.append(causes[-1])
-        return strike(cluster, *victim)
-
-    monkeypatch.setattr(Stopwatch, "switch", switched)
-    monkeypatch.setattr(LocalCluster, "strike", struck)
-    one, other = servers_hit(0), servers_hit(1)
-    found = ran("partial", [(14.0, one), (14.0, other), (14.0, one)])
-
-    assert at == ["detect"] * 3
-    assert sum(found.seconds.values()) == pytest.approx(found.spans[-1].end_s, rel=1e-9)

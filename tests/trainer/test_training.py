@@ -162,11 +162,6 @@ REFUSED = {
         {"cluster": {"trainers": 2, "parameter_servers": 2}},
         "cluster.trainers: 2, but only 1 can be trained; give 1",
     ),
-    "none is able": (
-        {"policies": {"full": IN_PEERS}},
-        "policies.full: checkpoints in memory and states mirrored every step "
-        f"{SIMULATED}; add a policy that needs less",
-    ),
     "one is able": (
         {
             "policies": {
@@ -177,14 +172,6 @@ REFUSED = {
         },
         "policies.full: checkpoints in memory and states mirrored every step "
         f"{SIMULATED}; choose one of wide",
-    ),
-    "parities": (
-        {"policies": {"full": {"system": "ecrm", "parity": 2}}},
-        "policies.full: parities on other servers",
-    ),
-    "copies": (
-        {"policies": {"full": {"system": "replication"}}},
-        "policies.full: copies on other servers",
     ),
     "bits": (
         {"policies": {"full": {"system": "check-n-run", "interval": "1 s"}}},
