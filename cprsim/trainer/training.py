@@ -123,7 +123,9 @@ def train(
     job = Execution(data.steps, plan, tell)
     with owned_folder() as folder:
         servers = scenario.cluster.parameter_servers
-        spec = MemberSpec(data, section, servers, seed, scenario, policy, folder)
+        # Of the other policies each process that starts would import the code, one by one.
+        alone = scenario.with_policies({policy: scenario.policies[policy]})
+        spec = MemberSpec(data, section, servers, seed, alone, policy, folder)
         times = FailureClock(lambda: job.watch.now_s)
         if spec.pinned:
             times = FailureClock(lambda: job.executed, step_s)

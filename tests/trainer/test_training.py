@@ -101,6 +101,21 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
         assert trained.updates_lost == pytest.approx(simulated.updates_lost, rel=0.1)
 
 
+def test_processes_know_the_policy_alone_that_is_trained(monkeypatch):
+    """Else each that starts imports the code of all, one by one, and restarts take so much longer."""
+    seen = []
+
+    def cluster(spec):
+        seen.extend(spec.scenario.policies)
+        raise InterruptedError
+
+    monkeypatch.setattr("cprsim.trainer.training.LocalCluster", cluster)
+    quick = load_scenario(QUICK)
+    with pytest.raises(InterruptedError):
+        train(quick, trainer_section(load_mapping(QUICK)["trainer"]), "partial")
+    assert (seen, len(quick.policies) > 1) == (["partial"], True)
+
+
 def cprsim(*arguments):
     return subprocess.run(
         [sys.executable, "-m", "cprsim.cli", *arguments],
