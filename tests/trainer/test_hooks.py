@@ -13,7 +13,6 @@ import torch
 from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning
 from cprsim.trainer.hooks.saves import Saves
-from cprsim.trainer.hooks.trackers import RowTrackers
 from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, hooked, scenario, train
 
 PRIORITY = ["cpr-mfu", "cpr-ssu", "cpr-scar"]
@@ -78,72 +77,6 @@ def test_full_recovery_of_a_new_process_ends_as_without_failures(clean, tmp_path
     assert again.restore() == back_at
     train(other, again, back_at)
     assert other.digest() == clean
-
-
-def test_full_recovery_in_the_same_process_ends_as_without_failures(clean, tmp_path):
-    loop = Loop()
-    hooks = hooked(loop, "full", tmp_path)
-    train(loop, hooks, hooks.restore(), 27)
-    lose(loop, 0)
-    step = hooks.on_failure({0})
-    train(loop, hooks, step)
-
-    assert (step, loop.digest()) == (20, clean)
-    summary = hooks.summary
-    assert (summary.failures, summary.pls) == (1, 0)
-    assert min(summary.seconds[cause] for cause in ("lost", "load", "reschedule")) > 0
-
-
-@pytest.mark.parametrize("policy", ["partial", "cpr-vanilla"])
-def test_partial_recovery_touches_the_lost_shard_alone(policy, tmp_path):
-    loop = Loop()
-    hooks = hooked(loop, policy, tmp_path)
-    train(loop, hooks, hooks.restore(), 20)
-    saved = rows_of(loop, 1)
-    train(loop, hooks, 20, 27)
-    kept, mlp = rows_of(loop, 0), [each.clone() for each in loop.mlp.parameters()]
-    adam = [e.clone() for s in loop.of_mlp.state.values() for e in s.values()]
-    lose(loop, 1)
-
-    assert hooks.on_failure({1}) == 27
-    assert same(rows_of(loop, 1), saved)
-    assert same(rows_of(loop, 0), kept)
-    assert same(loop.mlp.parameters(), mlp)
-    assert same([e for s in loop.of_mlp.state.values() for e in s.values()], adam)
-    assert hooks.summary.pls == 7 / (STEPS * 2)  # (E4): 7 steps of one of two shards
-    train(loop, hooks, 27)
-    assert hooks.summary.step == STEPS
-
-
-@pytest.mark.parametrize("policy", PRIORITY)
-def test_a_lost_shard_gets_the_rows_that_were_chosen_when_they_were_saved(
-    policy, tmp_path, monkeypatch
-):
-    loop = Loop()
-    image = rows_of(loop, 1)
-    select = RowTrackers.select
-
-    def noted(self):
-        chosen = select(self)
-        # The second half of each table is in shard 1.
-        for place, (first, end) in enumerate(((150, 300), (350, 400), (410, 420))):
-            ids = chosen[(chosen >= first) & (chosen < end)] - first
-            for at in (2 * place, 2 * place + 1):
-                image[at][ids] = rows_of(loop, 1)[at][ids]
-        return chosen
-
-    monkeypatch.setattr(RowTrackers, "select", noted)
-    hooks = hooked(loop, policy, tmp_path)
-    train(loop, hooks, hooks.restore(), 29)
-    kept = rows_of(loop, 0)
-    for shard in (1, 1):  # the second finds what the first has brought back
-        lose(loop, shard)
-        assert hooks.on_failure({shard}) == 29
-        assert same(rows_of(loop, 1), image)
-        assert same(rows_of(loop, 0), kept)
-    assert not same(image, rows_of(Loop(), 1))
-    # Saves at 3, 6, ..., 27; four quarters are a whole: the last at 24, 5 steps before, twice.
-    assert hooks.summary.pls == 2 * 5 / (STEPS * 2)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

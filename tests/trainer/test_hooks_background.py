@@ -7,7 +7,6 @@ import threading
 import pytest
 import torch
 
-from cprsim.trainer import HooksWarning
 from cprsim.trainer.hooks.stores import Image
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 from tests.waiting import HANGS_S, wait_until
@@ -34,18 +33,6 @@ def begun(folder, **more):
     loop = Loop()
     hooks = hooked(loop, "async", folder, scenario=scenario(**ASYNC), **more)
     return loop, hooks
-
-
-def fail_at_10(monkeypatch):
-    """No file of the save of step 10 has room."""
-    write = Image.write
-
-    def fails_once(self, step, returns_to):
-        if step == 10:
-            raise OSError(28, "No space left on device")
-        return write(self, step, returns_to)
-
-    monkeypatch.setattr(Image, "write", fails_once)
 
 
 def train_patiently(loop, hooks, first, end=STEPS):
@@ -81,18 +68,6 @@ def test_what_is_stored_is_the_snapshot_not_what_training_made_of_it(tmp_path, g
 
     assert again.restore() == 10
     assert all(map(torch.equal, other.state(), then))
-
-
-def test_a_run_with_saves_beside_it_ends_as_one_without(tmp_path):
-    loop, hooks = begun(tmp_path)
-    train_patiently(loop, hooks, hooks.restore())
-    other, again = begun(tmp_path)
-    step = again.restore()  # what was begun is stored before the job is over
-    train(other, again, step)
-
-    assert step == 30
-    assert hooks.summary.saves == 3
-    assert all(map(torch.equal, other.state(), loop.state()))
 
 
 def test_the_next_save_is_skipped_until_the_one_before_is_written(tmp_path, gate):
@@ -141,13 +116,3 @@ raise SystemExit
 def test_one_that_is_under_way_when_the_script_ends_is_stored(tmp_path):
     subprocess.run([sys.executable, "-c", ENDS, str(tmp_path)], check=True)
     assert begun(tmp_path)[1].restore() == 10
-
-
-def test_one_that_fails_beside_training_is_void(tmp_path, monkeypatch):
-    fail_at_10(monkeypatch)
-    loop, hooks = begun(tmp_path)
-    with pytest.warns(HooksWarning, match="the save of step 10 failed"):
-        train_patiently(loop, hooks, hooks.restore())
-
-    assert (hooks.summary.saves, hooks.summary.saves_failed) == (2, 1)
-    assert begun(tmp_path)[1].restore() in range(20, STEPS)

@@ -2,7 +2,6 @@
 
 import random
 import threading
-import warnings
 from types import ModuleType
 
 import numpy as np
@@ -13,7 +12,6 @@ import cprsim
 from cprsim.errors import UsageError
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, merge_deltas
 from cprsim.trainer import merge as merger
-from cprsim.trainer.hooks.stores import Image
 from cprsim.trainer.store import store
 from cprsim.trainer.store.files import read_chain
 from cprsim.trainer.store.store import checkpoints_in
@@ -65,19 +63,6 @@ def deltas(folder):
 
 def newest(folder):
     return checkpoints_in(folder)[0]
-
-
-@pytest.mark.parametrize("variant", [None, "consecutive", "one-shot", "intermittent"])
-@pytest.mark.parametrize("killed", [1, 9, 24, 39])
-def test_a_killed_job_ends_as_without_failures(variant, killed, clean, tmp_path):
-    loop, hooks = begun(tmp_path, variant=variant)
-    train(loop, hooks, hooks.restore(), killed)
-    other, again = begun(tmp_path, Loop(seed=1), variant=variant)
-    step = again.restore()
-    assert killed - 2 < step <= killed
-    train(other, again, step)
-    assert other.digest() == clean
-    assert again.summary.updates_lost == 0
 
 
 @pytest.mark.usefixtures("long")
@@ -269,27 +254,6 @@ def test_an_update_inside_another_keeps_both(tmp_path):
             pass
         with pytest.raises(UsageError, match="end that block"):
             hooks.save_now()
-
-
-def test_a_failed_save_leaves_its_rows_to_the_next(clean, tmp_path, monkeypatch):
-    loop, hooks = begun(tmp_path)
-    write = Image.write
-
-    def fails(self, step, returns_to):
-        if 5 < step < 12:
-            raise OSError(28, "No space left on device")
-        return write(self, step, returns_to)
-
-    monkeypatch.setattr(Image, "write", fails)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        train(loop, hooks, hooks.restore(), 17)
-        hooks._saves.settle()
-    assert any("No space left" in str(each.message) for each in said)
-    assert len(deltas(tmp_path)) > 2  # deltas on top of those before
-    other, again = begun(tmp_path, Loop(seed=1))
-    train(other, again, again.restore())
-    assert other.digest() == clean
 
 
 @pytest.mark.parametrize(

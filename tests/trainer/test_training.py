@@ -102,7 +102,7 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
 
 
 def test_processes_know_the_policy_alone_that_is_trained(monkeypatch):
-    """Else each that starts imports the code of all, one by one, and restarts take so much longer."""
+    """Else each that starts imports the code of all, and restarts take so much longer."""
     seen = []
 
     def cluster(spec):
