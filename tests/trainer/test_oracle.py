@@ -12,6 +12,7 @@ from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.sim.engine import play_against
 from cprsim.trainer.validation.in_process import InProcess
 from tests.trainer.runs import INTERVAL, STEPS, ran, scenario, section, servers_hit, trainer_hit
+from tools.counted import SavedRows
 
 #: One after a save, two at once, one just behind a save, one after the last save.
 KILLS = [
@@ -36,15 +37,16 @@ def in_one_process(kills):
     data = given.data(scenario(), 0)
     job = InProcess(data, given, 2, 0)
     held = job.shards
-    saved = [shard.arrays() for shard in held]
+    saved = [SavedRows(shard) for shard in held]
     due = list(kills)
     for step in range(STEPS):
         while due and due[0][0] < step + 1:
             for server in due.pop(0)[1].servers:
-                held[server].restore(saved[server])
+                saved[server].set_back()
         job.step(step)
         if (step + 1) % INTERVAL == 0:
-            saved = [shard.arrays() for shard in held]
+            for each in saved:
+                each.save()
     predicted = []
     for step in range(data.steps, data.steps + data.test_steps):
         batch = data.batch(step)

@@ -19,7 +19,7 @@ import pytest
 from cprsim.trainer.lab import forking
 from cprsim.trainer.lab.members import reported
 from cprsim.trainer.store.manifests import PARTIAL, Name
-from cprsim.trainer.store.store import CheckpointStore
+from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
 
 ROWS, DIM = 40, 2
 FOREIGN = (
@@ -31,6 +31,13 @@ FOREIGN = (
     "x.partial",
     "00.npys",
 )
+
+
+def restored(store: CheckpointStore, at_most: int) -> ReadCheckpoint | None:
+    """As hooks return to a checkpoint."""
+    found = last_sound(store.folder, at_most)
+    store.return_to(found)
+    return found
 
 
 class Folder:
@@ -54,7 +61,7 @@ class Folder:
 
     def restored(self, at_most: int) -> int | None:
         """The step of the checkpoint that is found; its state is that of this step."""
-        found = self.store.restore(at_most)
+        found = restored(self.store, at_most)
         if found is None:
             return None
         assert found.step <= at_most
@@ -258,7 +265,7 @@ def test_what_says_nothing_of_a_file_drops_none(written, tmp_path, monkeypatch, 
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", refuse)
         with pytest.raises(OSError, match=os.strerror(number)):
-            folder.store.restore(99)
+            restored(folder.store, 99)
     assert folder.restored(99) == 3
 
 
@@ -343,7 +350,7 @@ def test_what_others_wrote_meanwhile_is_found_by_who_returns(folder) -> None:
     other = Folder(folder.path, 7)
     other.save(2, whole=True)
 
-    found = folder.store.restore(9)
+    found = restored(folder.store, 9)
     assert found is not None
     folder.store.write(3, found.arrays)
     assert CheckpointStore(folder.path).steps == [3, 2]
@@ -404,7 +411,7 @@ def _write_until_killed(folder, touches):
 
     sys.addaudithook(hook)
     store = CheckpointStore(folder)
-    last = store.restore(1 << 40)
+    last = restored(store, 1 << 40)
     step = 0 if last is None else last.step
     while True:
         step += 1
@@ -427,7 +434,7 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints(tmp_path
         writer.start()
         writer.join()
         assert writer.exitcode == -signal.SIGKILL
-        found = CheckpointStore(tmp_path).restore(1 << 40)
+        found = restored(CheckpointStore(tmp_path), 1 << 40)
         assert found.step > last
         assert all((array == found.step).all() for array in found.arrays)
         last = found.step

@@ -116,14 +116,16 @@ class Layout:
             )
         return {part: found[part[:5]] for part in self.parts}
 
-    def document(self) -> list[Any]:
-        """What a folder of checkpoints says of the rows in it, block by block.
+    def document(self, shard: int | None = None) -> list[Any]:
+        """What a folder of checkpoints says of the rows in it, block by block, or of one shard's.
 
         Of each stretch of a table its number, first row, rows, and types and shapes of a row; not
         which shards it lies in, for files don't depend on that.
         """
         found: list[list[Any]] = []
         for part in self.parts:
+            if shard is not None and part.shard != shard:
+                continue
             kinds = [[kind, list(shape)] for kind, shape in part.kinds]
             last = found[-1] if found else None
             if (

@@ -280,11 +280,7 @@ class ProcessState(Generic[_Batch]):
 
     def rows_of(self, shard: int) -> dict[str, Any]:
         """Which rows a shard has: what one with the same rows says as well."""
-        parts = [
-            [part.table, part.first, part.rows, [[kind, [*row]] for kind, row in part.kinds]]
-            for part in self._parts_of(shard)
-        ]
-        return {"parts": parts}
+        return {"rows": self._layout.document(shard)}
 
     def content(self, shard: int) -> dict[str, Any]:
         """The tensors in use of a shard, those of each part."""

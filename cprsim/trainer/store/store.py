@@ -224,12 +224,6 @@ class CheckpointStore:
 
     # --- Reading ---
 
-    def restore(self, at_most: int) -> ReadCheckpoint | None:
-        """Return to the last sound checkpoint of a step up to `at_most`; None if there is none."""
-        found = last_sound(self.folder, at_most)
-        self.return_to(found)
-        return found
-
     def return_to(self, found: ReadCheckpoint | None) -> None:
         """Drop the checkpoints after one that was read: the next delta goes on top of it.
 
