@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from uuid import uuid4
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -118,13 +119,28 @@ class ProcessGroup:
         return float(found)
 
     def copied(self, content: Arrays | None) -> Arrays | None:
-        """By a broadcast from the lowest rank that has it."""
+        """By broadcasts from the lowest rank that has it."""
         source = self.least(_NONE if content is None else dist.get_rank())
         if source == _NONE:
             return None
-        sent = [content if source == dist.get_rank() else None]
-        dist.broadcast_object_list(sent, source, device=torch.device(self._device))
-        return sent[0]
+        mine = content if content is not None and source == dist.get_rank() else None
+        count = self._sent([0 if mine is None else len(mine)], source)[0]
+        sizes = self._sent([0] * count if mine is None else [each.size for each in mine], source)
+        found = []
+        for number, size in enumerate(sizes):
+            bytes_of = torch.zeros(size, dtype=torch.uint8, device=self._device)
+            if mine is not None:
+                bytes_of.copy_(torch.from_numpy(mine[number].copy()))
+            if size:
+                dist.broadcast(bytes_of, source)
+            found.append(np.asarray(bytes_of.cpu().numpy()))
+        return tuple(found)
+
+    def _sent(self, numbers: list[int], source: int) -> list[int]:
+        sent = torch.tensor(numbers, dtype=torch.int64, device=self._device)
+        if numbers:
+            dist.broadcast(sent, source)
+        return [int(each) for each in sent]
 
 
 class RebuiltGroup(ProcessGroup):
