@@ -260,7 +260,7 @@ class ProcessStores:
         while True:
             found: list[ReadCheckpoint] = []
             with _all_can(least):
-                found += [_read(folder, at_most) for folder, _ in places]
+                found += [self._read(*each, at_most) for each in places]
             size += sum(each.size for each in found)
             spoilt |= dict.fromkeys(itertools.chain(*(each.spoilt for each in found)))
             steps = [each.step for each in found] or [0]
@@ -290,6 +290,17 @@ class ProcessStores:
                 if wanted := [*_shared(parts, held)]:
                     yield folder, wanted
 
+    def _read(self, folder: Path, wanted: list[_Wanted] | None, at_most: int) -> ReadCheckpoint:
+        """Read the last sound checkpoint; of a block the arrays of one wanted range after another.
+
+        Copies where it is of a process before: what is wanted of each may be little.
+        """
+        found = _last(folder, at_most)
+        if wanted is None:
+            return found
+        rows = (array[each.at : each.at + each.rows] for each in wanted for array in found.arrays)
+        return found._replace(arrays=tuple(each.copy() if self.moved else each for each in rows))
+
     def _take(
         self,
         places: Sequence[tuple[Path, list[_Wanted] | None]],
@@ -306,11 +317,10 @@ class ProcessStores:
             take_over(self._adapter, merged([each["state"] for each in whole]))
         live = self._layout.tensors(self._adapter.shards())
         for (_, wanted), read in pairs:
-            for part, to, at, rows in wanted or ():
-                for mine, stored in zip(live[part], read.arrays, strict=True):
-                    content = from_bytes(
-                        stored[at : at + rows], mine.dtype, (rows, *mine.shape[1:])
-                    )
+            arrays = iter(read.arrays)
+            for part, to, _, rows in wanted or ():
+                for mine in live[part]:
+                    content = from_bytes(next(arrays), mine.dtype, (rows, *mine.shape[1:]))
                     mine[to : to + rows] = content
         blocks = dict(zip((store.folder for store in self.rows), self._layout.blocks, strict=True))
         changed = [
@@ -376,7 +386,7 @@ def _all_can(least: Least) -> Iterator[None]:
         )
 
 
-def _read(folder: Path, at_most: int) -> ReadCheckpoint:
+def _last(folder: Path, at_most: int) -> ReadCheckpoint:
     try:
         found = last_sound(folder, at_most)
     except OSError as error:
