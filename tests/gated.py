@@ -146,9 +146,9 @@ def _gate_sweeps(gate: Gate) -> None:
 
 def _gate_studies(gate: Gate) -> None:
     from cprsim.studies import play
-    from cprsim.trainer.lab.execution import RunProgress
+    from cprsim.trainer.lab.execution import Execution
 
-    played, did = play.played, RunProgress.did
+    played, did = play.played, Execution._did
     waits = False
 
     @functools.wraps(played)
@@ -157,13 +157,13 @@ def _gate_studies(gate: Gate) -> None:
         waits = gate.begin() >= gate.after
         return played(run)
 
-    def gated_step(self: RunProgress, step: int) -> None:
+    def gated_step(self: Execution, step: int) -> None:
         did(self, step)
         if waits:
             gate.wait()
 
     play.played = gated
-    RunProgress.did = gated_step  # type: ignore[method-assign]
+    Execution._did = gated_step  # type: ignore[method-assign]
 
 
 if _FOLDER in os.environ:

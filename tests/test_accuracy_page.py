@@ -3,7 +3,7 @@
 import pytest
 
 from cprsim.scenario import load_scenario
-from cprsim.studies.findings import Thresholds, with_drops
+from cprsim.studies.findings import with_drops
 from tests.studies.made_up import study
 from tools.pages import accuracy
 from tools.pages.accuracy_compared import Study, section
@@ -20,7 +20,7 @@ def compared(turned: float) -> str:
     first = with_drops(study(8, noise=1e-5), "it")
     worse = 0.015 * (1 - turned) * first["pls"].where(first["policy"] == "cpr-mfu", 0.0)
     second = first.assign(auc=first["auc"] - worse, auc_drop=first["auc_drop"] + worse)
-    return section(Study("these", first), Study("those", second), Thresholds())
+    return section(Study("these", first), Study("those", second))
 
 
 @pytest.mark.parametrize(

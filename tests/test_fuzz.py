@@ -1,7 +1,7 @@
 """Whatever is given as a scenario, a value, a design or a log: an answer, or why there is none.
 
 Files of a sweep and checkpoints with flipped bytes are in `sweeps/test_damage.py` and
-`trainer/test_store_damage.py`. `make test-all` runs ten thousand cases of what is here.
+`trainer/test_store.py`. `make test-all` runs ten thousand cases of what is here.
 """
 
 import io

@@ -8,6 +8,7 @@ and return what is lost to the last one.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.contract import Plan, Tracking
 from cprsim.scenario import Scenario
@@ -62,6 +63,24 @@ def counted(
     return lost / updates
 
 
+class SavedRows:
+    """What is saved of a server's rows and of their state."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._live = shard.weights, shard.squares
+        self._saved = [each.clone() for each in self._live]
+
+    def save(self, rows: NDArray[np.int64] | slice = slice(None)) -> None:
+        """Save some rows, or all."""
+        for saved, live in zip(self._saved, self._live, strict=True):
+            saved[rows] = live[rows]
+
+    def set_back(self) -> None:
+        """Return all rows to what is saved."""
+        for saved, live in zip(self._saved, self._live, strict=True):
+            live.copy_(saved)
+
+
 class _Saved:
     """What is saved of a server's rows, and updates of each since."""
 
@@ -69,7 +88,7 @@ class _Saved:
         self, shard: Shard, tracking: Tracking, tables: Sequence[range], seed: int
     ) -> None:
         self._shard, self._tracking, self._tables, self._seed = shard, tracking, tables, seed
-        self._saved = shard.arrays()
+        self._saved = SavedRows(shard)
         self._since = np.zeros(len(shard), dtype=np.int64)
         self._tracker = self._new_tracker()
 
@@ -79,15 +98,14 @@ class _Saved:
 
     def save(self) -> None:
         rows = self._tracker.select()
-        for saved, now in zip(self._saved, self._shard.arrays(rows), strict=True):
-            saved[rows] = now
+        self._saved.save(rows)
         self._tracker.saved(rows)
         self._since[rows] = 0
 
     def set_back(self) -> int:
         """Return to what is saved; how many updates that loses."""
         lost = int(self._since.sum())
-        self._shard.restore(self._saved)
+        self._saved.set_back()
         self._since[:] = 0
         self._tracker = self._new_tracker()
         return lost

@@ -1,6 +1,5 @@
 """`cprsim train`, `validate` and `study`: real training, once, against predictions, often."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cprsim.cli import paths
@@ -21,12 +20,10 @@ from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
     from cprsim.trainer.validation.predicted import Predicted
-    from cprsim.trainer.validation.validated import Validated
 
 _TRAINED = ("train.json", "scenario.toml", "manifest.json")
 _PREDICTIONS, _RESULT = "predictions.json", "validate.json"
-_PICTURE = "predicted-measured.png"
-_VALIDATED = (_PREDICTIONS, _RESULT, "scenario.toml", "failures.csv", _PICTURE, "manifest.json")
+_VALIDATED = (_PREDICTIONS, _RESULT, "manifest.json")
 
 
 def _ready() -> None:
@@ -110,35 +107,13 @@ def validate(asked: Any) -> None:
             how = (asked.seed, progress.update, asked.repeats, write_down)
             found = predict_and_train(scenario, section, asked.policy, *how)
     if folder is not None:
-        _check(folder.folder / _PREDICTIONS, found.predicted)
-        written = with_manifest(_files(found), about)
-        del written[_PREDICTIONS]
+        files = {_PREDICTIONS: found.predicted.content(), _RESULT: json_bytes(found.document())}
+        written = with_manifest(files, about)
+        del written[_PREDICTIONS]  # which is there
         folder.write(written)
     from cprsim.trainer.display import validation_lines, validation_table
 
     asked.print(found, validation_table, validation_lines)
-
-
-def _check(path: Path, predicted: "Predicted") -> None:
-    """Raise `RunError` unless a file still is the one written before training."""
-    from hashlib import sha256
-
-    from cprsim.errors import RunError
-
-    there = sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
-    if there != predicted.sha256:
-        raise RunError(
-            f"{path}: was changed since training began, so nothing is compared with it: its "
-            f"SHA-256 is {there}, and was {predicted.sha256}; leave the folder alone meanwhile"
-        )
-
-
-def _files(found: "Validated") -> dict[str, bytes]:
-    from cprsim.figures import save_bytes
-
-    picture = {_PICTURE: save_bytes(found.figure(), "png")}
-    result = {_PREDICTIONS: found.predicted.content(), _RESULT: json_bytes(found.document())}
-    return {**result, **found.files(), **picture}
 
 
 @options(
@@ -157,12 +132,12 @@ def study(asked: Any) -> None:
 
     check_torch()
     check_workers(asked.workers)
-    from cprsim.studies import outputs
-    from cprsim.studies.change import change_per_pls
+    from cprsim.basics.terminal import plain_table
+    from cprsim.studies import outputs, tables
     from cprsim.studies.design import notes, runs, study_section
-    from cprsim.studies.display import lines, tables
-    from cprsim.studies.findings import with_drops
+    from cprsim.studies.findings import contests, with_drops
     from cprsim.studies.play import play
+    from cprsim.studies.predictors import told as told_of
     from cprsim.studies.store import RunStore
     from cprsim.trainer.config import ready
     from cprsim.trainer.lab.forking import check_sockets
@@ -176,18 +151,19 @@ def study(asked: Any) -> None:
         store.check(planned)
         if not asked.so_far:
             check_sockets()
-        told = [] if asked.so_far else notes(planned)
-        for note in (*told, *store.notes(planned, asked.so_far)):
-            echo(f"cprsim: {note}", err=True)
         if not asked.so_far:
+            for note in notes(planned):
+                echo(f"cprsim: {note}", err=True)
             with resumable(asked.out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, asked.workers, progress.update)
         done = store.done(planned)
-        table = outputs.runs_table(done, change_per_pls(scenario, section))
-        about = (scenario.title or asked.config.name, block.reading, outputs.made_with(done))
+        table = outputs.runs_table(done)
+        about = (scenario.title or asked.config.name, outputs.made_with(done))
         folder.write(outputs.contents(table, len(planned), *about))
         found = with_drops(table, str(asked.out))
-    for each in tables(found, block.reading):
-        print_table(each)
-    for line in lines(found):
-        echo(line)
+    for each in tables.ALL:
+        if rows := each.rows(found):
+            columns = zip(each.names, zip(*rows, strict=True), strict=True)
+            print_table(plain_table(each.title, [(n, [*map(str, c)]) for n, c in columns]))
+    for name, contest in contests(found).items():
+        echo(f"AUC drop over {name}: {told_of(contest)}.")

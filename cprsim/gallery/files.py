@@ -57,7 +57,7 @@ def _study(source: PictureSource) -> tuple[str, pd.DataFrame]:
 def pls_accuracy(source: PictureSource) -> Drawing:
     """Accuracy of real training against PLS, by policy and by servers that fail at once."""
     title, runs = _study(source)
-    slopes = findings.slopes(runs, findings.LINEAR_UP_TO)
+    slopes = findings.slopes(runs)
     points = findings.points(runs)
 
     def figure() -> "Figure":
@@ -65,7 +65,7 @@ def pls_accuracy(source: PictureSource) -> Drawing:
 
         return trained.pls_accuracy(
             points[points["pls"] > 0],
-            {name: (each.auc_drop_per_pls, each.pls_up_to) for name, each in slopes.items()},
+            {name: (each.auc_drop_per_pls, each.up_to) for name, each in slopes.items()},
             f"What lost samples do to accuracy ({title})",
         )
 

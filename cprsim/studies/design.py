@@ -5,26 +5,23 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError
 
 from cprsim.basics.schema import Section, faults
 from cprsim.basics.version import __version__
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.studies.findings import LINEAR_UP_TO, Thresholds, comparisons
-from cprsim.studies.paired import EQUAL_WITHIN, enough
-from cprsim.studies.slope import RANGE_STARTS
+from cprsim.studies.findings import comparisons
+from cprsim.studies.paired import enough
 from cprsim.trainer.section import TrainerSection
 
 #: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
 VERSION = 1
 
 _Count = Annotated[int, Field(ge=1)]
-_Positive = Annotated[float, Field(gt=0)]
 _Listed = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
 
 
@@ -46,36 +43,15 @@ class StudySection(Section):
     """The block `[study]` of a scenario.
 
     `seeds`: runs of each kind, and of the one without failures that each is compared with; with
-    more than 20 of them the exact test would take too long. `linear_up_to`: a line is fitted to the
-    points whose mean PLS is at most that. `range_starts`: PLS at which it may bend, ascending.
-    `equal_within`: differences of AUC smaller than that are none, in slopes at a PLS of 1. `parts`:
-    tables of policies and failures, each with a name.
+    more than 20 of them the exact test would take too long. `parts`: tables of policies and
+    failures, each with a name.
     """
 
     seeds: Annotated[int, Field(ge=2, le=20)] = 12
-    linear_up_to: Annotated[float, Field(gt=0)] = LINEAR_UP_TO
-    range_starts: Annotated[
-        tuple[_Positive, ...], _Listed, Field(max_length=9, examples=[[0.3, 0.8]])
-    ] = RANGE_STARTS
-    equal_within: Annotated[float, Field(gt=0, lt=1)] = EQUAL_WITHIN
     parts: Annotated[
         dict[str, StudyPart],
         Field(min_length=1, examples=[{"few": {"policies": ["partial"], "failures": [1, 2]}}]),
     ]
-
-    @model_validator(mode="after")
-    def _ascending(self) -> Self:
-        if any(first >= second for first, second in pairwise(self.range_starts)):
-            raise ValueError(
-                f"range_starts = {list(self.range_starts)} doesn't ascend; write e.g. "
-                f"{list(RANGE_STARTS)}"
-            )
-        return self
-
-    @property
-    def reading(self) -> Thresholds:
-        """How what it finds is read."""
-        return Thresholds(self.linear_up_to, self.equal_within, self.range_starts)
 
 
 @dataclass(frozen=True)

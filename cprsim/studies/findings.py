@@ -2,39 +2,27 @@
 
 All functions take a table of runs: `seed`, `policy`, its `system`, `failures`, `servers_hit` by
 each of them out of `servers`, `auc`, `pls`, `updates_lost`; `learning_lost` and `change_lost` where
-these are known: runs of before have no `learning_lost`.
+these are known: runs of before have the second in place of the first.
 Only seeds of which all runs are there count, so a study that isn't done yet can be looked at.
 """
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.runs.summaries import Mean
-from cprsim.studies.paired import EQUAL_WITHIN, PairedDifference, compare, compare_all
+from cprsim.studies.paired import PairedDifference, compare, compare_all
 from cprsim.studies.predictors import Contest, contest
-from cprsim.studies.slope import (
-    RANGE_STARTS,
-    RangeSlope,
-    Slope,
-    bent_slopes,
-    fit_slope,
-    measured_ranges,
-    range_slopes,
-    seed_slopes,
-)
+from cprsim.studies.slope import Floats, Slope, fit_slopes, measured_ranges, seed_slopes
 
 #: What tells the points of a study apart.
 POINT: Final = ["policy", "system", "failures", "servers_hit", "servers"]
-Floats = NDArray[np.float64]
-#: A line is fitted to points whose mean PLS is at most that, where nobody says otherwise. Chosen:
-#: far above what CPR accepts by default (0.1), and drops are nearly in proportion up to there.
+#: A line is fitted to points whose mean PLS is at most that. Chosen: far above what CPR accepts by
+#: default (0.1), and drops are nearly in proportion up to there.
 LINEAR_UP_TO: Final = 1.5
 #: Measures that may foretell how much accuracy is lost, in the order in which they are told.
 PREDICTORS: Final = ("pls", "updates_lost", "learning_lost", "change_lost")
@@ -44,29 +32,14 @@ _TAKEN: Final = [*POINT, "seed", "auc", "pls", "updates_lost"]
 _MEASURES: Final = ("pls", "updates_lost", "auc", "auc_drop")
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """How a study is read.
-
-    `linear_up_to`: a line through the origin is fitted to the points whose mean PLS is at most
-    that. `equal_within`: differences that are smaller, in AUC, are none; of slopes at a PLS of 1.
-    `range_starts`: PLS at which the line that bends may do so.
-    """
-
-    linear_up_to: float = LINEAR_UP_TO
-    equal_within: float = EQUAL_WITHIN
-    range_starts: tuple[float, ...] = RANGE_STARTS
-
-
-@dataclass(frozen=True)
-class Bend:
+class Bend(NamedTuple):
     """The line of one system, range by range, and whether it bends.
 
     `difference`: of the slope of the first range less that of the last, paired by seed; none where
     points lie in one range alone.
     """
 
-    ranges: list[RangeSlope]
+    ranges: list[Slope]
     difference: PairedDifference | None
 
     @property
@@ -133,33 +106,29 @@ def slopes(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str,
 
     Those whose mean PLS is at most `linear_up_to`.
     """
-    return {
-        system: fit_slope(*by_seed) for system, by_seed in _of_systems(table, linear_up_to).items()
-    }
-
-
-def slopes_by_seed(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str, Floats]:
-    """What `slopes` are the means of: those of each system, shape (seeds,), seeds ascending."""
     found = _of_systems(table, linear_up_to)
-    return {system: seed_slopes(*by_seed) for system, by_seed in found.items()}
+    return {system: fit_slopes(*by_seed)[0] for system, by_seed in found.items()}
 
 
-def bends(table: pd.DataFrame, reading: Thresholds) -> dict[str, Bend]:
+def slopes_by_seed(table: pd.DataFrame) -> dict[str, Floats]:
+    """What `slopes` are the means of: those of each system, shape (seeds,), seeds ascending."""
+    found = _of_systems(table, LINEAR_UP_TO)
+    return {system: seed_slopes(*by_seed)[:, 0] for system, by_seed in found.items()}
+
+
+def bends(table: pd.DataFrame) -> dict[str, Bend]:
     """The slopes of each system that loses samples by range of PLS; of all points, however large.
 
     Whether the first and the last differ is adjusted for the number of systems.
     """
-    found, compared = {}, []
+    found, compared = {}, {}
     for system, (pls, drops) in _of_systems(table, np.inf).items():
-        starts = measured_ranges(pls, reading.range_starts)
-        by_seed = bent_slopes(pls, drops, starts)
-        ranges = range_slopes(pls, by_seed, starts)
-        found[system] = ranges
+        starts = measured_ranges(pls)
+        found[system] = ranges = fit_slopes(pls, drops, starts)
         if len(starts) > 1:
-            names = (ranges[0].name, ranges[-1].name)
-            compared.append((system, (*names, by_seed[:, 0] - by_seed[:, -1])))
-    tested = compare([each for _, each in compared], reading.equal_within)
-    differences = dict(zip([system for system, _ in compared], tested, strict=True))
+            by_seed = seed_slopes(pls, drops, starts)
+            compared[system] = ranges[0].name, ranges[-1].name, by_seed[:, 0] - by_seed[:, -1]
+    differences = dict(zip(compared, compare([*compared.values()]), strict=True))
     return {system: Bend(ranges, differences.get(system)) for system, ranges in found.items()}
 
 
@@ -194,11 +163,9 @@ def compared_at(table: pd.DataFrame) -> pd.DataFrame:
     return struck[(struck[at] == best[at]).all(axis=1)]
 
 
-def policy_differences(
-    table: pd.DataFrame, equal_within: float = EQUAL_WITHIN
-) -> list[PairedDifference]:
+def policy_differences(table: pd.DataFrame) -> list[PairedDifference]:
     """AUC of each policy less that of each less accurate one, at `compared_at`, paired by seed."""
-    return compare_all(compared_aucs(table), equal_within)
+    return compare_all(compared_aucs(table))
 
 
 def compared_aucs(table: pd.DataFrame) -> dict[str, Floats]:
@@ -225,9 +192,7 @@ def comparisons(table: pd.DataFrame) -> list[tuple[str, int]]:
     return [(what, count) for what, count in counts.items() if count]
 
 
-def share_differences(
-    table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO, equal_within: float = EQUAL_WITHIN
-) -> list[PairedDifference]:
+def share_differences(table: pd.DataFrame) -> list[PairedDifference]:
     """How much AUC a unit of PLS costs where more servers fail at once, less that of fewer.
 
     Paired by seed, under the policy that has such points; empty if none has. Slopes and not AUCs,
@@ -238,10 +203,10 @@ def share_differences(
     servers = table["servers"].iloc[0]
     found = {}
     for hit, those in runs.groupby("servers_hit"):
-        pls, drops = _by_seed(those, linear_up_to)
+        pls, drops = _by_seed(those, LINEAR_UP_TO)
         if pls.size:
-            found[f"{hit} of {servers}"] = seed_slopes(pls, drops)
-    return compare_all(dict(reversed(found.items())), equal_within)
+            found[f"{hit} of {servers}"] = seed_slopes(pls, drops)[:, 0]
+    return compare_all(dict(reversed(found.items())))
 
 
 def contests(table: pd.DataFrame) -> dict[str, Contest]:

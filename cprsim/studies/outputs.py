@@ -1,32 +1,19 @@
-"""What a study leaves: its table of runs, what it found, and a block `[accuracy]` for scenarios."""
+"""What a study leaves: its table of runs, and a block `[accuracy]` for scenarios."""
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final
 
 import pandas as pd
 
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
-from cprsim.studies.change import with_change
-from cprsim.studies.findings import (
-    Thresholds,
-    bends,
-    comparisons,
-    contests,
-    policy_differences,
-    share_differences,
-    slopes,
-    with_drops,
-)
-from cprsim.studies.paired import PairedDifference, least_pairs
-from cprsim.studies.predictors import told
+from cprsim.studies.findings import slopes, with_drops
 from cprsim.studies.slope import Slope
 
 #: Files of `cprsim study --out`, beside the folder of runs.
-NAMES: Final = ("runs.csv", "findings.json", "accuracy.toml", "manifest.json")
+NAMES: Final = ("runs.csv", "accuracy.toml", "manifest.json")
 _COLUMNS: Final = [
     "seed",
     "policy",
@@ -39,17 +26,14 @@ _COLUMNS: Final = [
     "pls",
     "updates_lost",
     "learning_lost",
-    "change_lost",
     "predictions_sha256",
 ]
 _HASH_DIGITS: Final = 16  # of a hash, in the table: enough to see that two are the same
 
 
-def runs_table(
-    done: Sequence[Mapping[str, Any]], change_per_pls: Mapping[str, float]
-) -> pd.DataFrame:
-    """A row a run that is done: what it was, and what came out; `change_lost` as in `change`."""
-    table = with_change(pd.DataFrame(done, columns=_COLUMNS), change_per_pls)
+def runs_table(done: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """A row a run that is done: what it was, and what came out."""
+    table = pd.DataFrame(done, columns=_COLUMNS)
     return table.assign(predictions_sha256=table["predictions_sha256"].str[:_HASH_DIGITS])
 
 
@@ -57,7 +41,6 @@ def contents(
     table: pd.DataFrame,
     planned: int,
     source: str,
-    reading: Thresholds,
     made_with: Sequence[Mapping[str, Any]],
 ) -> dict[str, bytes]:
     """Name and bytes of each of `NAMES`; `source` says what data the slopes come from."""
@@ -66,53 +49,19 @@ def contents(
         "source": source,
         "runs": len(table),
         "planned": planned,
-        **asdict(reading),
         "made_with": made_with,
     }
-    found = json.dumps(findings_document(runs, reading), indent=2, allow_nan=False) + "\n"
     files = {
         "runs.csv": csv_bytes(table),
-        "findings.json": found.encode(),
-        "accuracy.toml": accuracy_block(slopes(runs, reading.linear_up_to), source).encode(),
+        "accuracy.toml": accuracy_block(slopes(runs), source).encode(),
     }
     return with_manifest(files, about)
-
-
-def findings_document(runs: pd.DataFrame, reading: Thresholds) -> dict[str, Any]:
-    """What `findings.json` says; drops and slopes in AUC, intervals of 95 %."""
-    return {
-        "seeds": runs["seed"].nunique(),
-        "least_seeds": {what: least_pairs(count) for what, count in comparisons(runs)},
-        "slopes": {
-            system: asdict(slope) for system, slope in slopes(runs, reading.linear_up_to).items()
-        },
-        "ranges": {
-            system: {
-                "applies": bend.applies,
-                "slopes": [asdict(each) for each in bend.ranges],
-                "bend": None if bend.difference is None else _told(bend.difference),
-            }
-            for system, bend in bends(runs, reading).items()
-        },
-        "policies": [_told(each) for each in policy_differences(runs, reading.equal_within)],
-        "servers_hit": [
-            _told(each)
-            for each in share_differences(runs, reading.linear_up_to, reading.equal_within)
-        ],
-        "predictors": {
-            name: asdict(each) | {"told": told(each)} for name, each in contests(runs).items()
-        },
-    }
-
-
-def _told(difference: PairedDifference) -> dict[str, Any]:
-    return asdict(difference) | {"verdict": difference.verdict}
 
 
 def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
     """The block `[accuracy]` with these slopes, each with four significant digits."""
     # Rounded down: nothing is predicted beyond what was measured.
-    up_to = math.floor(100 * min(each.pls_up_to for each in found.values())) / 100
+    up_to = math.floor(100 * min(each.up_to for each in found.values())) / 100
     head = ["[accuracy]", f"source = {json.dumps(source)}", f"pls_up_to = {up_to}", ""]
     lines = [
         f"{json.dumps(system)} = {{ auc_drop_per_pls = {slope.auc_drop_per_pls:.4g}, "

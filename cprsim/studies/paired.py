@@ -1,5 +1,6 @@
 """Two kinds of runs compared seed by seed: what both share cancels in the differences."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from cprsim.runs.summaries import half_width
 MOST_PAIRS = 20
 #: Chance that is taken of calling anything different, or equal, that isn't.
 LEVEL = 0.05
-#: AUC by which two kinds of runs may differ and still be called equal, where nobody says otherwise.
+#: AUC by which two kinds of runs may differ and still be called equal; of slopes at a PLS of 1.
 #: Assumed: a margin of ours, set when the study of the planted samples was known.
 EQUAL_WITHIN = 0.001
 
@@ -27,9 +28,8 @@ class PairedDifference:
     `first`, `second`: what is compared. `pairs`: how many. `mean`, `low`, `high`: the mean
     difference and its 95 % interval by Student's t. `p`: chance of a mean at least so far from 0 if
     neither is better: see `sign_flip_p`. `adjusted_p`: the same among all comparisons that are made
-    together: see `holm`. `equal_within`: by how much they may differ and be equal all the same.
-    `equal_p`: chance of a mean so near 0 if they differ by more than that: see `equivalence_p`.
-    Adjusted as well.
+    together: see `holm`. `equal_p`: chance of a mean so near 0 if they differ by more than the
+    margin: see `equivalence_p`. Adjusted as well.
     """
 
     first: str
@@ -40,7 +40,6 @@ class PairedDifference:
     high: float
     p: float
     adjusted_p: float
-    equal_within: float
     equal_p: float
 
     @property
@@ -66,15 +65,9 @@ def compare_all(
 ) -> list[PairedDifference]:
     """Each kind with each behind it; `values` of a kind stand in the order of the pairs.
 
-    `equal_within`: how far apart means may be and be equal all the same, in the unit of `values`.
-
-    Raises
-    ------
-    UsageError
-        For fewer than two pairs, or more than `MOST_PAIRS`.
+    Raises as `compare` does.
     """
-    names = list(values)
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    pairs = itertools.combinations(values, 2)
     return compare([(a, b, values[a] - values[b]) for a, b in pairs], equal_within)
 
 
@@ -83,25 +76,22 @@ def compare(
 ) -> list[PairedDifference]:
     """What differences show, adjusted for their number: of each what is compared, and they.
 
-    Raises `UsageError` as `compare_all` does.
+    `equal_within`: how far apart means may be and be equal all the same, in the unit of the values.
+
+    Raises
+    ------
+    UsageError
+        For fewer than two pairs, or more than `MOST_PAIRS`.
     """
     chances = [sign_flip_p(differences) for _, _, differences in pairs]
     equal = [equivalence_p(differences, equal_within) for _, _, differences in pairs]
-    return [
-        _difference(*pair, p, adjusted, equal_within, equal_p)
-        for pair, p, adjusted, equal_p in zip(
-            pairs, chances, holm(chances), holm(equal), strict=True
-        )
-    ]
-
-
-def _difference(
-    first: str, second: str, differences: NDArray[np.float64], *chances: float
-) -> PairedDifference:
-    mean, half = float(differences.mean()), float(half_width(differences))
-    return PairedDifference(
-        first, second, differences.size, mean, mean - half, mean + half, *chances
-    )
+    found = []
+    tests = zip(pairs, chances, holm(chances), holm(equal), strict=True)
+    for (first, second, differences), p, adjusted_p, equal_p in tests:
+        mean, half = float(differences.mean()), float(half_width(differences))
+        interval = differences.size, mean, mean - half, mean + half
+        found.append(PairedDifference(first, second, *interval, p, adjusted_p, equal_p))
+    return found
 
 
 def sign_flip_p(differences: NDArray[np.float64]) -> float:

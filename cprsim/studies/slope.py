@@ -12,72 +12,19 @@ from cprsim.errors import UsageError
 from cprsim.runs.summaries import half_width
 
 Floats: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Slope:
-    """AUC lost for each unit of PLS, with its 95 % interval.
-
-    `pls_up_to`: the largest mean PLS of the points it was fitted to; `points`, `seeds`: how many.
-    """
-
-    auc_drop_per_pls: float
-    low: float
-    high: float
-    pls_up_to: float
-    points: int
-    seeds: int
-
-
-def fit_slope(pls: Floats, drops: Floats) -> Slope:
-    """Fit drop = slope x PLS; arguments as those of `seed_slopes`.
-
-    Points of one seed share its run without failures, and so aren't independent; seeds are. So the
-    slope is the mean of the seeds', and Student's t gives its interval.
-
-    Raises
-    ------
-    UsageError
-        For fewer than two seeds, or where no samples are lost.
-    """
-    seeds, points = pls.shape
-    if seeds < 2:
-        raise UsageError("a slope takes two seeds at least")
-    slopes = seed_slopes(pls, drops)
-    mean, half = float(slopes.mean()), float(half_width(slopes))
-    return Slope(mean, mean - half, mean + half, float(pls.mean(axis=0).max()), points, seeds)
-
-
-def seed_slopes(pls: Floats, drops: Floats) -> Floats:
-    """A slope of each seed, by least squares.
-
-    Without lost samples nothing is lost, so the line goes through the origin: the slope is
-    sum(PLS x drop) / sum(PLS^2).
-
-    `pls`, `drops`: shape (seeds, points): of a seed's run at a point the portion of lost samples,
-    and the AUC of that seed's run without failures less its own.
-
-    Raises
-    ------
-    UsageError
-        Where a seed loses no samples.
-    """
-    squares = np.square(pls).sum(axis=1)
-    if not squares.all():
-        raise UsageError("a slope takes lost samples, in every seed")
-    return np.asarray((pls * drops).sum(axis=1) / squares)
-
-
-#: Where the line may bend, where nobody says otherwise. Chosen: CPR's targets (0.02 to 0.1) and
-#: what a few failures cost lie below the first, what the policies are compared at above the last.
+#: A line that does not bend.
+ONE_RANGE: Final = (0.0,)
+#: Where the line may bend. Chosen: CPR's targets (0.02 to 0.1) and what a few failures cost lie
+#: below the first, what the policies are compared at above the last.
 RANGE_STARTS: Final = (0.3, 0.8)
 
 
 @dataclass(frozen=True)
-class RangeSlope:
+class Slope:
     """AUC lost for each further unit of PLS between `above` and `up_to`, with its 95 % interval.
 
-    `up_to`: at the last range the largest mean PLS that was measured.
+    `up_to`: at the last range the largest mean PLS of the points that it was fitted to, of which
+    there are so many `points`.
     """
 
     above: float
@@ -85,6 +32,7 @@ class RangeSlope:
     auc_drop_per_pls: float
     low: float
     high: float
+    points: int
 
     @property
     def name(self) -> str:
@@ -92,11 +40,49 @@ class RangeSlope:
         return f"{self.above:g} to {self.up_to:.3g}"
 
 
-def measured_ranges(pls: Floats, starts: Sequence[float]) -> tuple[float, ...]:
+def fit_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE) -> list[Slope]:
+    """Return the slope of each range; arguments as those of `seed_slopes`, which raises.
+
+    Points of one seed share its run without failures, and so aren't independent; seeds are. So the
+    slope is the mean of the seeds', and Student's t gives its interval.
+    """
+    by_seed = seed_slopes(pls, drops, starts)
+    means, halves = by_seed.mean(axis=0), half_width(np.ascontiguousarray(by_seed.T))
+    ends = (*starts[1:], float(pls.mean(axis=0).max()))
+    return [
+        Slope(start, end, float(mean), float(mean - half), float(mean + half), pls.shape[1])
+        for start, end, mean, half in zip(starts, ends, means, halves, strict=True)
+    ]
+
+
+def seed_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE) -> Floats:
+    """Return slopes of each seed, shape (seeds, ranges), by least squares.
+
+    Without lost samples nothing is lost, so the line goes through the origin; it is continuous, and
+    bends at the starts of ranges alone.
+
+    `pls`, `drops`: shape (seeds, points): of a seed's run at a point the portion of lost samples,
+    and the AUC of that seed's run without failures less its own. `starts`: of the ranges, 0 first,
+    as `measured_ranges` has them, so that the slopes can be told apart.
+
+    Raises
+    ------
+    UsageError
+        For fewer than two seeds, or where a seed loses no samples.
+    """
+    if len(pls) < 2:
+        raise UsageError("a slope takes two seeds at least")
+    if not pls.any(axis=1).all():
+        raise UsageError("a slope takes lost samples, in every seed")
+    parts = zip(_parts(pls, starts), drops, strict=True)
+    return np.array([np.linalg.lstsq(a, b)[0] for a, b in parts])
+
+
+def measured_ranges(pls: Floats, starts: Sequence[float] = RANGE_STARTS) -> tuple[float, ...]:
     """The starts of ranges, 0 first, in each of which a point has its mean PLS.
 
     Where none has, the range goes on into the next one, or into that before it if it is the last.
-    So it does where the points of some seed can't tell the slopes apart. `pls` as in `bent_slopes`.
+    So it does where the points of some seed can't tell the slopes apart. `pls` as in `seed_slopes`.
     """
     means, edges = pls.mean(axis=0), [0.0, *starts, np.inf]
     empty = [
@@ -112,30 +98,7 @@ def measured_ranges(pls: Floats, starts: Sequence[float]) -> tuple[float, ...]:
     return tuple(edges[:-1])
 
 
-def bent_slopes(pls: Floats, drops: Floats, starts: Sequence[float]) -> Floats:
-    """Slopes of each seed, shape (seeds, ranges), by least squares.
-
-    Of the continuous line from the origin that bends at the starts of ranges alone; with one range
-    it is that of `seed_slopes`.
-
-    `pls`, `drops`: shape (seeds, points), as `seed_slopes` takes them. `starts`: of the ranges, 0
-    first, as `measured_ranges` has them, so that each slope can be told.
-    """
-    parts = zip(_parts(pls, starts), drops, strict=True)
-    return np.array([np.linalg.lstsq(a, b)[0] for a, b in parts])
-
-
 def _parts(pls: Floats, starts: Sequence[float]) -> Floats:
     """How much of each PLS lies in each range, shape (seeds, points, ranges)."""
     widths = np.diff([*starts, np.inf])
     return np.asarray(np.clip(pls[..., np.newaxis] - np.asarray(starts), 0, widths))
-
-
-def range_slopes(pls: Floats, slopes: Floats, starts: Sequence[float]) -> list[RangeSlope]:
-    """Means over the seeds of what `bent_slopes` found, with intervals by Student's t."""
-    means, halves = slopes.mean(axis=0), half_width(np.ascontiguousarray(slopes.T))
-    ends = (*starts[1:], float(pls.mean(axis=0).max()))
-    return [
-        RangeSlope(start, end, float(mean), float(mean - half), float(mean + half))
-        for start, end, mean, half in zip(starts, ends, means, halves, strict=True)
-    ]

@@ -7,43 +7,38 @@ from rich.table import Table
 from cprsim.basics.terminal import plain_table
 from cprsim.basics.units import counted, format_duration, percent
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.compared import Compared
-from cprsim.trainer.validation.validated import Validated
+from cprsim.trainer.validation.validated import Validation
 
 
 def trained_table(trained: Trained) -> Table:
     """Seconds by cause, what was lost, and how good the model is."""
-    steps = counted(trained.steps, "step")
-    table = plain_table(f"{trained.policy}, seed {trained.seed}: {steps}")
-    table.show_header = False
-    table.add_column("what")
-    table.add_column("value", justify="right")
-    for cause, spent_s in trained.seconds.items():
-        table.add_row(cause, format_duration(spent_s))
-    table.add_section()
-    table.add_row("failures", f"{trained.failures:,}")
-    table.add_row("PLS %", percent(trained.pls))
-    table.add_row("updates lost %", percent(trained.updates_lost))
-    table.add_row("learning lost %", percent(trained.learning_lost))
-    table.add_row("dense part lost %", percent(trained.dense_lost))
-    table.add_row("AUC", f"{trained.auc:.5f}")
-    table.add_row("log loss", f"{trained.log_loss:.5f}")
-    return table
+    rows = {cause: format_duration(spent_s) for cause, spent_s in trained.seconds.items()}
+    rows["failures"] = f"{trained.failures:,}"
+    for name in ("pls", "updates_lost", "learning_lost", "dense_lost"):
+        rows[f"{name} %"] = percent(getattr(trained, name))
+    rows |= {"AUC": f"{trained.auc:.5f}", "log loss": f"{trained.log_loss:.5f}"}
+    title = f"{trained.policy}, seed {trained.seed}: {counted(trained.steps, 'step')}"
+    return plain_table(title, [("what", [*rows]), ("value", [*rows.values()])])
 
 
-def validation_table(found: Validated) -> Table:
-    """Predicted and measured, cause by cause, a block a policy."""
-    predicted = found.predicted
-    again = max(len(each.runs) for each in found.compared) > 1
-    table = plain_table(f"{predicted.scenario.title}, seed {predicted.seed}")
-    for heading in ("policy", "", "predicted", "measured", "distance", "%", *["noise"] * again):
-        table.add_column(heading, justify="left" if heading in ("policy", "") else "right")
+def validation_table(found: Validation) -> Table:
+    """Predicted and measured, cause by cause and count by count, a block a policy."""
+    headings = ("policy", "what", "predicted", "measured", "distance", "%", "noise")
+    rows = []
     for compared in found.compared:
-        _add(table, compared, again)
-    return table
+        name = compared.policy
+        for row in compared.seconds():
+            off = f"{'+' * (row.off > 0)}{format_duration(row.off)}"
+            cells = (format_duration(row.predicted), format_duration(row.measured), off)
+            rows.append((name, row.label, *cells, row.percent(), format_duration(row.noise)))
+        for row in compared.counts():
+            cells = (f"{row.predicted:.5g}", f"{row.measured:.5g}", f"{row.off:+.2g}")
+            rows.append((name, row.label, *cells, row.percent(1), f"{row.noise:.2g}"))
+    title = f"{found.predicted.scenario.title}, seed {found.predicted.seed}"
+    return plain_table(title, [*zip(headings, zip(*rows, strict=True), strict=True)], names=2)
 
 
-def validation_lines(found: Validated) -> Iterator[str]:
+def validation_lines(found: Validation) -> Iterator[str]:
     """Yield what is said below the table."""
     for name, verdict in found.verdicts().items():
         yield f"{name}: {verdict}"
@@ -62,20 +57,3 @@ def validation_lines(found: Validated) -> Iterator[str]:
         f"Load {load.before:.1f} before, {load.during:.1f} at most meanwhile, on {load.cores} "
         f"cores. Predictions, made before training: SHA-256 {predicted.sha256}"
     )
-
-
-def _add(table: Table, compared: Compared, again: bool) -> None:
-    """Add the rows of one policy: seconds by cause, then counts."""
-    name = compared.policy
-    for row in compared.seconds():
-        times = [format_duration(each) for each in (row.predicted, row.measured, row.off)]
-        times[2] = f"{'+' * (row.off > 0)}{times[2]}"
-        noise = [format_duration(row.noise)] * again
-        table.add_row(name, row.label, *times, row.percent(), *noise)
-        name = ""
-    for row in compared.counts():
-        told = f"{row.off:+.2g}" if row.off else "0"
-        cells = (f"{row.predicted:.5g}", f"{row.measured:.5g}", told, row.percent(1))
-        noise = [f"{row.noise:.2g}" if row.noise else "0"] * again
-        table.add_row("", row.label, *cells, *noise)
-    table.add_section()

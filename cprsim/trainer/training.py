@@ -19,7 +19,7 @@ from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.data.contract import Data
 from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.lab.cluster import TRAINER, LocalCluster
-from cprsim.trainer.lab.execution import Execution, RunProgress
+from cprsim.trainer.lab.execution import Execution
 from cprsim.trainer.lab.members import MemberSpec
 from cprsim.trainer.lab.placement import Placement
 from cprsim.trainer.lab.strikes import FailureClock, Strikes
@@ -114,25 +114,27 @@ def train(
     check_fits(scenario, section)
     data = section.data(scenario, seed)
     cursor = cursor_of(timeline or scenario.failure_model.timeline(seed, 0))
-    job, step_s = RunProgress(data.steps), scenario.job.useful_time_s / data.steps
+    step_s = scenario.job.useful_time_s / data.steps
 
     def tell(done: int) -> None:
         if progress is not None:
             progress(done, data.steps)
 
+    job = Execution(data.steps, plan, tell)
     with owned_folder() as folder:
         servers = scenario.cluster.parameter_servers
-        spec = MemberSpec(data, section, servers, seed, scenario, policy, folder)
+        # Of the other policies each process that starts would import the code, one by one.
+        alone = scenario.with_policies({policy: scenario.policies[policy]})
+        spec = MemberSpec(data, section, servers, seed, alone, policy, folder)
         times = FailureClock(lambda: job.watch.now_s)
         if spec.pinned:
             times = FailureClock(lambda: job.executed, step_s)
         with LocalCluster(spec) as cluster:
             during = scenario.failures.during_recovery
             strikes = Strikes(cluster, cursor, times, section, seed, during)
-            execution = Execution(job, cluster, plan, strikes, tell)
-            execution.run()
-            _, predicted, labels = execution.predict(data.steps, data.steps + data.test_steps)
-            left = execution.counts()
+            job.run(cluster, strikes)
+            _, predicted, labels = job.predict(data.steps, data.steps + data.test_steps)
+            left = job.counts()
     kept = np.array([left[name] for name in cluster.servers])
     made = _updates_made(data, spec.placement)
     return Trained(

@@ -167,26 +167,6 @@ def test_what_was_learned_may_come_when_training_resumes() -> None:
     assert late.decider.learned.failures == 3
 
 
-def test_after_a_loss_in_this_process_the_older_measurements_change_nothing() -> None:
-    loop = Loop(10**6)
-    loop.run(2_000)
-    loop.decider.lost()
-    loop.now_s += 100.0
-    before = loop.decider.learned
-    loop.decider.resumed(loop.saved[-1], LearnedCosts(save_s=1.0, failures=9))
-
-    assert loop.decider.learned.failures == before.failures == 1
-    assert loop.decider.learned.save_s == pytest.approx(60.0)
-
-
-def test_the_plan_is_there_once_it_is_known() -> None:
-    loop = Loop(10**6)
-    assert loop.decider.plan is None
-    loop.run(30)
-    assert loop.decider.plan is not None
-    assert loop.decider.plan.interval_s == loop.decider.interval_s
-
-
 ALL = cprsim.load_scenario("all-systems")
 
 
@@ -203,10 +183,6 @@ def test_every_policy_decides_as_its_plan_says(policy: str) -> None:
     assert decider.lost(loss) == plan.recover(loss)
 
 
-def test_a_systems_name_stands_for_its_policy() -> None:
-    assert Decider("async", steps=1000, scenario="quickstart").due(1) is None
-
-
 def test_what_makes_no_sense_is_said() -> None:
     with pytest.raises(UsageError, match="steps 0"):
         Decider(steps=0)
@@ -219,14 +195,6 @@ def test_what_makes_no_sense_is_said() -> None:
     assert save is not None
     with pytest.raises(UsageError, match="seconds -1"):
         decider.saved(50, save, -1.0)
-
-
-def test_what_it_says_of_itself() -> None:
-    loop = Loop(10**6)
-    assert "a save every inf s" in repr(loop.decider)
-    loop.run(2_000)
-    assert repr(loop.decider).startswith("<Decider full: a save every 3.")
-    assert LearnedCosts().mtbf_s(100.0) == 100.0
 
 
 def test_the_page_runs(tmp_path: Path) -> None:

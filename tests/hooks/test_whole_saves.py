@@ -36,16 +36,6 @@ def test_a_save_takes_from_when_it_is_due_until_it_is_stored() -> None:
     assert [saves.due(step) for step in range(6, 11)] == [False] * 4 + [True]
 
 
-def test_a_save_that_nobody_wanted_changes_nothing() -> None:
-    decider = Decider("full", steps=1000, scenario=EVERY_50_S)
-    saves = WholeSaves(decider)
-    assert not saves.due(3)
-    saves.stored(3)
-
-    assert decider.learned.save_s == 0.0
-    assert [saves.due(step) for step in (4, 5)] == [False, True]
-
-
 ALL = cprsim.load_scenario("all-systems")
 WHOLE = {"full", "async"}
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cprsim.studies import findings
-from cprsim.studies.slope import bent_slopes, fit_slope, measured_ranges, range_slopes
+from cprsim.studies.slope import fit_slopes, measured_ranges, seed_slopes
 from tests.studies.made_up import SLOPES, run, study
 
 POINTS = np.array([0.1, 0.25, 0.5, 0.7, 1.0, 1.5])
@@ -25,26 +25,13 @@ def bent(pls: np.ndarray) -> np.ndarray:
 def test_a_line_made_of_three_is_found_to_the_last_digits() -> None:
     pls = POINTS * np.linspace(0.95, 1.05, 6)[:, np.newaxis]
 
-    starts = measured_ranges(pls, (0.3, 0.8))
-    slopes = bent_slopes(pls, bent(pls), starts)
+    starts = measured_ranges(pls)
+    slopes = seed_slopes(pls, bent(pls), starts)
 
     assert starts == (0.0, 0.3, 0.8)
     np.testing.assert_allclose(slopes, np.tile([0.01, 0.006, 0.002], (6, 1)), rtol=1e-9)
-    found = range_slopes(pls, slopes, starts)
+    found = fit_slopes(pls, bent(pls), starts)
     assert [each.name for each in found] == ["0 to 0.3", "0.3 to 0.8", "0.8 to 1.5"]
-
-
-def test_one_range_is_the_line_and_its_interval() -> None:
-    rng = np.random.default_rng(0)
-    pls = rng.uniform(0.1, 1, (7, 4))
-    drops = 0.01 * pls + rng.normal(0, 0.001, pls.shape)
-
-    (found,) = range_slopes(pls, bent_slopes(pls, drops, (0.0,)), (0.0,))
-
-    line = fit_slope(pls, drops)
-    assert (found.auc_drop_per_pls, found.low, found.high, found.up_to) == pytest.approx(
-        (line.auc_drop_per_pls, line.low, line.high, line.pls_up_to)
-    )
 
 
 @pytest.mark.parametrize(
@@ -59,13 +46,13 @@ def test_one_range_is_the_line_and_its_interval() -> None:
     ],
 )
 def test_ranges_without_a_point_are_joined(points: list[float], starts: tuple) -> None:
-    assert measured_ranges(np.array([points, points]), (0.3, 0.8)) == starts
+    assert measured_ranges(np.array([points, points])) == starts
 
 
 def test_a_seed_that_cannot_tell_ranges_apart_joins_them() -> None:
     pls = np.array([[0.1, 0.9, 0.5], [0.1, 0.75, 0.5], [0.1, 0.95, 0.5]])
 
-    assert measured_ranges(pls, (0.3, 0.8)) == (0.0, 0.3)
+    assert measured_ranges(pls) == (0.0, 0.3)
 
 
 def test_a_bend_is_told_from_a_straight_line_and_from_not_knowing() -> None:
@@ -77,7 +64,7 @@ def test_a_bend_is_told_from_a_straight_line_and_from_not_knowing() -> None:
                 drop = float(law(pls)) + noise * rng.standard_normal()
                 rows.append(run(seed, "cpr-mfu", number + 1, float(pls), drop))
         table = findings.with_drops(pd.DataFrame(rows), "it")
-        return findings.bends(table, findings.Thresholds())["cpr-mfu"]
+        return findings.bends(table)["cpr-mfu"]
 
     assert of(1e-5, bent).applies == "that of the range: the line bends"
     assert of(1e-5, lambda pls: 0.01 * pls).applies == (
@@ -89,7 +76,7 @@ def test_a_bend_is_told_from_a_straight_line_and_from_not_knowing() -> None:
 
 
 def test_straight_lines_of_a_study_have_one_slope_in_each_range() -> None:
-    found = findings.bends(findings.with_drops(study(), "it"), findings.Thresholds())
+    found = findings.bends(findings.with_drops(study(), "it"))
 
     assert set(found) == {name for name, slope in SLOPES.items() if slope}
     for name, bend in found.items():

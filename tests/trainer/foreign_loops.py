@@ -3,9 +3,8 @@
 `sparse-adam`: one EmbeddingBag a table, SparseAdam for tables, Adam with a cosine schedule and
 dropout for the rest. `script`: all in one long function, one optimiser for everything, batches by
 epoch, as training scripts of papers are. `accumulated`: a step is two batches. `loader`: batches of
-a DataLoader with workers, which shuffles, and dropout. `dynamic`: rows of ids that come and are
-evicted, as docs/plug-into-your-trainer.md says. Killed before STEP, if one is given; says where it
-began and a digest of all that it has learned.
+a DataLoader with workers, which shuffles, and dropout. Killed before STEP, if one is given; says
+where it began and a digest of all that it has learned.
 """
 
 import hashlib
@@ -13,7 +12,6 @@ import itertools
 import os
 import signal
 import sys
-import types
 from pathlib import Path
 
 import torch
@@ -23,15 +21,6 @@ import cprsim
 from cprsim.trainer import TablePart, TrainerHooks
 
 STEPS, BATCH, DIM, ROWS = 24, 16, 4, (60, 40)
-
-
-def of_page(name):
-    """The module of that name which the page shows."""
-    page = (Path(__file__).parents[2] / "docs/plug-into-your-trainer.md").read_text()
-    code = page.split(f"```python\n# {name}.py\n")[1].split("```")[0]
-    module = types.ModuleType(name)
-    exec(compile(code, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 class NoHooks:
@@ -244,47 +233,11 @@ class LoaderLoop(SparseAdamLoop):
         return first, self.learned()
 
 
-class DynamicLoop(ScriptLoop):
-    """Ids without bound in tables of fixed size: the oldest are evicted when one is full."""
-
-    def __init__(self):
-        super().__init__()
-        self.rows = [of_page("dynamic").DynamicRows(rows) for rows in ROWS]
-
-    def dense(self):
-        return super().dense() | {f"rows {n}": each for n, each in enumerate(self.rows)}
-
-    def row_numbers(self, ids):
-        """The rows of ids; those of evicted ones begin anew for others."""
-        found = []
-        for table, rows, each in zip(self.net.emb, self.rows, ids, strict=True):
-            for new in rows.take(each.flatten().tolist()):
-                table.weight.detach()[new] = 0.01 * new
-                self.optimizer.state[table.weight]["sum"][new] = 0.0
-            found.append(rows.numbers(each))
-        return found
-
-    def train(self, hooks, killed_at):
-        return Loop.train(self, hooks, killed_at)
-
-    def step(self, step):
-        drawn = torch.Generator().manual_seed(step)
-        ids = [torch.randint(8 * step, 8 * step + 40, (BATCH, 2), generator=drawn) for _ in ROWS]
-        rows = self.row_numbers(ids)
-        self.update(rows, (ids[0].sum(dim=1) % 2).float())
-        return rows
-
-    def learned(self):
-        owners = [torch.tensor(sorted(each.of.items())) for each in self.rows]
-        return [*super().learned(), *owners]
-
-
 LOOPS = {
     "sparse-adam": SparseAdamLoop,
     "script": ScriptLoop,
     "accumulated": AccumulatedLoop,
     "loader": LoaderLoop,
-    "dynamic": DynamicLoop,
 }
 
 

@@ -3,12 +3,10 @@
 `python -m tests.trainer.gloo_job RANK SIZE GENERATION KIND POLICY FOLDER`
 
 Table r lies on rank r, the MLP on all, or, of the kind `sharded`, a part of it on each; of the kind
-`twins` each half of the ranks has all tables; of the kind `ddp` the MLP is in DDP; of the kind
-`elastic` any number of ranks has the same rows and the same parts of the MLP between them, and the
-same samples. The POLICY `bare` is the loop without hooks. With a STEP more it is killed there, in
-generation 0.
-What it says last: the steps that it went on from, digests of its rows and of its MLP, PLS, and a
-digest of its rows as it went on.
+`ddp` the MLP is in DDP; of the kind `elastic` any number of ranks has the same rows and the same
+parts of the MLP between them, and the same samples. The POLICY `bare` is the loop without hooks.
+With a STEP more it is killed there, in generation 0.
+What it says last: the steps that it went on from, digests of its rows and of its MLP, and PLS.
 """
 
 import gc
@@ -30,46 +28,38 @@ from cprsim.trainer import RebuiltGroup, TablePart, TrainerHooks
 from tests.waiting import HANGS_S
 
 STEPS, BATCH, DIM, ROWS = 20, 16, 4, 40
-MORE = {"twin-groups": {"interval": "10 s", "every": "4 s", "sync": "1 s"}}
 
 
-def scenario(size, policy, groups=1):
+def scenario(size, policy):
     return cprsim.Scenario(
         job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH},
-        model={"tables": [{"rows": ROWS, "dim": DIM}] * (size // groups)},
+        model={"tables": [{"rows": ROWS, "dim": DIM}] * size},
         cluster={"parameter_servers": size, "trainers": size},
         costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
         failures={"exactly": 1},
-        policies={policy: {"system": policy, "interval": "5 s"} | MORE.get(policy, {})},
+        policies={policy: {"system": policy, "interval": "5 s"}},
     )
 
 
 class Loop:
-    """Its own table, and an MLP that all have, by SGD with momentum; gradients are averaged.
-
-    Of several groups each has all tables, and samples of its own.
-    """
-
-    groups = 1
+    """Its own table, and an MLP that all have, by SGD with momentum; gradients are averaged."""
 
     def __init__(self, rank, size):
         self.rank, self.size = rank, size
-        self.tables = size // self.groups
-        self.group, self.number = divmod(rank, self.tables)
-        drawn = torch.Generator().manual_seed(self.number)
+        drawn = torch.Generator().manual_seed(rank)
         self.table = torch.rand(ROWS, DIM, generator=drawn).requires_grad_()
         torch.manual_seed(0)
-        self.mlp = torch.nn.Linear(self.tables * DIM, 1)
+        self.mlp = torch.nn.Linear(size * DIM, 1)
         self.optimizer = torch.optim.SGD(self.mlp.parameters(), lr=0.1, momentum=0.9)
 
     def shards(self):
-        return {self.rank: [TablePart(self.number, self.table)]}
+        return {self.rank: [TablePart(self.rank, self.table)]}
 
     def dense(self):
         return {"mlp": self.mlp, "sgd": self.optimizer}
 
     def lookups(self, ids):
-        return {self.number: ids[self.number]}
+        return {self.rank: ids[self.rank]}
 
     def average_gradients(self):
         for each in self.mlp.parameters():
@@ -88,12 +78,11 @@ class Loop:
         return found
 
     def step(self, number):
-        drawn = torch.Generator().manual_seed(number + STEPS * self.group)
-        ids = torch.randint(ROWS, (self.tables, BATCH), generator=drawn)
-        mine = self.table[ids[self.number]]
-        first = self.group * self.tables
-        looked = self.gathered(mine)[first : first + self.tables]
-        looked[self.number] = mine
+        drawn = torch.Generator().manual_seed(number)
+        ids = torch.randint(ROWS, (self.size, BATCH), generator=drawn)
+        mine = self.table[ids[self.rank]]
+        looked = self.gathered(mine)
+        looked[self.rank] = mine
         logits = self.mlp(torch.cat(looked, dim=1)).squeeze(1)
         labels = (ids.sum(dim=0) % 2).float()
         loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels)
@@ -189,21 +178,9 @@ class ElasticLoop(ShardedLoop):
         return [table], [whole(each) for each in (*self.mlp.parameters(), *kept)]
 
 
-class TwinLoop(Loop):
-    """Two groups."""
-
-    groups = 2
-
-    def average(self):
-        tables = self.gathered(self.table)
-        twins = tables[self.number], tables[self.number + self.tables]
-        self.table.detach().copy_(sum(twins) / 2)
-
-
 LOOPS = {
     "plain": Loop,
     "sharded": ShardedLoop,
-    "twins": TwinLoop,
     "ddp": DdpLoop,
     "elastic": ElasticLoop,
 }
@@ -256,10 +233,10 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
     loop = LOOPS[kind](rank, size)
     hooks = NoHooks()
     if policy != "bare":
-        given = scenario(getattr(loop, "shares", size), policy, loop.groups)
+        given = scenario(getattr(loop, "shares", size), policy)
         hooks = TrainerHooks(given, policy, loop, folder / str(rank), STEPS, ranks=ranks)
     step = hooks.restore() if generation == 0 else hooks.on_failure(ranks.new)
-    begun, found = [step], digest(loop.learned()[0])
+    begun = [step]
     while step < STEPS:
         if step == killed_at and generation == 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -269,10 +246,9 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
         except RuntimeError:
             step = hooks.on_failure(ranks.rebuild())
             begun.append(step)
-            found = digest(loop.learned()[0])
     pls = 0.0 if policy == "bare" else hooks.job_summary().pls
     rows, dense = map(digest, loop.learned())
-    sys.stdout.write(f"{begun} {rows} {dense} {pls} {found}\n")
+    sys.stdout.write(f"{begun} {rows} {dense} {pls}\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ import gzip
 
 import numpy as np
 
-from cprsim.trainer.data import read_criteo, read_movielens
+from cprsim.trainer.data import read_criteo
+from cprsim.trainer.data.movielens import read_movielens
 
 
 def criteo_lines(count, seed=0):

@@ -1,6 +1,5 @@
 """Measured runs beside predictions, in tables and in words; no test asserts seconds."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -10,11 +9,9 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.section import trainer_section
-from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.compared import Compared, Load
-from cprsim.trainer.validation.predicted import Predicted, Prediction, check_predictable
-from cprsim.trainer.validation.validated import Validated
-from tools.pages.predicted import CONFIG, CONFIGURATIONS, agreeing, beyond, everything, rows_of
+from cprsim.trainer.validation.predicted import Prediction, check_predictable
+from tools.pages.predicted import CONFIG, CONFIGURATIONS
 
 LEDGER = dict.fromkeys(CAUSES, 0.0) | {
     "train": 0.6,
@@ -104,42 +101,6 @@ def test_verdicts_are_told_in_words(found, load, verdict):
 )
 def test_what_is_trained_here_is_no_load_of_others(before, during, cores, too_much):
     assert Load(before, during, cores, members=4).too_much == too_much
-
-
-def test_what_is_predicted_is_hashed_as_canonical_json():
-    scenario = SimpleNamespace(title="small")
-    calibration = Calibration(1.0, 2.0, 3.0, 4.0, 5.0)
-    of = compared(run_of(*USUAL)).prediction
-    content = Predicted(scenario, 1, {"full": calibration}, {"full": of}).content()
-
-    again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"))
-    assert content == again.encode()
-    assert json.loads(content)["policies"]["full"]["predicted"]["save"] == 1.0
-
-
-def test_the_page_tells_what_is_within_bounds():
-    late = (0.0, 0.03, 9.0)
-    runs = [run_of(*USUAL[:3], ("load", 0.06 + each), *USUAL[4:]) for each in late]
-    each = compared(*runs, load=0.1)
-    rows = rows_of("here", Validated(None, [each], QUIET, []))
-
-    assert agreeing([each]) == (1, 3)  # 1.06, 1.09 and 10.06 s
-
-    found = {row.what: row for _, _, row in rows}
-    assert found["load"].measured == pytest.approx(0.09)  # the median of three
-    assert "lost" not in found
-    assert "train" not in found
-    told = everything(rows).set_index("what")
-    took = told.loc["load", ["predicted", "measured", "noise"]]
-    assert took.tolist() == pytest.approx([0.1, 0.09, 9.0])
-    assert told.loc["failures", ["predicted", "measured", "noise"]].tolist() == [4, 4, 0]
-    assert told.within.all()
-
-    off = rows_of("here", Validated(None, [compared(run_of(*USUAL), load=0.4)], QUIET, []))
-    head, _, *lines = beyond(off).splitlines()
-    assert head.count("|") == lines[0].count("|")
-    assert [line.split(" | ")[2] for line in lines] == ["overhead"]  # a sum; "load" is a part of it
-    assert "| here | full | overhead | 1,400 ms | 1,060 ms | 0 ms | +340 ms (+32.1 %) |" in lines
 
 
 @pytest.mark.slow

@@ -81,12 +81,6 @@ def test_criteos_rows_are_hashed_to_as_many_as_asked(folder: Path) -> None:
             assert (data.batch(step).sparse < rows).all()
 
 
-def test_more_lines_than_asked_are_left_unread(folder: Path) -> None:
-    with opened(file(folder, '{ criteo = "train.txt" }', samples=200)) as (scenario, section):
-        data = section.data(scenario, 0)
-        assert (data.samples, data.test_samples) == (200, 100)
-
-
 def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) -> None:
     with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
         trained = train(scenario, section, "cpr-mfu")
@@ -185,16 +179,3 @@ def test_without_the_number_of_samples(folder: Path) -> None:
         pass
 
     assert str(error.value) == "job.samples: is missing; write e.g. samples = 90_000"
-
-
-def test_a_block_whose_files_were_not_read_trains_nothing(folder: Path) -> None:
-    from cprsim.scenario.mapping import load_mapping
-    from cprsim.trainer.section import trainer_section
-
-    path = file(folder, '{ movielens = "ml" }')
-    with opened(path) as (scenario, _):
-        section = trainer_section(load_mapping(path)["trainer"])
-        with pytest.raises(ScenarioError) as error:
-            section.data(scenario, 0)
-
-    assert str(error.value) == ("trainer.data: is not read yet; use cprsim.trainer.config.opened")

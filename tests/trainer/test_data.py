@@ -5,12 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from cprsim.errors import UsageError
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
 from cprsim.trainer.data import Planted
-from tests.trainer.reference import Reference, auc, trained
 from tests.trainer.sources import criteo, movielens
 
 SMALL = {"samples": 1000, "test_samples": 300, "batch_size": 64}
@@ -62,28 +60,12 @@ def test_a_batch_depends_on_seed_and_step_alone(make) -> None:
                 assert one.tobytes() == two.tobytes()
 
 
-def test_batches_and_seeds_differ(make) -> None:
-    data, other = make(0), make(1)
-    assert not np.array_equal(data.batch(0).dense, data.batch(1).dense)
-    assert not np.array_equal(data.batch(0).dense, other.batch(0).dense)
-
-
 def test_there_is_no_batch_beyond(make) -> None:
     data = make(0)
     text = f"there are {data.steps} steps to train and {data.test_steps} to test"
     for step in (-1, data.steps + data.test_steps):
         with pytest.raises(IndexError, match=f"^step {step}: {text}$"):
             data.batch(step)
-
-
-def test_what_is_given_is_nobody_elses(make) -> None:
-    """A trainer may write to its batch."""
-    data = make(0)
-    before = [each.copy() for each in data.batch(0)]
-    for each in data.batch(0):
-        each[:] = 0
-    for one, two in zip(data.batch(0), before, strict=True):
-        assert np.array_equal(one, two)
 
 
 # --- The planted teacher -------------------------------------------------------------------------
@@ -111,17 +93,6 @@ def test_rows_are_as_popular_as_asked() -> None:
     assert abs(np.argsort(-counts)[:20].mean() - 1000) < 4 * 2000 / (12 * 20) ** 0.5
 
 
-def test_uniform_rows_are_all_alike() -> None:
-    data = Planted(samples=50_000, batch_size=10_000, rows=(50, 7), skew=Skew(name="uniform"))
-    sparse = np.concatenate([data.batch(step).sparse for step in range(data.steps)])
-    for column, rows in enumerate((50, 7)):
-        counts = np.bincount(sparse[:, column], minlength=rows)
-        # Chi-square of rows - 1 degrees of freedom: mean rows - 1, variance 2 (rows - 1).
-        expected = 50_000 / rows
-        statistic = ((counts - expected) ** 2 / expected).sum()
-        assert abs(statistic - (rows - 1)) < 4 * (2 * (rows - 1)) ** 0.5
-
-
 def test_labels_are_drawn_from_the_teachers_probabilities() -> None:
     data = Planted(samples=40_000, batch_size=10_000)
     batches = [data.batch(step) for step in range(data.steps)]
@@ -145,33 +116,6 @@ def test_the_teacher_is_what_it_says_it_is() -> None:
         for first, second in ((0, 1), (0, 2), (1, 2)):
             logit += teacher._latent[ids[first]] @ teacher._latent[ids[second]]
         assert probability(data, batch)[sample] == pytest.approx(1 / (1 + np.exp(-logit)))
-
-
-@pytest.mark.slow
-def test_a_small_dlrm_learns_what_damage_to_its_rows_undoes() -> None:
-    """100,000 samples: most of what can be learned comes from rows, and goes with them.
-
-    A quarter of the rows set back to where they started cost about as large a share of what is
-    learned through rows: of the difference from the AUC with all rows set back.
-    """
-    torch.set_num_threads(1)
-    data = Planted()
-    model = trained(data)
-    start = Reference(data).rows
-    learned = model.rows.clone()
-    aucs = {}
-    for share in (0.0, 0.25, 0.5, 1.0):
-        back = torch.rand(len(learned), generator=torch.Generator().manual_seed(5)) < share
-        model.rows = torch.where(back.unsqueeze(1), start, learned)
-        aucs[share] = model.test_auc(data)
-    held_out = [data.batch(data.steps + step) for step in range(data.test_steps)]
-    attainable = auc(
-        np.concatenate([probability(data, batch) for batch in held_out]),
-        np.concatenate([batch.labels for batch in held_out]),
-    )
-    assert 0.72 < aucs[0.0] < attainable
-    assert aucs[0.0] > aucs[0.25] + 0.01 > aucs[0.5] + 0.02
-    assert aucs[0.5] > aucs[1.0] + 0.02
 
 
 def test_a_test_set_smaller_than_a_batch_is_refused() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from cprsim.errors import CprsimError
-from cprsim.trainer.data import DataError, read_criteo, read_movielens
+from cprsim.trainer.data import DataError, read_criteo
+from cprsim.trainer.data.movielens import read_movielens
 from tests.trainer.sources import GENRES, criteo, criteo_lines, movielens_files
 
 # --- Criteo --------------------------------------------------------------------------------------
@@ -97,40 +98,25 @@ def test_so_many_lines_are_read_as_asked(tmp_path: Path) -> None:
 
 
 GOOD = line(I1="1", C1="68fd1e64")
-FORM = "there are 40, separated by tabs: a label, 13 integers and 26 categories"
-HEX = "up to 8 hexadecimal digits or nothing"
 
 
 @pytest.mark.parametrize(
-    ("bad", "text"),
+    "bad",
     [
-        (GOOD[2:], f"39 fields; {FORM}"),
-        (GOOD + "\t", f"41 fields; {FORM}"),
-        ("", f"1 fields; {FORM}"),
-        (GOOD.replace("\t", ","), f"1 fields; {FORM}"),
-        ("2" + GOOD[1:], "field 1 is '2'; it is a label, 0 or 1"),
-        (line(""), "field 1 is ''; it is a label, 0 or 1"),
-        (line(I3="1.5"), "field 4 is '1.5'; it is an integer or nothing"),
-        (line(I13="-"), "field 14 is '-'; it is an integer or nothing"),
-        (line(C1="-1"), f"field 15 is '-1'; it is {HEX}"),
-        (line(C2="0x1f"), f"field 16 is '0x1f'; it is {HEX}"),
-        (line(C26="123456789"), f"field 40 is '123456789'; it is {HEX}"),
-        (line(C26="é"), f"field 40 is '\\\\xc3\\\\xa9'; it is {HEX}"),
-        (line(I1="٣"), "field 2 is '\\\\xd9\\\\xa3'; it is an integer or nothing"),
+        *("", GOOD[2:], GOOD + "\t", GOOD.replace("\t", ","), "2" + GOOD[1:], line("")),
+        *(line(I3="1.5"), line(I13="-"), line(I1="٣"), line(C1="-1"), line(C2="0x1f")),
+        *(line(C26="123456789"), line(C26="é")),
     ],
 )
-def test_malformed_lines_are_refused_with_their_number(tmp_path: Path, bad: str, text: str) -> None:
-    path = write(tmp_path / "train.txt", [GOOD, GOOD, bad, GOOD])
+def test_malformed_lines_are_refused_with_their_number(tmp_path: Path, bad: str) -> None:
+    path = write(tmp_path / "train.txt", [*[GOOD] * 9000, bad, GOOD])
     with pytest.raises(DataError) as error:
         read_criteo(path, tmp_path / "out")
-    assert str(error.value) == f"{path}, line 3: {text}"
+    assert str(error.value) == (
+        f"{path}, line 9001: is not 40 fields separated by tabs: a label (0 or 1), 13 integers, "
+        "and 26 categories of up to 8 hexadecimal digits; all but the label may be empty"
+    )
     assert [each.name for each in tmp_path.iterdir()] == ["train.txt"]  # nothing is left behind
-
-
-def test_lines_are_counted_from_the_start_of_the_file(tmp_path: Path) -> None:
-    path = write(tmp_path / "train.txt", [GOOD] * 9000 + ["bad"])
-    with pytest.raises(DataError, match=f"^{path}, line 9001: 1 fields; "):
-        read_criteo(path, tmp_path / "out")
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -144,16 +130,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"^0 samples, 0 of them held out: too few for batches"):
         read_criteo(path, tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["train.txt.gz"]
-
-
-def test_too_few_samples_for_a_batch(tmp_path: Path) -> None:
-    path = write(tmp_path / "t", criteo_lines(400))
-    with pytest.raises(DataError) as raised:
-        read_criteo(path, tmp_path / "out", test_share=0.25, batch_size=5000)
-    assert str(raised.value) == (
-        "400 samples, 100 of them held out: too few for batches of 5000; give more samples or a "
-        "smaller batch_size"
-    )
 
 
 # --- MovieLens -----------------------------------------------------------------------------------
@@ -211,14 +187,14 @@ def test_without_recbole_it_says_what_to_install(tmp_path: Path, monkeypatch) ->
 @pytest.mark.parametrize(
     ("name", "change", "text"),
     [
-        ("ml-100k.inter", lambda text: text + "1\t2\n", "line 402: 2 fields under 4 names"),
+        ("ml-100k.inter", lambda text: text + "1\t2\n", "or one with too few fields"),
         (
             "ml-100k.user",
             lambda text: text.replace("age:token", "years:token"),
             "no column 'age' among ['user_id', 'years', 'gender', 'occupation', 'zip_code']",
         ),
-        ("ml-100k.user", lambda text: text.splitlines()[0], "nothing stands below its line of"),
-        ("ml-100k.item", lambda text: "", "line 1: no column 'item_id' among []"),
+        ("ml-100k.user", lambda text: text.splitlines()[0], "has no lines"),
+        ("ml-100k.item", lambda text: "", "No columns to parse"),
         ("ml-100k.item", lambda text: "\n".join(text.splitlines()[:-1]), "item_id 20 has ratings"),
         ("ml-100k.user", None, "no such file"),
     ],

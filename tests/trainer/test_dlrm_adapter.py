@@ -161,16 +161,6 @@ def test_a_lost_shard_comes_back_alone(adapter, optimiser, tmp_path):
     assert torch.equal(tables[1], kept)
 
 
-def test_state_of_rows_is_stored_with_them_alone(adapter, tmp_path):
-    script = Script(adapter, torch.optim.Adagrad, "full", tmp_path)
-    stored = script.adapter.state_dict()["state"]
-
-    assert len(stored) == 4  # weights and biases of the two layers
-    assert [len(part.state) for parts in script.adapter.shards().values() for part in parts] == [
-        1
-    ] * 3
-
-
 def test_without_the_recipe_the_first_step_says_what_is_to_be_done(adapter, tmp_path):
     script = Script(adapter, RowWise, "full", tmp_path)
     with pytest.raises(UsageError, match="make the state of the optimiser before restore"):

@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -49,14 +47,14 @@ before = set(sys.modules)
 import tempfile
 from pathlib import Path
 import numpy as np
-from cprsim.trainer.store.store import CheckpointStore
+from cprsim.trainer.store.store import CheckpointStore, last_sound
 
 rows = np.zeros((10, 4), np.float32)
 with tempfile.TemporaryDirectory() as folder:
     store = CheckpointStore(Path(folder))
     store.write(0, (rows,))
     store.write(1, (rows[:3],), np.arange(3))
-    assert CheckpointStore(Path(folder)).restore(1).step == 1
+    assert last_sound(Path(folder), 1).step == 1
 print(sorted(set(sys.modules) - before))
 """
 _IN_A_MEMBER = f"""
@@ -77,14 +75,12 @@ def test_members_import_nothing_when_they_load() -> None:
     assert told == "[]\n"
 
 
-#: Starts the process that members are forked from, and ends when it is told.
+#: Starts the process that members are forked from, and ends.
 _ENDS = """
 import os, signal, sys
 from cprsim.trainer.lab import forking
 forking._NEEDED = (sys.argv[1],)
 context = forking.context()
-print(flush=True)
-sys.stdin.readline()
 END
 """
 #: Ways to end that leave Python no time to clean up, and one that does.
@@ -94,68 +90,19 @@ _ENDINGS = {
     "exit": "os._exit(3)",
     "returns": "pass",
 }
-_each_ending = pytest.mark.parametrize(
+
+
+@pytest.mark.parametrize(
     "end", ["killed", *(pytest.param(each, marks=pytest.mark.slow) for each in [*_ENDINGS][1:])]
 )
-
-
-@contextmanager
-def starter(end: str, needed: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A process that has started the fork server; both are gone in the end."""
-    with subprocess.Popen(
-        [sys.executable, "-c", _ENDS.replace("END", _ENDINGS[end]), needed],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        cwd=ROOT,
-        env=os.environ | {"TMPDIR": str(folder), "STALLED": str(folder / "stalled")},
-    ) as process:
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells")
-@_each_ending
-def test_who_imports_for_long_ends_with_its_starter(end: str, short_folder: Path) -> None:
-    """And so before torch is there: it was 14 s on a busy machine."""
-    with starter(end, "tests.trainer.stalled", short_folder) as process:
-        wait_until((short_folder / "stalled").exists)
-        process.communicate("\n", timeout=HANGS_S)
-        wait_until(lambda: not session(process.pid), "the fork server is left")
-
-
-@_each_ending
 def test_no_folder_is_left_after_the_next_start(end: str, short_folder: Path) -> None:
-    with starter(end, "json", short_folder) as process:
-        process.communicate("\n", timeout=HANGS_S)
-        wait_until(lambda: not session(process.pid))
+    command = [sys.executable, "-c", _ENDS.replace("END", _ENDINGS[end]), "json"]
+    given = {"cwd": ROOT, "env": os.environ | {"TMPDIR": str(short_folder)}}
+    with subprocess.Popen(command, text=True, start_new_session=True, **given) as process:
+        process.wait(HANGS_S)
+    wait_until(lambda: not session(process.pid))
     if end != "returns":
         with owned_folder(short_folder):
             pass
 
     assert [*short_folder.iterdir()] == []
-
-
-_FORKS = """
-from cprsim.trainer.lab import forking
-forking._NEEDED = ("json",)
-member = forking.context().Process(
-    target=exec, args=("import threading; print(threading.active_count(), flush=True)", {})
-)
-member.start()
-member.join()
-"""
-
-
-def test_members_are_forked_from_a_process_without_threads(short_folder: Path) -> None:
-    """Python warns of others from 3.12 on."""
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _FORKS], capture_output=True, text=True, check=False
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1\n", "")

@@ -6,7 +6,6 @@ from cprsim.contract import Always, Plan, Recover, every
 from cprsim.contract.interpreter import Interpreter
 from cprsim.trainer.hooks import running_job
 from cprsim.trainer.hooks.running_job import RunningJob
-from cprsim.trainer.hooks.saves import Saves
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 
 AUTO = {"auto": {"system": "autopilot", "prior": "30 s"}}
@@ -86,31 +85,3 @@ def test_a_new_process_knows_the_failures_and_saves_of_those_before(planned, tmp
     again.restore()
     knows = known(again)
     assert knows.timed_saves == 1
-
-
-@pytest.mark.parametrize(("steps", "saves", "told_s"), [(5, 1, 1.0), (10, 2, 3.0)])
-def test_a_new_process_knows_what_saves_took(steps, saves, told_s, tmp_path, monkeypatch):
-    """3 s each, a step being 1 s; of the last of them nobody knows it: then it is as planned."""
-    time = Time(monkeypatch)
-
-    class Slow(Loop):
-        def step(self, batch):
-            super().step(batch)
-            time.now_s += 1.0
-
-    begun = Saves._begun
-
-    def slowly(it, save):
-        found = begun(it, save)
-        time.now_s += 3.0
-        return found
-
-    monkeypatch.setattr(Saves, "_begun", slowly)
-    hooks = hooked(Slow(), "auto", tmp_path, scenario=scenario(**AUTO))
-    train(Slow(), hooks, hooks.restore(), steps)
-    hooks.save_now()
-    again = hooked(Loop(), "auto", tmp_path, scenario=scenario(**AUTO))
-    again.restore()
-
-    assert hooks.summary.saves == saves
-    assert known(again).saving_s == pytest.approx(told_s)

@@ -7,8 +7,7 @@ import threading
 import pytest
 import torch
 
-from cprsim.trainer import HooksObserver, HooksWarning
-from cprsim.trainer.hooks.checkpointed import Image
+from cprsim.trainer.hooks.stores import Image
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 from tests.waiting import HANGS_S, wait_until
 
@@ -36,24 +35,12 @@ def begun(folder, **more):
     return loop, hooks
 
 
-def fail_at_10(monkeypatch):
-    """No file of the save of step 10 has room."""
-    write = Image.write
-
-    def fails_once(self, step, returns_to):
-        if step == 10:
-            raise OSError(28, "No space left on device")
-        return write(self, step, returns_to)
-
-    monkeypatch.setattr(Image, "write", fails_once)
-
-
 def train_patiently(loop, hooks, first, end=STEPS):
     """What is under way is stored before the next step is done."""
     for step in range(first, end):
         train(loop, hooks, step, step + 1)
         if hooks._saves.under_way:
-            wait_until(hooks._saves._under_way.written.done)
+            wait_until(hooks._saves._under_way.snapshot.done)
 
 
 def test_training_goes_on_while_a_save_is_written(tmp_path, gate):
@@ -61,7 +48,7 @@ def test_training_goes_on_while_a_save_is_written(tmp_path, gate):
     train(loop, hooks, hooks.restore(), 15)  # it was due at step 10
     assert hooks.summary.saves == 0
     gate.set()
-    written = hooks._saves._under_way.written
+    written = hooks._saves._under_way.snapshot
     wait_until(written.done)
     train(loop, hooks, 15, 16)
 
@@ -76,23 +63,11 @@ def test_what_is_stored_is_the_snapshot_not_what_training_made_of_it(tmp_path, g
     then = loop.state()
     train(loop, hooks, 10, 19)
     gate.set()
-    wait_until(hooks._saves._under_way.written.done)
+    wait_until(hooks._saves._under_way.snapshot.done)
     other, again = begun(tmp_path)
 
     assert again.restore() == 10
     assert all(map(torch.equal, other.state(), then))
-
-
-def test_a_run_with_saves_beside_it_ends_as_one_without(tmp_path):
-    loop, hooks = begun(tmp_path)
-    train_patiently(loop, hooks, hooks.restore())
-    other, again = begun(tmp_path)
-    step = again.restore()  # what was begun is stored before the job is over
-    train(other, again, step)
-
-    assert step == 30
-    assert hooks.summary.saves == 3
-    assert all(map(torch.equal, other.state(), loop.state()))
 
 
 def test_the_next_save_is_skipped_until_the_one_before_is_written(tmp_path, gate):
@@ -101,7 +76,7 @@ def test_the_next_save_is_skipped_until_the_one_before_is_written(tmp_path, gate
     train(loop, hooks, hooks.restore(), 25)
     assert hooks._saves._under_way.step == 10
     gate.set()
-    wait_until(hooks._saves._under_way.written.done)
+    wait_until(hooks._saves._under_way.snapshot.done)
     train(loop, hooks, 25, 26)
 
     assert hooks.summary.saves == 1
@@ -119,27 +94,10 @@ def test_a_failure_waits_for_what_is_under_way(tmp_path):
     assert hooks.summary.saves == 1
 
 
-def test_one_that_fails_before_something_else_does_is_told(tmp_path, monkeypatch):
-    told = []
-
-    class Told(HooksObserver):
-        def save_failed(self, step, error):
-            told.append((step, str(error)))
-
-    fail_at_10(monkeypatch)
-    loop, hooks = begun(tmp_path, observers=[Told()])
-    train(loop, hooks, hooks.restore(), 10)
-    with pytest.warns(HooksWarning, match="the save of step 10 failed: OSError"):
-        assert hooks.on_failure({0}) == 0
-
-    assert told == [(10, "[Errno 28] No space left on device")]
-    assert hooks.summary.saves_failed == 1
-
-
 ENDS = """
 import concurrent.futures.thread as pools, sys, warnings
 warnings.simplefilter("ignore")
-from cprsim.trainer.hooks.checkpointed import Image
+from cprsim.trainer.hooks.stores import Image
 from tests.trainer import test_hooks_background as it
 from tests.waiting import wait_until
 write = Image.write
@@ -158,13 +116,3 @@ raise SystemExit
 def test_one_that_is_under_way_when_the_script_ends_is_stored(tmp_path):
     subprocess.run([sys.executable, "-c", ENDS, str(tmp_path)], check=True)
     assert begun(tmp_path)[1].restore() == 10
-
-
-def test_one_that_fails_beside_training_is_void(tmp_path, monkeypatch):
-    fail_at_10(monkeypatch)
-    loop, hooks = begun(tmp_path)
-    with pytest.warns(HooksWarning, match="the save of step 10 failed"):
-        train_patiently(loop, hooks, hooks.restore())
-
-    assert (hooks.summary.saves, hooks.summary.saves_failed) == (2, 1)
-    assert begun(tmp_path)[1].restore() in range(20, STEPS)

@@ -1,7 +1,5 @@
 """Jobs that go on otherwise than they began: more steps, other shards, larger tables, a notice."""
 
-import os
-import signal
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +11,6 @@ import cprsim
 from cprsim.errors import CprsimError, UsageError
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, split_rows
 from cprsim.trainer.hooks.job_folder import JobFolder
-from cprsim.trainer.hooks.ranks import OneProcess
 from tests.trainer.test_hooks_processes import Threads, Together
 
 STEPS, ROWS, DIM = 20, (50, 30), 4
@@ -199,22 +196,6 @@ def trained_to(end, **more):
     return do
 
 
-@pytest.mark.parametrize(
-    "numbers", [(2, 1, 2), (4, 3), (1, 4, 2), (3, 5, 1)], ids=lambda each: "-".join(map(str, each))
-)
-@pytest.mark.parametrize("policy", ["full", "cpr-vanilla"])
-def test_a_job_goes_on_with_other_numbers_of_processes_in_the_same_folders(
-    numbers, policy, clean, tmp_path
-):
-    """Six shards over so many processes; each number is killed a step after a save."""
-    for start, count in enumerate(numbers):
-        shares = [6 // count + (n < 6 % count) for n in range(count)]
-        end = min(8 * start + 9, STEPS)
-        found = processes(shares, lambda n: tmp_path / str(n), trained_to(end), policy=policy)
-        assert [first for _, first in found] == [8 * start] * count
-        assert all(is_clean(it, clean[end]) for it, _ in found)
-
-
 def refused(do):
     try:
         return do()
@@ -272,15 +253,6 @@ def test_another_policy_takes_a_folder_of_its_own(clean, tmp_path):
     assert is_clean(it, clean[STEPS])
 
 
-def test_folders_that_have_changed_names_are_told_apart(clean, tmp_path):
-    processes((1, 1), lambda n: tmp_path / str(n), trained_to(9))
-    for before, after in (("0", "x"), ("1", "0"), ("x", "1")):
-        (tmp_path / before).rename(tmp_path / after)
-    found = processes((1, 1), lambda n: tmp_path / str(n), trained_to(STEPS))
-    assert [first for _, first in found] == [8, 8]
-    assert all(is_clean(it, clean[STEPS]) for it, _ in found)
-
-
 def test_earlier_folders_are_found_by_what_they_are(clean, tmp_path):
     """Of machines on which they had the same path, and so one relative path."""
     processes((1, 1), lambda n: tmp_path / str(n), trained_to(9))
@@ -329,29 +301,6 @@ def test_folders_that_hooks_do_not_make_stay(tmp_path):
     for end in (9, 17):
         processes((2,), lambda _: tmp_path, trained_to(end))
     assert {*names} < {each.name for each in tmp_path.iterdir()}
-
-
-class TwoKinds(Counted):
-    """Rows from `cut` on have no state."""
-
-    cut = 25
-
-    def shards(self):
-        weights, uses = self.weights[0], self.uses[0]
-        first = TablePart(0, weights[: self.cut], (uses[: self.cut],))
-        return {0: [first], 1: [TablePart(0, weights[self.cut :], (), self.cut)]}
-
-
-def test_rows_whose_tensors_are_others_now_are_refused(tmp_path):
-    it = TwoKinds(2, (50,))
-    given = {"scenario": job(rows=(50,))}
-    hooks = hooked(it, tmp_path, **given)
-    train(it, hooks, hooks.restore(), 9)
-    moved = TwoKinds(2, (50,))
-    moved.cut = 30
-    assert "has checkpoints of another job (tables differ)" in refused(
-        hooked(moved, tmp_path, **given).restore
-    )
 
 
 @pytest.mark.parametrize("before", ["the same", "smaller"])
@@ -420,29 +369,6 @@ def test_a_start_that_is_killed_while_it_divides_rows_begins_that_again(
         assert all(is_clean(it, clean[end]) for it, _ in found)
 
 
-def test_a_changed_job_returns_to_what_all_processes_have(clean, tmp_path):
-    """One has saved at step 16, the other was killed before; then a table is added."""
-
-    def uneven(it, hooks):
-        hooks.restore()
-        train(it, hooks, 0, 15)
-        if it.mine[0] == 0:
-            hooks._ranks = hooks._saves._ranks = OneProcess()
-            train(it, hooks, 15, 17)
-
-    processes((1, 1), lambda n: tmp_path / str(n), uneven)
-
-    def begun(it, hooks):
-        return it, hooks.restore()
-
-    with pytest.warns(HooksWarning, match="of table 2 are in no checkpoint"):
-        found = processes((1, 1), lambda n: tmp_path / str(n), begun, rows=(*ROWS, 11))
-    for it, step in found:
-        assert step == 8
-        del it.weights[2:], it.uses[2:]
-        assert is_clean(it, clean[8])
-
-
 @pytest.mark.parametrize("lost", [0, 1])
 @pytest.mark.parametrize("after", [(2,), (1, 1, 1, 1)])
 def test_accounts_of_all_processes_go_on_in_one(lost, after, tmp_path):
@@ -495,26 +421,6 @@ def test_saving_now(clean, tmp_path):
     other = Counted()
     assert hooked(other, tmp_path).restore() == 13
     assert same(other.state(), clean[13])
-
-
-def test_a_notice_has_all_saved_after_the_next_step(clean, tmp_path):
-    it = Counted()
-    hooks = hooked(it, tmp_path)
-    first = hooks.restore()
-    before = signal.getsignal(signal.SIGTERM)
-    with hooks.saving_on(signal.SIGTERM):
-        for step in range(first, STEPS):
-            batch = it.step(step)
-            if step == 4:
-                os.kill(os.getpid(), signal.SIGTERM)
-            hooks.after_step(batch)
-            if hooks.noticed:
-                break
-    assert signal.getsignal(signal.SIGTERM) is before
-    assert hooks.summary.step == 5
-    other = Counted()
-    assert hooked(other, tmp_path).restore() == 5
-    assert same(other.state(), clean[5])
 
 
 def test_notices_reach_the_main_thread_alone(tmp_path):

@@ -1,11 +1,7 @@
 """Saves of modified rows by the hooks, and the merger: what is loaded is what was saved."""
 
 import random
-import shutil
-import subprocess
-import sys
 import threading
-import warnings
 from types import ModuleType
 
 import numpy as np
@@ -16,11 +12,10 @@ import cprsim
 from cprsim.errors import UsageError
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, merge_deltas
 from cprsim.trainer import merge as merger
-from cprsim.trainer.hooks.checkpointed import Image
 from cprsim.trainer.store import store
 from cprsim.trainer.store.files import read_chain
 from cprsim.trainer.store.store import checkpoints_in
-from tests.trainer.loops import BATCH, DIM, ROWS, STEPS, Loop, batch, hooked, scenario
+from tests.trainer.loops import BATCH, STEPS, Loop, batch, hooked, scenario
 from tools.pages.walkthroughs import code
 from tools.paths import DOCS
 
@@ -70,32 +65,8 @@ def newest(folder):
     return checkpoints_in(folder)[0]
 
 
-@pytest.mark.parametrize("variant", [None, "consecutive", "one-shot", "intermittent"])
-@pytest.mark.parametrize("killed", [1, 9, 24, 39])
-def test_a_killed_job_ends_as_without_failures(variant, killed, clean, tmp_path):
-    loop, hooks = begun(tmp_path, variant=variant)
-    train(loop, hooks, hooks.restore(), killed)
-    other, again = begun(tmp_path, Loop(seed=1), variant=variant)
-    step = again.restore()
-    assert killed - 2 < step <= killed
-    train(other, again, step)
-    assert other.digest() == clean
-    assert again.summary.updates_lost == 0
-
-
-def test_deltas_are_smaller_than_whole_saves(tmp_path):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 30)
-    hooks.save_now()
-    (folder,) = tmp_path.glob("rows-0-*")
-    sizes = [each.size for each in newest(folder).files]
-    assert hooks.summary.saves > 10
-    whole = 4 * sum(ROWS) * (2 * DIM)
-    assert all(each < whole for each in sizes[1:])
-
-
 @pytest.mark.usefixtures("long")
-def test_the_trainer_builds_on_what_a_merger_has_made(clean, tmp_path):
+def test_the_trainer_builds_on_what_a_merger_has_made(clean, tmp_path, capsys):
     loop, hooks = begun(tmp_path)
     train(loop, hooks, hooks.restore(), 11)
     before = deltas(tmp_path)
@@ -110,7 +81,8 @@ def test_the_trainer_builds_on_what_a_merger_has_made(clean, tmp_path):
     (folder,) = tmp_path.glob("rows-0-*")
     left = {each.name for each in folder.glob("*.npys")}
     assert {*before} & left == {*before}  # of another base, should this one be spoilt
-    assert merge_deltas(tmp_path) == 1
+    merger.main([str(tmp_path)])
+    assert capsys.readouterr().out == "1 new bases\n"
     train(loop, hooks, 21, 31)
     left = {each.name for each in folder.glob("*.npys")}
     assert not {*before} & left
@@ -120,54 +92,8 @@ def test_the_trainer_builds_on_what_a_merger_has_made(clean, tmp_path):
     assert other.digest() == clean
 
 
-@pytest.mark.usefixtures("long")
-def test_a_spoilt_base_of_a_merger_takes_the_job_back_to_the_chain_before(clean, tmp_path):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 11)
-    merge_deltas(tmp_path)
-    train(loop, hooks, 11, 21)
-    (folder,) = tmp_path.glob("rows-0-*")
-    base = folder / deltas(tmp_path)[0]
-    base.write_bytes(base.read_bytes()[:-1])
-    other, again = begun(tmp_path, Loop(seed=1))
-    with pytest.warns(HooksWarning, match="is not what was written"):
-        step = again.restore()
-    assert 6 <= step <= 11
-    train(other, again, step)
-    assert other.digest() == clean
-
-
 def missing(folder, rng, files):
     (folder / rng.choice(files)).unlink()
-
-
-def doubled(folder, rng, files):
-    """One delta in the place of another."""
-    one, other = rng.sample(files, 2)
-    shutil.copyfile(folder / one, folder / other)
-
-
-def doubled_manifest(folder, _rng, _files):
-    """The last checkpoint once more, under the next number."""
-    last = newest(folder)
-    shutil.copyfile(folder / last.name, folder / f"{last.serial + 1:08d}.json")
-
-
-@pytest.mark.usefixtures("long")
-@pytest.mark.parametrize("damage", [missing, doubled, doubled_manifest])
-def test_a_missing_or_doubled_delta_is_found(damage, clean, tmp_path):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 21)
-    merge_deltas(tmp_path)
-    train(loop, hooks, 21, 31)
-    (folder,) = tmp_path.glob("rows-0-*")
-    damage(folder, random.Random(0), deltas(tmp_path)[1:])
-    other, again = begun(tmp_path, Loop(seed=1))
-    with pytest.warns(HooksWarning):
-        step = again.restore()
-    train(other, again, step)
-    assert step < 31
-    assert other.digest() == clean
 
 
 def test_a_merger_leaves_a_spoilt_chain_alone(tmp_path):
@@ -192,25 +118,6 @@ def test_the_trainer_merges_itself_where_nothing_else_does(tmp_path):
     base, *more = (each.size for each in newest(folder).files)
     assert hooks.summary.saves > 15
     assert sum(more) <= 2 * base
-
-
-def test_two_mergers_at_once(tmp_path):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 11)
-    (folder,) = tmp_path.glob("rows-0-*")
-    with merger._alone(folder) as alone:
-        assert alone
-        assert merge_deltas(tmp_path) == 0
-    assert merge_deltas(tmp_path) == 1
-
-
-@pytest.mark.slow
-def test_a_merger_in_a_process_of_its_own(tmp_path):
-    loop, hooks = begun(tmp_path / "checkpoints")
-    train(loop, hooks, hooks.restore(), 11)
-    command = [sys.executable, "-m", "cprsim.trainer.merge", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "1 new bases\n"
 
 
 def test_an_optimizer_that_moves_unused_rows_is_found(tmp_path):
@@ -347,27 +254,6 @@ def test_an_update_inside_another_keeps_both(tmp_path):
             pass
         with pytest.raises(UsageError, match="end that block"):
             hooks.save_now()
-
-
-def test_a_failed_save_leaves_its_rows_to_the_next(clean, tmp_path, monkeypatch):
-    loop, hooks = begun(tmp_path)
-    write = Image.write
-
-    def fails(self, step, returns_to):
-        if 5 < step < 12:
-            raise OSError(28, "No space left on device")
-        return write(self, step, returns_to)
-
-    monkeypatch.setattr(Image, "write", fails)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        train(loop, hooks, hooks.restore(), 17)
-        hooks._saves.settle()
-    assert any("No space left" in str(each.message) for each in said)
-    assert len(deltas(tmp_path)) > 2  # deltas on top of those before
-    other, again = begun(tmp_path, Loop(seed=1))
-    train(other, again, again.restore())
-    assert other.digest() == clean
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,8 +10,7 @@ import torch
 
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer import HooksWarning, TablePart
-from cprsim.trainer.hooks.checkpointed import Image
-from tests.trainer.held import STEPS, Held, hooks, said, steps
+from tests.trainer.held import Held, hooks, said, steps
 from tests.trainer.loops import scenario
 
 
@@ -38,56 +36,6 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
         it.after_step({})
     assert (it.summary.saves, it.summary.saves_failed) == (1, 1)
     assert hooks(Held(), tmp_path, "full").restore() == 6
-
-
-@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
-def test_saves_that_all_fail_end_no_training(policy, tmp_path, monkeypatch):
-    job = scenario(**{"async": {"system": "async", "interval": "10 s"}})
-    it = hooks(Held(), tmp_path, policy, scenario=job)
-    it.restore()
-
-    monkeypatch.setattr(os, "fsync", no_room)
-    with pytest.warns(HooksWarning, match="No space left on device"):
-        steps(it, STEPS)
-    assert (it.summary.step, it.summary.saves) == (STEPS, 0)
-    assert it.summary.saves_failed > 0
-    monkeypatch.undo()
-    assert hooks(Held(), tmp_path, policy, scenario=job).restore() == 0
-
-
-@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
-def test_saves_that_are_void_in_a_part_leave_the_last_checkpoint_that_is_whole(
-    policy, tmp_path, monkeypatch
-):
-    """Rows fit, time and again; the dense part doesn't."""
-    job = {"steps": 40, "scenario": scenario(**{"async": {"system": "async", "interval": "10 s"}})}
-    it = hooks(Held(), tmp_path, policy, **job)
-    it.restore()
-    steps(it, 10)
-    it.save_now()
-    write, dense = Image.write, it._state.stores.dense.store
-
-    def refuses(self, step, returns_to):
-        if self.store is dense:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(self, step, returns_to)
-
-    def patiently():
-        for _ in range(29):
-            it.after_step({})
-            it._saves.settle()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Image, "write", refuses)
-        with pytest.warns(HooksWarning, match="No space left"):
-            patiently()
-    assert it.summary.saves_failed >= 2
-    assert it.summary.checkpoint == 10
-    again = hooks(Held(), tmp_path, policy, **job)
-    assert again.restore() == 10
-    steps(again, 15)
-    again._saves.settle()
-    assert hooks(Held(), tmp_path, policy, **job).restore() == again.summary.checkpoint > 10
 
 
 def test_saves_do_not_get_longer_with_those_before(tmp_path):
@@ -197,20 +145,3 @@ def test_saving_now_in_another_thread(tmp_path):
     ):
         pool.submit(it.save_now).result()
     assert it.save_now()
-
-
-def test_a_notice_on_a_full_disk_is_known_before_there_is_room(tmp_path, monkeypatch):
-    it = hooks(Held(), tmp_path, "full")
-    it.restore()
-
-    with it.saving_on(signal.SIGTERM):
-        steps(it, 1)
-        assert not it.notice
-        os.kill(os.getpid(), signal.SIGTERM)
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", no_room)
-            with pytest.warns(HooksWarning, match="the save of step 2 failed"):
-                steps(it, 1)
-        assert (it.notice, it.noticed) == (True, False)
-        steps(it, 1)
-        assert (it.notice, it.noticed) == (True, True)

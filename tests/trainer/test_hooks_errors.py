@@ -128,18 +128,6 @@ def test_rows_that_are_not_there_are_left_out_and_told_once_a_table(row, tmp_pat
     assert it._state._layout.numbers(batch).tolist() == [5, 300 + 3]
 
 
-@pytest.mark.filterwarnings("ignore:.*no process gives:UserWarning")
-def test_a_row_between_parts_is_not_there(tmp_path):
-    """Rows 0 to 99 and 200 to 299 of table 0 are here; 150 lies between."""
-    adapter = Held()
-    adapter.found = {0: [TablePart(0, ROWS), TablePart(0, ROWS.clone(), (), 200)]}
-    it = hooks(adapter, tmp_path)
-    it.restore()
-    it.after_step({0: torch.tensor([0, 99, 200, 299])})
-    with pytest.warns(HooksWarning, match=r"^lookups\(\): row 150 of table 0 is not here"):
-        it.after_step({0: torch.tensor([99, 150])})
-
-
 @pytest.mark.parametrize(
     ("name", "given", "told"),
     [
@@ -244,17 +232,6 @@ def test_a_folder_whose_job_can_not_be_read(tmp_path, content):
         (tmp_path / "job.json").write_text(content)
     with refused(f"folder {tmp_path}: job.json in it can't be read; give another"):
         hooks(Held(), tmp_path).restore()
-
-
-def test_files_of_others_are_left_alone(tmp_path):
-    names = (".DS_Store", ".nfs01", "foo.npys", "notes.json")
-    hooks(Held(), tmp_path, "full").restore()
-    for name in names:
-        (tmp_path / "dense-0" / name).write_text(name)
-    it = hooks(Held(), tmp_path, "full")
-    it.restore()
-    steps(it, STEPS)
-    assert all((tmp_path / "dense-0" / name).read_text() == name for name in names)
 
 
 def test_a_folder_whose_checkpoints_are_all_spoilt_or_gone(tmp_path):

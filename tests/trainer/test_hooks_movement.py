@@ -55,18 +55,6 @@ def test_a_save_takes_the_rows_whose_sums_have_grown_most(tmp_path, monkeypatch)
     assert len(chosen) > 3
 
 
-def test_a_job_returns_by_it(tmp_path):
-    loop = Loop()
-    hooks = TrainerHooks(scenario(), "cpr-scar", Moving(loop), tmp_path, STEPS)
-    train(loop, hooks, hooks.restore(), 21)
-    assert hooks.on_failure({0}) == 21
-    train(loop, hooks, 21)
-    other = Loop(seed=1)
-    again = TrainerHooks(scenario(), "cpr-scar", Moving(other), tmp_path, STEPS)
-    assert again.restore() > 30
-    assert hooks.summary.saves > 10
-
-
 def test_tensors_of_another_shape_are_refused(tmp_path):
     class Wrong(Adapter):
         def movement(self):

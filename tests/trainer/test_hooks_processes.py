@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks
-from cprsim.trainer.hooks.checkpointed import Image
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess
+from cprsim.trainer.hooks.stores import Image
 from tests.trainer.loops import scenario
 from tests.waiting import HANGS_S, wait_until
 
@@ -353,7 +353,7 @@ def test_a_save_beside_training_that_one_can_not_begin_is_void_in_all(both, tmp_
         patch.setattr(ProcessState, "snapshot", refuses)
         both(lambda rank: rank.train(9, 10), ranks)
     for rank in ranks:
-        wait_until(rank.hooks._saves._under_way.written.done)
+        wait_until(rank.hooks._saves._under_way.snapshot.done)
     with pytest.warns(HooksWarning) as warned:
         both(lambda rank: rank.train(10, 11), ranks)
     assert {str(each.message).split(":")[1] for each in warned} == {" MemoryError", " RunError"}

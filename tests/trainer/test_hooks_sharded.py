@@ -6,10 +6,9 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 
-from cprsim.trainer import HooksWarning, TrainerHooks
-from cprsim.trainer.hooks.checkpointed import CheckpointedDense
-from cprsim.trainer.hooks.nested import is_sharded
+from cprsim.trainer import TrainerHooks
 from cprsim.trainer.hooks.ranks import OneProcess
+from cprsim.trainer.hooks.stores import content_for_others
 from tests.trainer.test_hooks_changed_jobs import STEPS, Counted, job
 
 pytestmark = pytest.mark.slow
@@ -46,19 +45,6 @@ def hooked(it, folder):
     return TrainerHooks(job(), "it", it, folder, STEPS)
 
 
-def test_a_dtensor_comes_back_bit_for_bit(mesh, tmp_path):
-    it = Sharded(mesh)
-    hooks = hooked(it, tmp_path)
-    hooks.restore()
-    it.dtensor.to_local().mul_(1 / 3)
-    hooks.save_now()
-    other = Sharded(mesh)
-    hooked(other, tmp_path).restore()
-
-    assert torch.equal(other.dtensor.to_local(), torch.arange(6.0).view(3, 2) * (1 / 3))
-    assert other.of == {"steps": 3, "kinds": ["a", "b"]}
-
-
 class Survivor(OneProcess):
     """Another process that has the dense part, as it is now."""
 
@@ -72,7 +58,7 @@ class Survivor(OneProcess):
 def test_what_lies_beside_shards_is_taken_from_a_survivor(mesh, tmp_path):
     there, it = Sharded(mesh), Sharded(mesh)
     there.mlp.weight.detach().fill_(7)
-    survivor = Survivor(CheckpointedDense(there, tmp_path / "there").content())
+    survivor = Survivor(content_for_others(there))
     hooks = TrainerHooks(job(policy="partial"), "it", it, tmp_path / "it", STEPS, survivor)
     hooks.restore()
     it.dtensor.to_local().fill_(8)
@@ -80,23 +66,3 @@ def test_what_lies_beside_shards_is_taken_from_a_survivor(mesh, tmp_path):
 
     assert it.mlp.weight == 7
     assert torch.equal(it.dtensor.to_local(), torch.arange(6.0).view(3, 2))
-
-
-def test_a_spoilt_one_is_found_by_its_hash(mesh, tmp_path):
-    it = Sharded(mesh)
-    hooks = hooked(it, tmp_path)
-    hooks.restore()
-    for number in range(8):
-        hooks.after_step(it.step(number))
-    newest = max((tmp_path / "dense-0").glob("*.npys"))
-    content = newest.read_bytes()
-    newest.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-
-    with pytest.warns(HooksWarning, match="is not what was written; it is left out, and step 0"):
-        assert hooked(Sharded(mesh), tmp_path).restore() == 0
-
-
-def test_what_is_sharded_is_known_wherever_it_is_in_a_state(mesh):
-    found = distribute_tensor(torch.zeros(2), mesh, [Shard(0)])
-    assert is_sharded({"a": [1, ({"b": found},)]})
-    assert not is_sharded({"a": [1, ({"b": torch.zeros(2)},)], "c": "x"})

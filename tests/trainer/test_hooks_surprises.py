@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import cprsim
-from cprsim.errors import RunError, UsageError
+from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning, TablePart
-from tests.trainer.held import STEPS, Held, hooks, said, steps
+from tests.trainer.held import STEPS, Held, hooks, steps
 from tests.trainer.loops import Adapter, Loop, batch, hooked, scenario, train
 from tests.trainer.test_hooks_changed_jobs import job, processes
 from tests.trainer.test_hooks_changed_jobs import train as counted
@@ -107,17 +107,6 @@ def test_an_optimizer_that_keeps_state_of_rows_in_dense(given, tmp_path, recwarn
     told = [str(each.message) for each in recwarn if each.category is HooksWarning]
     expected = "dense(): 'adagrad' keeps state of the rows of table"
     assert [each[: len(expected)] for each in told] == [expected] * (3 * (given == "nothing"))
-
-
-@pytest.mark.parametrize("lookups", [[torch.zeros(1)], (), None, torch.zeros(2)])
-def test_lookups_that_are_no_mapping(lookups, tmp_path):
-    it = hooks(Held(), tmp_path)
-    it.restore()
-    with pytest.raises(
-        UsageError,
-        match=said(f"lookups(): gives a {type(lookups).__name__}; give {{table: row numbers}}"),
-    ):
-        it.after_step(lookups)
 
 
 @pytest.mark.parametrize("ended", ["saved", "finished", "killed"])

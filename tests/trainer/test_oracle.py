@@ -10,10 +10,9 @@ import torch
 
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.sim.engine import play_against
-from cprsim.trainer.hooks.running_job import Stopwatch
-from cprsim.trainer.lab.cluster import LocalCluster
 from cprsim.trainer.validation.in_process import InProcess
 from tests.trainer.runs import INTERVAL, STEPS, ran, scenario, section, servers_hit, trainer_hit
+from tools.counted import SavedRows
 
 #: One after a save, two at once, one just behind a save, one after the last save.
 KILLS = [
@@ -38,15 +37,16 @@ def in_one_process(kills):
     data = given.data(scenario(), 0)
     job = InProcess(data, given, 2, 0)
     held = job.shards
-    saved = [shard.arrays() for shard in held]
+    saved = [SavedRows(shard) for shard in held]
     due = list(kills)
     for step in range(STEPS):
         while due and due[0][0] < step + 1:
             for server in due.pop(0)[1].servers:
-                held[server].restore(saved[server])
+                saved[server].set_back()
         job.step(step)
         if (step + 1) % INTERVAL == 0:
-            saved = [shard.arrays() for shard in held]
+            for each in saved:
+                each.save()
     predicted = []
     for step in range(data.steps, data.steps + data.test_steps):
         batch = data.batch(step)
@@ -205,24 +205,3 @@ def test_a_server_and_the_trainer_that_die_together_are_replaced_together(policy
 
     assert (recovered.struck, recovered.replaced) == (4, 4)
     assert [causes.count(each) for each in ("detect", "reschedule", "load")] == [2, 2, 2]
-
-
-def test_the_time_that_a_killed_process_takes_to_die_is_that_of_detection(monkeypatch):
-    causes, at = [], []
-    switch, strike = Stopwatch.switch, LocalCluster.strike
-
-    def switched(watch, cause):
-        causes.append(cause)
-        switch(watch, cause)
-
-    def struck(cluster, *victim):
-        at.append(causes[-1])
-        return strike(cluster, *victim)
-
-    monkeypatch.setattr(Stopwatch, "switch", switched)
-    monkeypatch.setattr(LocalCluster, "strike", struck)
-    one, other = servers_hit(0), servers_hit(1)
-    found = ran("partial", [(14.0, one), (14.0, other), (14.0, one)])
-
-    assert at == ["detect"] * 3
-    assert sum(found.seconds.values()) == pytest.approx(found.spans[-1].end_s, rel=1e-9)

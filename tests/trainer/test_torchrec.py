@@ -94,19 +94,6 @@ def test_a_rank_that_lost_its_columns_has_them_as_they_were_saved_and_the_mlp_of
     assert saved == after != before
 
 
-def test_a_rank_is_filled_by_its_twin_in_the_other_group(tmp_path):
-    ended, said = ranks("torchrec_twins_job", tmp_path, size=4)
-    step, pls, averaged, before, after, top = zip(*(each[0].split() for each in said), strict=True)
-
-    assert ended == [0] * 4
-    assert step == ("17",) * 4
-    assert averaged[:2] == averaged[2:]  # rows and optimiser state
-    assert len({*before}) == 4
-    assert after == (*before[:3], before[1])
-    assert len({*top}) == 1
-    assert [float(each) for each in pls] == [0, 0, 0, 1 / (20 * 4)]  # (E4): a step of one of four
-
-
 def test_a_rank_that_is_killed_has_its_rows_of_its_twin_in_groups_made_anew(tmp_path):
     """Survivors build TorchRec's model anew, and keep what they have."""
     job = "torchrec_rebuilt_job"

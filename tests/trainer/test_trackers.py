@@ -34,29 +34,6 @@ class TestTorchSCAR(TrackerConformance):
         return TorchSCAR(torch.from_numpy(table))
 
 
-class Part:
-    """A tracker of a range of another's rows, which is told of its batches by the whole."""
-
-    def __init__(self, whole, rows):
-        self.whole, self.part, self.rows = whole, whole.part(rows), rows
-        self.select, self.saved = self.part.select, self.part.saved
-
-    def observe(self, rows, values=None):
-        ids = np.asarray(rows)
-        if ids.size and not 0 <= ids.min() <= ids.max() < len(self.rows):
-            raise IndexError(ids)
-        self.whole.observe(ids + self.rows.start)
-
-    @property
-    def memory_bytes(self):
-        return self.whole.memory_bytes
-
-
-class TestPartOfMFU(TrackerConformance):
-    def tracker(self, table):
-        return Part(TorchMFU(len(table) + 50), range(30, 30 + len(table)))
-
-
 # --- The same as NumPy's -------------------------------------------------------------------------
 
 
@@ -175,14 +152,6 @@ def test_of_each_table_the_rows_are_those_of_a_tracker_of_its_own(name: str, int
                 expected = tracker.select(len(each) // 10)
                 assert part.tolist() == sorted(expected.tolist())
                 tracker.saved(expected)
-
-
-def test_lists_look_at_one_batch_in_so_many() -> None:
-    tracker = trackers("ssu", torch.zeros(20, 1), [range(10), range(10, 20)], 0.5, subsample=3)
-    for row in range(20):
-        for rows in ([row], []):
-            tracker.observe(torch.tensor(rows, dtype=torch.int64))
-    assert set(tracker.select()) == {0, 3, 6, 9, 12, 15, 18}
 
 
 # --- Lists side by side --------------------------------------------------------------------------

@@ -17,8 +17,10 @@ from torchrec.distributed import collective_utils
 from cprsim.trainer import RebuiltGroup, TrainerHooks
 from tests.trainer.gloo_job import digest, leave
 from tests.trainer.torchrec_job import STEPS, of_page, rows_of, scenario, sharded, trained
-from tests.trainer.torchrec_twins_job import RANKS, TWINS
 from tests.waiting import HANGS_S
+
+RANKS = 4
+TWINS = {"twins": {"system": "twin-groups", "every": "4 s", "sync": "1 s"}}
 
 
 class Loop:

@@ -7,18 +7,16 @@ scenarios/train-NAME.csv; a test holds the page to them.
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
 from cprsim.gallery.registry import picture
-from cprsim.studies import findings
-from cprsim.studies.findings import Thresholds
+from cprsim.studies import findings, tables
 from cprsim.studies.outputs import accuracy_block
-from cprsim.studies.paired import enough
-from tools.pages import accuracy_tables as tables
+from cprsim.studies.paired import EQUAL_WITHIN, enough
 from tools.pages.accuracy_compared import Study, best, section
 from tools.pages.accuracy_sources import PLANTED, SOURCES, Source
 from tools.paths import DOCS, FIGURES
@@ -76,9 +74,10 @@ How many servers fail at once must not matter for PLS to predict accuracy: {serv
 
 `updates_lost` is counted row by row; `change_lost` is PLS times the share of all movement of rows
 that a unit of it loses, by the row model of `cprsim rows` under Adagrad. Its form was chosen with
-the planted runs, so only MovieLens-100K tests it. Measures are compared by the share of the
-variance that one line through the origin explains, and by Spearman's correlation of ranks; the best
-is better than every other in 97.5 % of bootstrap samples over the seeds. Four policies are few.
+the planted runs, so only MovieLens-100K tests it; in its place `cprsim study` now counts
+`learning_lost`. Measures are compared by the share of the variance that one line through the origin
+explains, and by Spearman's correlation of ranks; the best is better than every other in 97.5 % of
+bootstrap samples over the seeds. Four policies are few.
 
 {best}
 ## What lost learning is worth
@@ -114,21 +113,20 @@ _TABLES = {
 def page() -> str:
     """Return the whole page of the runs that are kept."""
     runs, about = PLANTED.read(), PLANTED.about()
-    reading = thresholds(about)
     studies = [Study(each.label, each.read()) for each in SOURCES.values()]
     count = runs["seed"].nunique()
     seeds = {what: f"of {enough(what, *rest, count)}" for what, *rest in findings.comparisons(runs)}
     return _PAGE.format(
-        compared=section(*studies, reading),
-        up_to=reading.linear_up_to,
-        within=reading.equal_within,
+        compared=section(*studies),
+        up_to=findings.LINEAR_UP_TO,
+        within=EQUAL_WITHIN,
         pls=_pictures(_PICTURES[0]),
         policies=_pictures(_PICTURES[1]),
-        bends=_bends(studies, reading),
+        bends=_bends(studies),
         enough_bends=seeds["bends of lines, at most"],
         enough_policies=seeds["differences between policies"],
         full=_full(studies),
-        servers=_servers(studies, reading),
+        servers=_servers(studies),
         best=best(studies),
         learning=learning.section().strip(),
         block=block(PLANTED),
@@ -138,10 +136,7 @@ def page() -> str:
 
 def block(source: Source) -> str:
     """Return the block of a scenario with the slopes of a study."""
-    about = source.about()
-    return accuracy_block(
-        findings.slopes(source.read(), thresholds(about).linear_up_to), about["source"]
-    )
+    return accuracy_block(findings.slopes(source.read()), source.about()["source"])
 
 
 def beside_page() -> dict[str, str]:
@@ -150,17 +145,12 @@ def beside_page() -> dict[str, str]:
     for path, heads in _TABLES.items():
         rows: list[tuple[object, ...]] = []
         for source in SOURCES.values():
-            made = heads.rows(source.read(), thresholds(source.about()))
+            made = heads.rows(source.read())
             rows += [(source.label, *each) for each in made]
         lines = [("data", *heads.names), *([str(cell) for cell in row] for row in rows)]
         texts[path.name] = "".join(f"{beside.line(each)}\n" for each in lines)
     costs = "".join(f"{beside.line(each)}\n" for each in learning.costs())
     return {**texts, learning.COSTS.name: costs}
-
-
-def thresholds(about: Mapping[str, Any]) -> Thresholds:
-    """How a study was read, by what is kept of it."""
-    return Thresholds(**{each: about[each] for each in Thresholds.__annotations__ if each in about})
 
 
 def _pictures(name: str) -> str:
@@ -169,21 +159,21 @@ def _pictures(name: str) -> str:
     )
 
 
-def _bends(studies: Sequence[Study], reading: Thresholds) -> str:
+def _bends(studies: Sequence[Study]) -> str:
     """Return which lines are shown to bend, in a sentence."""
     said = []
     for study in studies:
-        found = findings.bends(study.runs, reading)
+        found = findings.bends(study.runs)
         bent = [f"`{system}`" for system, bend in found.items() if bend.applies.startswith("that")]
         said.append(f"on {study.label} {', '.join(bent) or 'none'} of {len(found)}")
     return f"Lines that are shown to bend: {'; '.join(said)}"
 
 
-def _servers(studies: Sequence[Study], reading: Thresholds) -> str:
+def _servers(studies: Sequence[Study]) -> str:
     """Return what is shown of the slopes by servers hit."""
     said = []
     for study in studies:
-        found = findings.share_differences(study.runs, reading.linear_up_to, reading.equal_within)
+        found = findings.share_differences(study.runs)
         counts = Counter(each.verdict for each in found)
         listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
         said.append(f"{listed} of {len(found)} differences of slopes on {study.label}")

@@ -7,10 +7,16 @@ import numpy as np
 import pandas as pd
 
 from cprsim.studies import findings
-from cprsim.studies.findings import Thresholds
-from cprsim.studies.paired import PairedDifference, compare, compare_all, enough
+from cprsim.studies.paired import (
+    EQUAL_WITHIN,
+    PairedDifference,
+    compare,
+    compare_all,
+    enough,
+)
 from cprsim.studies.predictors import told
-from tools.pages.accuracy_tables import spread, table
+from cprsim.studies.tables import spread
+from tools.validation.beside import table
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
 _CHOSEN: Final = {"cpr-mfu", "cpr-vanilla"}
@@ -45,20 +51,20 @@ AUC of one policy less that of another, after the same failures
 {said}"""
 
 
-def section(first: Study, second: Study, reading: Thresholds) -> str:
+def section(first: Study, second: Study) -> str:
     """The whole section, of the seeds and points that both have."""
     runs = _shared(first.runs, second.runs)
     seeds = runs[0]["seed"].nunique()
     labels = (first.label, second.label)
-    pairs = _pairs(runs, reading.equal_within)
+    pairs = _pairs(runs)
     return _SECTION.format(
         first=_at_first(first.label),
         second=second.label,
         points=runs[0].groupby(findings.POINT).ngroups - 1,
         seeds=seeds,
-        within=reading.equal_within,
+        within=EQUAL_WITHIN,
         enough=enough("slopes on both", len(findings.slopes(runs[0])), seeds),
-        slopes=_slopes(runs, labels, reading),
+        slopes=_slopes(runs, labels),
         said=_said(pairs, labels),
     )
 
@@ -86,15 +92,11 @@ def _shared(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     ]
 
 
-def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str], reading: Thresholds) -> str:
-    up_to = reading.linear_up_to
-    lines = [findings.slopes(each, up_to) for each in runs]
-    by_seed = [findings.slopes_by_seed(each, up_to) for each in runs]
+def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
+    lines = [findings.slopes(each) for each in runs]
+    by_seed = [findings.slopes_by_seed(each) for each in runs]
     systems = [system for system in lines[0] if system in lines[1]]
-    found = compare(
-        [(*labels, by_seed[0][system] - by_seed[1][system]) for system in systems],
-        reading.equal_within,
-    )
+    found = compare([(*labels, by_seed[0][each] - by_seed[1][each]) for each in systems])
     rows = [
         (
             system,
@@ -113,14 +115,14 @@ def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str], reading: Thresh
     return table(heads, rows)
 
 
-def _pairs(runs: Sequence[pd.DataFrame], within: float) -> list[_Pair]:
+def _pairs(runs: Sequence[pd.DataFrame]) -> list[_Pair]:
     """Each difference on the first data, and that of the same policies on the second.
 
     Policies stand as on the first, the more accurate one first.
     """
     first, second = (findings.compared_aucs(each) for each in runs)
     names = [name for name in first if name in second]
-    found = (compare_all({name: each[name] for name in names}, within) for each in (first, second))
+    found = (compare_all({name: each[name] for name in names}) for each in (first, second))
     return list(zip(*found, strict=True))
 
 

@@ -32,7 +32,7 @@ from cprsim.trainer.validation.compared import (
     Compared,
     Comparison,
 )
-from cprsim.trainer.validation.validated import Validated, Validation
+from cprsim.trainer.validation.validated import Validation
 from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
 from tools.validation import beside
 
@@ -181,7 +181,7 @@ class Found(NamedTuple):
     row: Comparison
 
 
-def rows_of(name: str, found: Validated) -> list[Found]:
+def rows_of(name: str, found: Validation) -> list[Found]:
     """What is compared of a configuration: seconds of overhead, then counts of what there was."""
     return [
         Found(name, each.policy, row)
@@ -191,12 +191,12 @@ def rows_of(name: str, found: Validated) -> list[Found]:
     ]
 
 
-def all_rows(found: Mapping[str, Validated]) -> list[Found]:
+def all_rows(found: Mapping[str, Validation]) -> list[Found]:
     """What is compared of all configurations."""
     return [row for name, each in found.items() for row in rows_of(name, each)]
 
 
-def seconds(found: Mapping[str, Validated]) -> pd.DataFrame:
+def seconds(found: Mapping[str, Validation]) -> pd.DataFrame:
     """Each cause of overhead, and their sum: what the picture is drawn of."""
     return pd.DataFrame(
         [
@@ -252,7 +252,7 @@ def everything(rows: Sequence[Found]) -> pd.DataFrame:
     )
 
 
-def page(found: Mapping[str, Validated]) -> str:
+def page(found: Mapping[str, Validation]) -> str:
     """The whole page."""
     rows = all_rows(found)
 
@@ -310,7 +310,7 @@ def agreeing(compared: Iterable[Compared]) -> tuple[int, int]:
     return sum(found), len(found)
 
 
-def _hashes(found: Mapping[str, Validated]) -> str:
+def _hashes(found: Mapping[str, Validation]) -> str:
     """Return the table of configurations, with the hash of what was predicted of each."""
     rows = [
         (name, " ".join(asked.overrides), str(asked.seed), each.predicted.sha256)
@@ -321,15 +321,15 @@ def _hashes(found: Mapping[str, Validated]) -> str:
     return "".join(f"{beside.line(each)}\n" for each in (heads, *rows))
 
 
-def measured(names: Sequence[str], repeats: int) -> dict[str, Validated]:
+def measured(names: Sequence[str], repeats: int) -> dict[str, Validation]:
     """Configurations, all rehearsed in turns, then all predicted, and then trained in turns."""
     asked = {name: _asked(name, repeats) for name in names}
     for number in range(repeats):
         sys.stderr.write(f"rehearsal {number + 1} of {repeats}\n")
         for each in asked.values():
             each.rehearse()
-    predicted = {name: each.predict() for name, each in asked.items()}
-    for name, told in predicted.items():
+    for name, each in asked.items():
+        told = each.predicted
         file = f"{name.replace(' ', '-').replace(',', '')}.json"
         write_all(_WRITTEN, {file: told.content()})
         sys.stderr.write(f"{name}: predictions {told.sha256}\n")
@@ -337,11 +337,10 @@ def measured(names: Sequence[str], repeats: int) -> dict[str, Validated]:
         sys.stderr.write(f"run {number + 1} of {repeats}\n")
         for each in asked.values():
             each.train()
-    found = {name: each.compare(predicted[name]) for name, each in asked.items()}
-    for name, compared in found.items():
-        for policy, verdict in compared.verdicts().items():
+    for name, each in asked.items():
+        for policy, verdict in each.verdicts().items():
             sys.stderr.write(f"{name}, {policy}: {verdict}\n")
-    return found
+    return asked
 
 
 def _asked(name: str, repeats: int) -> Validation:

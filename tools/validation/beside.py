@@ -16,3 +16,9 @@ def line(cells: Iterable[str]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(cells)
     return text.getvalue()
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of a page."""
+    cells = [heads, ["---"] * len(heads), *([str(cell) for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(each)} |\n" for each in cells)

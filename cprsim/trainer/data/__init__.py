@@ -2,7 +2,6 @@
 
     data = Planted(samples=100_000, seed=1)
     data = read_criteo(Path("train.txt.gz"), folder=Path("criteo"))
-    data = read_movielens(folder=Path("movielens"))
     dense, sparse, labels = data.batch(0)
 
 All are `Data`: values whose batches depend on the seed and the step alone.
@@ -11,7 +10,6 @@ All are `Data`: values whose batches depend on the seed and the step alone.
 from cprsim.trainer.data.contract import Data, DataError, DataTable
 from cprsim.trainer.data.criteo import read_criteo
 from cprsim.trainer.data.files import Files
-from cprsim.trainer.data.movielens import read_movielens
 from cprsim.trainer.data.planted import Planted
 from cprsim.trainer.data.recorded import Recorded
 
@@ -23,5 +21,4 @@ __all__ = [
     "Planted",
     "Recorded",
     "read_criteo",
-    "read_movielens",
 ]

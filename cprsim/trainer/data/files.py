@@ -1,15 +1,13 @@
-"""`[trainer] data`: samples out of files; a new source is a key of `Files`, and in `SOURCES`."""
+"""`[trainer] data`: samples out of files."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from cprsim.basics.schema import Section
 from cprsim.trainer.data.contract import DataError
 from cprsim.trainer.data.criteo import read_criteo
-from cprsim.trainer.data.movielens import read_movielens
 from cprsim.trainer.data.recorded import Recorded
 
 _MOST_ROWS = 100_000  # of a table of Criteo's, if nobody says: 26 of them then fit into 70 MB
@@ -30,14 +28,11 @@ class Files(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if len(self._given()) != 1:
-            raise ValueError(f"give one of {' and '.join(SOURCES)}")
+        if (self.criteo is None) == (self.movielens is None):
+            raise ValueError("give one of criteo and movielens")
         if self.most_rows is not None and self.criteo is None:
             raise ValueError("'most_rows' goes with criteo; leave it out")
         return self
-
-    def _given(self) -> list[str]:
-        return [source for source in SOURCES if getattr(self, source) is not None]
 
     def read(self, folder: Path, samples: int, test_samples: int, batch: int) -> Recorded:
         """So many samples to train on and to test with, as arrays in a new folder.
@@ -45,9 +40,17 @@ class Files(Section):
         Raises `DataError` where they can't be read, or are not as many.
         """
         asked = samples + test_samples
-        (source,) = self._given()
-        kept = {"test_share": test_samples / asked, "dim": self.dim, "batch_size": batch}
-        read = SOURCES[source](self, folder, asked, **kept)
+        kept: dict[str, Any] = {"dim": self.dim, "batch_size": batch}
+        kept["test_share"] = test_samples / asked
+        if self.criteo is not None:
+            kept |= {"most_rows": self.most_rows or _MOST_ROWS, "most_samples": asked}
+            read = read_criteo(Path(self.criteo), folder, **kept)
+        else:
+            # Pandas, which only that needs, is slow to import: processes of the lab wait for it.
+            from cprsim.trainer.data.movielens import read_movielens  # noqa: PLC0415
+
+            source = None if self.movielens is True else Path(str(self.movielens))
+            read = read_movielens(folder, source=source, **kept)
         there = read.samples + read.test_samples
         if there != asked:
             raise DataError(
@@ -55,21 +58,3 @@ class Files(Section):
                 f"trainer.test_samples = {test_samples:,}; give as many together"
             )
         return read
-
-
-def _criteo(files: Files, folder: Path, asked: int, **kept: Any) -> Recorded:
-    most = files.most_rows or _MOST_ROWS
-    path = Path(str(files.criteo))
-    return read_criteo(path, folder, most_rows=most, most_samples=asked, **kept)
-
-
-def _movielens(files: Files, folder: Path, _asked: int, **kept: Any) -> Recorded:
-    source = None if files.movielens is True else Path(str(files.movielens))
-    return read_movielens(folder, source=source, **kept)
-
-
-#: What reads the files of each source: for a new folder, and at most so many samples.
-SOURCES: Final[dict[str, Callable[..., Recorded]]] = {
-    "criteo": _criteo,
-    "movielens": _movielens,
-}

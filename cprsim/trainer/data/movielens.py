@@ -1,10 +1,12 @@
 """MovieLens-100K out of the files that the package recbole brings along."""
 
+import csv
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.trainer.data.contract import Batch, DataError, DataTable
@@ -42,25 +44,29 @@ def read_movielens(
     age and the film's year, standardised; 0 where the year is unknown.
     """
     place = _installed() if source is None else Path(source)
-    ratings = _columns(place / "ml-100k.inter", ("user_id", "item_id", "rating"))
-    users = _columns(place / "ml-100k.user", ("user_id", "age", "gender", "occupation"))
-    films = _columns(place / "ml-100k.item", ("item_id", "release_year", "class"))
-    user = _places(place, "user_id", ratings, users)
-    film = _places(place, "item_id", ratings, films)
-    genres = [each.split(" ")[0] for each in films["class"]]
+    ratings = _table(place / "ml-100k.inter", ["user_id", "item_id", "rating"])
+    users = _table(place / "ml-100k.user", ["user_id", "age", "gender", "occupation"])
+    films = _table(place / "ml-100k.item", ["item_id", "release_year", "class"])
+    user = pd.Index(users["user_id"]).get_indexer(ratings["user_id"])
+    film = pd.Index(films["item_id"]).get_indexer(ratings["item_id"])
+    for key, places in (("user_id", user), ("item_id", film)):
+        if (places < 0).any():
+            unknown = ratings[key].to_numpy()[places < 0][0]
+            raise DataError(f"{place}: {key} {unknown} has ratings, but nothing is said of it")
     columns = {
-        "user": (np.arange(len(users["user_id"])), user),
-        "film": (np.arange(len(films["item_id"])), film),
-        "occupation": (_numbered(users["occupation"]), user),
-        "gender": (_numbered(users["gender"]), user),
-        "genre": (_numbered(genres), film),
+        "user": user,
+        "film": film,
+        "occupation": _numbered(users["occupation"])[user],
+        "gender": _numbered(users["gender"])[user],
+        "genre": _numbered(films["class"].str.split(" ").str[0])[film],
     }
+    rows = [len(users), len(films), *(int(ids.max()) + 1 for ids in [*columns.values()][2:])]
     dense = (_standard(users["age"])[user], _standard(films["release_year"])[film])
-    labels = np.array([rating in ("4", "5") for rating in ratings["rating"]], dtype=np.float32)
+    labels = np.isin(ratings["rating"], ["4", "5"]).astype(np.float32)
     order = np.random.default_rng(_SPLIT).permutation(labels.size)
-    sparse = np.stack([ids[whose] for ids, whose in columns.values()], axis=1)
+    sparse = np.stack([*columns.values()], axis=1)
     block = Batch(np.stack(dense, axis=1)[order], sparse[order], labels[order])
-    tables = tuple(DataTable(name, int(ids.max()) + 1, dim) for name, (ids, _) in columns.items())
+    tables = tuple(DataTable(*each, dim) for each in zip(columns, rows, strict=True))
     return record([block], Path(folder), tables, test_share, batch_size, seed)
 
 
@@ -74,49 +80,31 @@ def _installed() -> Path:
     return Path(found.submodule_search_locations[0]) / "dataset_example" / "ml-100k"
 
 
-def _columns(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
+def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """Columns of a tab-separated file, whose first line has their names with types."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        found = pd.read_csv(path, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, na_filter=False)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; recbole 1.2.1 has it") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # pandas' own are among them
         raise DataError(f"{path}: {error}; recbole 1.2.1 has it") from None
-    header = [name.split(":")[0] for name in lines[0].split("\t")] if lines else []
-    missing = [name for name in names if name not in header]
+    found.columns = found.columns.str.split(":").str[0]
+    missing = [name for name in columns if name not in found]
     if missing:
-        raise DataError(f"{path}, line 1: no column {missing[0]!r} among {header}")
-    if len(lines) == 1:
-        raise DataError(f"{path}: nothing stands below its line of names")
-    for number, line in enumerate(lines[1:], 2):
-        if line.count("\t") != len(header) - 1:
-            raise DataError(
-                f"{path}, line {number}: {line.count(chr(9)) + 1} fields under {len(header)} names"
-            )
-    fields = zip(*(line.split("\t") for line in lines[1:]), strict=True)
-    columns = dict(zip(header, map(list, fields), strict=True))
-    return {name: columns[name] for name in names}
+        raise DataError(f"{path}: no column {missing[0]!r} among {[*found]}")
+    if found.empty or (found[columns] == "").any(axis=None):
+        raise DataError(f"{path}: has no lines, or one with too few fields")
+    return found[columns]
 
 
-def _places(
-    folder: Path, key: str, ratings: dict[str, list[str]], others: dict[str, list[str]]
-) -> NDArray[np.int64]:
-    """Where the user, or the film, of each rating stands among all of them."""
-    place = {name: number for number, name in enumerate(others[key])}
-    unknown = [name for name in ratings[key] if name not in place]
-    if unknown:
-        raise DataError(f"{folder}: {key} {unknown[0]} has ratings, but nothing is said of it")
-    return np.array([place[name] for name in ratings[key]], dtype=np.int64)
-
-
-def _numbered(values: Sequence[str]) -> NDArray[np.int64]:
+def _numbered(values: "pd.Series[str]") -> NDArray[np.int64]:
     """Each value's place among the distinct ones, in their order."""
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+    return np.unique(values.to_numpy(str), return_inverse=True)[1].astype(np.int64)
 
 
-def _standard(values: Sequence[str]) -> NDArray[np.float32]:
+def _standard(values: "pd.Series[str]") -> NDArray[np.float32]:
     """Mean 0 and standard deviation 1; 0 for what is no number."""
-    numbers = np.array([float(value) if value.isdigit() else np.nan for value in values])
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
     apart = numbers - np.nanmean(numbers)
     standard: NDArray[np.float64] = np.nan_to_num(apart / max(np.nanstd(numbers), 1e-9))
     return standard.astype(np.float32)

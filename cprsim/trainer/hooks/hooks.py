@@ -17,7 +17,7 @@ from cprsim.errors import CprsimError, UsageError
 from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, Observers
+from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, tell
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
@@ -149,7 +149,7 @@ class TrainerHooks(Generic[_Batch]):
         self._listening = self._signalled = self.notice = self.noticed = False
         self._thread = threading.get_ident()  # the loop's
         self._until = 0  # the controller is asked again at this step
-        self._observers = Observers(observers)
+        self._observers = list(observers)
         self._twins = TwinShards(adapter, self._state, self._ranks) if plan.live_tiers else None
         self._saves = Saves(self._state, self._job, self._ranks, self._observers, self._twins)
         if plan.note is not None:
@@ -233,12 +233,12 @@ class TrainerHooks(Generic[_Batch]):
         job.did()
         if self._saves.landed() or job.step >= self._until:
             self._act()
-        self._observers.tell("stepped", job.step)
+        tell(self._observers, "stepped", job.step)
         if self._listening and not self.noticed:  # if there was no room, after the next step
             self.notice = self.notice or bool(self._ranks.least(-int(self._signalled)))
             self.noticed = self.notice and self.save_now()
             if self.noticed:
-                self._observers.tell("noticed", job.step)
+                tell(self._observers, "noticed", job.step)
 
     def save_now(self) -> bool:
         """Save all rows and the dense part after the step that was done last; whether it is stored.
@@ -378,7 +378,7 @@ class TrainerHooks(Generic[_Batch]):
                 self._state.updates.lost = before["updates"]["lost"]
         else:
             self._saves.counts["failures"] += 1
-            self._observers.tell("lost", loss.servers, True)
+            tell(self._observers, "lost", loss.servers, True)
             job.controller.answer(job.clock, loss)
         # Checkpoints of later steps are void, and so is the training since.
         usable = [each for each in job.usable if each.step <= step]
@@ -402,7 +402,7 @@ class TrainerHooks(Generic[_Batch]):
         else:
             job.usable = known
             self._saves.counts["saves_failed"] += 1
-            self._observers.tell("save_failed", step, error)
+            tell(self._observers, "save_failed", step, error)
             warnings.warn(
                 f"adopt({step}): {error}; training continues, the last checkpoint is of step "
                 f"{known.last.step}",
@@ -478,7 +478,7 @@ class TrainerHooks(Generic[_Batch]):
         answer = None
         if not planned:
             counts["failures"] += 1
-            self._observers.tell("lost", frozenset(lost), dense)
+            tell(self._observers, "lost", frozenset(lost), dense)
             loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
             answer = job.controller.answer(job.clock, loss)
         job.watch.switch("load")
@@ -509,7 +509,7 @@ class TrainerHooks(Generic[_Batch]):
         """Training continues, once so many bytes were loaded."""
         job = self._job
         job.watch.switch("train")
-        self._observers.tell("loaded", job.step, size)
+        tell(self._observers, "loaded", job.step, size)
         self._until = job.step
         self._act()
 
@@ -535,7 +535,7 @@ class TrainerHooks(Generic[_Batch]):
         fresh, size = not self._started, 0
         at_most = self._saves.everywhere if fresh else job.usable.last.step
         if dense or fresh:
-            step, size = held.stores.dense.load(at_most)
+            step, size = held.load_dense(at_most)
             if fresh:  # rows may have been stored where the dense part was not any more
                 at_most = step
         if twins is not None:

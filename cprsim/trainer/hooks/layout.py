@@ -5,11 +5,14 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
+from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import TablePart
 from cprsim.trainer.hooks.nested import joined
 from cprsim.trainer.hooks.observer import HooksWarning
@@ -56,9 +59,23 @@ class RowBlock(NamedTuple):
         """Of its rows in the process."""
         return range(self.parts[0].start, self.parts[-1].numbers.stop)
 
-    def bytes_of(self, live: Live) -> Arrays:
-        """What its tensors hold now, a copy: rows of all parts one after the other."""
-        return joined([live[part] for part in self.parts])
+    def copied(self, live: Live, numbers: RowIds | None) -> tuple[Arrays, NDArray[np.int64] | None]:
+        """Copy what its tensors hold now, rows of all parts one after the other.
+
+        Of all rows, or of those of these numbers in the process; then with their places in it.
+        """
+        if numbers is None:
+            return joined([live[part] for part in self.parts]), None
+        chosen = []
+        for part in self.parts:
+            ids = _within(numbers, part.numbers) - part.start
+            chosen.append(tuple(each[ids] for each in live[part]))
+        return joined(chosen), _within(numbers, self.numbers) - self.numbers.start
+
+
+def _within(numbers: RowIds, rows: range) -> RowIds:
+    first, end = np.searchsorted(numbers, (rows.start, rows.stop))
+    return numbers[first:end]
 
 
 class Layout:
@@ -99,14 +116,16 @@ class Layout:
             )
         return {part: found[part[:5]] for part in self.parts}
 
-    def document(self) -> list[Any]:
-        """What a folder of checkpoints says of the rows in it, block by block.
+    def document(self, shard: int | None = None) -> list[Any]:
+        """What a folder of checkpoints says of the rows in it, block by block, or of one shard's.
 
         Of each stretch of a table its number, first row, rows, and types and shapes of a row; not
         which shards it lies in, for files don't depend on that.
         """
         found: list[list[Any]] = []
         for part in self.parts:
+            if shard is not None and part.shard != shard:
+                continue
             kinds = [[kind, list(shape)] for kind, shape in part.kinds]
             last = found[-1] if found else None
             if (

@@ -59,21 +59,15 @@ class HooksObserver:
         """A notice has come, and all is saved."""
 
 
-class Observers:
-    """Several, each told in turn."""
-
-    def __init__(self, observers: Sequence[HooksObserver]) -> None:
-        self._observers = list(observers)
-
-    def tell(self, what: str, *facts: object) -> None:
-        """Call this method of all; errors in one are warned of."""
-        for each in self._observers:
-            try:
-                getattr(each, what)(*facts)
-            except Exception as error:  # who looks on may not end training
-                warnings.warn(
-                    f"observer {type(each).__name__}.{what}: {type(error).__name__}: {error}; "
-                    "training goes on",
-                    HooksWarning,
-                    stacklevel=4,
-                )
+def tell(observers: Sequence[HooksObserver], what: str, *facts: object) -> None:
+    """Call this method of all in turn; errors in one are warned of."""
+    for each in observers:
+        try:
+            getattr(each, what)(*facts)
+        except Exception as error:  # who looks on may not end training
+            warnings.warn(
+                f"observer {type(each).__name__}.{what}: {type(error).__name__}: {error}; "
+                "training goes on",
+                HooksWarning,
+                stacklevel=4,
+            )

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -17,12 +18,16 @@ from cprsim.errors import UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.checkpointed import Image, together
 from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
 from cprsim.trainer.hooks.modified import UpdatedRows
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.sharded import is_sharded
-from cprsim.trainer.hooks.stores import ProcessStores
+from cprsim.trainer.hooks.stores import (
+    Image,
+    ProcessStores,
+    content_for_others,
+    take_from_another,
+)
 from cprsim.trainer.hooks.trackers import LiveRows, RowTrackers
 from cprsim.trainer.hooks.update_count import UpdateCount
 from cprsim.trainer.hooks.update_gate import UpdateGate
@@ -32,45 +37,48 @@ _Batch = TypeVar("_Batch")
 _WRITERS = 8
 
 
-class Snapshot(NamedTuple):
-    """Copies of all that a save stores.
+@dataclass
+class Snapshot:
+    """Copies of all that a save stores, and their files, once these are being written.
 
     `chosen`: the rows that a tracker chose, or None. `modified`: whether it has the rows alone that
     were modified. `whole_bytes`: of a save of everything.
     """
 
-    images: tuple[Image, ...]
+    images: Sequence[Image] = ()
     chosen: RowIds | None = None
     modified: bool = False
     whole_bytes: int = 1
+    files: Sequence[Future[int]] = ()
+    ended: Ended[int] = field(default_factory=Ended)
 
     @property
     def whole(self) -> bool:
         """Whether all rows are in it."""
         return self.chosen is None and not self.modified
 
+    def watch(self, *files: Future[int]) -> None:
+        """These are its files."""
+        self.files = [self.ended.watch(each) for each in files]
 
-#: What there is of a save that failed before it had any.
-NOTHING = Snapshot(())
-
-
-class Writing:
-    """Files that are being written, each by itself."""
-
-    def __init__(self, files: Sequence[Future[int]]) -> None:
-        self._files, self._ended = files, Ended[int]()
-        for each in files:
-            self._ended.watch(each)
+    def fail(self, error: Exception) -> None:
+        """It can't be written."""
+        failed: Future[int] = Future()
+        failed.set_exception(error)
+        self.watch(failed)
 
     def done(self) -> bool:
-        """Whether none is under way any more."""
-        return all(each in self._ended for each in self._files)
+        """Whether no file is under way any more."""
+        return all(each in self.ended for each in self.files)
 
-    def result(self) -> int:
-        """The bytes written, once none is under way; raises what the first that failed did."""
-        for each in self._files:
-            self._ended.wait(each)
-        return sum(each.result() for each in self._files)
+    def result(self) -> tuple[int, Exception | None]:
+        """Wait for all files: the bytes written, and what went wrong with the first that failed."""
+        for each in self.files:
+            self.ended.wait(each)
+        try:
+            return sum(each.result() for each in self.files), None
+        except Exception as error:
+            return 0, error
 
 
 class ProcessState(Generic[_Batch]):
@@ -186,29 +194,28 @@ class ProcessState(Generic[_Batch]):
                 rows = chosen = self._trackers.select()
             accounts["updates"] = self.updates.document(chosen)
             since = save.since if self._modified is not None and rows is not None else None
-            images = [each.image(live, rows, since) for each in self.stores.rows]
-            dense = self.stores.dense.image(accounts)
-            if self.by_rows:
-                # Should a file of a chain be spoilt, rows return to an older step: so must this.
-                steps = frozenset(step for each in self.stores.rows for step in each.store.steps)
-                dense = dense._replace(keeps=steps)
+            images = self.stores.rows_now(live, rows, since)
+            # Should a file of a chain be spoilt, rows return to an older step: so must this.
+            chains = self.stores.rows if self.by_rows else ()
+            keeps = frozenset(step for each in chains for step in each.steps)
+            dense = self.stores.dense_now(accounts, keeps)
         whole_bytes = sum(each.nbytes for tensors in live.values() for each in tensors)
         whole_bytes += sum(each.nbytes for each in dense.arrays)
         return Snapshot((*images, dense), chosen, since is not None, whole_bytes)
 
     def _check_unused(self, modified: UpdatedRows, step: int, live: Live) -> None:
         if not self.gate.used:  # else rows of batches that are not reported yet may have changed
-            sample = [each.image(live, modified.sampled).arrays for each in self.stores.rows]
+            sample = [each.arrays for each in self.stores.rows_now(live, modified.sampled)]
             modified.check(step, sample, [block.numbers for block in self._layout.blocks])
 
-    def write(self, step: int, snapshot: Snapshot, returns_to: Collection[int]) -> Writing:
+    def write(self, step: int, snapshot: Snapshot, returns_to: Collection[int]) -> None:
         """Begin to store it, all files at once; one is done before the next is begun.
 
         `returns_to`: as in `CheckpointStore.write`.
         """
         # Each of them is its own store; whoever returns takes a step that all of them have.
         submit = self._writers.submit
-        return Writing([submit(each.write, step, returns_to) for each in snapshot.images])
+        snapshot.watch(*(submit(each.write, step, returns_to) for each in snapshot.images))
 
     def saved(self, snapshot: Snapshot, sure: bool) -> None:
         """Take note that what is in the snapshot is stored, or will be, which is not `sure`."""
@@ -237,21 +244,23 @@ class ProcessState(Generic[_Batch]):
     def load_all(self, at_most: int, ranks: Ranks) -> tuple[int, int]:
         """Return everything to one checkpoint; gives its step, and the bytes read."""
         with self.gate.closed():
-            step, size = together(self.stores.loads, at_most, ranks.least)
+            step, size = self.stores.load(at_most, self._layout.parts, True, ranks.least)
         self._trackers = self._new_trackers()
         if self._modified is not None:
-            changed = [each.changed for each in self.stores.rows]
-            self._modified.return_to(step, np.concatenate([np.empty(0, np.int64), *changed]))
+            self._modified.return_to(step, self.stores.changed)
         self._gap = False
         return step, size
+
+    def load_dense(self, at_most: int) -> tuple[int, int]:
+        """Return the dense part alone; gives its step, and the bytes read."""
+        return self.stores.load(at_most, (), True, OneProcess().least)
 
     def load_shard(self, shard: int, at_most: int) -> tuple[int, int]:
         """Return one shard to its last checkpoint; gives its step, and the bytes read."""
         before = max((step for step in self.stores.steps if step <= at_most), default=0)
-        held = [each for each in self.stores.rows if each.has(shard)]
-        loads = [partial(each.load, shard=shard) for each in held]
         with self.gate.closed():
-            step, size = together(loads, at_most, OneProcess().least)
+            parts = self._parts_of(shard)
+            step, size = self.stores.load(at_most, parts, False, OneProcess().least)
         self._lose(shard, gap=step < before)  # what was saved since is in files that are spoilt
         return step, size
 
@@ -271,11 +280,7 @@ class ProcessState(Generic[_Batch]):
 
     def rows_of(self, shard: int) -> dict[str, Any]:
         """Which rows a shard has: what one with the same rows says as well."""
-        parts = [
-            [part.table, part.first, part.rows, [[kind, [*row]] for kind, row in part.kinds]]
-            for part in self._parts_of(shard)
-        ]
-        return {"parts": parts}
+        return {"rows": self._layout.document(shard)}
 
     def content(self, shard: int) -> dict[str, Any]:
         """The tensors in use of a shard, those of each part."""
@@ -292,13 +297,13 @@ class ProcessState(Generic[_Batch]):
 
     def copy_dense(self, ranks: Ranks, lost: bool) -> int:
         """Take the dense part from a process that has it, if it is lost here; gives its bytes."""
-        content = ranks.copied(None if lost else self.stores.dense.content())
-        return self.stores.dense.take(content) if lost and content is not None else 0
+        content = ranks.copied(None if lost else content_for_others(self._adapter))
+        return take_from_another(self._adapter, content) if lost and content is not None else 0
 
     @property
     def accounts(self) -> dict[str, Any]:
         """What the checkpoint of the dense part says that was loaded last."""
-        return self.stores.dense.accounts
+        return self.stores.accounts
 
     # --- Trackers ---
 

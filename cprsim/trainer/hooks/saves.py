@@ -5,20 +5,18 @@ import shutil
 import time
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cprsim.basics.units import format_bytes
 from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
-from cprsim.trainer.hooks.checkpointed import Image
-from cprsim.trainer.hooks.observer import HooksWarning, Observers, StoredSave
-from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot, Writing
+from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave, tell
+from cprsim.trainer.hooks.process_state import ProcessState, Snapshot
 from cprsim.trainer.hooks.ranks import Ranks, agreed, everyone
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoints
-from cprsim.trainer.hooks.stores import ProcessStores
+from cprsim.trainer.hooks.stores import Image, ProcessStores
 from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.store.store import most_bytes
 
@@ -36,10 +34,9 @@ class _UnderWay:
 
     step: int
     save: Save
-    snapshot: Snapshot
     usable: UsableCheckpoints
-    written: Writing
     start_s: float
+    snapshot: Snapshot = field(default_factory=Snapshot)
 
 
 class Saves:
@@ -60,7 +57,7 @@ class Saves:
         state: ProcessState[Any],
         job: RunningJob,
         ranks: Ranks,
-        observers: Observers,
+        observers: Sequence[HooksObserver],
         twins: TwinShards | None,
     ) -> None:
         self.counts = dict.fromkeys(_COUNTS, 0)
@@ -84,7 +81,10 @@ class Saves:
         stores = self._state.stores
         _check_room(stores, snapshot.images, self._state.by_rows, self._ranks)
         with agreed(self._ranks, *stores.unstored):
-            self._state.write(step, snapshot, returns_to=()).result()
+            self._state.write(step, snapshot, returns_to=())
+            _, error = snapshot.result()
+            if error is not None:
+                raise error
             stores.keep_names()
         self.everywhere = step
         return snapshot
@@ -149,7 +149,7 @@ class Saves:
     def landed(self) -> bool:
         """Settle the one under way, if all processes have written theirs; whether that was so."""
         under_way = self._under_way
-        if under_way is None or not self._ranks.least(int(under_way.written.done())):
+        if under_way is None or not self._ranks.least(int(under_way.snapshot.done())):
             return False
         self.settle()
         return True
@@ -159,7 +159,7 @@ class Saves:
         under_way = self._under_way
         if under_way is None:
             return True
-        size, error = _ended(under_way.written)
+        size, error = under_way.snapshot.result()
         # What one process has not, none may count on, nor drop an older one for it. A process that
         # is lost here leaves it under way.
         outcome = _STORED if error is None else _FAILED
@@ -185,7 +185,7 @@ class Saves:
     def settle_with_the_lost(self) -> None:
         """The same after a failure, which may have taken a part of it: it counts if all have it."""
         under_way = self._under_way
-        size, error = (0, None) if under_way is None else _ended(under_way.written)
+        size, error = (0, None) if under_way is None else under_way.snapshot.result()
         self.everywhere = self._ranks.least(self._state.stores.newest)
         self._under_way = None  # not before: another may be lost here, and then all begin again
         if under_way is None:
@@ -198,9 +198,9 @@ class Saves:
     def _begun(self, save: Save) -> _UnderWay:
         """The save with its snapshot, being written; nothing that goes wrong ends training."""
         job, state = self._job, self._state
-        start_s = time.monotonic()
-        first, snapshot = min(state.stores.steps, default=0), NOTHING
+        first = min(state.stores.steps, default=0)
         usable = job.usable.with_save(job.step, save.portion, job.trained_s, first)
+        found = _UnderWay(job.step, save, usable, time.monotonic())
         job.watch.stop()
         accounts = self._accounts(usable)
         accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
@@ -208,15 +208,13 @@ class Saves:
         try:
             # Until all processes have it, the job may have to return to the last that they have.
             returns_to = {self.everywhere, job.usable.last.step}
-            snapshot = state.snapshot(job.step, save, min(returns_to), accounts)
+            found.snapshot = state.snapshot(job.step, save, min(returns_to), accounts)
             if not save.blocking:  # what is used from now on is in the next
-                state.saved(snapshot, sure=False)
-            written = state.write(job.step, snapshot, returns_to)
+                state.saved(found.snapshot, sure=False)
+            state.write(job.step, found.snapshot, returns_to)
         except Exception as error:  # known once all processes have come so far
-            failed: Future[int] = Future()
-            failed.set_exception(error)
-            written = Writing([failed])
-        return _UnderWay(job.step, save, snapshot, usable, written, start_s)
+            found.snapshot.fail(error)
+        return found
 
     def _stored(self, under_way: _UnderWay, size: int) -> None:
         job = self._job
@@ -235,7 +233,7 @@ class Saves:
         chosen = under_way.snapshot.chosen
         rows = None if chosen is None else len(chosen)
         whole = under_way.snapshot.whole
-        self._observers.tell("saved", StoredSave(under_way.step, size, whole, took_s, rows))
+        tell(self._observers, "saved", StoredSave(under_way.step, size, whole, took_s, rows))
 
     def _void(self, under_way: _UnderWay, error: Exception | None) -> None:
         """Say so, and go on: the checkpoints before are as they were. None: it failed elsewhere."""
@@ -245,7 +243,7 @@ class Saves:
         self.counts["saves_failed"] += 1
         if not under_way.save.blocking:
             self._state.void(under_way.snapshot)
-        self._observers.tell("save_failed", under_way.step, error)
+        tell(self._observers, "save_failed", under_way.step, error)
         warnings.warn(
             f"the save of step {under_way.step} failed: {type(error).__name__}: {error}; training "
             f"goes on, the last checkpoint is of step {job.usable.last.step}",
@@ -293,11 +291,3 @@ def _check_room(
                 "older ones and the one that is written included, and it has "
                 f"{format_bytes(each['free'])}; make room, or give another folder"
             )
-
-
-def _ended(written: Writing) -> tuple[int, Exception | None]:
-    """Wait for it: the bytes written, and what went wrong."""
-    try:
-        return written.result(), None
-    except Exception as error:
-        return 0, error

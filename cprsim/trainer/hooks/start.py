@@ -8,63 +8,62 @@ from typing import Any, NamedTuple, TypeAlias
 
 from cprsim.errors import UsageError
 from cprsim.trainer.hooks.job_folder import Claim, JobFolder, dense_in, rows_in
-from cprsim.trainer.hooks.layout import stored_blocks
+from cprsim.trainer.hooks.layout import RowRange, stored_blocks
 from cprsim.trainer.hooks.ranks import Ranks, everyone
-from cprsim.trainer.store.manifests import Manifest
 from cprsim.trainer.store.store import checkpoints_in
 
 
 class JobProcess(NamedTuple):
     """A process of the job: its folder, the numbers of its shards, its rows (`Claim.tables`).
 
-    `id`: of its folder (`Claim.id`).
+    `id`: of its folder (`Claim.id`). `generation`: of its checkpoints there.
     """
 
     folder: Path
     shards: list[int]
     tables: list[Any]
     id: str
+    generation: int = 0
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> "JobProcess":
+    def of(cls, said: Mapping[str, Any], generation: int = 0) -> "JobProcess":
         """The process of a document."""
-        return cls(Path(said["folder"]), said["shards"], said["tables"], said["id"])
+        return cls(Path(said["folder"]), said["shards"], said["tables"], said["id"], generation)
+
+    def document(self, path: str) -> dict[str, Any]:
+        """What others are told of it, `path` leading to its folder."""
+        return {"folder": path, "shards": self.shards, "tables": self.tables, "id": self.id}
 
     def __str__(self) -> str:
         shards = ", ".join(map(str, self.shards))
         held = "; ".join(_in_words(_rows_of([self])))
         return f"{self.folder} (shards {shards or 'none'}: {held or 'no rows'})"
 
-
-class Source(NamedTuple):
-    """The checkpoints of one process before, which a start reads and does not change."""
-
-    process: JobProcess
-    generation: int
-
     @property
     def dense(self) -> Path:
         """The folder of its dense part."""
-        return dense_in(self.process.folder, self.generation)
+        return dense_in(self.folder, self.generation)
 
     @property
-    def rows(self) -> list[Path]:
-        """The folder of each of its blocks."""
-        blocks = range(len(stored_blocks(self.process.tables)))
-        return [rows_in(self.process.folder, number, self.generation) for number in blocks]
+    def rows(self) -> list[tuple[Path, list[RowRange]]]:
+        """Of each of its blocks the folder, and the rows."""
+        blocks = enumerate(stored_blocks(self.tables))
+        return [(rows_in(self.folder, n, self.generation), rows) for n, rows in blocks]
 
     @property
-    def checkpoints(self) -> list[list[Manifest]]:
-        """Those of the dense part, and of each block."""
-        return [checkpoints_in(each) if each.is_dir() else [] for each in (self.dense, *self.rows)]
+    def steps(self) -> list[set[int]]:
+        """The steps of all checkpoints of the dense part, and of each block."""
+        folders = [self.dense, *(folder for folder, _ in self.rows)]
+        return [
+            {each.step for each in checkpoints_in(folder)} if folder.is_dir() else set()
+            for folder in folders
+        ]
 
     @property
-    def steps(self) -> set[int]:
+    def whole_steps(self) -> set[int]:
         """The steps of which all that it holds has a checkpoint; none in another's folder."""
-        claim = JobFolder(self.process.folder).claim
-        if claim is None or claim.id != self.process.id:
-            return set()
-        return set.intersection(*({each.step for each in found} for found in self.checkpoints))
+        claim = JobFolder(self.folder).claim
+        return set.intersection(*self.steps) if claim is not None and claim.id == self.id else set()
 
 
 class JobStart(NamedTuple):
@@ -81,15 +80,14 @@ class JobStart(NamedTuple):
     processes: list[JobProcess]
     job: str
     begun: bool
-    sources: Sequence[Source] = ()
+    sources: Sequence[JobProcess] = ()
     takes_counts: bool = False
     grown: Sequence[str] = ()
 
     def claim_of(self, mine: JobProcess, policy: str) -> Claim:
         """The claim of a process's folder from now on."""
         processes = [
-            each._asdict() | {"folder": os.path.relpath(each.folder, mine.folder)}
-            for each in self.processes
+            each.document(os.path.relpath(each.folder, mine.folder)) for each in self.processes
         ]
         return Claim(self.generation, mine.tables, policy, processes, self.job, mine.id)
 
@@ -108,8 +106,7 @@ def agreed_start(
         In all processes, with nothing written: where something that was stored could not be read or
         would be left out, or folders are of other jobs or of another system.
     """
-    document = mine._asdict() | {
-        "folder": str(mine.folder),
+    document = mine.document(str(mine.folder)) | {
         "earlier": [os.path.abspath(each) for each in earlier],  # noqa: PTH100 - links stay
         "claim": None if folder.claim is None else list(folder.claim),
         "unclaimed": folder.unclaimed,
@@ -136,10 +133,10 @@ def agreed_start(
         return JobStart(0, processes, job, False)
     sources = _sources(claims)
     generation = max(each.generation for each in sources)
-    own = [each for each in sources if each.process.id == mine.id]
+    own = [each for each in sources if each.id == mine.id]
     # Folders may lie on machines of their own: others are read only where rows come from them.
     stays = not moved and _keep_rows(sources, processes)
-    before = {each.process.id: each.process.tables for each in sources}
+    before = {each.id: each.tables for each in sources}
     same = not moved and before == {each.id: each.tables for each in processes}
     read = own if stays else sources
     if not _has_begun(read, len(sources), processes, ranks):
@@ -152,9 +149,9 @@ def agreed_start(
         processes,
         job,
         True,
-        sorted((each for each in read if each.steps), key=lambda each: each.process.id != mine.id),
+        sorted((each for each in read if each.whole_steps), key=lambda each: each.id != mine.id),
         stays or processes[0].id == mine.id,
-        _in_words(_without(_rows_of([mine]), _rows_of(each.process for each in sources))),
+        _in_words(_without(_rows_of([mine]), _rows_of(sources))),
     )
 
 
@@ -167,17 +164,17 @@ def _claim_in(path: Path) -> Claim:
     return folder.claim
 
 
-def _sources(claims: Sequence[tuple[Path, Claim]]) -> list[Source]:
+def _sources(claims: Sequence[tuple[Path, Claim]]) -> list[JobProcess]:
     """The processes that the newest claim of each job lists."""
-    found: list[Source] = []
+    found: list[JobProcess] = []
     known = {claim.id: path for path, claim in claims}
     for job in dict.fromkeys(claim.job for _, claim in claims):
         of_job = [(path, claim) for path, claim in claims if claim.job == job]
         path, newest = _followed(*max(of_job, key=lambda each: each[1].generation))
         for each in newest.processes:
             listed = Path(os.path.normpath(path / each["folder"]))
-            process = JobProcess.of(each | {"folder": known.get(each["id"], listed)})
-            found.append(Source(process, newest.generation))
+            folder = known.get(each["id"], listed)
+            found.append(JobProcess.of(each | {"folder": folder}, newest.generation))
     return found
 
 
@@ -191,15 +188,15 @@ def _followed(path: Path, claim: Claim) -> tuple[Path, Claim]:
     return path, claim
 
 
-def _keep_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> bool:
+def _keep_rows(sources: Sequence[JobProcess], processes: Sequence[JobProcess]) -> bool:
     """Return whether the processes are those before, each with its rows, and with new ones at most.
 
     Then each has all that it needs in its own folder.
     """
-    before = {each.process.id: _rows_of([each.process]) for each in sources}
+    before = {each.id: _rows_of([each]) for each in sources}
     if before.keys() != {each.id for each in processes}:
         return False
-    of_all = _rows_of(each.process for each in sources)
+    of_all = _rows_of(sources)
     for each in processes:
         now = _rows_of([each])
         others = _common(_without(now, before[each.id]), of_all)
@@ -209,23 +206,21 @@ def _keep_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> bo
 
 
 def _has_begun(
-    read: Sequence[Source], count: int, processes: Sequence[JobProcess], ranks: Ranks
+    read: Sequence[JobProcess], count: int, processes: Sequence[JobProcess], ranks: Ranks
 ) -> bool:
     """Return whether the job has checkpoints, as all processes find it.
 
     `read`: those of the `count` sources that this process reads. Raises `UsageError` in all
     processes where some sources are there, and rows that are needed are not.
     """
-    there = [each.process for each in read if each.steps]
-    lost = [] if there else [str(each.process) for each in read]
+    there = [each for each in read if each.whole_steps]
+    lost = [] if there else [str(each) for each in read]
     if there and len(read) == count:
-        gone = _without(_rows_of(each.process for each in read), _rows_of(there))
-        gone = _common(gone, _rows_of(processes))
-        needed = [each for each in read if _in_words(_common(_rows_of([each.process]), gone))]
-        lost = [str(each.process) for each in needed]
+        gone = _common(_without(_rows_of(read), _rows_of(there)), _rows_of(processes))
+        lost = [str(each) for each in read if _in_words(_common(_rows_of([each]), gone))]
     if ranks.least(int(not lost)):
         return True
-    stored = [each.step for of in read for found in of.checkpoints for each in found]
+    stored = [step for of in read for steps in of.steps for step in steps]
     if not ranks.least(-max(stored, default=0)):  # killed before all had their first
         return False
     all_lost = [each for said in everyone(ranks, {"lost": lost}) for each in said["lost"]]
@@ -267,10 +262,10 @@ def _check_job(claims: Sequence[tuple[Path, Claim]], policy: str) -> None:
             )
 
 
-def _check_rows(sources: Sequence[Source], processes: Sequence[JobProcess]) -> None:
+def _check_rows(sources: Sequence[JobProcess], processes: Sequence[JobProcess]) -> None:
     """Raise `UsageError` unless all rows that were stored are here, and of the same kinds."""
-    before, now = _rows_of(each.process for each in sources), _rows_of(processes)
-    folders = ", ".join(str(each.process.folder) for each in sources)
+    before, now = _rows_of(sources), _rows_of(processes)
+    folders = ", ".join(str(each.folder) for each in sources)
     if _in_words(_common(_by_table(_without(now, before)), _by_table(before))):
         raise UsageError(
             f"folder {folders}: has checkpoints of another job (tables differ); give another folder"

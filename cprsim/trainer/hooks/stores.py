@@ -1,27 +1,60 @@
-"""The checkpoints of one process of a job: where they are, from the start on."""
+"""The checkpoints of one process of a job: where they are, from the start on, and their loads."""
 
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
+import numpy as np
+from numpy.typing import NDArray
+from torch.nn import Module
+from torch.optim import Optimizer
+
 from cprsim.basics.files import sync_folder
+from cprsim.contract.actions import Since
 from cprsim.errors import RunError, UsageError
+from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.checkpointed import CheckpointedDense, CheckpointedRows
-from cprsim.trainer.hooks.job_folder import Claim, JobFolder, dense_in, rows_in
-from cprsim.trainer.hooks.layout import Layout, RowRange, stored_blocks
-from cprsim.trainer.hooks.nested import from_bytes, unpacked
+from cprsim.trainer.hooks.job_folder import Claim, JobFolder
+from cprsim.trainer.hooks.layout import Layout, Live, RowRange
+from cprsim.trainer.hooks.nested import from_bytes, packed, unpacked
 from cprsim.trainer.hooks.observer import warn_of_spoilt
-from cprsim.trainer.hooks.ranks import Ranks, agreed
-from cprsim.trainer.hooks.sharded import merged
-from cprsim.trainer.hooks.start import JobProcess, JobStart, Source, agreed_start
-from cprsim.trainer.store.files import Arrays, read_chain
-from cprsim.trainer.store.manifests import SpoiltError
-from cprsim.trainer.store.store import CheckpointStore, checkpoints_in
+from cprsim.trainer.hooks.ranks import Least, Ranks, agreed
+from cprsim.trainer.hooks.sharded import filled, is_sharded, merged
+from cprsim.trainer.hooks.start import JobProcess, JobStart, agreed_start
+from cprsim.trainer.store.files import Arrays
+from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
+
+
+class Image(NamedTuple):
+    """A copy of what a store is to have: all, or the rows `ids` of it.
+
+    `since`: the checkpoint that these are on top of, as in `Save`. `keeps`: steps of older ones
+    that stay.
+    """
+
+    store: CheckpointStore
+    arrays: Arrays
+    ids: NDArray[np.int64] | None = None
+    since: Since | None = None
+    keeps: frozenset[int] = frozenset()
+
+    def write(self, step: int, returns_to: Collection[int]) -> int:
+        """Store it, and keep what the job may still return to; gives the bytes written."""
+        return self.store.write(step, self.arrays, self.ids, returns_to, self.since, self.keeps)
+
+
+class _Wanted(NamedTuple):
+    """Rows of a part that a checkpoint of a block has: in the part from `to`, there from `at`."""
+
+    part: RowRange
+    to: int
+    at: int
+    rows: int
 
 
 class ProcessStores:
@@ -29,13 +62,14 @@ class ProcessStores:
 
     `adapter`, `layout`: lead to the tensors of this process, and say which rows these are.
     `folder`: for the checkpoints of this process. `earlier`: folders of processes that the job had
-    before, where `folder` is new. `policy`: the system that saves. `dense`, `rows`: what is stored.
-    `path`: the folder of this process. `unstored`: what to say where its first checkpoint can't be
-    stored, and the way out.
+    before, where `folder` is new. `policy`: the system that saves. `path`: the folder of this
+    process. `unstored`: what to say where its first checkpoint can't be stored, and the way out.
+    `accounts`: what the dense part that was loaded last says of the job. `changed`: numbers of the
+    rows that the checkpoint that was loaded last has other than its base.
     """
 
-    dense: CheckpointedDense
-    rows: list[CheckpointedRows]
+    dense: CheckpointStore
+    rows: list[CheckpointStore]
 
     def __init__(
         self,
@@ -54,9 +88,12 @@ class ProcessStores:
         known = uuid4().hex if self._folder.claim is None else self._folder.claim.id
         self._mine = JobProcess(whole, [*layout.shards], tables, known)
         self._start = JobStart(0, [], "", begun=False)
-        self._sources: Sequence[Source] = ()
-        self._generation = 0
+        self._sources: Sequence[JobProcess] = ()
         self._stopped = self._folder.stopped
+        self.accounts: dict[str, Any] = {}
+        self.changed: RowIds = np.empty(0, np.int64)
+
+    # --- Where they are ---
 
     def begin(self, ranks: Ranks) -> bool:
         """Find what the job starts from; False if that is nothing. All processes call it.
@@ -84,7 +121,7 @@ class ProcessStores:
             )
         self._sources = start.sources
         if self._sources:
-            self._stopped = all(JobFolder(each.process.folder).stopped for each in self._sources)
+            self._stopped = all(JobFolder(each.folder).stopped for each in self._sources)
         else:
             folder.keep_only(start.generation)
         return start.begun
@@ -113,10 +150,11 @@ class ProcessStores:
 
         Raises `RunError` in all processes where one can't.
         """
-        self._generation += 1
+        new = self._mine.generation + 1
+        self._mine = self._mine._replace(generation=new)
         with agreed(ranks, f"folder {self.path}: no new checkpoints can be begun", "make room"):
-            self._folder.clear(self._generation)
-            self._open(self._generation)
+            self._folder.clear(new)
+            self._open(new)
 
     def settle_on(self, stored: bool, ranks: Ranks) -> None:
         """Continue with the new stores, if all processes have `stored` theirs, or the old ones."""
@@ -124,19 +162,28 @@ class ProcessStores:
             assert self._folder.claim is not None
             self._write(self._folder.claim, ranks)
         else:
-            self._open(self._generation - 1)
-            self._folder.clear(self._generation + 1)
+            new = self._mine.generation
+            self._open(new - 1)
+            self._folder.clear(new)
 
     def _write(self, claim: Claim, ranks: Ranks) -> None:
         """Have the open stores count, and no other ones."""
+        generation = self._mine.generation
         with agreed(ranks, f"folder {self.path}: its claim can't be written", "make room"):
-            self._folder.write(claim._replace(generation=self._generation))
-        self._folder.keep_only(self._generation)  # not before: others may still read what goes now
+            self._folder.write(claim._replace(generation=generation))
+        self._folder.keep_only(generation)  # not before: others may still read what goes now
+
+    def _open(self, generation: int) -> None:
+        self._mine = self._mine._replace(generation=generation)
+        # Of a folder that has moved, the new path counts from the next start on.
+        here = self._mine._replace(folder=self.path)
+        self.dense = CheckpointStore(here.dense)
+        self.rows = [CheckpointStore(folder) for folder, _ in here.rows]
 
     @property
     def freed(self) -> int:
         """The bytes of older checkpoints here, which go at `claim`."""
-        return self._folder.bytes_of_others(self._generation)
+        return self._folder.bytes_of_others(self._mine.generation)
 
     @property
     def moved(self) -> bool:
@@ -144,9 +191,9 @@ class ProcessStores:
         return bool(self._sources)
 
     @property
-    def grown(self) -> list[str]:
+    def grown(self) -> Sequence[str]:
         """Rows of this process that no checkpoint has, in words."""
-        return [*self._start.grown]
+        return self._start.grown
 
     @property
     def steps(self) -> list[int]:
@@ -157,16 +204,9 @@ class ProcessStores:
     def newest(self) -> int:
         """The step of the newest checkpoint of which everything here is stored; -1: of none."""
         if self._sources:
-            return max(self._steps_before, default=-1)
+            steps = set.intersection(*(each.whole_steps for each in self._sources))
+            return max(steps, default=-1)
         return min(max(store.steps, default=-1) for store in self._all)
-
-    @property
-    def loads(self) -> list[Callable[[int], tuple[int, int]]]:
-        """What loads everything, as `CheckpointedRows.load` does."""
-        if self._sources:
-            return [self._load_before]
-        # The dense part first: an optimizer that loads may make the state of rows again.
-        return [self.dense.load, *(each.load for each in self.rows)]
 
     @property
     def stopped(self) -> bool:
@@ -184,99 +224,190 @@ class ProcessStores:
         sync_folder(self.path)
         sync_folder(self._mine.folder.parent)
 
-    def _open(self, generation: int) -> None:
-        self._generation = generation
-        self.dense = CheckpointedDense(self._adapter, dense_in(self.path, generation))
-        self.rows = [
-            CheckpointedRows(
-                block, self._layout, self._adapter, rows_in(self.path, block.number, generation)
-            )
-            for block in self._layout.blocks
-        ]
-
     @property
     def _all(self) -> list[CheckpointStore]:
-        return [self.dense.store, *(each.store for each in self.rows)]
+        return [self.dense, *self.rows]
 
-    # --- Checkpoints of the processes before, of which this one takes what it holds now ---
+    # --- What is saved ---
 
-    @property
-    def _steps_before(self) -> set[int]:
-        return set.intersection(*(each.steps for each in self._sources))
+    def rows_now(
+        self, live: Live, numbers: RowIds | None, since: Since | None = None
+    ) -> list[Image]:
+        """Copies of all rows, or of those of these numbers, a block each."""
+        blocks = zip(self.rows, self._layout.blocks, strict=True)
+        return [Image(store, *block.copied(live, numbers), since) for store, block in blocks]
 
-    def _load_before(self, at_most: int) -> tuple[int, int]:
-        """Load the last sound checkpoint of them up to a step.
+    def dense_now(self, accounts: dict[str, Any], keeps: frozenset[int]) -> Image:
+        """A copy of the dense part, with the accounts of the job."""
+        content = packed({"state": states(self._adapter), "job": accounts})
+        return Image(self.dense, content, keeps=keeps)
 
-        Returns its step, and the bytes read. Raises `RunError` where none is sound. Rows that no
-        checkpoint has keep their values.
+    # --- What is loaded ---
+
+    def load(
+        self, at_most: int, parts: Sequence[RowRange], dense: bool, least: Least
+    ) -> tuple[int, int]:
+        """Return these rows, and the dense part, to the last checkpoint up to a step.
+
+        `least`: of all processes that return together; where one has to go further back, all go as
+        far. Rows that no checkpoint has keep their values.
+
+        Returns its step, and the bytes read here. Raises `RunError` in all processes where one
+        can't load.
         """
-        spoilt: list[str] = []
-        try:
-            for step in sorted(self._steps_before, reverse=True):
-                if step > at_most:
-                    continue
-                try:
-                    size = self._load_step(step)
-                except SpoiltError as error:
-                    spoilt.append(str(error))
-                else:
-                    warn_of_spoilt(spoilt, step)
-                    return step, size
-        except OSError as error:
-            raise RunError(f"a checkpoint can't be read now: {error}; try again") from error
-        folders = ", ".join(str(each.process.folder) for each in self._sources)
-        raise RunError(
-            f"{folders}: no sound checkpoint is left of all of it "
-            f"({'; '.join(spoilt) or 'they are of different steps'}); begin in another folder"
+        places = [*self._places(parts, dense)]
+        size, spoilt = 0, dict[str, None]()
+        while True:
+            found: list[ReadCheckpoint] = []
+            with _all_can(least):
+                found += [self._read(*each, at_most) for each in places]
+            size += sum(each.size for each in found)
+            spoilt |= dict.fromkeys(itertools.chain(*(each.spoilt for each in found)))
+            steps = [each.step for each in found] or [0]
+            first, last = least(min(steps)), -least(-max(steps))
+            if first == last:
+                break
+            at_most = first
+        warn_of_spoilt(spoilt, first)
+        if not self.moved:
+            stores = {store.folder: store for store in self._all}
+            for (folder, _), read in zip(places, found, strict=True):
+                stores[folder].return_to(read)
+        with _all_can(least):
+            self._take(places, found)
+        return first, size
+
+    def _places(
+        self, parts: Sequence[RowRange], dense: bool
+    ) -> Iterator[tuple[Path, list[_Wanted] | None]]:
+        """The folders to read: of dense parts (None), and of blocks that have some of the rows."""
+        sources = self._sources or [self._mine._replace(folder=self.path)]
+        if dense:
+            for each in sources:
+                yield each.dense, None
+        for each in sources:
+            for folder, held in each.rows:
+                if wanted := [*_shared(parts, held)]:
+                    yield folder, wanted
+
+    def _read(self, folder: Path, wanted: list[_Wanted] | None, at_most: int) -> ReadCheckpoint:
+        """Read the last sound checkpoint; of a block the arrays of one wanted range after another.
+
+        Copies where it is of a process before: what is wanted of each may be little.
+        """
+        found = _last(folder, at_most)
+        if wanted is None:
+            return found
+        rows = (array[each.at : each.at + each.rows] for each in wanted for array in found.arrays)
+        return found._replace(arrays=tuple(each.copy() if self.moved else each for each in rows))
+
+    def _take(
+        self,
+        places: Sequence[tuple[Path, list[_Wanted] | None]],
+        found: Sequence[ReadCheckpoint],
+    ) -> None:
+        # The dense part first: an optimizer that loads may make the state of rows again.
+        pairs = [*zip(places, found, strict=True)]
+        whole = [unpacked(read.arrays) for (_, wanted), read in pairs if wanted is None]
+        if whole:
+            self.accounts = whole[0]["job"]
+            if self.moved:
+                said = [each["job"] for each in whole]
+                self.accounts = _accounts(said, self._start.takes_counts)
+            take_over(self._adapter, merged([each["state"] for each in whole]))
+        live = self._layout.tensors(self._adapter.shards())
+        for (_, wanted), read in pairs:
+            arrays = iter(read.arrays)
+            for part, to, _, rows in wanted or ():
+                for mine in live[part]:
+                    content = from_bytes(next(arrays), mine.dtype, (rows, *mine.shape[1:]))
+                    mine[to : to + rows] = content
+        blocks = dict(zip((store.folder for store in self.rows), self._layout.blocks, strict=True))
+        changed = [
+            read.changed + blocks[folder].numbers.start
+            for (folder, wanted), read in pairs
+            if wanted is not None and not self.moved
+        ]
+        self.changed = np.concatenate([np.empty(0, np.int64), *changed])
+
+
+# --- The dense part ---
+
+
+def states(adapter: ShardAdapter[Any]) -> dict[str, Mapping[str, Any]]:
+    """The state of each of its parts, now."""
+    return {name: each.state_dict() for name, each in adapter.dense().items()}
+
+
+def content_for_others(adapter: ShardAdapter[Any]) -> Arrays:
+    """What another process can take over: all but what is held in parts, which are its own."""
+    return packed({name: each for name, each in states(adapter).items() if not is_sharded(each)})
+
+
+def take_from_another(adapter: ShardAdapter[Any], content: Arrays) -> int:
+    """Take over what another process has; gives its bytes."""
+    live = adapter.dense()
+    for name, state in unpacked(content).items():
+        live[name].load_state_dict(state)
+    return sum(each.nbytes for each in content)
+
+
+def take_over(adapter: ShardAdapter[Any], state: Mapping[str, Any]) -> None:
+    """Take over what a checkpoint of the dense part has."""
+    live = adapter.dense()
+    if live.keys() != state.keys():
+        raise UsageError(
+            f"dense(): gives {sorted(live)}, but the checkpoint has {sorted(state)}; give the "
+            "same, or another folder"
+        )
+    for name, each in live.items():
+        stored = state[name]
+        now: Any = each if isinstance(each, Optimizer) else None
+        # Of others it is asked only if needed: it may be costly, or draw random numbers.
+        if isinstance(each, Module) or (now is None and is_sharded(stored)):
+            now = each.state_dict()
+        each.load_state_dict(filled(stored, now, f"dense().{name}"))
+
+
+# --- Reading ---
+
+
+@contextmanager
+def _all_can(least: Least) -> Iterator[None]:
+    """Raise in all processes where one fails in this block: its own error, or that it is so."""
+    failed: Exception | None = None
+    try:
+        yield
+    except Exception as error:  # of a user's load_state_dict, too
+        failed = error
+    if not least(int(failed is None)):
+        raise failed or RunError(
+            "another process can't load its part of a checkpoint; see its error"
         )
 
-    def _load_step(self, step: int) -> int:
-        # The dense part first: an optimizer that loads may make the state of rows again.
-        dense = [_read(source.dense, step) for source in self._sources]
-        whole = [unpacked(arrays) for arrays, _ in dense]
-        job = _accounts([each["job"] for each in whole], self._start.takes_counts)
-        self.dense.take_whole(merged(whole) | {"job": job})
-        size = sum(size for _, size in dense)
-        live = self._layout.tensors(self._adapter.shards())
-        for source in self._sources:
-            blocks = stored_blocks(source.process.tables)
-            for held, folder in zip(blocks, source.rows, strict=True):
-                wanted = [*_shared(self._layout.parts, held)]
-                if not wanted:
-                    continue
-                arrays, read = _read(folder, step)
-                size += read
-                for part, to, at, rows in wanted:
-                    for mine, stored in zip(live[part], arrays, strict=True):
-                        shape = (rows, *mine.shape[1:])
-                        mine[to : to + rows] = from_bytes(stored[at : at + rows], mine.dtype, shape)
-        return size
+
+def _last(folder: Path, at_most: int) -> ReadCheckpoint:
+    try:
+        found = last_sound(folder, at_most)
+    except OSError as error:
+        raise RunError(
+            f"{folder}: a checkpoint can't be read now: {error}; try again, or remove that file to "
+            "go on from the checkpoint before"
+        ) from error
+    if found is None:
+        raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
+    return found
 
 
-def _shared(
-    parts: Sequence[RowRange], held: Sequence[RowRange]
-) -> Iterator[tuple[RowRange, int, int, int]]:
-    """Of rows that both have: the part, where in it, where in the arrays, and how many."""
+def _shared(parts: Sequence[RowRange], held: Sequence[RowRange]) -> Iterator[_Wanted]:
+    """The rows that both have."""
     for part, other in itertools.product(parts, held):
         if (part.table, part.kinds) != (other.table, other.kinds):
             continue
         first = max(part.first, other.first)
         rows = min(part.first + part.rows, other.first + other.rows) - first
         if rows > 0:
-            yield part, first - part.first, first - other.first + other.start, rows
-
-
-def _read(folder: Path, step: int) -> tuple[Arrays, int]:
-    """The arrays of a step, and the bytes of their files."""
-    spoilt = SpoiltError(f"{folder}: has no checkpoint of step {step}")
-    for manifest in checkpoints_in(folder):
-        if manifest.step == step:
-            try:
-                files = manifest.files
-                return read_chain(folder, files).arrays, sum(each.size for each in files)
-            except SpoiltError as error:
-                spoilt = error
-    raise spoilt
+            yield _Wanted(part, first - part.first, first - other.first + other.start, rows)
 
 
 def _accounts(all_said: Sequence[dict[str, Any]], takes_counts: bool) -> dict[str, Any]:

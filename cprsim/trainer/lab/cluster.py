@@ -59,8 +59,7 @@ class LocalCluster:
     It is a context manager: at its end no process of it is left, whatever happens.
 
     `spec`: what processes are told. `dead`: processes that are gone and not started again.
-    `agreeing`: whether some wait for others to agree on something. `on_agreeing`: called when that
-    begins.
+    `on_agreeing`: called when some begin to wait for others, to agree on something.
     """
 
     def __init__(self, spec: MemberSpec) -> None:
@@ -188,11 +187,6 @@ class LocalCluster:
             if not self._news and now_s >= end_s:
                 return None
         return self._news.popleft()
-
-    @property
-    def agreeing(self) -> bool:
-        """Whether some wait for others to agree on something."""
-        return bool(self._given)
 
     @property
     def _limit_s(self) -> float:

@@ -1,7 +1,6 @@
 """A real job: it trains, is struck, and is brought back; saves are its processes' own."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 
 from cprsim.contract import Loss, Plan, rules
 from cprsim.errors import RunError
@@ -14,49 +13,33 @@ from cprsim.trainer.lab.strikes import Strikes
 _MOST_ATTEMPTS = 100
 
 
-@dataclass
-class RunProgress:
-    """How far a job is, and where its time went.
+class Execution:
+    """Trains a job to its end on a cluster, while failures strike that.
+
+    `steps`: of the self. `progress` is called with the steps done.
 
     `executed`: steps that were trained, those that were rolled back as well. `lost_steps`: steps
     since the last whole checkpoint, summed over servers that return alone: (E4)'s numerator.
-    `saved_rows`: of each server, how many rows its saves of chosen rows had. `trained_s`: seconds
-    of training up to each step that was done.
+    `saved_rows`: of each server, how many rows its saves of chosen rows had.
     """
 
-    steps: int
-    watch: Stopwatch = field(default_factory=Stopwatch)
-    step: int = 0
-    executed: int = 0
-    lost_steps: int = 0
-    replaced: int = 0
-    saved_rows: dict[int, list[int]] = field(default_factory=dict)
-    trained_s: dict[int, float] = field(default_factory=lambda: {0: 0.0})
+    def __init__(self, steps: int, plan: Plan, progress: Callable[[int], None]) -> None:
+        self.steps, self._plan, self._progress = steps, plan, progress
+        self.watch = Stopwatch()
+        self.step = self.executed = self.lost_steps = self.replaced = 0
+        self.saved_rows: dict[int, list[int]] = {}
+        self._trained_s = {0: 0.0}  # seconds of training up to each step that was done
 
-    def did(self, step: int) -> None:
+    def _did(self, step: int) -> None:
         """Steps up to that one are done."""
         self.executed += step - self.step
         self.step = step
         self.watch.stop()
-        self.trained_s[step] = self.watch.seconds["train"]
+        self._trained_s[step] = self.watch.seconds["train"]
 
-
-@dataclass
-class Execution:
-    """Trains a job to its end on a cluster, while failures strike that.
-
-    `progress` is called with the steps done.
-    """
-
-    job: RunProgress
-    cluster: LocalCluster
-    plan: Plan
-    strikes: Strikes
-    progress: Callable[[int], None]
-
-    def run(self) -> None:
+    def run(self, cluster: LocalCluster, strikes: Strikes) -> None:
         """Train to the end, whatever happens."""
-        job, cluster, strikes = self.job, self.cluster, self.strikes
+        self._cluster, self._strikes = cluster, strikes
         cluster.start(cluster.names)
         if self._gather("ready", cluster.names, struck=False) is not None:
             cluster.resume(None)
@@ -64,23 +47,23 @@ class Execution:
         for role, number in sorted(cluster.dead):
             raise RunError(f"{role} {number} died as it was started")
         cluster.on_agreeing = strikes.saving
-        job.watch.start()
-        while job.step < job.steps or cluster.dead or strikes.unnoticed:
+        self.watch.start()
+        while self.step < self.steps or cluster.dead or strikes.unnoticed:
             if cluster.dead:
                 self._recover()
-            elif job.step == job.steps:
-                job.watch.switch("detect")
+            elif self.step == self.steps:
+                self.watch.switch("detect")
                 self._counted()  # what hangs does not answer
             elif strikes.due:
-                job.watch.switch("detect")
+                self.watch.switch("detect")
                 strikes.strike()
             else:
                 self._train()
-        job.watch.stop()
+        self.watch.stop()
 
     def predict(self, first: int, end: int) -> Message:
         """Return the probabilities and labels of the batches from one step to another."""
-        self.cluster.tell(TRAINER, "predict", first, end)
+        self._cluster.tell(TRAINER, "predict", first, end)
         return _whole(self._gather("predicted", {TRAINER}, struck=False))[TRAINER]
 
     def counts(self) -> dict[Name, int]:
@@ -88,26 +71,26 @@ class Execution:
         return {name: message[1] for name, message in _whole(self._counted()).items()}
 
     def _counted(self) -> dict[Name, Message] | None:
-        for name in self.cluster.names:
-            self.cluster.tell(name, "count")
-        return self._gather("counted", self.cluster.names, struck=False)
+        for name in self._cluster.names:
+            self._cluster.tell(name, "count")
+        return self._gather("counted", self._cluster.names, struck=False)
 
     # --- Training ---
 
     def _train(self) -> None:
         """Train to the end or to the next failure, or until a process is lost."""
-        job, cluster, strikes = self.job, self.cluster, self.strikes
+        cluster, strikes = self._cluster, self._strikes
         if not strikes.unnoticed:
-            job.watch.switch("train")
-        end = int(min(job.steps, job.step + strikes.steps_ahead))
-        cluster.tell(TRAINER, "train", job.step, end)
+            self.watch.switch("train")
+        end = int(min(self.steps, self.step + strikes.steps_ahead))
+        cluster.tell(TRAINER, "train", self.step, end)
         while True:
             event = cluster.next(strikes.wait_s)
             if event is None:
-                job.watch.switch("detect")
+                self.watch.switch("detect")
                 strikes.strike()
             elif isinstance(event, Death):
-                job.watch.switch("detect")
+                self.watch.switch("detect")
                 return
             elif event.message[0] == "trained":
                 return
@@ -116,21 +99,20 @@ class Execution:
 
     def _note(self, said: Said) -> None:
         kind, *facts = said.message
-        job = self.job
         if kind == "stepped":
-            job.did(facts[0])
-            self.progress(job.step)
+            self._did(facts[0])
+            self._progress(self.step)
         elif kind == "spent":
-            job.watch.reattribute(facts[0])
-            job.watch.switch("train")
+            self.watch.reattribute(facts[0])
+            self.watch.switch("train")
         elif kind == "saved":
-            job.saved_rows.setdefault(said.name[1], []).append(facts[0])
+            self.saved_rows.setdefault(said.name[1], []).append(facts[0])
 
     # --- Recovery ---
 
     def _recover(self) -> None:
         """Replace what is dead, and have the hooks of all return to what they return to."""
-        job, cluster, strikes = self.job, self.cluster, self.strikes
+        cluster, strikes = self._cluster, self._strikes
         lost: set[Name] = set()
         found: dict[Name, Message] | None = None
         attempts = 0
@@ -142,13 +124,13 @@ class Execution:
                 )
             died = set(cluster.dead)
             lost |= died
-            job.watch.switch("reschedule")
+            self.watch.switch("reschedule")
             cluster.start(died)
-            job.replaced += len(died)
+            self.replaced += len(died)
             strikes.replaced(died)
             if self._gather("ready", died) is None:
                 continue
-            job.watch.switch("load")
+            self.watch.switch("load")
             # Where nothing is left of a job, it is started again.
             cluster.resume(None if lost == {*cluster.names} else lost)
             strikes.loading(lost)
@@ -158,33 +140,32 @@ class Execution:
 
     def _account(self, lost: set[Name], resumed: dict[Name, Message]) -> None:
         """Count what was set back to where."""
-        job = self.job
         _, _, step, whole = resumed[max(resumed.keys() - lost, default=TRAINER)]
         servers, trainers = numbers("server", lost), numbers("trainer", lost)
-        answer = self.plan.recover(Loss(servers, trainers))
-        if answer.rollback == "all" or lost == {*self.cluster.names}:
-            job.watch.undo(job.trained_s[step])
-            job.step = step
+        answer = self._plan.recover(Loss(servers, trainers))
+        if answer.rollback == "all" or lost == {*self._cluster.names}:
+            self.watch.undo(self._trained_s[step])
+            self.step = step
             return
-        if step > job.step:  # all of a step was done but that the trainer said so
-            job.did(step)
-        job.lost_steps += len(servers) * rules.lost_samples(step, whole)
+        if step > self.step:  # all of a step was done but that the trainer said so
+            self._did(step)
+        self.lost_steps += len(servers) * rules.lost_samples(step, whole)
 
     def _gather(
         self, kind: str, names: Collection[Name], struck: bool = True
     ) -> dict[Name, Message] | None:
         """Return what all of these say of that kind, or None if a process is lost meanwhile."""
         found: dict[Name, Message] = {}
-        while not self.cluster.dead and {*names} - found.keys():
-            event = self.cluster.next(*([self.strikes.wait_s] if struck else []))
+        while not self._cluster.dead and {*names} - found.keys():
+            event = self._cluster.next(*([self._strikes.wait_s] if struck else []))
             if event is None:
-                self.strikes.strike()
+                self._strikes.strike()
             elif isinstance(event, Said):
-                if event.message[0] == kind and self.cluster.is_current(event):
+                if event.message[0] == kind and self._cluster.is_current(event):
                     found[event.name] = event.message
                 else:
                     self._note(event)
-        return None if self.cluster.dead else found
+        return None if self._cluster.dead else found
 
 
 def _whole(found: dict[Name, Message] | None) -> dict[Name, Message]:

@@ -20,9 +20,6 @@ _NEEDED = (
     "cprsim.trainer.data.planted",
     *(f"cprsim.policies.{name}" for name in ("asynchronous", "cpr", "full", "partial", "priority")),
 )
-_PRELOADING = "cprsim.trainer.lab.preloading"
-#: Environment variable with the id of the process that starts that one.
-STARTER = "CPRSIM_FORK_SERVER_STARTER"
 #: Longest path of a Unix socket, B: macOS has room for 104 with the 0 at the end, Linux for 108.
 _LONGEST_PATH = 103
 #: What comes behind the folder of temporary files: `/.cprsim-12345678/listener-12345678`, and more.
@@ -43,14 +40,14 @@ def context() -> ForkServerContext:
     """Start that process, if it isn't there; it imports torch in the background, and only once.
 
     Members import the main script of this process again, so what that has imported of cprsim is
-    imported there as well. There is one such process for each that calls; it ends with it.
+    imported there as well. There is one such process for each that calls; it ends with it, once it
+    has imported all that.
     """
     check_sockets()
     _own_tempdir()
     found = multiprocessing.get_context("forkserver")
     imported = [name for name in sys.modules if name.startswith("cprsim.")]
-    found.set_forkserver_preload([_PRELOADING, *_NEEDED, *imported, f"{_PRELOADING}.done"])
-    os.environ[STARTER] = str(os.getpid())
+    found.set_forkserver_preload([*_NEEDED, *imported])
     with interrupts_for_this_process_alone():
         forkserver.ensure_running()
     return found

@@ -28,7 +28,7 @@ from cprsim.trainer.hooks.hooks import TrainerHooks
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
 from cprsim.trainer.lab.dlrm import Dlrm
 from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import SPREAD, Parameters, Shard
+from cprsim.trainer.lab.shard import SPREAD, Shard
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.store.files import Arrays
 
@@ -145,30 +145,6 @@ class _Told(HooksObserver):
             self._control.send(("failed", _said(error)))
 
 
-class DenseState:
-    """The dense part of the trainer, and how many steps are in it; a server has none.
-
-    `steps`: those that were lost for good are not among them.
-    """
-
-    def __init__(self, parameters: Parameters | None = None) -> None:
-        self._parameters, self.steps = parameters, 0
-
-    def state_dict(self) -> Mapping[str, Any]:
-        """Weights, optimiser state, and steps."""
-        of = self._parameters
-        if of is None:
-            return {}
-        return {"weights": of.weights, "squares": of.squares, "steps": self.steps}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take them over."""
-        if self._parameters is not None:
-            self._parameters.weights.copy_(state["weights"])
-            self._parameters.squares.copy_(state["squares"])
-            self.steps = state["steps"]
-
-
 class Updates(NamedTuple):
     """What a step does to a server: distinct rows, how often each was used, and the gradients.
 
@@ -190,7 +166,6 @@ class Member:
         self.spec, self.control = spec, control
         self.ranks = PipeRanks(control)
         self.links: list[Connection] = []
-        self.state = DenseState()
         self._hooks: TrainerHooks[Any] | None = None
 
     # --- What hooks ask for ---
@@ -200,8 +175,15 @@ class Member:
         return {}
 
     def dense(self) -> Mapping[str, Any]:
-        """All else: the MLPs of the trainer."""
-        return {"model": self.state}
+        """All else: the MLPs of the trainer, and how many steps are in them; a server has none."""
+        return {"model": self}
+
+    def state_dict(self) -> Mapping[str, Any]:
+        """The state of all else."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take it over."""
 
     def lookups(self, batch: Any) -> Mapping[int, Tensor]:  # noqa: ARG002
         """The rows of this process that a batch has looked up."""
@@ -328,7 +310,18 @@ class Trainer(Member):
         super().__init__(spec, control)
         self.number = spec.servers
         self._model = spec.model()
-        self.state = DenseState(self._model.parameters)
+        self._steps = 0  # in the MLPs: those that were lost for good are not among them
+
+    def state_dict(self) -> Mapping[str, Any]:
+        """Weights, optimiser state, and steps."""
+        of = self._model.parameters
+        return {"weights": of.weights, "squares": of.squares, "steps": self._steps}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take them over."""
+        self._model.parameters.weights.copy_(state["weights"])
+        self._model.parameters.squares.copy_(state["squares"])
+        self._steps = state["steps"]
 
     def serve(self) -> None:
         """Obey the coordinator until that is gone."""
@@ -343,7 +336,7 @@ class Trainer(Member):
                 elif kind == "predict":
                     self._predict(*facts)
                 else:
-                    self.control.send(("counted", self.state.steps))
+                    self.control.send(("counted", self._steps))
 
     def _train(self, first: int, end: int) -> None:
         made = self._make(first)
@@ -369,7 +362,7 @@ class Trainer(Member):
         rows = self._look_up(uses).view(*sparse.shape, -1)
         of_samples = self._model.step(torch.from_numpy(dense), rows, torch.from_numpy(labels))
         gradients = uses.collect(of_samples.reshape(-1, self.spec.dim)).numpy()
-        self.state.steps += 1
+        self._steps += 1
         for link, part in zip(self.links, uses.parts, strict=True):
             # A server that does not take it is found out at the next lookup: the step is done.
             with contextlib.suppress(OSError):

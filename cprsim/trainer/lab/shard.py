@@ -1,11 +1,7 @@
 """What a process trains: parameters with their Adagrad state, and the rows of a server."""
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
-
-from cprsim.trainer.store.files import Arrays
 
 #: Largest absolute value that a number of an embedding row starts with. Chosen: rows of 16 numbers
 #: then start shorter than the output of the bottom MLP.
@@ -23,16 +19,6 @@ class Parameters:
 
     def __len__(self) -> int:
         return len(self.weights)
-
-    def arrays(self, ids: NDArray[np.int64] | None = None) -> Arrays:
-        """Copies of some rows, or of all of them."""
-        weights, squares = self.weights.numpy(), self.squares.numpy()
-        return (weights.copy(), squares.copy()) if ids is None else (weights[ids], squares[ids])
-
-    def restore(self, arrays: Arrays) -> None:
-        """Take over the state of all rows."""
-        for mine, given in zip((self.weights, self.squares), arrays, strict=True):
-            mine.numpy()[...] = given
 
 
 class Shard(Parameters):

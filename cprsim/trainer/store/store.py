@@ -31,6 +31,7 @@ class ReadCheckpoint(NamedTuple):
     `spoilt`: what newer files were found to be, for which it isn't one of those.
     """
 
+    serial: int
     step: int
     arrays: Arrays
     size: int
@@ -51,6 +52,24 @@ def most_bytes(size: int, deltas: bool) -> int:
 def checkpoints_in(folder: Path) -> list[Manifest]:
     """All in a store's folder with a sound manifest, newest first; their files may be spoilt."""
     return _sound(folder, _names_in(folder))[0]
+
+
+def last_sound(folder: Path, at_most: int) -> ReadCheckpoint | None:
+    """Read the last sound checkpoint in a store's folder of a step up to `at_most`."""
+    sound, spoilt = _sound(folder, _names_in(folder))
+    for serial, step, files in sound:
+        if step > at_most:
+            continue
+        try:
+            rows = read_chain(folder, files)
+        except SpoiltError as error:
+            spoilt.append((serial, str(error)))
+        else:
+            told = tuple(each for number, each in spoilt if number > serial)
+            return ReadCheckpoint(
+                serial, step, rows.arrays, sum(f.size for f in files), rows.changed, told
+            )
+    return None
 
 
 def _names_in(folder: Path) -> set[Name]:
@@ -205,32 +224,18 @@ class CheckpointStore:
 
     # --- Reading ---
 
-    def restore(self, at_most: int) -> ReadCheckpoint | None:
-        """Return to the last sound checkpoint of a step up to `at_most`; None if there is none.
+    def return_to(self, found: ReadCheckpoint | None) -> None:
+        """Drop the checkpoints after one that was read: the next delta goes on top of it.
 
-        Those after it are dropped: the next delta goes on top of this one. Where there is none,
-        all stay as they are until the next is written, which must be one of all rows.
+        Without one, all stay as they are until the next is written, which must be one of all rows.
         """
         self._names = _names_in(self.folder)
         self.clean()
-        older, spoilt = _sound(self.folder, self._names)
-        while older:
-            checkpoint = older[0]
-            if checkpoint.step <= at_most:
-                try:
-                    rows = read_chain(self.folder, checkpoint.files)
-                except SpoiltError as error:
-                    spoilt.append((checkpoint.serial, str(error)))
-                else:
-                    self._checkpoints = older
-                    newer = [each for each in self._names if each.serial > checkpoint.serial]
-                    self._drop(filter(_is_manifest, newer))
-                    size = sum(each.size for each in checkpoint.files)
-                    told = tuple(each for serial, each in spoilt if serial > checkpoint.serial)
-                    return ReadCheckpoint(checkpoint.step, rows.arrays, size, rows.changed, told)
-            del older[0]
         self._checkpoints = []
-        return None
+        if found is not None:
+            newer = [each for each in self._names if each.serial > found.serial]
+            self._drop(filter(_is_manifest, newer))
+            self._checkpoints, _ = _sound(self.folder, self._names)
 
     def _drop(self, names: Iterable[Name]) -> None:
         # Manifests first, for a checkpoint whose files are gone is none.

@@ -8,15 +8,15 @@ The predictions are made, and can be written down by whoever asks, before anythi
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 from cprsim.basics.machine import processors
 from cprsim.scenario import Scenario
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
-from cprsim.trainer.validation.calibration import Calibration, Rehearsal, of_job
+from cprsim.trainer.validation.calibration import Rehearsal, of_job
 from cprsim.trainer.validation.compared import Compared, Load
 from cprsim.trainer.validation.predicted import (
     Predicted,
@@ -25,98 +25,20 @@ from cprsim.trainer.validation.predicted import (
     predict,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 #: Called with what was predicted, before anything is trained.
 Announce = Callable[[Predicted], None]
-#: Stands above the scenario that is written.
-_ON_ANOTHER_CLOCK = """\
-# Costs as measured. failures.csv says when failures strike on a clock on which only training takes
-# time; `cprsim run` has them strike on the wall clock, so earlier in the job than `cprsim validate`
-# had them, and gives other numbers.
-"""
-
-
-@dataclass(frozen=True)
-class Validated:
-    """All policies' runs beside what was predicted of them.
-
-    `left_out`: policies that nobody asked for by name and that can't be predicted yet.
-    """
-
-    predicted: Predicted
-    compared: Sequence[Compared]
-    load: Load
-    left_out: Sequence[str]
-
-    def verdicts(self) -> dict[str, str]:
-        """What came of each policy, in words."""
-        return {each.policy: each.verdict(self.load) for each in self.compared}
-
-    def document(self) -> dict[str, Any]:
-        """What `cprsim validate --json` prints."""
-        predicted = self.predicted
-        return {
-            "scenario": predicted.scenario.title,
-            "seed": predicted.seed,
-            "predictions_sha256": predicted.sha256,
-            "repeats": max(len(each.runs) for each in self.compared),
-            "load": self.load._asdict(),
-            "calibrations": {name: vars(each) for name, each in predicted.calibrations.items()},
-            "policies": {each.policy: each.document() for each in self.compared},
-            "verdicts": self.verdicts(),
-            "left_out": list(self.left_out),
-        }
-
-    def figure(self) -> "Figure":
-        """Predicted seconds against measured ones."""
-        import pandas as pd  # noqa: PLC0415
-
-        from cprsim.figures.trained import predicted_measured  # noqa: PLC0415  (slow to import)
-
-        rows = [
-            (row.what, row.predicted, row.measured)
-            for each in self.compared
-            for row in each.seconds()
-            if row.what != "train"
-        ]
-        table = pd.DataFrame(rows, columns=["cause", "predicted", "measured"])
-        return predicted_measured(table, self.predicted.scenario.title)
-
-    def files(self) -> dict[str, bytes]:
-        """The scenario with its failures, on a clock on which only training takes time."""
-        import tomli_w  # noqa: PLC0415  (only those who write need it)
-
-        kills = max((each.prediction.kills for each in self.compared), key=len)
-        step_s = self.predicted.scenario.job.useful_time_s / self.compared[0].runs[0].steps
-        rows = [
-            f"{kill.executed * step_s!r},{node},{kind}"
-            for kill in kills
-            for kind, nodes in (
-                ("parameter_server", kill.hit.servers),
-                ("trainer", kill.hit.trainers),
-            )
-            for node in nodes
-        ]
-        mapping = self.predicted.scenario.mapping()
-        if rows:
-            mapping["failures"] = {"trace": "failures.csv"}
-        return {
-            "scenario.toml": (_ON_ANOTHER_CLOCK + tomli_w.dumps(mapping)).encode(),
-            "failures.csv": "\n".join(["time_s,node,kind", *rows, ""]).encode(),
-        }
 
 
 class Validation:
-    """Real runs of a scenario, predicted first: by steps, so that several can take turns.
+    """Real runs of a scenario beside what was predicted of them: by steps, which may take turns.
 
     A machine is slower at one minute than at another. What is rehearsed, and then trained, now and
-    again in a longer time, is so at many paces.
+    again in a longer time, is so at many paces. So several validations are rehearsed in turns, then
+    predicted, then trained in turns.
 
     `scenario`, `section`, `policies`, `seed`, `progress`, `repeats`: as for `validate`, which
-    raises the same errors.
+    raises the same errors. `left_out`: policies that nobody asked for by name and that can't be
+    predicted yet.
     """
 
     def __init__(
@@ -129,13 +51,12 @@ class Validation:
         repeats: int = 1,
     ) -> None:
         plans, hits = scenario.plans_of(policies), of_job(scenario, seed)
-        left_out = [name for name, plan in plans.items() if not is_predictable(plan, hits)]
-        if policies is None and len(left_out) < len(plans):
-            plans = {name: plan for name, plan in plans.items() if name not in left_out}
+        self.left_out = [name for name, plan in plans.items() if not is_predictable(plan, hits)]
+        if policies is None and len(self.left_out) < len(plans):
+            plans = {name: plan for name, plan in plans.items() if name not in self.left_out}
         check_predictable(section, plans, hits)
         check_fits(scenario, section)
         self._scenario, self._section, self._seed = scenario, section, seed
-        self._left_out = left_out
         self._steps, self._progress, self._done = section.data(scenario, seed).steps, progress, 0
         self._rehearsals = {
             name: Rehearsal(scenario, section, name, plan, hits) for name, plan in plans.items()
@@ -149,13 +70,13 @@ class Validation:
     def rehearse(self) -> None:
         """Rehearse each policy once."""
         for name, each in self._rehearsals.items():
-            ran = each.carry_out(self._tell)
-            self._rehearsed[name].append(ran)
+            self._rehearsed[name].append(each.carry_out(self._tell))
             self._done += each.steps
 
-    def predict(self) -> Predicted:
-        """What is to come, by all that was rehearsed."""
-        calibrations: dict[str, Calibration] = {
+    @cached_property
+    def predicted(self) -> Predicted:
+        """What is to come, by all that was rehearsed before this is asked for."""
+        calibrations = {
             name: each.measured(self._rehearsed[name]) for name, each in self._rehearsals.items()
         }
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
@@ -167,16 +88,36 @@ class Validation:
             self._loads.append(_load())
             self._done += self._steps
 
-    def compare(self, predicted: Predicted) -> Validated:
+    @property
+    def compared(self) -> list[Compared]:
         """All that was trained beside what was predicted of it."""
+        return [Compared(name, of, self._runs[name]) for name, of in self.predicted.of.items()]
+
+    @property
+    def load(self) -> Load:
+        """How busy the machine was."""
         before, *meanwhile = self._loads
         members = self._scenario.cluster.parameter_servers + 2  # the trainer, and who leads them
-        return Validated(
-            predicted,
-            [Compared(name, of, self._runs[name]) for name, of in predicted.of.items()],
-            Load(before, max(meanwhile), processors(), members),
-            self._left_out,
-        )
+        return Load(before, max(meanwhile), processors(), members)
+
+    def verdicts(self) -> dict[str, str]:
+        """What came of each policy, in words."""
+        return {each.policy: each.verdict(self.load) for each in self.compared}
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim validate --json` prints."""
+        predicted, compared = self.predicted, self.compared
+        return {
+            "scenario": predicted.scenario.title,
+            "seed": predicted.seed,
+            "predictions_sha256": predicted.sha256,
+            "repeats": max(len(each.runs) for each in compared),
+            "load": self.load._asdict(),
+            "calibrations": {name: vars(each) for name, each in predicted.calibrations.items()},
+            "policies": {each.policy: each.document() for each in compared},
+            "verdicts": self.verdicts(),
+            "left_out": self.left_out,
+        }
 
     def _tell(self, done: int, _steps: int) -> None:
         if self._progress is not None:
@@ -191,7 +132,7 @@ def validate(
     progress: Progress | None = None,
     repeats: int = 1,
     announce: Announce | None = None,
-) -> Validated:
+) -> Validation:
     """Predict real runs, and do them.
 
     Parameters
@@ -219,12 +160,12 @@ def validate(
     asked = Validation(scenario, section, policies, seed, progress, repeats)
     for _ in range(repeats):
         asked.rehearse()
-    predicted = asked.predict()
+    predicted = asked.predicted
     if announce is not None:
         announce(predicted)
     for _ in range(repeats):
         asked.train()
-    return asked.compare(predicted)
+    return asked
 
 
 def _load() -> float:

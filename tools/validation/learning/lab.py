@@ -22,6 +22,7 @@ from cprsim.trainer.lab.members import member_seed
 from cprsim.trainer.lab.placement import Placement, Uses
 from cprsim.trainer.lab.shard import SPREAD, Shard
 from cprsim.trainer.scores import auc
+from tools.counted import SavedRows
 
 Rule = Literal["adagrad", "sgd"]
 SERVERS: Final = 4
@@ -115,7 +116,7 @@ class _Server:
 
     def __init__(self, shard: Shard) -> None:
         self.shard, self.counts = shard, _Counts(len(shard))
-        self._saved = shard.arrays()
+        self._saved = SavedRows(shard)
 
     def update(self, ids: NDArray[np.int64], times: NDArray[np.int32], gradients: Tensor) -> None:
         at = torch.from_numpy(ids)
@@ -125,8 +126,7 @@ class _Server:
         self.counts.add(ids, times, ways)
 
     def save(self, rows: NDArray[np.int64] | slice = slice(None)) -> None:
-        for stored, live in zip(self._saved, self.shard.arrays(), strict=True):
-            stored[rows] = live[rows]
+        self._saved.save(rows)
         self.counts.save(rows)
 
     def save_most_used(self) -> None:
@@ -135,7 +135,7 @@ class _Server:
         self.save(np.argpartition(-self.counts.unsaved, count - 1)[:count])
 
     def lose(self) -> None:
-        self.shard.restore(self._saved)
+        self._saved.set_back()
         self.counts.lose()
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.studies.predictors import Contest, contest, explained_share
-from tools.pages.accuracy_tables import table
 from tools.paths import DOCS
+from tools.validation.beside import table
 from tools.validation.learning.measured import TABLE
 
 #: Measures of a run, in words.

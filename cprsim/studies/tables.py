@@ -1,27 +1,27 @@
-"""The tables beside docs/accuracy.md."""
+"""What a study found, as tables: of the terminal, and of the files beside docs/accuracy.md."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import pandas as pd
 
 from cprsim.studies import findings
-from cprsim.studies.findings import Thresholds
-from cprsim.studies.paired import PairedDifference
+from cprsim.studies.paired import EQUAL_WITHIN, PairedDifference
 
 _Row = tuple[object, ...]
 
 
 class Heads(NamedTuple):
-    """The columns of a table, and its rows of a study."""
+    """What is above a table, its columns, and its rows of a study."""
 
+    title: str
     names: tuple[str, ...]
-    rows: Callable[[pd.DataFrame, Thresholds], list[_Row]]
+    rows: Callable[[pd.DataFrame], list[_Row]]
 
 
-def _points(runs: pd.DataFrame, reading: Thresholds) -> list[_Row]:
+def _points(runs: pd.DataFrame) -> list[_Row]:
     """Return each point of a study, with its drop and what the line says of it."""
-    lines = findings.slopes(runs, reading.linear_up_to)
+    lines = findings.slopes(runs)
     rows: list[_Row] = []
     for row in findings.points(runs).to_dict("records"):
         slope = lines.get(row["system"])
@@ -39,26 +39,23 @@ def _points(runs: pd.DataFrame, reading: Thresholds) -> list[_Row]:
     return rows
 
 
-def _slopes(runs: pd.DataFrame, reading: Thresholds) -> list[_Row]:
+def _slopes(runs: pd.DataFrame) -> list[_Row]:
     """Return the line of each system, then its slopes by range and which applies."""
-    lines = findings.slopes(runs, reading.linear_up_to)
+    lines = findings.slopes(runs)
     rows: list[_Row] = []
-    for system, bend in findings.bends(runs, reading).items():
+    for system, bend in findings.bends(runs).items():
         line, tested = lines[system], bend.difference
-        interval = f"{line.low:.5f} to {line.high:.5f}"
-        whole = system, f"0 to {line.pls_up_to:.2f}", f"{line.auc_drop_per_pls:.5f}", interval
-        rows.append((*whole, "" if tested is None else f"{tested.adjusted_p:.2g}", bend.applies))
-        rows += [
-            (
-                *(system, each.name, f"{each.auc_drop_per_pls:.5f}"),
-                *(f"{each.low:.5f} to {each.high:.5f}", "", ""),
-            )
-            for each in bend.ranges
-        ]
+        p = "" if tested is None else f"{tested.adjusted_p:.2g}"
+        for of, each, *more in (
+            (f"0 to {line.up_to:.2f}", line, p, bend.applies),
+            *((each.name, each, "", "") for each in bend.ranges),
+        ):
+            interval = f"{each.low:.5f} to {each.high:.5f}"
+            rows.append((system, of, f"{each.auc_drop_per_pls:.5f}", interval, *more))
     return rows
 
 
-def _predictors(runs: pd.DataFrame, _: Thresholds) -> list[_Row]:
+def _predictors(runs: pd.DataFrame) -> list[_Row]:
     """Return how well each measure predicts the drops."""
     return [
         (
@@ -75,12 +72,9 @@ def _predictors(runs: pd.DataFrame, _: Thresholds) -> list[_Row]:
     ]
 
 
-def _differences(runs: pd.DataFrame, reading: Thresholds) -> list[_Row]:
+def _differences(runs: pd.DataFrame) -> list[_Row]:
     """Return differences of policies in AUC, and of slopes by servers hit, with their verdicts."""
-    within = reading.equal_within
-    policies = findings.policy_differences(runs, within)
-    servers = findings.share_differences(runs, reading.linear_up_to, within)
-    compared = *(("AUC", each) for each in policies), *(("slope", each) for each in servers)
+    policies, servers = findings.policy_differences(runs), findings.share_differences(runs)
     return [
         (
             what,
@@ -92,34 +86,36 @@ def _differences(runs: pd.DataFrame, reading: Thresholds) -> list[_Row]:
             f"{each.equal_p:.2g}",
             each.verdict,
         )
-        for what, each in compared
+        for what, compared in (("AUC", policies), ("slope", servers))
+        for each in compared
     ]
 
 
 POINTS: Final = Heads(
+    "Accuracy at each point: means, ± half of the 95 % interval",
     ("policy", "failures", "servers hit", "PLS", "updates lost", "AUC drop", "by the line"),
     _points,
 )
 SLOPES: Final = Heads(
+    f"AUC drop for each unit of PLS: of points up to {findings.LINEAR_UP_TO:g}, and by range",
     ("system", "PLS", "AUC drop for each unit", "95 % interval", "p, bend", "which slope applies"),
     _slopes,
 )
-PREDICTORS: Final = Heads(
-    ("over", "points", "measure", "variance", "95 % interval", "ranks", "95 % interval of ranks"),
-    _predictors,
-)
 DIFFERENCES: Final = Heads(
+    f"AUC of policies at the same failures, and slopes by servers hit; equal is within "
+    f"{EQUAL_WITHIN:g}",
     ("what", "of", "less that of", "difference", "p", "p, adjusted", "p, equal", "verdict"),
     _differences,
 )
+PREDICTORS: Final = Heads(
+    "What predicts the AUC drop, 95 % by bootstrap of seeds; the form of change_lost was chosen on "
+    "the planted samples",
+    ("over", "points", "measure", "variance", "95 % interval", "ranks", "95 % interval of ranks"),
+    _predictors,
+)
+ALL: Final = (POINTS, SLOPES, DIFFERENCES, PREDICTORS)
 
 
 def spread(found: PairedDifference) -> str:
     """A mean difference and half of its interval."""
     return f"{found.mean:+.5f} ± {found.mean - found.low:.5f}"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Any table."""
-    cells = [heads, ["---"] * len(heads), *([str(cell) for cell in row] for row in rows)]
-    return "".join(f"| {' | '.join(each)} |\n" for each in cells)
