@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
 from cprsim.fitting.block import gap_keys, law_keys, log_keys
@@ -154,7 +155,9 @@ def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario) -> AtHand:
     is_replayed = "trace" in keys
     log_jobs = math.inf
     if whole is not None and is_replayed:  # stretches of this length, on nodes of their own
-        dealt = 1 if _stands(keys) else max(whole.system // scenario.failure_model.nodes, 1)
+        dealt = (
+            1 if _stands(keys) else max(Attendance(whole).most // scenario.failure_model.nodes, 1)
+        )
         log_jobs = dealt * whole.span_s / scenario.job.useful_time_s
     log = []
     for number, (failures, replications) in enumerate(played):

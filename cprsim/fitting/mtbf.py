@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cprsim.errors import LogError, UsageError
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
@@ -52,7 +53,8 @@ def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
     """
     if log.span_s <= 0:
         raise LogError("the failures all strike at one instant: there is no time between them")
-    system = log.system
+    attendance = Attendance(log)
+    system = attendance.most
     doublings = [2**power for power in range((system - 1).bit_length())]
     sizes = nodes if nodes is not None else [*doublings, system]
     if not len(sizes):
@@ -61,12 +63,12 @@ def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
         if not 1 <= size <= system:
             raise UsageError(f"nodes is {size}; the system has {system}, so take 1 to {system}")
     failures = np.unique(np.stack([log.machines, log.times_s]), axis=1).shape[1]
-    all_s = log.node_s(system)
+    all_s = log.node_s(log.system)
     node_s = all_s / failures
     hours = np.unique(np.stack([log.machines, log.times_s // STEP_S]), axis=1).shape[1]
     chance = min(hours * STEP_S / all_s, 1.0)
     return [
-        JobMtbf(size, *_measured(log, size), node_s / size, independent_s(chance, size))
+        JobMtbf(size, *_measured(log, attendance, size), node_s / size, independent_s(chance, size))
         for size in sizes
     ]
 
@@ -81,21 +83,21 @@ def independent_s(chance: float, nodes: int, step_s: float = STEP_S) -> float:
     return step_s / -math.expm1(nodes * math.log1p(-chance)) if chance else math.inf
 
 
-def _measured(log: FailureLog, size: int) -> tuple[float, float, float]:
+def _measured(log: FailureLog, attendance: Attendance, size: int) -> tuple[float, float, float]:
     """MTBF of jobs of one size, and its 95 % interval, seconds."""
-    system = log.system
+    system = attendance.most
     jobs = system // size
     deals = min(math.ceil(_JOBS / jobs), _DEALS) if size < system else 1
     _, instants = np.unique(log.times_s, return_inverse=True)
     stretch = ((log.times_s - log.start_s) / log.span_s * _STRETCHES).astype(np.int64)
     counts = np.zeros(_STRETCHES)  # failures of all jobs of one deal, in each stretch of the log
-    for job_of in deal(log, size, deals):
+    for job_of in deal(attendance, size, deals):
         _, first = np.unique(job_of * len(log) + instants, return_index=True)
         failed = stretch[first[job_of[first] >= 0]].clip(max=_STRETCHES - 1)
         counts += np.bincount(failed, minlength=_STRETCHES) / deals
     total = float(counts.sum())
     half = _STUDENT * math.sqrt(_STRETCHES * float(counts.var(ddof=1)))
-    watched_s = log.watched_s * jobs
+    watched_s = math.fsum(attendance.clock_s(size * (job + 1))[1] for job in range(jobs))
     high_s = watched_s / (total - half) if total > half else math.inf
     return watched_s / total if total else math.inf, watched_s / (total + half), high_s
 
