@@ -19,7 +19,8 @@ from cprsim.fitting.frailty_fit import FrailtyFit
 from cprsim.fitting.job_lengths import JobLength
 from cprsim.fitting.log_notes import notes
 from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS, PlannedOutages, RepairFit
-from cprsim.fitting.strikes import StrikeKind, failure_keys, mean_nodes
+from cprsim.fitting.strikes import StrikeKind, mean_nodes
+from cprsim.job.severity import Severity
 from cprsim.survival.fitted_laws import Fit, Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.order import Dependence, Trend
@@ -89,10 +90,10 @@ class LogFit:
     #: For jobs of which length the law tells how far their numbers of failures differ, for gaps.
     job_lengths: tuple[JobLength, ...] = ()
 
-    @property
-    def strike_keys(self) -> dict[str, Any]:
-        """Keys of `[failures]` that say what failures strike: `hits`, `severity` or `causes`."""
-        return failure_keys(self.strikes, self.kinds)
+    def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any]:
+        """Return the keys of the law of repairs, or of restarts of processes; empty for none."""
+        found = self.restarts if severity == "process" else self.repairs
+        return {} if found is None else found.keys_of(cause)
 
     @property
     def best(self) -> Fit:
@@ -214,9 +215,12 @@ class LogFit:
         head = f"{self.view.sample.n:,} durations ({self.look})"
         return notebook_html(str(self.source), head, headings, rows, self.notes)
 
-    def toml(self) -> str:
-        """The `[failures]` block of a scenario: the law, or the log where none is adequate."""
-        return block(self)
+    def toml(self, has_repairs: bool = True) -> str:
+        """The `[failures]` block of a scenario: the law, or the log where none is adequate.
+
+        `has_repairs`: whether its causes have the repairs that the log tells.
+        """
+        return block(self, has_repairs)
 
     def figure(self) -> "Figure":
         """Survival with its band, failure rate and quantiles, of the data and of each law.

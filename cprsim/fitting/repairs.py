@@ -2,7 +2,6 @@
 
 import json
 import math
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,8 +33,6 @@ _WHERE: Final = {
     "cluster.spares:",
     "restart": "Where only processes fail, they start again on their nodes:",
 }
-#: A blank at which no line is broken.
-JOINT: Final = "\N{NO-BREAK SPACE}"
 
 
 class Typical(NamedTuple):
@@ -126,18 +123,23 @@ class RepairFit:
         return said if self.by_cause is None else said + self.by_cause.notes
 
     def block(self, key: Literal["reschedule", "restart"] = "reschedule") -> str:
-        """`[costs.reschedule]` or `[costs.restart]` as comments, after the repairs of causes.
+        """`[costs.reschedule]` or `[costs.restart]` as comments."""
+        import tomli_w  # noqa: PLC0415  (only those who write need it)
 
-        Whoever gets another machine doesn't wait for a repair.
+        text = f"{_WHERE[key]}\n{tomli_w.dumps({'costs': {key: self.keys(_OF_CAUSE)}})}"
+        return "\n".join(f"# {line}" for line in text.splitlines())
+
+    def keys_of(self, cause: str | None) -> dict[str, Any]:
+        """Return the keys of the law of the repairs of a cause; of all where these do not differ.
+
+        An empirical law has ten durations, means of equal parts.
         """
-        texts = [
-            *([] if self.by_cause is None else self.by_cause.block),
-            _WHERE[key],
-            f"[costs.{key}]",
-            *(f"{key} = {inline(value)}" for key, value in self.keys().items()),
-        ]
-        lines = [line for text in texts for line in textwrap.wrap(text, 96)]
-        return "\n".join(f"# {line}" for line in lines).replace(JOINT, " ")
+        by_cause = self.by_cause
+        if by_cause is not None and by_cause.test is not None and by_cause.test.is_sure:
+            for each in by_cause.causes:
+                if each.cause == cause and each.sample.failures:
+                    return each.keys(_OF_CAUSE)
+        return self.keys(_OF_CAUSE)
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -176,18 +178,6 @@ class RepairsByCause(NamedTuple):
             (each.sample.n, f"{shortened(each.cause)}: {each.typical}") for each in self.causes
         )
         return [f"{told}:", *lines]
-
-    @property
-    def block(self) -> list[str]:
-        """The `repair` of each cause, a line each, where they differ beyond chance."""
-        if self.test is None or not self.test.is_sure:
-            return []
-        laws = (
-            f"{shortened(each.cause)}: repair = {inline(each.keys(_OF_CAUSE))}"
-            for each in self.causes
-            if each.sample.failures
-        )
-        return ["Repairs differ by cause, as repair of each in failures.causes says:", *laws]
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
@@ -280,12 +270,12 @@ def count_lines(rows: Iterable[tuple[int, str]]) -> list[str]:
 
 
 def inline(value: object) -> str:
-    """Return a value as TOML on one line, its texts without blanks at which to break that."""
+    """Return a value as TOML on one line."""
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{key} = {inline(each)}' for key, each in value.items())} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(inline, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace(" ", JOINT)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _rounded(value: float) -> float:
