@@ -125,14 +125,14 @@ def told(name: str) -> str:
         return str(error)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_a_malformed_log_is_recognised_or_refused_in_one_line(case, tmp_path):
-    case.place(tmp_path)
+def test_a_malformed_log_is_recognised_or_refused_in_one_line():
+    for case in CASES:
+        case.place()
 
-    said = told(case.name)
+        said = told("log")
 
-    assert said in {*READERS, "intervals"} or said.startswith(f"{case.name}: ")
-    assert len(said.splitlines()) == 1
+        assert said in {*READERS, "intervals"} or said.startswith("log: ")
+        assert len(said.splitlines()) == 1
 
 
 MARKS = "[]{},;|\t\n\"'#0123456789.e- hsdtimenoduraton_"
