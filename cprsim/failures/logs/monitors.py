@@ -24,6 +24,7 @@ from cprsim.failures.logs.log import Epoch, FailureLog, unix
 from cprsim.failures.logs.options import NEVER, Rules
 from cprsim.failures.logs.outages import UNSEEN, outages_log, planned_word
 from cprsim.failures.logs.table import read_json, read_table
+from cprsim.failures.logs.words import WORDS
 
 _NO_RULES = Rules()
 
@@ -32,20 +33,9 @@ _NO_RULES = Rules()
 #: In this order where the file has no line with their names: what sacctmgr prints by itself.
 _COLUMNS: Final = ("Cluster", "NodeName", "TimeStart", "TimeEnd", "State", "Reason", "User")
 _NEEDED: Final = ("NodeName", "TimeStart", "TimeEnd", "State", "Reason")
-#: States of a node that has failed, as sacctmgr writes them short or long.
-FAILED: Final = (
-    "DOWN",
-    "DRAIN",
-    "DRAINED",
-    "DRAINING",
-    "DRNG",
-    "ERROR",
-    "FAIL",
-    "FAILG",
-    "FAILING",
-)
-#: States that only a fault gives, whatever the reason says.
-FAULTS: Final = ("ERROR", "FAIL", "FAILG", "FAILING")
+#: States of a node that has failed, and those that only a fault gives, whatever the reason says.
+FAILED: Final = tuple(WORDS["slurm"]["failed"])
+FAULTS: Final = tuple(WORDS["slurm"]["faults"])
 # Flags behind a state: * doesn't respond; others are of power saving, reboots and maintenance.
 _STATE = re.compile(rf"({'|'.join(FAILED)})(\+(NOT_RESPONDING|{'|'.join(FAILED)}))*\*?")
 _DRAINED = re.compile(r"(IDLE|MIXED|ALLOCATED)\*?\+(?=DRAIN)")
@@ -126,23 +116,8 @@ def _slurm_cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
 
 # --- Xids ----------------------------------------------------------------------------------------
 
-#: Codes after which a GPU has to be reset or replaced, or its host restarted. Of NVIDIA, "XID
-#: Errors", the Xid catalogue; https://docs.nvidia.com/deploy/xid-errors.
-FAILURES: Final = {
-    46: "GPU stopped processing",
-    48: "double-bit ECC error",
-    62: "halt of the power management unit",
-    64: "failure to remap a row or to retire a page",
-    74: "NVLink error",
-    79: "GPU has fallen off the bus",
-    94: "contained ECC error",
-    95: "uncontained ECC error",
-    110: "security fault",
-    119: "GSP timeout",
-    120: "GSP error",
-    140: "unrecovered ECC error",
-    143: "GPU initialization failure",
-}
+#: Codes after which a GPU has to be reset or replaced, or its host restarted.
+FAILURES: Final = {int(code): what for code, what in WORDS["xid"].items()}
 #: The cause of a GPU that is lost without an Xid.
 OFF_THE_BUS: Final = "off the bus"
 #: A host is down for a minute at least: what its log has of its GPUs until then tells the same.
@@ -259,12 +234,8 @@ def _line_fault(line: str, head: re.Match[str] | None, time_s: float) -> str:
 
 #: A node that lacks more samples in a row than this is down.
 _MISSING_STEPS: Final = 3
-#: Labels that name a node, the first that a series has: metrics of Kubernetes have their exporter's
-#: address in `instance`.
-_LABELS: Final = (
-    *("node", "exported_node", "kubernetes_node", "node_name", "nodename", "hostname", "host"),
-    *("Hostname", "machine", "server", "exported_instance", "instance"),
-)
+#: Labels that name a node, the first that a series has.
+_LABELS: Final[list[str]] = WORDS["prometheus"]["labels"]
 #: Of several series of a node: which are taken, by label and value.
 _CHOSEN: Final = (
     *(("condition", "ready"), ("status", "true"), ("job", "node"), ("job", "node-exporter")),
