@@ -48,93 +48,6 @@ def fta(*rows: str, header: str = HEADER, system: int | None = None) -> FailureL
 # Failure Trace Archive
 
 
-def test_a_down_interval_is_a_failure_with_a_repair():
-    log = fta("5 7 1 1000 1010", "5 7 0 1010 1012.5", "5 7 1 1012.5 1100", "5 3 1 1001 1099")
-
-    assert outages_of(log) == [(10.0, 1, 12.5)]
-    assert (log.start_s, log.span_s, log.until_s, log.population) == (0.0, 100.0, 100.0, 2)
-    assert log.dropped == {}
-    assert (log.kinds, log.racks) == (None, None)
-
-
-def test_outages_of_a_node_that_touch_or_overlap_are_one():
-    log = fta(
-        "5 1 0 20 30",  # touches
-        "5 1 1 0 10",
-        "5 1 0 10 20",
-        "5 1 0 12 15",  # inside
-        "5 1 0 29 40",  # overlaps
-        "5 1 0 41 50",  # begins after the end
-        "5 2 0 40 41",  # another node
-        "5 2 1 0 40",
-        "5 1 1 50 60",
-        "5 2 1 41 60",
-    )
-
-    assert outages_of(log) == [(10.0, 0, 40.0), (40.0, 1, 41.0), (41.0, 0, 50.0)]
-
-
-def test_what_nobody_saw_begin_is_no_failure_and_what_nobody_saw_end_has_no_repair():
-    log = fta("5 1 0 0 5", "5 1 0 4 8", "5 1 1 8 20", "5 1 0 20 30", "5 2 1 0 31")
-
-    assert outages_of(log) == [(20.0, 0, None)]
-    assert log.unused == {"outages under way when the record of their node begins": 1}
-    assert log.until_s == 31.0
-
-
-def test_an_outage_later_than_the_first_instant_of_the_file_can_be_the_first_of_its_node():
-    log = fta("5 1 1 0 50", "5 2 0 10 20", "5 2 1 20 30", "5 2 0 30 40", "5 2 1 40 50")
-
-    assert outages_of(log) == [(30.0, 1, 40.0)]
-
-
-def test_clocks_set_back_and_missing_starts_are_dropped_and_counted():
-    log = fta(
-        "5 1 1 0 10",
-        "5 1 0 10 12",
-        "5 1 1 12 20",
-        "5 2 0 15 14",
-        "5 2 1 NULL 19",
-        "5 3 0 EMPTY 19",
-    )
-
-    assert outages_of(log) == [(10.0, 0, 12.0)]
-    assert log.dropped == {"rows that stop before they start": 1, "rows without a start": 2}
-    assert log.population == 3  # a node with no good row is a node all the same
-    assert log.until_s == 20.0
-
-
-def test_an_unfinished_outage_is_a_failure_without_a_repair():
-    log = fta("5 1 1 0 10", "5 1 0 10 NULL", "5 2 1 0 7", "5 2 0 7 9", "5 2 1 9 EMPTY")
-
-    assert outages_of(log) == [(7.0, 1, 9.0), (10.0, 0, None)]
-    assert log.until_s == 10.0
-
-
-def test_an_unfinished_outage_before_others_of_its_node_hides_none():
-    log = fta("5 1 1 0 10", "5 1 0 10 NULL", "5 1 1 12 20", "5 1 0 20 25", "5 1 1 25 40")
-
-    assert outages_of(log) == [(10.0, 0, None), (20.0, 0, 25.0)]
-
-
-def test_nodes_are_numbered_by_node_id():
-    log = fta(
-        *(f"5 {node} {event}" for node in (10, 9) for event in ("1 0 1", "0 1 2")),
-        *("5 2 1 0 2", "5 100 1 0 3"),
-    )
-
-    assert log.nodes.tolist() == [1, 2]  # of 2, 9, 10, 100
-    assert log.population == 4
-
-
-def test_one_platform_of_several():
-    rows = ("5 1 1 0 10", "6 1 1 100 150", "6 1 0 150 160", "6 2 1 90 200", "6 1 1 160 170")
-    log = fta(*rows, system=6)
-
-    assert outages_of(log) == [(60.0, 0, 70.0)]
-    assert (log.population, log.until_s) == (2, 110.0)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -214,27 +127,6 @@ def test_the_real_grid5000_clusters(cluster, nodes):
 def spot(counts: list[int], gap: float = 10, **keys: object) -> FailureLog:
     Path("spot.json").write_text(json.dumps({"metadata": {"gap_seconds": gap}, "data": counts}))
     return read_log("spot.json", "spot")
-
-
-def test_the_highest_numbers_go_first_and_the_lowest_come_back_first():
-    log = spot([2, 4, 4, 1, 3, 0, 5])
-
-    # At tick 3 nodes 1, 2, 3 go; at 4 nodes 1, 2 come back; at 5 all three go; at 6 all return.
-    assert outages_of(log) == [
-        (30.0, 1, 40.0),
-        (30.0, 2, 40.0),
-        (30.0, 3, 60.0),
-        (50.0, 0, 60.0),
-        (50.0, 1, 60.0),
-        (50.0, 2, 60.0),
-    ]
-    assert log.population == 5  # node 4 was not there before: it never failed
-    assert (log.start_s, log.span_s, log.until_s) == (0.0, 70.0, 70.0)
-    assert (log.dropped, log.kinds, log.racks) == ({}, None, None)
-
-
-def test_what_never_comes_back_has_no_repair():
-    assert outages_of(spot([1, 1, 0], gap=0.5)) == [(1.0, 0, None)]
 
 
 def brute_force(counts: list[int], gap: float) -> list[tuple[float, int, float | None]]:

@@ -21,7 +21,6 @@ LANL = SHARED / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
 needs_lanl = pytest.mark.skipif(not LANL.exists(), reason=f"needs {LANL}")
 
 GOOD = "time_s,node,kind\n0.5,3,trainer\n2,0,ps\n2,7,parameter_server\n"
-LANL_HEADER = "System,machine type,nodes,nodenumz,Prob Started\n"
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -71,46 +70,6 @@ def test_csv_is_read_whatever_wraps_it(pack):
     assert len(log) == 3
 
 
-def test_csv_ignores_other_columns_and_does_without_kinds():
-    log = read_csv(write('note,node,time_s\n"disk, io\nagain",4,7\n,5,9\n'))
-
-    assert log.times_s.tolist() == [7.0, 9.0]
-    assert log.nodes.tolist() == [4, 5]
-    assert log.kinds is None
-
-
-def test_csv_reads_ends_of_outages_and_racks():
-    text = "time_s,node,end_s,rack\n10,3,15.5,2\n20,0,,0\n20,9,NULL,7\n30,3,29,2\n40,1,40,0\n"
-    log = read_csv(write(text + "50,2,,1\n"))
-
-    assert log.repaired_s.tolist() == pytest.approx(
-        [15.5, np.nan, np.nan, np.nan, 40.0, np.nan], abs=0, nan_ok=True
-    )
-    assert log.racks.tolist() == [2, 0, 7, 2, 0, 1]
-    assert log.unused == {"repairs that end before they start": 1}
-    assert (log.start_s, log.span_s, log.until_s) == (10.0, 40.0, 50.0)
-
-
-def test_a_csv_log_is_watched_until_its_last_outage_is_over():
-    log = read_csv(write("time_s,node,end_s\n10,3,900\n20,0,25\n"))
-
-    assert (log.span_s, log.until_s) == (10.0, 900.0)
-    assert log.racks is None
-
-
-def test_csv_does_without_ends_and_racks():
-    log = read_csv(write(GOOD))
-
-    assert (log.repaired_s, log.racks, log.until_s) == (None, None, 2.0)
-
-
-def test_csv_ends_may_all_be_unknown():
-    log = read_csv(write("time_s,node,end_s\n10,3,\n20,0,\n"))
-
-    assert np.isnan(log.repaired_s).all()
-    assert log.until_s == 20.0
-
-
 @given(
     st.lists(
         st.tuples(
@@ -139,15 +98,6 @@ def test_what_is_written_is_read(rows, with_kinds):
 # dispatch
 
 
-def test_read_log_picks_the_reader():
-    name = write(LANL_HEADER + "2,cluster,9,4,6/21/2005 10:54\n", "lanl.csv")
-
-    assert len(read_log(write(GOOD), "csv")) == 3
-    assert len(read_log(name, "lanl", 2)) == 1
-    assert len(read_log(name, "lanl")) == 1  # it holds but one system
-    assert len(read_log(write("t,b\n1,0\n"), "csv", columns=Columns(time="t", node="b"))) == 1
-
-
 @pytest.mark.parametrize(
     ("args", "error"),
     [
@@ -170,109 +120,6 @@ def test_read_log_refuses(args, error):
 
 
 # LANL
-
-
-def lanl(*rows: str) -> str:
-    return write(LANL_HEADER + "".join(f"{row}\n" for row in rows), "lanl.csv")
-
-
-def test_lanl_is_sorted_by_time_then_node_and_counts_from_the_first_failure():
-    log = read_lanl(
-        lanl(
-            "8,cluster,5,4,2/29/2004 0:01",
-            "8,cluster,5,1,02/28/2004 23:59",
-            "9,smp,1,77,no date at all",
-            "8,cluster,5,2,2/29/2004 0:01",
-        ),
-        8,
-    )
-
-    assert log.times_s.tolist() == [0.0, 120.0, 120.0]
-    assert log.nodes.tolist() == [1, 2, 4]
-    assert (log.population, log.start_s, log.span_s) == (5, 0.0, 120.0)
-    assert log.kinds is None
-    assert log.dropped == {"rows of other systems": 1}
-
-
-def test_lanl_drops_and_counts_what_it_cannot_place():
-    log = read_lanl(
-        lanl(
-            "8,cluster,5,5,1/1/2004 0:00",
-            "8,cluster,5,-1,1/1/2004 0:00",
-            "8,cluster,5,0,",
-            "8,cluster,5,4,1/1/2004 0:10",
-        ),
-        8,
-    )
-
-    assert log.times_s.tolist() == [0.0]
-    assert log.dropped == {
-        "rows without a start time": 1,
-        "rows outside the nodes of the system": 2,
-    }
-
-
-def test_lanl_skips_a_title_line():
-    text = "LA-UR-05-7318: failures 1996-2005,,,\n" + LANL_HEADER + "2,c,9,4,6/21/2005 10:54\n"
-
-    assert read_lanl(write(text), 2).nodes.tolist() == [4]
-
-
-REPAIRED = "System,nodes,nodenumz,Prob Started,Prob Fixed,node decom\n"
-
-
-def repaired(*rows: str, system: int = 8) -> FailureLog:
-    text = REPAIRED + "".join(f"{row}\n" for row in rows)
-    return read_lanl(write(text, "lanl.csv"), system)
-
-
-def test_lanl_repairs_are_on_the_clock_of_the_failures():
-    log = repaired(
-        "8,5,4,1/1/2004 0:10,1/1/2004 0:09,current",
-        "8,5,3,1/1/2004 0:05,1/1/2004 1:00,current",
-        "8,5,2,1/1/2004 0:01,,current",
-        "8,5,1,1/1/2004 0:00,1/1/2004 0:00,current",
-        "8,5,1,,1/1/2004 3:00,current",
-    )
-
-    assert log.times_s.tolist() == [0.0, 60.0, 300.0, 600.0]
-    assert log.repaired_s.tolist() == pytest.approx(
-        [0.0, np.nan, 3600.0, np.nan], abs=0, nan_ok=True
-    )
-    assert log.dropped == {"rows without a start time": 1}
-    assert log.unused == {"repairs that end before they start": 1}
-    assert (log.span_s, log.until_s) == (600.0, 3 * 3600.0)
-
-
-@pytest.mark.parametrize(
-    ("decommissioned", "others", "until_s"),
-    [
-        ("current", "9,5,0,1/1/2004 0:30,1/1/2004 2:00,5-Dec", 7200.0),
-        ("current", "9,5,0,1/1/2004 3:00,,current", 10800.0),
-        ("current", "9,5,0,1/1/2004 3:00,once upon a time,current", 10800.0),
-        ("current", "9,5,0,,,current", 600.0),
-        ("5-Dec", "9,5,0,1/1/2004 3:00,1/1/2004 3:00,current", 600.0),
-    ],
-    ids=["repair", "start", "bad-date-of-another", "no-dates", "taken-out-of-service"],
-)
-def test_lanl_nodes_are_watched_as_long_as_they_are_in_service(decommissioned, others, until_s):
-    log = repaired(
-        f"8,5,1,1/1/2004 0:00,1/1/2004 0:10,{decommissioned}",
-        "8,5,1,1/1/2004 0:02,1/1/2004 0:05,current",
-        others,
-    )
-
-    assert (log.span_s, log.until_s) == (120.0, until_s)
-
-
-def test_a_lanl_log_without_repairs_says_so():
-    log = read_lanl(
-        lanl("8,cluster,5,4,1/1/2004 0:00", "9,smp,1,0,1/1/2004 0:01"),
-        8,
-    )
-
-    assert log.repaired_s is None
-    assert log.until_s == 60.0
 
 
 @needs_lanl
@@ -325,13 +172,6 @@ def test_gaps_of_the_second_half_of_system_20():
     assert (len(log), len(late), len(gaps)) == (2478, 687, 669)
     assert np.mean(gaps) == pytest.approx(24.2, abs=0.05)
     assert np.median(gaps) == pytest.approx(12.9, abs=0.05)
-
-
-@needs_lanl
-def test_an_unknown_system_of_the_real_data():
-    error = error_of(read_lanl, LANL, 99)
-
-    assert error == f"{LANL}: has no failures of system 99; it has 3, 4, 5, 6, 8, 18, 20"
 
 
 # the log itself

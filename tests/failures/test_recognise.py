@@ -3,7 +3,6 @@
 import gzip
 import lzma
 import os
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from cprsim.failures.logs.source import LogSource, recognised
 from tests.failures.generated_logs import drawn
 from tests.failures.malformed import CASES
 from tests.failures.test_cluster_logs import WRITERS
-from tests.survival.cases import GRID5000, LANL, SHARED, needs_grid5000, needs_lanl
+from tests.survival.cases import LANL, SHARED, needs_lanl
 
 SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
 needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
@@ -198,26 +197,6 @@ def test_lanl_as_it_is():
         f"{LANL}: holds systems {counts}; choose one with --system (in a scenario: failures.system)"
     )
     assert cprsim.fit(LANL, system=6).document()["reader"] == "lanl"
-
-
-@needs_grid5000
-def test_grid5000_as_it_is():
-    assert recognised(GRID5000) == "fta"
-
-
-@needs_spot
-def test_every_spot_trace_is_recognised(tmp_path):
-    with tarfile.open(SPOT) as archive:
-        archive.extractall(tmp_path, filter="data")
-    traces = sorted(tmp_path.rglob("*.json"))
-
-    assert len(traces) == 34
-    assert {recognised(path) for path in traces} == {"spot"}
-
-
-@needs_stepfun
-def test_faults_of_stepfun_as_they_are():
-    assert cprsim.fit(STEPFUN).document()["reader"] == "stepfun"
 
 
 @needs_ssd

@@ -4,7 +4,7 @@ import json
 import math
 import tomllib
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,6 @@ from tests.failures.generated_logs import WRITERS, drawn
 from tests.survival.cases import LANL
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
-MONDAY = datetime(2024, 4, 1, tzinfo=UTC).timestamp()
 STEPFUN = LANL.parents[1] / "stepfun_faults/fault_trace_dev.json.gz"
 needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 
