@@ -90,10 +90,10 @@ class LogFit:
     #: For jobs of which length the law tells how far their numbers of failures differ, for gaps.
     job_lengths: tuple[JobLength, ...] = ()
 
-    def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any]:
-        """Return the keys of the law of repairs, or of restarts of processes; empty for none."""
+    def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any] | str:
+        """Return the repair of failures, or the restart of processes; empty where none is told."""
         found = self.restarts if severity == "process" else self.repairs
-        return {} if found is None else found.keys_of(cause)
+        return "" if found is None else found.delay_of(cause)
 
     @property
     def best(self) -> Fit:

@@ -123,23 +123,24 @@ class RepairFit:
         return said if self.by_cause is None else said + self.by_cause.notes
 
     def block(self, key: Literal["reschedule", "restart"] = "reschedule") -> str:
-        """`[costs.reschedule]` or `[costs.restart]` as comments."""
+        """`costs.reschedule` or `costs.restart` as comments."""
         import tomli_w  # noqa: PLC0415  (only those who write need it)
 
-        text = f"{_WHERE[key]}\n{tomli_w.dumps({'costs': {key: self.keys(_OF_CAUSE)}})}"
+        text = f"{_WHERE[key]}\n{tomli_w.dumps({'costs': {key: self.delay_of(None)}})}"
         return "\n".join(f"# {line}" for line in text.splitlines())
 
-    def keys_of(self, cause: str | None) -> dict[str, Any]:
-        """Return the keys of the law of the repairs of a cause; of all where these do not differ.
+    def delay_of(self, cause: str | None) -> dict[str, Any] | str:
+        """Return the repair of a cause as a scenario has it; of all where these do not differ.
 
-        An empirical law has ten durations, means of equal parts.
+        A law, ten durations to draw from, which are means of equal parts, or one if they are alike.
         """
-        by_cause = self.by_cause
+        found, by_cause = self, self.by_cause
         if by_cause is not None and by_cause.test is not None and by_cause.test.is_sure:
-            for each in by_cause.causes:
-                if each.cause == cause and each.sample.failures:
-                    return each.keys(_OF_CAUSE)
-        return self.keys(_OF_CAUSE)
+            mine = (each for each in by_cause.causes if each.cause == cause)
+            found = next((each for each in mine if each.sample.failures), self)
+        keys = found.keys(_OF_CAUSE)
+        alike = {*keys.get("durations", ())}
+        return alike.pop() if len(alike) == 1 else keys
 
     @property
     def figures(self) -> dict[str, Any]:

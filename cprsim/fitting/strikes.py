@@ -114,8 +114,8 @@ def mean_nodes(found: Mapping[StrikeKind, float]) -> float:
     return taken / total if total else 1.0
 
 
-#: From a cause and a severity to the keys of the law of its repairs; empty where none is told.
-RepairOf = Callable[[str | None, Severity | None], dict[str, Any]]
+#: From a cause and a severity to its repair, as a scenario has it; empty where none is told.
+RepairOf = Callable[[str | None, Severity | None], dict[str, Any] | str]
 
 
 def failure_keys(
@@ -219,7 +219,7 @@ def _causes(
             entry["severity"] = strike.severity
         if strike.severity != "cluster" and strike.nodes > 1:
             entry["hits"] = _hits(strike, kinds)
-        repair = repair_of(strike.cause, strike.severity) if repair_of is not None else {}
+        repair = repair_of(strike.cause, strike.severity) if repair_of is not None else ""
         told.append(entry | ({"repair": repair} if repair else {}))
     return [each for each in told if each["share"]]
 

@@ -309,15 +309,18 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         epoch=unix(first_s) and Epoch(0.0, zoned=True),
         rows=("samples", read),
         dropped={"samples of other series": read - len(samples)},
-        unused={UNSEEN: int((~by_node.up.first()).sum()), "gaps that all series share": dark.sum()},
+        unused={
+            UNSEEN: int((~by_node.up.first()).sum()),
+            "gaps that all series share": int(dark.sum()),
+        },
     )
     ends_s = np.where(leaves.groupby(samples.node).any(), by_node.time_s.max(), last_s)
-    down = float(1 - by_node.up.mean().mean())
+    down_share = float(1 - by_node.up.mean().mean())
     return replace(
         log,
         came_s=came_s - first_s,
         left_s=ends_s - first_s + step_s,
-        notes=(*notes, *_notes(series, int(leaves.sum()), down)),
+        notes=(*notes, *_notes(series, int(leaves.sum()), down_share)),
     )
 
 
