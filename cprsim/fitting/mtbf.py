@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,25 +26,14 @@ _STRETCHES = 20  # of time, whose counts show how far chance moves the rate
 _STUDENT = 2.093  # 97.5 % quantile of Student's t with 19 degrees of freedom
 
 
-class JobMtbf(NamedTuple):
-    """MTBF of a job on some of the nodes of a system, seconds.
+def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> pd.DataFrame:
+    """MTBF of jobs of each size, s; of 1, 2, 4, ... nodes and the whole system if not given.
 
-    `measured_s`: time for each failure of such a job in the log, simultaneous ones being one.
-    `low_s`, `high_s`: its 95 % interval, from how the failures scatter over 20 stretches of the
-    log; the high end is infinite where their number may be 0. `linear_s`: what it would be if each
-    node failed by itself, MTBF of one node / nodes. `independent_s`: the same in hours as steps.
-    """
-
-    nodes: int
-    measured_s: float
-    low_s: float
-    high_s: float
-    linear_s: float
-    independent_s: float
-
-
-def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[JobMtbf]:
-    """MTBF of jobs of each size; of 1, 2, 4, ... nodes and the whole system if not given.
+    A row a number of `nodes`. `measured_s`: time for each failure of such a job in the log,
+    simultaneous ones being one. `low_s`, `high_s`: its 95 % interval, from how the failures scatter
+    over 20 stretches of the log; the high end is infinite where their number may be 0. `linear_s`:
+    what it would be if each node failed by itself, MTBF of one node / nodes. `independent_s`: the
+    same in hours as steps.
 
     References
     ----------
@@ -64,13 +53,13 @@ def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
             raise UsageError(f"nodes is {size}; the system has {system}, so take 1 to {system}")
     failures = np.unique(np.stack([log.machines, log.times_s]), axis=1).shape[1]
     all_s = log.node_s(log.system)
-    node_s = all_s / failures
     hours = np.unique(np.stack([log.machines, log.times_s // STEP_S]), axis=1).shape[1]
     chance = min(hours * STEP_S / all_s, 1.0)
-    return [
-        JobMtbf(size, *_measured(log, attendance, size), node_s / size, independent_s(chance, size))
-        for size in sizes
-    ]
+    found = pd.DataFrame([_measured(log, attendance, size) for size in sizes])
+    return found.assign(
+        linear_s=all_s / failures / found.nodes,
+        independent_s=[independent_s(chance, size) for size in sizes],
+    )
 
 
 def independent_s(chance: float, nodes: int, step_s: float = STEP_S) -> float:
@@ -83,7 +72,7 @@ def independent_s(chance: float, nodes: int, step_s: float = STEP_S) -> float:
     return step_s / -math.expm1(nodes * math.log1p(-chance)) if chance else math.inf
 
 
-def _measured(log: FailureLog, attendance: Attendance, size: int) -> tuple[float, float, float]:
+def _measured(log: FailureLog, attendance: Attendance, size: int) -> dict[str, float]:
     """MTBF of jobs of one size, and its 95 % interval, seconds."""
     system = attendance.most
     jobs = system // size
@@ -98,16 +87,19 @@ def _measured(log: FailureLog, attendance: Attendance, size: int) -> tuple[float
     total = float(counts.sum())
     half = _STUDENT * math.sqrt(_STRETCHES * float(counts.var(ddof=1)))
     watched_s = math.fsum(attendance.clock_s(size * (job + 1))[1] for job in range(jobs))
-    high_s = watched_s / (total - half) if total > half else math.inf
-    return watched_s / total if total else math.inf, watched_s / (total + half), high_s
+    return {
+        "nodes": size,
+        "measured_s": watched_s / total if total else math.inf,
+        "low_s": watched_s / (total + half),
+        "high_s": watched_s / (total - half) if total > half else math.inf,
+    }
 
 
 @dataclass(frozen=True, eq=False)
 class MtbfByNodes:
     """How the MTBF falls with the nodes of a job: measured, and by the two models of the CPR paper.
 
-    `rows` has a row a number of nodes; its columns are those of `JobMtbf`. `told` says how the log
-    was understood.
+    `rows`: those of `measured_mtbf`. `told` says how the log was understood.
     """
 
     source: LogSource
@@ -192,5 +184,4 @@ def mtbf_by_nodes(
         )
     if source.coalesce_s is not None:
         failures = failures.coalesced(source.coalesce_s)
-    rows = pd.DataFrame(measured_mtbf(failures, nodes))
-    return MtbfByNodes(source, rows, failures.notes)
+    return MtbfByNodes(source, measured_mtbf(failures, nodes), failures.notes)

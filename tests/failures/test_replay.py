@@ -62,7 +62,7 @@ def test_a_lap_is_longer_by_a_mean_gap_where_failures_bound_the_log():
 @pytest.mark.parametrize("log", [BOUNDED, WATCHED], ids=["bounded", "watched"])
 def test_all_nodes_fail_as_often_however_it_is_asked(log):
     played = Resampled(log, cluster(8, 0), "log").mtbf_s
-    (measured,) = measured_mtbf(log, [8])
+    (measured,) = measured_mtbf(log, [8]).itertuples()
 
     assert measured.measured_s == pytest.approx(played)
     if log is BOUNDED:
@@ -71,7 +71,7 @@ def test_all_nodes_fail_as_often_however_it_is_asked(log):
 
 def test_a_node_fails_once_at_an_instant_however_often_it_is_written():
     twice = FailureLog(np.array([0.0, 5, 5, 9]), np.array([0, 1, 1, 0]), 0.0, 9.0, population=2)
-    one, _ = measured_mtbf(twice)
+    one, _ = measured_mtbf(twice).itertuples()
 
     assert one.measured_s == pytest.approx(one.linear_s)
     assert sizes(twice) == {1: 3}
@@ -171,7 +171,7 @@ def test_a_job_fails_as_often_however_many_nodes_are_there():
     times_s, nodes = (np.array(each) for each in zip(*rows, strict=True))
     log = FailureLog(times_s, nodes, 0.0, until_s, population=30, came_s=came_s, left_s=left_s)
 
-    (measured,) = measured_mtbf(log, [10])
+    (measured,) = measured_mtbf(log, [10]).itertuples()
     for found in (
         Resampled(log, cluster(5, 5), "log").mtbf_s,
         views.job_gaps(log, 10).sample.mean_s,
