@@ -134,7 +134,7 @@ class Resampled:
 
     At each instant the job is on random nodes of those there: a node that came late takes no part
     before, and another takes the place of one that left. While fewer nodes are there than the job
-    needs, the clock of the circle stands still.
+    needs, the clock of the circle stops.
 
     Raises
     ------

@@ -54,7 +54,7 @@ class Attendance:
         return places[self._periods, self._numbers]
 
     def clock_s(self, nodes: int) -> tuple[Floats, float]:
-        """Return when each failure is on a clock that stands still while fewer nodes are there.
+        """Return when each failure is on a clock that stops while fewer nodes are there.
 
         And how long that clock runs from the start of the log to its end, s.
         """
