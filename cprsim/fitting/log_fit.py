@@ -246,9 +246,7 @@ class LogFit:
         from cprsim.figures.log_page import CauseCount  # noqa: PLC0415  (matplotlib is slow)
 
         by_cause = None if self.repairs is None else self.repairs.by_cause
-        medians = (
-            {each.cause: each.typical.median_s for each in by_cause.causes} if by_cause else {}
-        )
+        medians = {each.cause: each.median_s for each in by_cause.causes} if by_cause else {}
         ordered = Counter({each or NO_CAUSE: n for each, n in self.causes.items()}).most_common()
         shown = [
             CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]

@@ -112,7 +112,7 @@ def test_the_law_of_the_repairs_comes_back():
     )
     assert abs(sigma - wanted) < 5 / math.sqrt(2000)
     assert abs(median - middle) < 5 * wanted / math.sqrt(2000)
-    assert found.typical.median_s == pytest.approx(math.exp(middle), rel=0.1)
+    assert found.median_s == pytest.approx(math.exp(middle), rel=0.1)
     assert 0.01 < found.sample.censored / 2000 < 0.2
 
 
@@ -154,9 +154,9 @@ def test_repairs_of_lanl_20_keep_the_mean_of_their_tail():
     repairs = fitted.repairs
     assert repairs is not None
     sample = repairs.sample
-    assert repairs.typical.median_s == KaplanMeier.from_sample(sample).median_s
+    assert repairs.median_s == KaplanMeier.from_sample(sample).median_s
     assert not sample.censored
-    assert repairs.typical.mean_s == pytest.approx(sample.durations_s.mean())
+    assert repairs.mean_s == pytest.approx(sample.durations_s.mean())
     assert not repairs.is_adequate  # the lognormal law misses the mean by a third
     drawn_h = [float(each.split()[0]) for each in repairs.keys()["durations"]]
     assert np.mean(drawn_h) * HOUR_S == pytest.approx(sample.durations_s.mean(), rel=0.005)
@@ -181,8 +181,8 @@ def test_restarts_are_told_from_repairs_where_the_log_has_severities(tmp_path: P
     fitted = cprsim.fit(path, columns={"end": "end_s"})
     assert fitted.repairs is not None
     assert fitted.restarts is not None
-    assert fitted.restarts.typical.mean_s == pytest.approx(60, rel=3 / math.sqrt(60))
-    assert fitted.repairs.typical.mean_s == pytest.approx(36_000, rel=3 / math.sqrt(60))
+    assert fitted.restarts.mean_s == pytest.approx(60, rel=3 / math.sqrt(60))
+    assert fitted.repairs.mean_s == pytest.approx(36_000, rel=3 / math.sqrt(60))
     commented = fitted.toml().split("# [costs.restart]")[1]
     keys = tomllib.loads("\n".join(line.removeprefix("# ") for line in commented.splitlines()))
     assert Distribution.model_validate(keys).expected_s == pytest.approx(60, rel=0.4)

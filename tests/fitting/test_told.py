@@ -55,7 +55,7 @@ def test_causes_that_differ_are_told_from_those_that_dont():
     assert [each.cause for each in found.causes][-1:] != ["other causes"]
     assert {each.cause for each in found.causes} == {"GPU", "NIC", "no cause told"}
     assert sum(each.sample.n for each in found.causes) == 300
-    means = {each.cause: each.typical.mean_s / HOUR_S for each in found.causes}
+    means = {each.cause: each.mean_s / HOUR_S for each in found.causes}
     assert means["GPU"] == pytest.approx(20, rel=0.4)
     assert means["NIC"] == pytest.approx(2, rel=0.4)
     assert found.notes[0] == (
