@@ -48,26 +48,6 @@ def fta(*rows: str, header: str = HEADER, system: int | None = None) -> FailureL
 # Failure Trace Archive
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "0 0 1 5 n 1 0 10\n1 0 1 5 n 0 10 12 NULL extra 3\n2 0 1 5 n 1 12 20 NULL\n",
-        "# a comment\n"
-        + HEADER
-        + "# 2\n\n0 0 1 5 n 1 0 10\n1 0 1 5 n 0 10 12 x\n2 0 1 5 n 1 12 20\n",
-        "node_id platform_id event_type event_start_time event_stop_time zone\n"
-        "1 5 1 0 10 a\n1 5 0 10 12 a\n1 5 1 12 20 a\n",
-        "#event_type\tevent_start_time\tevent_stop_time\tnode_id\tplatform_id\tnote\n"
-        "1\t0\t10\t1\t5\ttwo words\n0\t10\t12\t1\t5\t\n1\t12\t20\t1\t5\t#3\n",
-    ],
-    ids=["no-header", "comments", "header-without-a-mark", "tabs"],
-)
-def test_an_event_trace_is_read_whatever_its_columns(text):
-    Path("trace.tab.gz").write_bytes(gzip.compress(text.encode()))
-
-    assert outages_of(read_log("trace.tab.gz", "fta")) == [(10.0, 0, 12.0)]
-
-
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 29), st.integers(1, 6))), st.randoms())
 def test_outages_are_those_of_a_grid_of_instants(downs, rng: random.Random):
     """On whole seconds: a node is down in second t if a down interval covers it."""

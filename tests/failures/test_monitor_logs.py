@@ -106,23 +106,3 @@ def test_outages_are_those_that_one_finds_step_by_step() -> None:
 
 def line(time: str, host: str, code: int) -> str:
     return f"{time} {host} kernel: NVRM: Xid (PCI:0000:3b:00): {code}, pid=12, text\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        line("2024-03-01T12:00:00.123456+00:00", "gpu1", 79),
-        line("2024-03-01T13:00:00.123456+0100", "gpu1", 79),
-        line("2024-03-01T12:00:00,123456Z", "gpu1", 79),
-        line("2024-03-01T12:00:00.123456789Z", "gpu1", 79),
-        "<4>1 2024-03-01T12:00:00.123456Z gpu1 kernel - - - NVRM: Xid (0000:3b:00): 79, gone\n",
-        "2024-03-01T12:00:00.123456Z gpu1 kernel: [ 12.345] NVRM: Xid (PCI:0000:3b:00): 79\n",
-    ],
-)
-def test_an_xid_line_as_syslogs_write_it(text: str) -> None:
-    log = written(text + line("2024-03-01T12:00:10.123456Z", "gpu2", 48), "xid")
-
-    assert log.times_s.tolist() == pytest.approx([0, 10], abs=1e-5)
-    assert log.nodes.tolist() == [0, 1]
-    assert log.causes == ("Xid 79", "Xid 48")
-    assert (log.repaired_s, log.population, log.dropped) == (None, None, {})

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource, recognised
 from tests.failures.generated_logs import drawn
 from tests.failures.malformed import CASES
 from tests.failures.test_cluster_logs import WRITERS
-from tests.survival.cases import LANL, SHARED, needs_lanl
+from tests.survival.cases import SHARED
 
 SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
 needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
@@ -185,18 +184,6 @@ def test_named_columns_make_a_table_of_it():
 
     assert (source.reader, source.notes) == ("csv", ())
     assert len(source.failures()) == 1
-
-
-@needs_lanl
-def test_lanl_as_it_is():
-    counts = "3 (299 failures), 4 (299), 5 (305), 6 (64), 8 (475), 18 (3,997), 20 (2,478)"
-    with pytest.raises(LogError) as caught:
-        cprsim.fit(LANL)
-
-    assert str(caught.value) == (
-        f"{LANL}: holds systems {counts}; choose one with --system (in a scenario: failures.system)"
-    )
-    assert cprsim.fit(LANL, system=6).document()["reader"] == "lanl"
 
 
 @needs_ssd
