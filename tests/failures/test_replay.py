@@ -1,12 +1,14 @@
 """Logs of whole systems, drawn from: what is played is what the means say."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import coincidence, sizes
 from cprsim.failures.replay import Resampled, replay
@@ -180,3 +182,14 @@ def test_a_job_fails_as_often_however_many_nodes_are_there():
         assert found == pytest.approx(100, rel=4 / np.sqrt(len(log)))
     with pytest.raises(UsageError, match="the system has 20, so take 1 to 20"):
         views.job_gaps(log, 21)
+
+
+def test_nodes_that_a_log_does_not_list_are_there_all_the_time():
+    """Four more nodes than say when they came and left: as many as the owner says there are."""
+    log = replace(of_late_nodes(), population=8)
+
+    assert log.came(np.array([2, 3, 7])).tolist() == [60, 0, 0]
+    assert log.left(np.array([2, 3, 7])).tolist() == [100, 20, 100]
+    assert Attendance(log).counts.tolist() == [7, 6, 7]
+    assert log.node_s(8) == 4 * 100 + 100 + 100 + 40 + 20
+    assert views.uptimes(log).node_time.nodes == 8

@@ -47,10 +47,10 @@ class Attendance:
     def places(self, order: Integers) -> Integers:
         """Return the place of the node of each failure among those there, in that order of nodes.
 
-        Nodes that the order lacks have the place -1. Shape (n,).
+        Nodes that the order lacks, or that are not there, have the place -1. Shape (n,).
         """
-        places = np.full(self.there.shape, -1)
-        places[:, order] = np.cumsum(self.there[:, order], axis=1) - 1
+        places, there = np.full(self.there.shape, -1), self.there[:, order]
+        places[:, order] = np.where(there, np.cumsum(there, axis=1) - 1, -1)
         return places[self._periods, self._numbers]
 
     def clock_s(self, nodes: int) -> tuple[Floats, float]:

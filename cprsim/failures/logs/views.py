@@ -148,7 +148,7 @@ def deal(attendance: Attendance, nodes: int, deals: int) -> Iterator[NDArray[np.
     rng, whole = np.random.default_rng(_SEED), attendance.whole_jobs(nodes)
     for _ in range(deals):
         order = np.argsort(rng.permutation(attendance.there.shape[1]))
-        job = attendance.places(order) // nodes
+        job = attendance.places(order) // nodes  # of a node that is not there, -1
         yield np.where(job < whole, job, -1)
 
 
