@@ -142,12 +142,12 @@ def test_a_picture_is_drawn(capsys, suffix, view):
     assert [path.name for path in Path("new").iterdir()] == [f"picture.{suffix}"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.reader}-{case.error[4:60]}")
 def test_malformed_logs_get_one_line_and_exit_code_2(capsys, case):
-    case.place(Path.cwd())
+    case.place()
     system = [] if case.system is None else ["--system", str(case.system)]
 
-    code, out, err = ran(capsys, case.name, "--reader", case.reader, *system)
+    code, out, err = ran(capsys, "log", "--reader", case.reader, *system)
 
     assert (code, out, err) == (2, "", f"cprsim: {case.error}\n")
 
@@ -171,5 +171,9 @@ def test_a_real_log(capsys):
         "system": 20,
         "window": "0.5:1.0",
     }
-    assert causes[0] == {"name": "CPU", "share": 0.373134}
+    assert {each: causes[0][each] for each in ("name", "share")} == {
+        "name": "CPU",
+        "share": 0.373134,
+    }
+    assert all(each["repair"] for each in causes)
     assert causes[-1]["hits"] == {"parameter_servers": 3}

@@ -177,7 +177,9 @@ def _for_job(asked: Any, taken: dict[str, Any]) -> None:
         progress.begin("simulating")
         found = at_hand(fitted, job)
     if asked.toml:
-        echo("\n".join([*(f"# {note}" for note in found.notes), fitted.toml()]))
+        # A job that says how long it waits does not wait for repairs.
+        block = fitted.toml("reschedule" not in job.costs.model_fields_set)
+        echo("\n".join([*(f"# {note}" for note in found.notes), block]))
     elif asked.as_json:
         print_json(fitted.document() | {"for": found.document()})
     else:

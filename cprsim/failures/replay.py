@@ -1,9 +1,8 @@
 """A failure log played to a job: unchanged, or from a random start on random nodes."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,8 @@ from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
 from cprsim.failures.hit import Hit, MeanHit
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import failures_of_job, sizes
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.severity import (
@@ -130,10 +129,14 @@ class Resampled:
     likely as any other and a long job never runs out of log (the circular bootstrap of Politis and
     Romano 1992). Where it starts and ends with a failure, a mean gap lies between the two.
 
+    At each instant the job is on random nodes of those there: a node that came late takes no part
+    before, and another takes the place of one that left. While fewer nodes are there than the job
+    needs, the clock of the circle stops.
+
     Raises
     ------
     LogError
-        If the system has fewer nodes than the cluster.
+        If the system never has as many nodes as the cluster, or none of them fails then.
     """
 
     def __init__(
@@ -143,56 +146,61 @@ class Resampled:
         path: str,
         severity: SeverityWeights | None = None,
     ) -> None:
-        self._log, self._cluster = log, cluster
+        self._cluster = cluster
         self._severities = Severities.of(severity, cluster)
         self._servers = cluster.parameter_servers
         self._nodes = cluster.parameter_servers + cluster.trainers
-        self._system = log.population or 0
-        self._circle_s = log.watched_s
         if log.population is None:
             raise LogError(
                 f"{path}: doesn't say how many nodes its system has, so no job is put on some of "
                 "them; take a law that cprsim fit finds in it"
             )
-        if self._nodes > self._system:
+        self._attendance = Attendance(log)
+        most = self._attendance.most
+        if self._nodes > most:
+            at_once = "" if most == log.population else " at once"
             raise LogError(
-                f"{path}: its system has {self._system} nodes, the job needs {self._nodes}; choose "
-                "a larger system or a smaller cluster"
+                f"{path}: its system has {most} nodes{at_once}, the job needs {self._nodes}; "
+                "choose a larger system or a smaller cluster"
             )
+        self._start_s, self._system = log.start_s, log.population
+        self._times_s, self._circle_s = self._attendance.clock_s(self._nodes)
+        self._seen = self._attendance.whole_jobs(self._nodes) > 0
+        if not self._seen.any():
+            raise LogError(f"{path}: holds no failure while {self._nodes} nodes are there")
 
     def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> ReplayCohort:
         """The failures that such jobs see."""
         return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number, shared))
 
     def _play(self, seed: int, replication: int) -> AbsoluteTimeline:
-        log, rng = self._log, stream(seed, replication, Cause.REPLAY)
-        chosen = rng.choice(self._system, self._nodes, replace=False)
-        place = np.full(self._system, -1)
-        place[chosen] = np.arange(self._nodes)
-        mine = place[log.nodes] >= 0
-        start_s = log.start_s + rng.uniform(0.0, self._circle_s)
-        times = (log.times_s[mine] - start_s) % self._circle_s
+        rng, attendance = stream(seed, replication, Cause.REPLAY), self._attendance
+        # Nodes that take a place once it is free are drawn only where there are some.
+        drawn = self._nodes if attendance.there.all() else self._system
+        place = attendance.places(rng.choice(self._system, drawn, replace=False))
+        mine = (place >= 0) & (place < self._nodes) & self._seen
+        start_s = self._start_s + rng.uniform(0.0, self._circle_s)
+        times = (self._times_s[mine] - start_s) % self._circle_s
         order = np.argsort(times, kind="stable")
-        nodes = place[log.nodes[mine]][order].tolist()
+        nodes = place[mine][order].tolist()
         times_s, hits = _together(times[order].tolist(), nodes, self._cluster)
         return AbsoluteTimeline(times_s, hits, self._circle_s)
 
     @property
     def mtbf_s(self) -> float:
         """Time for each failure of such a job, s, on average over all choices of nodes."""
-        return self._circle_s / self._expected(self._nodes)
+        return self._circle_s / self._attendance.failures_of(self._nodes)
 
     @property
     def mean_hit(self) -> MeanHit:
         """Return the mean nodes that a failure takes down, over all choices of nodes."""
-        failed = sum(size * count for size, count in self._sizes.items())
-        expected = self._expected(self._nodes)
-        per_node = failed / self._system / expected
+        expected = self._attendance.failures_of(self._nodes)
+        per_node = self._attendance.outages_a_node(self._nodes) / expected
         return self._severities.mean_hit(
             MeanHit(
                 servers=per_node * self._servers,
                 trainers=per_node * (self._nodes - self._servers),
-                server_share=self._expected(self._servers) / expected,
+                server_share=self._attendance.failures_of(self._servers, self._nodes) / expected,
             )
         )
 
@@ -200,14 +208,6 @@ class Resampled:
     def severity_shares(self) -> dict[Severity, float]:
         """By their weights; exact."""
         return self._severities.shares()
-
-    def _expected(self, nodes: int) -> float:
-        """Expected number of failures in the log that hit at least one of `nodes` random nodes."""
-        return failures_of_job(self._sizes, nodes, self._system)
-
-    @cached_property
-    def _sizes(self) -> Counter[int]:
-        return sizes(self._log)
 
 
 def _together(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
 from cprsim.fitting.block import gap_keys, law_keys, log_keys
@@ -141,8 +142,18 @@ def at_hand(fitted: LogFit, scenario: Scenario) -> AtHand:
 
 
 def its_own_law(fitted: LogFit, scenario: Scenario) -> AtHand:
-    """As `at_hand`, but under the law that the scenario has as it stands."""
-    return _beside(of_job(fitted, scenario), scenario, scenario)
+    """As `at_hand`, but under the law that the scenario has.
+
+    Its causes are played without their `repair`: a replay does not tell causes, so that both sides
+    wait for `costs.reschedule`.
+    """
+    tables = scenario.mapping()
+    causes = tables["failures"].get("causes", ())
+    alike = [{key: each for key, each in cause.items() if key != "repair"} for cause in causes]
+    by_law = scenario
+    if alike != [*causes]:
+        by_law = Scenario(**tables | {"failures": {**tables["failures"], "causes": alike}})
+    return _beside(of_job(fitted, scenario), scenario, by_law)
 
 
 def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario) -> AtHand:
@@ -154,7 +165,9 @@ def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario) -> AtHand:
     is_replayed = "trace" in keys
     log_jobs = math.inf
     if whole is not None and is_replayed:  # stretches of this length, on nodes of their own
-        dealt = 1 if _stands(keys) else max(whole.system // scenario.failure_model.nodes, 1)
+        dealt = (
+            1 if _stands(keys) else max(Attendance(whole).most // scenario.failure_model.nodes, 1)
+        )
         log_jobs = dealt * whole.span_s / scenario.job.useful_time_s
     log = []
     for number, (failures, replications) in enumerate(played):
@@ -208,24 +221,25 @@ def _fits(log: FailureLog, scenario: Scenario) -> bool:
 def _with(scenario: Scenario, keys: Mapping[str, Any], fitted: LogFit) -> Scenario:
     """The scenario under these failures; severities are the log's where that tells them."""
     tables = scenario.mapping()
-    kept = not_told(tables["failures"])
+    is_graded = any(each.severity is not None for each in fitted.strikes)
+    kept = not_told(tables["failures"], is_graded)
     severities = kept.pop("severity", None)
-    if severities is not None and all(each.severity is None for each in fitted.strikes):
+    if severities is not None and not is_graded:
         keys = graded(keys, severities)
     return Scenario(**tables | {"failures": {**kept, **keys}})
 
 
-def not_told(failures: Mapping[str, Any]) -> dict[str, Any]:
+def not_told(failures: Mapping[str, Any], is_graded: bool = False) -> dict[str, Any]:
     """Return the keys of `[failures]` that no log of failures tells.
 
-    Raises `UsageError` if there are causes with a detection or a severity: a log does not tell
-    which of its failures are of which cause.
+    Raises `UsageError` if there are causes with a detection, or with a severity where the log tells
+    none (`is_graded`): it does not tell which of its failures are of which cause.
     """
     causes = failures.get("causes")
     for cause in causes if isinstance(causes, list) else ():
         if not isinstance(cause, dict):
             continue  # which is a fault that the scenario tells
-        if "detect" in cause or cause.get("severity", "node") != "node":
+        if "detect" in cause or (not is_graded and cause.get("severity", "node") != "node"):
             raise UsageError(
                 "--for: the scenario has [[failures.causes]], which a log of failures does not "
                 "tell; leave them out, and give failures.severity if costs.restart is given"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from cprsim.basics import units
 from cprsim.failures.logs.options import written
 from cprsim.failures.logs.readers import READERS
-from cprsim.fitting.repairs import JOINT, inline
-from cprsim.fitting.strikes import without_hits
+from cprsim.fitting.repairs import inline
+from cprsim.fitting.strikes import RepairOf, failure_keys, without_hits
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 _MOST_DURATIONS = 1000  # that anybody would paste into a scenario
 _DIGITS = 6  # far below what any log tells
 _WIDTH = 96
+_REPAIRED = "Nodes are back after their repair. Leave repair out where others take over sooner."
 
 
-def block(fitted: "LogFit") -> str:
+def block(fitted: "LogFit", has_repairs: bool = True) -> str:
     """A `[failures]` table for a scenario file, with comments that say where it comes from.
 
     The best law if it is adequate. Else the log itself, to be replayed; or the durations, where
     there is no log of nodes to replay, as the Kaplan-Meier curve has them if some are censored.
+    `has_repairs`: whether each failure waits for the repair that the log tells, and not for
+    `costs.reschedule`; a replay has no key for that, and gets it as a comment.
     """
     import tomli_w  # noqa: PLC0415  (only those who write need it)
 
@@ -31,19 +34,21 @@ def block(fitted: "LogFit") -> str:
     if fitted.verdict.adequate:
         is_named = bool(path) and fitted.source.reader != "intervals"
         keys = law_keys(fitted) | ({"log": path} | fitted.source.keys() if is_named else {})
+    lines = [*_comments(fitted)]
+    if has_repairs and "trace" not in keys:
+        causes = _per(fitted, fitted.repair_of)
+        if any("repair" in each for each in causes.get("causes", ())):
+            keys = {key: each for key, each in keys.items() if key != "severity"} | causes
+            lines.append(f"# {_REPAIRED}")
     causes = keys.pop("causes", ())
     tables = {key: each for key, each in keys.items() if isinstance(each, dict)}
     values = {key: each for key, each in keys.items() if key not in tables}
-    lines = [*_comments(fitted), tomli_w.dumps({"failures": values}).rstrip()]
+    lines.append(tomli_w.dumps({"failures": values}).rstrip())
     if causes:
-        lines += [
-            "causes = [",
-            *(f"    {inline(each).replace(JOINT, ' ')}," for each in causes),
-            "]",
-        ]
+        lines += ["causes = [", *(f"    {inline(each)}," for each in causes), "]"]
     if tables:
         lines += ["", tomli_w.dumps({"failures": tables}).rstrip()]
-    if fitted.repairs is not None:
+    if has_repairs and "trace" in keys and fitted.repairs is not None:
         lines += ["", fitted.repairs.block()]
     if fitted.restarts is not None:
         lines += ["", fitted.restarts.block("restart")]
@@ -94,13 +99,14 @@ def gap_keys(fitted: "LogFit") -> dict[str, Any]:
     return {"distribution": "empirical", "durations": durations} | _per(fitted)
 
 
-def _per(fitted: "LogFit") -> dict[str, Any]:
+def _per(fitted: "LogFit", repair_of: RepairOf | None = None) -> dict[str, Any]:
     """Whose failures they are, and what they hit; the nodes of a log are of all ages."""
     lives = fitted.view.per == "node"
+    struck = failure_keys(fitted.strikes, fitted.kinds, repair_of)
     told: dict[str, Any] = {
         "per": fitted.view.per,
         "ages": "stationary" if lives else None,
-        **(without_hits(fitted.strike_keys) if lives else fitted.strike_keys),
+        **(without_hits(struck) if lives else struck),
     }
     if lives and fitted.bursts is not None:
         law = fitted.bursts.law

@@ -10,6 +10,7 @@ import numpy as np
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.node_failures import (
@@ -184,7 +185,7 @@ def _nodes_to_fit(source: LogSource, view: Look, scenario: "Scenario") -> int | 
     failures = source.failures()
     if not failures.of_nodes:
         return None
-    system = failures.system
+    system = Attendance(failures).most
     if nodes > _SAME_SIZE * system:
         raise UsageError(
             f"the job has {nodes:,} nodes, and {system:,} fail in the log: gaps of the one tell "

@@ -19,7 +19,8 @@ from cprsim.fitting.frailty_fit import FrailtyFit
 from cprsim.fitting.job_lengths import JobLength
 from cprsim.fitting.log_notes import notes
 from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS, PlannedOutages, RepairFit
-from cprsim.fitting.strikes import StrikeKind, failure_keys, mean_nodes
+from cprsim.fitting.strikes import StrikeKind, mean_nodes
+from cprsim.job.severity import Severity
 from cprsim.survival.fitted_laws import Fit, Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.order import Dependence, Trend
@@ -89,10 +90,10 @@ class LogFit:
     #: For jobs of which length the law tells how far their numbers of failures differ, for gaps.
     job_lengths: tuple[JobLength, ...] = ()
 
-    @property
-    def strike_keys(self) -> dict[str, Any]:
-        """Keys of `[failures]` that say what failures strike: `hits`, `severity` or `causes`."""
-        return failure_keys(self.strikes, self.kinds)
+    def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any] | str:
+        """Return the repair of failures, or the restart of processes; empty where none is told."""
+        found = self.restarts if severity == "process" else self.repairs
+        return "" if found is None else found.delay_of(cause)
 
     @property
     def best(self) -> Fit:
@@ -214,9 +215,12 @@ class LogFit:
         head = f"{self.view.sample.n:,} durations ({self.look})"
         return notebook_html(str(self.source), head, headings, rows, self.notes)
 
-    def toml(self) -> str:
-        """The `[failures]` block of a scenario: the law, or the log where none is adequate."""
-        return block(self)
+    def toml(self, has_repairs: bool = True) -> str:
+        """The `[failures]` block of a scenario: the law, or the log where none is adequate.
+
+        `has_repairs`: whether its causes have the repairs that the log tells.
+        """
+        return block(self, has_repairs)
 
     def figure(self) -> "Figure":
         """Survival with its band, failure rate and quantiles, of the data and of each law.
@@ -242,9 +246,7 @@ class LogFit:
         from cprsim.figures.log_page import CauseCount  # noqa: PLC0415  (matplotlib is slow)
 
         by_cause = None if self.repairs is None else self.repairs.by_cause
-        medians = (
-            {each.cause: each.typical.median_s for each in by_cause.causes} if by_cause else {}
-        )
+        medians = {each.cause: each.median_s for each in by_cause.causes} if by_cause else {}
         ordered = Counter({each or NO_CAUSE: n for each, n in self.causes.items()}).most_common()
         shown = [
             CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]

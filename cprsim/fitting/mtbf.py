@@ -4,12 +4,13 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from cprsim.errors import LogError, UsageError
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
@@ -25,25 +26,14 @@ _STRETCHES = 20  # of time, whose counts show how far chance moves the rate
 _STUDENT = 2.093  # 97.5 % quantile of Student's t with 19 degrees of freedom
 
 
-class JobMtbf(NamedTuple):
-    """MTBF of a job on some of the nodes of a system, seconds.
+def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> pd.DataFrame:
+    """MTBF of jobs of each size, s; of 1, 2, 4, ... nodes and the whole system if not given.
 
-    `measured_s`: time for each failure of such a job in the log, simultaneous ones being one.
-    `low_s`, `high_s`: its 95 % interval, from how the failures scatter over 20 stretches of the
-    log; the high end is infinite where their number may be 0. `linear_s`: what it would be if each
-    node failed by itself, MTBF of one node / nodes. `independent_s`: the same in hours as steps.
-    """
-
-    nodes: int
-    measured_s: float
-    low_s: float
-    high_s: float
-    linear_s: float
-    independent_s: float
-
-
-def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[JobMtbf]:
-    """MTBF of jobs of each size; of 1, 2, 4, ... nodes and the whole system if not given.
+    A row a number of `nodes`. `measured_s`: time for each failure of such a job in the log,
+    simultaneous ones being one. `low_s`, `high_s`: its 95 % interval, from how the failures scatter
+    over 20 stretches of the log; the high end is infinite where their number may be 0. `linear_s`:
+    what it would be if each node failed by itself, MTBF of one node / nodes. `independent_s`: the
+    same in hours as steps.
 
     References
     ----------
@@ -52,7 +42,8 @@ def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
     """
     if log.span_s <= 0:
         raise LogError("the failures all strike at one instant: there is no time between them")
-    system = log.system
+    attendance = Attendance(log)
+    system = attendance.most
     doublings = [2**power for power in range((system - 1).bit_length())]
     sizes = nodes if nodes is not None else [*doublings, system]
     if not len(sizes):
@@ -61,14 +52,14 @@ def measured_mtbf(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
         if not 1 <= size <= system:
             raise UsageError(f"nodes is {size}; the system has {system}, so take 1 to {system}")
     failures = np.unique(np.stack([log.machines, log.times_s]), axis=1).shape[1]
-    all_s = log.node_s(system)
-    node_s = all_s / failures
+    all_s = log.node_s(log.system)
     hours = np.unique(np.stack([log.machines, log.times_s // STEP_S]), axis=1).shape[1]
     chance = min(hours * STEP_S / all_s, 1.0)
-    return [
-        JobMtbf(size, *_measured(log, size), node_s / size, independent_s(chance, size))
-        for size in sizes
-    ]
+    found = pd.DataFrame([_measured(log, attendance, size) for size in sizes])
+    return found.assign(
+        linear_s=all_s / failures / found.nodes,
+        independent_s=[independent_s(chance, size) for size in sizes],
+    )
 
 
 def independent_s(chance: float, nodes: int, step_s: float = STEP_S) -> float:
@@ -81,31 +72,34 @@ def independent_s(chance: float, nodes: int, step_s: float = STEP_S) -> float:
     return step_s / -math.expm1(nodes * math.log1p(-chance)) if chance else math.inf
 
 
-def _measured(log: FailureLog, size: int) -> tuple[float, float, float]:
+def _measured(log: FailureLog, attendance: Attendance, size: int) -> dict[str, float]:
     """MTBF of jobs of one size, and its 95 % interval, seconds."""
-    system = log.system
+    system = attendance.most
     jobs = system // size
     deals = min(math.ceil(_JOBS / jobs), _DEALS) if size < system else 1
     _, instants = np.unique(log.times_s, return_inverse=True)
     stretch = ((log.times_s - log.start_s) / log.span_s * _STRETCHES).astype(np.int64)
     counts = np.zeros(_STRETCHES)  # failures of all jobs of one deal, in each stretch of the log
-    for job_of in deal(log, size, deals):
+    for job_of in deal(attendance, size, deals):
         _, first = np.unique(job_of * len(log) + instants, return_index=True)
         failed = stretch[first[job_of[first] >= 0]].clip(max=_STRETCHES - 1)
         counts += np.bincount(failed, minlength=_STRETCHES) / deals
     total = float(counts.sum())
     half = _STUDENT * math.sqrt(_STRETCHES * float(counts.var(ddof=1)))
-    watched_s = log.watched_s * jobs
-    high_s = watched_s / (total - half) if total > half else math.inf
-    return watched_s / total if total else math.inf, watched_s / (total + half), high_s
+    watched_s = math.fsum(attendance.clock_s(size * (job + 1))[1] for job in range(jobs))
+    return {
+        "nodes": size,
+        "measured_s": watched_s / total if total else math.inf,
+        "low_s": watched_s / (total + half),
+        "high_s": watched_s / (total - half) if total > half else math.inf,
+    }
 
 
 @dataclass(frozen=True, eq=False)
 class MtbfByNodes:
     """How the MTBF falls with the nodes of a job: measured, and by the two models of the CPR paper.
 
-    `rows` has a row a number of nodes; its columns are those of `JobMtbf`. `told` says how the log
-    was understood.
+    `rows`: those of `measured_mtbf`. `told` says how the log was understood.
     """
 
     source: LogSource
@@ -190,5 +184,4 @@ def mtbf_by_nodes(
         )
     if source.coalesce_s is not None:
         failures = failures.coalesced(source.coalesce_s)
-    rows = pd.DataFrame(measured_mtbf(failures, nodes))
-    return MtbfByNodes(source, rows, failures.notes)
+    return MtbfByNodes(source, measured_mtbf(failures, nodes), failures.notes)

@@ -2,12 +2,11 @@
 
 import json
 import math
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,34 +33,6 @@ _WHERE: Final = {
     "cluster.spares:",
     "restart": "Where only processes fail, they start again on their nodes:",
 }
-#: A blank at which no line is broken.
-JOINT: Final = "\N{NO-BREAK SPACE}"
-
-
-class Typical(NamedTuple):
-    """How long outages take, seconds, by their Kaplan-Meier curve.
-
-    `median_s`: half of them are over by then; nan where more than half went on. `mean_s`: up to the
-    longest one watched.
-    """
-
-    median_s: float
-    mean_s: float
-
-    @classmethod
-    def of(cls, sample: Sample) -> Self:
-        """Return that of a sample."""
-        curve = KaplanMeier.from_sample(sample)
-        return cls(curve.median_s, curve.restricted_mean_s)
-
-    def __str__(self) -> str:
-        median = "unknown" if math.isnan(self.median_s) else format_duration(self.median_s)
-        return f"median {median}, mean {format_duration(self.mean_s)}"
-
-    def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
-        median_s = None if math.isnan(self.median_s) else self.median_s
-        return {"median_s": median_s, "mean_s": self.mean_s}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +50,24 @@ class RepairFit:
     of_nodes: bool = True
 
     @cached_property
-    def typical(self) -> Typical:
-        """How long they take."""
-        return Typical.of(self.sample)
+    def _curve(self) -> KaplanMeier:
+        return KaplanMeier.from_sample(self.sample)
+
+    @property
+    def median_s(self) -> float:
+        """Half of them are over by then, s; nan where more than half went on."""
+        return self._curve.median_s
+
+    @property
+    def mean_s(self) -> float:
+        """Their mean up to the longest one watched, s."""
+        return self._curve.restricted_mean_s
+
+    @property
+    def typical(self) -> str:
+        """How long they take, in words."""
+        median = "unknown" if math.isnan(self.median_s) else format_duration(self.median_s)
+        return f"median {median}, mean {format_duration(self.mean_s)}"
 
     @cached_property
     def _judged(self) -> tuple[list[Fit], dict[str, Verdict]]:
@@ -108,8 +94,7 @@ class RepairFit:
             mean = f"{_rounded(law.expected_s / 3600)} h"
             return {"distribution": law.distribution, "mean": mean, **spread}
         # Means of equal parts: the tail is short of nothing, as middles would be.
-        curve = KaplanMeier.from_sample(self.sample)
-        lasted = curve.typical(durations * _IN_ONE).reshape(durations, _IN_ONE).mean(axis=1)
+        lasted = self._curve.typical(durations * _IN_ONE).reshape(durations, _IN_ONE).mean(axis=1)
         hours = [f"{_rounded(each / 3600)} h" for each in lasted.tolist()]
         return {"distribution": "empirical", "durations": hours}
 
@@ -126,24 +111,31 @@ class RepairFit:
         return said if self.by_cause is None else said + self.by_cause.notes
 
     def block(self, key: Literal["reschedule", "restart"] = "reschedule") -> str:
-        """`[costs.reschedule]` or `[costs.restart]` as comments, after the repairs of causes.
+        """`costs.reschedule` or `costs.restart` as comments."""
+        import tomli_w  # noqa: PLC0415  (only those who write need it)
 
-        Whoever gets another machine doesn't wait for a repair.
+        text = f"{_WHERE[key]}\n{tomli_w.dumps({'costs': {key: self.delay_of(None)}})}"
+        return "\n".join(f"# {line}" for line in text.splitlines())
+
+    def delay_of(self, cause: str | None) -> dict[str, Any] | str:
+        """Return the repair of a cause as a scenario has it; of all where these do not differ.
+
+        A law, ten durations to draw from, which are means of equal parts, or one if they are alike.
         """
-        texts = [
-            *([] if self.by_cause is None else self.by_cause.block),
-            _WHERE[key],
-            f"[costs.{key}]",
-            *(f"{key} = {inline(value)}" for key, value in self.keys().items()),
-        ]
-        lines = [line for text in texts for line in textwrap.wrap(text, 96)]
-        return "\n".join(f"# {line}" for line in lines).replace(JOINT, " ")
+        found, by_cause = self, self.by_cause
+        if by_cause is not None and by_cause.test is not None and by_cause.test.is_sure:
+            mine = (each for each in by_cause.causes if each.cause == cause)
+            found = next((each for each in mine if each.sample.failures), self)
+        keys = found.keys(_OF_CAUSE)
+        alike = {*keys.get("durations", ())}
+        return alike.pop() if len(alike) == 1 else keys
 
     @property
     def figures(self) -> dict[str, Any]:
         """How many, and how long they take, seconds, as one JSON object."""
-        sample = self.sample
-        return {"n": sample.n, "censored": sample.censored, **self.typical.document()}
+        median_s = None if math.isnan(self.median_s) else self.median_s
+        told = {"median_s": median_s, "mean_s": self.mean_s}
+        return {"n": self.sample.n, "censored": self.sample.censored, **told}
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
@@ -176,18 +168,6 @@ class RepairsByCause(NamedTuple):
             (each.sample.n, f"{shortened(each.cause)}: {each.typical}") for each in self.causes
         )
         return [f"{told}:", *lines]
-
-    @property
-    def block(self) -> list[str]:
-        """The `repair` of each cause, a line each, where they differ beyond chance."""
-        if self.test is None or not self.test.is_sure:
-            return []
-        laws = (
-            f"{shortened(each.cause)}: repair = {inline(each.keys(_OF_CAUSE))}"
-            for each in self.causes
-            if each.sample.failures
-        )
-        return ["Repairs differ by cause, as repair of each in failures.causes says:", *laws]
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
@@ -245,18 +225,18 @@ class PlannedOutages(NamedTuple):
     """How many outages of nodes were planned, and how long they took; None where none has ended."""
 
     n: int
-    typical: Typical | None
+    found: RepairFit | None
 
     @property
     def note(self) -> str:
         """What they are, in a sentence."""
-        told = "" if self.typical is None else f", {self.typical}"
+        told = "" if self.found is None else f", {self.found.typical}"
         return f"Planned: {counted(self.n, 'outage')} of nodes{told}; left out of the failures."
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
-        unknown = {"median_s": None, "mean_s": None}
-        return {"n": self.n} | (self.typical.document() if self.typical else unknown)
+        figures = {} if self.found is None else self.found.figures
+        return {"n": self.n} | {key: figures.get(key) for key in ("median_s", "mean_s")}
 
 
 def planned_outages(log: FailureLog) -> PlannedOutages | None:
@@ -264,7 +244,7 @@ def planned_outages(log: FailureLog) -> PlannedOutages | None:
     if log.planned is None:
         return None
     found = repair_times(log.planned)
-    return PlannedOutages(len(log.planned), None if found is None else Typical.of(found.sample))
+    return PlannedOutages(len(log.planned), None if found is None else RepairFit(found.sample))
 
 
 def shortened(text: str) -> str:
@@ -280,12 +260,12 @@ def count_lines(rows: Iterable[tuple[int, str]]) -> list[str]:
 
 
 def inline(value: object) -> str:
-    """Return a value as TOML on one line, its texts without blanks at which to break that."""
+    """Return a value as TOML on one line."""
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{key} = {inline(each)}' for key, each in value.items())} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(inline, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace(" ", JOINT)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _rounded(value: float) -> float:

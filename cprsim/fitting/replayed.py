@@ -17,9 +17,13 @@ def of_failures(log: Path, reader: str | None, given: Mapping[str, Any]) -> Scen
     Severities of the log win over those of the job.
     """
     failures, source = given.get("failures"), LogSource.from_options(log, reader)
-    kept = not_told(failures) if isinstance(failures, dict) else {}
-    if "severity" in kept and source.failures().severities is not None:
-        del kept["severity"]
+    kept: dict[str, Any] = {}
+    if isinstance(failures, dict):
+        needs_log = {"severity", "causes"} & failures.keys()
+        is_graded = bool(needs_log) and source.failures().severities is not None
+        kept = not_told(failures, is_graded)
+        if is_graded:
+            kept.pop("severity", None)
     return Scenario(**{**given, "failures": {"trace": str(log), "reader": source.reader, **kept}})
 
 

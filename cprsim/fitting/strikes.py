@@ -114,16 +114,28 @@ def mean_nodes(found: Mapping[StrikeKind, float]) -> float:
     return taken / total if total else 1.0
 
 
-def failure_keys(found: Mapping[StrikeKind, float], kinds: Mapping[str, int]) -> dict[str, Any]:
+#: From a cause and a severity to its repair, as a scenario has it; empty where none is told.
+RepairOf = Callable[[str | None, Severity | None], dict[str, Any] | str]
+
+
+def failure_keys(
+    found: Mapping[StrikeKind, float],
+    kinds: Mapping[str, int],
+    repair_of: RepairOf | None = None,
+) -> dict[str, Any]:
     """Return `hits` and `severity` of `[failures]`, or `causes` where several are needed.
 
     `found`: how often failures of each kind struck. `kinds`: how often each kind of node failed, as
-    weights of `hits`; empty where nobody knows.
+    weights of `hits`; empty where nobody knows. `repair_of`: how long repairs take, which only
+    causes tell.
     """
     pooled = _pooled(found)
     one = StrikeKind(None, None, 1)
+    causes = _causes(pooled or {one: 1.0}, kinds, repair_of)
     if len({each._replace(severity=None) for each in pooled}) > 1:
-        keys = {"hits": _hits(one, kinds), "causes": _causes(pooled, kinds)}
+        keys = {"hits": _hits(one, kinds), "causes": causes}
+    elif any("repair" in each for each in causes):
+        keys = {"hits": _hits(next(iter(pooled), one), kinds), "causes": causes}
     else:
         severities = {each.severity: count for each, count in pooled.items() if each.severity}
         keys = {"hits": _hits(next(iter(pooled), one), kinds), "severity": severities}
@@ -140,7 +152,8 @@ def without_hits(keys: Mapping[str, Any]) -> dict[str, Any]:
         {name: value for name, value in each.items() if name != "hits"}
         for each in kept.pop("causes", ())
     ]
-    return kept | ({"causes": causes} if any("severity" in each for each in causes) else {})
+    told = any({"severity", "repair"} & each.keys() for each in causes)
+    return kept | ({"causes": causes} if told else {})
 
 
 def graded(keys: Mapping[str, Any], severities: Mapping[str, float]) -> dict[str, Any]:
@@ -190,7 +203,9 @@ def _mean_of(counts: Mapping[StrikeKind, float]) -> tuple[StrikeKind, float]:
     return first._replace(nodes=mean(lambda strike: strike.nodes), servers=servers), total
 
 
-def _causes(pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int]) -> list[dict[str, Any]]:
+def _causes(
+    pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int], repair_of: RepairOf | None
+) -> list[dict[str, Any]]:
     total = math.fsum(pooled.values())
     is_graded = len({each.severity for each in pooled}) > 1
     names = Counter[str]()
@@ -204,7 +219,8 @@ def _causes(pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int]) -> lis
             entry["severity"] = strike.severity
         if strike.severity != "cluster" and strike.nodes > 1:
             entry["hits"] = _hits(strike, kinds)
-        told.append(entry)
+        repair = repair_of(strike.cause, strike.severity) if repair_of is not None else ""
+        told.append(entry | ({"repair": repair} if repair else {}))
     return [each for each in told if each["share"]]
 
 

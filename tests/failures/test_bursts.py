@@ -489,74 +489,6 @@ def test_another_law_keeps_bursts_and_another_source_drops_them(path: Path) -> N
     assert cprsim.load_scenario(path, ["failures.exactly=2"]).failures.bursts is None
 
 
-EXAMPLE = "e.g. sizes = { 2 = 0.8, 3 = 0.2 }"
-KEYS = "is no number of nodes: the keys are whole numbers >= 1, e.g. sizes = { 2 = 0.8, 3 = 0.2 }"
-
-
-@pytest.mark.parametrize(
-    ("changes", "faults"),
-    [
-        ({"bursts": 4}, ["failures.bursts: 4 is not a table"]),
-        (
-            {"bursts": {}},
-            [f"failures.bursts.{key}: is missing" for key in ("mean", "rack", "sizes")],
-        ),
-        (
-            {"bursts": {"mean": "0 h", "rack": 0, "sizes": {"1": -1, "2": "many"}, "size": 1}},
-            [
-                "failures.bursts.mean: '0 h' is out of range: it must be > 0",
-                "failures.bursts.rack: 0 is out of range: it must be >= 1",
-                "failures.bursts.sizes.1: -1 is out of range: it must be >= 0",
-                "failures.bursts.sizes.2: 'many' is not a number",
-                "failures.bursts.size: unknown key; did you mean 'sizes'?",
-            ],
-        ),
-        (
-            {"bursts": BURSTS | {"sizes": [2]}},
-            [f"failures.bursts.sizes: [2] is not a table; write {EXAMPLE}"],
-        ),
-        (
-            {"bursts": BURSTS | {"sizes": {}}},
-            [f"failures.bursts.sizes: is empty; write {EXAMPLE}"],
-        ),
-        (
-            {"bursts": BURSTS | {"sizes": {"1": 0, "2": 0.0}}},
-            ["failures.bursts.sizes: at least one weight must be > 0"],
-        ),
-        *(
-            ({"bursts": BURSTS | {"sizes": {key: 1}}}, [f"failures.bursts.sizes: {key!r} {KEYS}"])
-            for key in ("2.5", "two", "0", "-1", "02", "+2", "²", "", 2.0, True)
-        ),
-        (
-            {"bursts": BURSTS | {"sizes": {"2": 1, "5": 1, "6": 0}}},
-            [
-                "failures.bursts: the size 6 is more than rack = 4; "
-                "a burst takes down 4 nodes of a rack at most"
-            ],
-        ),
-        (
-            {"bursts": BURSTS, "per": "job"},
-            [
-                "failures: 'bursts' goes with distribution and per = 'node'; "
-                "set that, or leave it out"
-            ],
-        ),
-        (
-            {"bursts": BURSTS | {"mean": "10 s"}},
-            [
-                "failures.bursts.mean: 10 s gives more than 1,000,000 bursts in job.useful_time; "
-                "make it longer than 10.8 s"
-            ],
-        ),
-    ],
-)
-def test_wrong_bursts_are_told(changes: dict, faults: list[str]) -> None:
-    with pytest.raises(ScenarioError) as error:
-        scenario(**changes)
-
-    assert list(error.value.args) == faults
-
-
 def test_more_lives_than_can_be_drawn_are_told() -> None:
     with pytest.raises(ScenarioError) as error:
         scenario(servers=1_000_000, trainers=1_000_000, mean="1000000 h")
@@ -567,13 +499,3 @@ def test_more_lives_than_can_be_drawn_are_told() -> None:
         "per = 'job' with the mean of the whole job"
     ]
     scenario(servers=300_000, mean="1000000 h")
-
-
-@pytest.mark.parametrize("source", [{"exactly": 2}, {"trace": "log.csv"}])
-def test_bursts_go_with_lives_alone(source: dict) -> None:
-    with pytest.raises(ScenarioError) as error:
-        cprsim.Scenario(**scenario().mapping() | {"failures": source | {"bursts": BURSTS}})
-
-    assert error.value.args == (
-        "failures: 'bursts' goes with distribution and per = 'node'; leave it out",
-    )

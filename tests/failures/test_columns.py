@@ -84,54 +84,6 @@ def test_a_log_is_the_same_in_every_notation(written, told):
     assert log.notes == (f"Columns: time 'time' ({told}), node 'node', end 'end'.",)
 
 
-def test_differences_of_epochs_are_exact():
-    first = START * 1000 + 13
-    rows = f"{first},0,{first + 90_250}\n{first + 1_234_567},0,{first + 2_000_001}\n"
-
-    log = read_csv(write(f"time,node,end\n{rows}"))
-
-    assert log.times_s.tolist() == [0.0, 1234.567]
-    assert log.repaired_s.tolist() == [90.25, 2000.001]
-
-
-def test_ends_may_be_in_another_unit_than_times():
-    rows = "".join(
-        f"{START + at_s},{node},{int((START + at_s + 5) * 1000)}\n" for at_s, node, _ in ROWS
-    )
-
-    log = read_csv(write(f"time,node,end\n{rows}"))
-
-    assert log.repaired_s.tolist() == [at_s + 5 for at_s, _, _ in ROWS]
-
-
-@pytest.mark.parametrize(
-    ("first_s", "origin_s", "notation"),
-    [
-        (99_999_999, 99_999_999, "seconds"),
-        (100_000_001, 0, "epoch seconds"),
-        (100_000_000_001, 0, "epoch milliseconds"),
-    ],
-)
-def test_numbers_are_epochs_by_their_size(first_s, origin_s, notation):
-    log = read_csv(write(f"time,node\n{first_s},0\n{first_s + 1000},0\n"))
-
-    assert log.times_s[0] == origin_s
-    assert log.span_s == (1 if "milli" in notation else 1000)
-    assert f"({notation})" in log.notes[0]
-
-
-def test_time_s_is_seconds_whatever_their_size():
-    log = read_csv(write(f"time_s,node\n{START},0\n{START + 5},1\n"))
-
-    assert (log.start_s, log.span_s, log.notes) == (START, 5.0, ())
-
-
-def test_a_log_of_thirty_years_may_count_from_its_own_start():
-    log = read_csv(write("time,node\n5,0\n950000000,1\n"))
-
-    assert log.times_s.tolist() == [5.0, 950_000_000.0]
-
-
 def test_rows_may_stand_in_any_order():
     rng = random.Random(0)
     kinds = ["trainer", "ps"]
@@ -154,45 +106,6 @@ def test_rows_may_stand_in_any_order():
     assert len(in_order.notes) == 1
 
 
-def test_hosts_are_numbered_as_they_first_fail():
-    log = read_csv(write("Start Time,Host\n30,web-2\n10,db-1\n20,web-2\n40,10.0.0.7\n"))
-
-    assert log.nodes.tolist() == [0, 1, 1, 2]
-    assert log.population is None
-
-
-@pytest.mark.parametrize(
-    ("cells", "numbers"),
-    [
-        (["7", "3", "07", "+3"], [7, 3, 7, 3]),
-        (["7", "3", "n1", "7"], [0, 1, 2, 0]),
-        (["7", "9999999999999999999", "7", "3"], [0, 1, 0, 2]),  # a serial number
-        (["7e3", "7000", "7e3", "7"], [0, 1, 0, 2]),  # the beginnings of two hashes
-    ],
-)
-def test_nodes_are_indices_only_if_all_are(cells, numbers):
-    rows = "".join(f"{at},{cell}\n" for at, cell in enumerate(cells))
-
-    log = read_csv(write(f"time_s,node\n{rows}"))
-
-    assert log.nodes.tolist() == numbers
-
-
-def test_hosts_of_each_group_have_numbers_of_their_own():
-    log = read_csv(write("time_s,node,kind\n1,t7,trainer\n2,s9,ps\n3,t7,trainer\n4,t1,trainer\n"))
-
-    assert log.nodes.tolist() == [0, 0, 0, 1]
-
-
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_cells_stand_between_commas_semicolons_or_tabs(mark):
-    text = "\ntime,host,note\n2026-05-03 14:00,a,x\n2026-05-03 15:00,b,y\n"
-
-    log = read_csv(write(text.replace(",", mark)))
-
-    assert log.times_s.tolist() == [0.0, 3600.0]
-
-
 @pytest.mark.parametrize(
     ("column", "name"), [(column, name) for column, names in SYNONYMS.items() for name in names]
 )
@@ -200,31 +113,6 @@ def test_every_known_name_is_found(column, name):
     header = ["what", name.title().replace("_", " ")]
 
     assert Columns().found(header) == {column: header[1]}
-
-
-def test_a_given_name_comes_before_a_known_one():
-    text = "time_s,node,fell,box,back,what,row\n1,0,2026-05-03 14:00,a,2026-05-03 15:00,ps,z\n"
-    given = {"time": "fell", "node": "box", "end": "back", "kind": "what", "rack": "row"}
-
-    log = read_csv(write(text), Columns.of(given))
-
-    assert (log.times_s.tolist(), log.nodes.tolist(), log.repaired_s.tolist()) == ([0], [0], [3600])
-    assert (log.kinds, log.racks.tolist()) == (("parameter_server",), [0])
-
-
-def test_a_type_beside_our_own_columns_may_be_of_others():
-    assert read_csv(write("time_s,node,type\n1,0,GPU\n2,1,NIC\n")).kinds is None
-
-
-def test_kinds_and_severities_of_others_are_left_out():
-    log = read_csv(write("time,host,type,severity\n1,a,ps,node\n2,b,GPU,critical\n"))
-
-    assert (log.kinds, log.severities) == (None, None)
-    assert log.notes == (
-        "Columns: time 'time' (seconds), node 'host' (2 names, numbered as they first come), "
-        "kind 'type' (left out: not kinds: parameter_server (or ps), trainer), "
-        "severity 'severity' (left out: not severities: process, node, cluster).",
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Logs that tell the date of their times: windows by dates, whatever the format."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,10 +8,8 @@ import pytest
 
 import cprsim
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import Epoch, FailureLog
 from cprsim.failures.logs.options import Dates, parse_window
-from cprsim.failures.logs.readers import read_log
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
 from cprsim.job.platform import Cluster
@@ -164,69 +161,3 @@ def test_a_scenario_replays_dates():
 
 
 # Which formats tell dates, and that each counts its rows
-
-
-def test_a_table_tells_dates_where_its_times_are_some():
-    for text, epoch in (
-        ("2025-03-01T06:00:00Z", Epoch(START, True)),
-        ("2025-03-01T07:00:00+01:00", Epoch(START, True)),
-        ("2025-03-01 06:00", Epoch(START, False)),
-        (f"{START:.0f}", Epoch(START, True)),
-        (f"{1000 * START:.0f}", Epoch(START, True)),
-        ("3600", None),
-    ):
-        Path("log.csv").write_text(f"time,node\n{text},3\n")
-        assert read_csv("log.csv").epoch == epoch
-    Path("log.csv").write_text(f"time_s,node\n{START:.0f},3\n")
-    assert read_csv("log.csv").epoch is None  # seconds, whatever their size
-
-
-FTA = "1 0 {node} {platform} n{node} {kind} {start} {stop} NULL\n"
-
-
-def fta_row(node: int, platform: int, kind: int, start: object, stop: object) -> str:
-    return FTA.format(node=node, platform=platform, kind=kind, start=start, stop=stop)
-
-
-@pytest.mark.parametrize("zero", [0.0, START])
-def test_what_is_kept_and_left_out_of_a_trace_adds_up(zero):
-    """Eleven rows: two of another platform, one without a start, one that stops too early."""
-    rng = np.random.default_rng(2)
-    rows = [fta_row(1, 7, 1, "NULL", 5), fta_row(1, 7, 0, zero + 9, zero + 8)]
-    rows += [fta_row(n, 8, 1, zero, zero + 50) for n in (1, 2)]
-    rows += [fta_row(n, 7, 1, zero, zero + 100) for n in (1, 2, 3)]
-    rows += [fta_row(n, 7, 0, zero + 100, zero + 120) for n in (1, 2, 3)]
-    rows += [fta_row(4, 7, 0, zero, zero + 10)]
-    Path("log").write_text("".join(rng.permutation(rows)))
-
-    log = read_log("log", "fta", 7)
-
-    assert log.rows == ("rows", 11, 7)
-    assert log.dropped == {
-        "rows without a start": 1,
-        "rows that stop before they start": 1,
-        "rows of other systems": 2,
-    }
-    assert log.unused == {"outages under way when the record of their node begins": 1}
-    assert log.epoch == (Epoch(START, True) if zero else None)
-
-
-def test_ticks_of_spot_instances_have_no_dates():
-    Path("log").write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": [3, 2, 3, 1]}))
-    log = read_log("log", "spot")
-    assert (log.rows, log.epoch) == (("ticks", 4, 4), None)
-
-
-def test_what_is_kept_and_left_out_of_lanl_adds_up():
-    rows = [
-        "8,x,4,1,3/1/2005 6:00",
-        "8,x,4,9,3/1/2005 7:00",
-        "8,x,4,2,",
-        "8,x,4,0,3/2/2005 7:00",
-        "9,x,4,0,3/2/2005 7:00",
-    ]
-    Path("log").write_text("System,machine type,nodes,nodenumz,Prob Started\n" + "\n".join(rows))
-    log = read_log("log", "lanl", 8)
-    assert log.rows == ("rows", 5, 2)
-    assert log.rows.kept + sum(log.dropped.values()) == 5
-    assert log.epoch == (datetime(2005, 3, 1, 6, tzinfo=UTC).timestamp(), False)

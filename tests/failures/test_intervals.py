@@ -55,14 +55,6 @@ def test_lines_without_a_duration_are_counted(tmp_path):
     assert read_intervals(path).dropped == {"lines without a duration": 2}
 
 
-def test_a_header_stands_at_the_top_only(tmp_path):
-    path = tmp_path / "times.txt"
-    path.write_text("5\nduration_s\n")
-
-    with pytest.raises(LogError, match=r"times\.txt:2: 'duration_s' is not a duration"):
-        read_intervals(path)
-
-
 @given(st.lists(st.tuples(st.floats(0, allow_infinity=False), st.booleans()), min_size=1))
 def test_what_is_written_is_read(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "written.csv"

@@ -170,21 +170,6 @@ def test_severities_stay_where_another_source_takes_the_place_of_one() -> None:
     assert tables == {"failures": {"exactly": 2, "severity": {"node": 1, "process": 3}}}
 
 
-@pytest.mark.parametrize(
-    ("severity", "error"),
-    [
-        ({}, "at least one of process, node, cluster must be > 0"),
-        (
-            "node",
-            "'node' is not a table; write e.g. { process = 0.6, node = 0.4 }",
-        ),
-    ],
-)
-def test_weights_of_nothing_are_refused(severity: object, error: str) -> None:
-    with pytest.raises(ValueError, match=error):
-        Failures.model_validate({"exactly": 2, "severity": severity})
-
-
 # --- Draws ---------------------------------------------------------------------------------------
 
 

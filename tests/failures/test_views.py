@@ -177,59 +177,45 @@ def durations_of(view: views.View) -> list[tuple[float, bool]]:
     return list(zip(sample.durations_s.tolist(), sample.observed.tolist(), strict=True))
 
 
-def test_uptimes_by_hand():
-    log = log_of(
-        [10, 20, 22, 40, 50, 60],
-        [1, 0, 1, 0, 0, 1],
-        repaired=[12, 25, 30, 55, 52, 70],  # node 0 fails at 50 while it is still down from 40
-        until_s=100.0,
-    )
-    view = views.uptimes(log)
-
-    # node 0: down 20-25, 40-55; node 1: down 10-12, 22-30, 60-70
-    assert durations_of(view) == [(15, True), (45, False), (10, True), (30, True), (30, False)]
-    assert (view.ties, view.per, view.nodes, view.left_out) == (0, "node", None, {})
-
-
-def test_a_node_that_fails_the_instant_it_is_repaired_was_not_up():
-    log = log_of([0, 5, 9], [0, 0, 0], repaired=[5, 6, 10], until_s=12.0)
-
-    view = views.uptimes(log)
-
-    assert durations_of(view) == [(3, True), (2, False)]
-    assert view.ties == 1
-
-
-def test_what_follows_a_failure_without_a_repair_time_is_left_out():
-    log = log_of([0, 5, 9], [0, 0, 0], repaired=[math.nan, 6, math.nan], until_s=12.0)
-
-    view = views.uptimes(log)
-
-    assert durations_of(view) == [(3, True)]
-    assert view.left_out == {"uptimes after a failure without a repair time": 1}
+NAN = math.nan
+#: Times, nodes and repairs of a log, when its watch ends, what else it has; and its uptimes.
+UPTIMES = {
+    # Node 0: down 20-25, 40-55, while it fails at 50; node 1: down 10-12, 22-30, 60-70.
+    "by-hand": (
+        ([10, 20, 22, 40, 50, 60], [1, 0, 1, 0, 0, 1], [12, 25, 30, 55, 52, 70], 100, {}),
+        [(15, True), (45, False), (10, True), (30, True), (30, False)],
+    ),
+    "not-up-at-all": (([0, 5, 9], [0, 0, 0], [5, 6, 10], 12, {}), [(3, True), (2, False)]),
+    "no-repair": (([0, 5, 9], [0, 0, 0], [NAN, 6, NAN], 12, {}), [(3, True)]),
+    "no-repairs": (([0, 5, 9], [0, 0, 1], None, 10, {}), [(5, True), (5, False), (1, False)]),
+    "kinds": (
+        ([0, 5, 9], [0, 0, 0], None, 10, {"kinds": ("trainer", "parameter_server", "trainer")}),
+        [(5, False), (9, True), (1, False)],
+    ),
+    "others-cut-short": (
+        ([0, 5, 9], [0, 0, 0], None, 10, {"own": [True, False, True]}),
+        [(5, False), (4, True), (1, False)],
+    ),
+}
+TIES = {"not-up-at-all": 1}
+LEFT_OUT = {
+    "not-up-at-all": {"durations of 0 s": 1},
+    "no-repair": {"uptimes after a failure without a repair time": 1},
+}
 
 
-def test_without_repairs_a_node_is_up_again_at_once():
-    view = views.uptimes(log_of([0, 5, 9], [0, 0, 1], until_s=10.0))
+@pytest.mark.parametrize("name", UPTIMES)
+def test_uptimes_by_hand(name: str):
+    (times, nodes, repaired, until, more), expected = UPTIMES[name]
+    own = np.array(more["own"]) if "own" in more else None
+    kinds = more.get("kinds")
 
-    assert durations_of(view) == [(5, True), (5, False), (1, False)]
+    view = views.uptimes(log_of(times, nodes, repaired, until_s=float(until), kinds=kinds), own)
 
-
-def test_a_server_and_a_trainer_of_the_same_index_are_two_nodes():
-    log = log_of(
-        [0, 5, 9], [0, 0, 0], kinds=("trainer", "parameter_server", "trainer"), until_s=10.0
-    )
-
-    assert durations_of(views.uptimes(log)) == [(5, False), (9, True), (1, False)]
-    assert log.system == 2
-
-
-def test_a_failure_of_another_cause_cuts_an_uptime_short():
-    log = log_of([0, 5, 9], [0, 0, 0], until_s=10.0)
-
-    view = views.uptimes(log, np.array([True, False, True]))
-
-    assert durations_of(view) == [(5, False), (4, True), (1, False)]
+    assert durations_of(view) == expected
+    assert (view.per, view.nodes) == ("node", None)
+    if repaired is not None:
+        assert (view.ties, view.left_out) == (TIES.get(name, 0), LEFT_OUT.get(name, {}))
 
 
 def test_a_log_without_an_uptime():

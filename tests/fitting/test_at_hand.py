@@ -92,10 +92,11 @@ def test_both_play_the_plans_that_are_made_of_the_law(fitted: LogFit, monkeypatc
 
 def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
     assert fitted.kinds == {"parameter_servers": 55, "trainers": 144}  # as the log has them
-    assert tomllib.loads(fitted.toml())["failures"]["causes"][0] == {
-        "name": "1 node",
-        "share": 0.91954,
-    }
+    (first, *_) = tomllib.loads(fitted.toml(has_repairs=False))["failures"]["causes"]
+    assert first == {"name": "1 node", "share": 0.91954}
+    with_repair = tomllib.loads(fitted.toml())["failures"]["causes"][0]
+    assert with_repair.pop("repair")["distribution"] == "lognormal"
+    assert with_repair == first
     fitted = replace(fitted, strikes={StrikeKind(None, None, 1): 4})
     unknown = replace(fitted, kinds={})
     block = tomllib.loads(of_job(unknown, job()).toml())["failures"]
@@ -105,9 +106,9 @@ def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
     assert of_job(known, job()).kinds == known.kinds
     servers = job(cluster={"parameter_servers": 2, "trainers": 0})
     many = replace(fitted, strikes={StrikeKind(None, None, 6): 1})
-    assert of_job(many, servers).strike_keys == {"hits": {"parameter_servers": 2}}
+    assert law_keys(of_job(many, servers))["hits"] == {"parameter_servers": 2}
     graded = {StrikeKind(None, "process", 1): 2, StrikeKind(None, "node", 1): 1}
-    told = tomllib.loads(replace(known, strikes=graded).toml())["failures"]
+    told = tomllib.loads(replace(known, strikes=graded).toml(has_repairs=False))["failures"]
     assert told["hits"]["weights"] == {"parameter_servers": 3, "trainers": 4}
     assert told["severity"] == {"process": 2, "node": 1}
     cprsim.Scenario(**job().mapping() | {"failures": told})
@@ -320,6 +321,37 @@ def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, monkeypatch
     assert played[0] is named
     assert found.law == "gamma"
     assert all(each.failures.trace == named.failures.log for each in played[1:])
+
+
+def test_law_and_log_wait_alike_whatever_repairs_the_law_has(
+    fitted: LogFit, tmp_path: Path, monkeypatch
+):
+    """The block of the log, repairs and all, as the law of a job: a replay knows no causes."""
+    played = []
+    run = module.run
+
+    def recorded(scenario, replications, seed=0):
+        played.append(scenario)
+        return run(scenario, replications=replications, seed=seed)
+
+    monkeypatch.setattr(module, "REPLICATIONS", 8)
+    monkeypatch.setattr(module, "run", recorded)
+    block = tomllib.loads(fitted.toml())["failures"]
+    assert all("repair" in each for each in block["causes"])
+    path = tmp_path / "job.toml"
+    path.write_text(tomli_w.dumps(job().mapping() | {"failures": block}))
+    named = cprsim.load_scenario(path)
+    for found in (its_own_law(fit_named(named), named), at_hand(fitted, named)):
+        assert found.is_replayed
+    for each in played:
+        assert each.costs == named.costs
+        assert all(cause.repair is None for cause in each.failures.causes or ())
+    laws = [each for each in played if each.failures.trace is None]
+    assert len(laws) == 2
+    assert laws[0].failures.log == named.failures.log
+    assert [each.share for each in laws[0].failures.causes] == [
+        each.share for each in named.failures.causes
+    ]
 
 
 @pytest.mark.slow

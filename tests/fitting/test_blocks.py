@@ -97,6 +97,9 @@ def check(fitted: LogFit, nodes: int, trainers: int = 0) -> None:
     else:  # a circle: where a log begins and ends with a failure, a mean gap closes it
         ends = log.times_s[0] == log.start_s and log.times_s[-1] == log.start_s + log.span_s
         watched_s = log.span_s * (instants / (instants - 1) if ends else 1)
+    if log.came_s is not None:  # counted from when all nodes of the job are there
+        all_s = float(log.came_s.max())
+        watched_s, instants = watched_s - all_s, len(np.unique(log.times_s[log.times_s >= all_s]))
     assert model.mtbf_s == pytest.approx(watched_s / instants, rel=1e-9)
 
 

@@ -1,6 +1,3 @@
-import csv
-import gzip
-import math
 import tomllib
 from pathlib import Path
 
@@ -15,11 +12,9 @@ from tests.survival.cases import (
     GRID5000,
     HOUR,
     LANL,
-    TITAN,
     lanl_uptimes,
     needs_grid5000,
     needs_lanl,
-    needs_titan,
 )
 
 SCENARIO = {
@@ -441,34 +436,10 @@ def test_a_job_on_some_of_the_nodes_of_lanl_18(nodes, mtbf_h, shape):
 @needs_lanl
 @pytest.mark.slow
 def test_uptimes_of_the_nodes_of_lanl_18():
-    fitted = cprsim.fit(LANL, "lanl", 18, view="uptime")
-    sample, byhand = fitted.view.sample, lanl_uptimes(18)
-    gamma = next(each for each in fitted.fits if each.law.distribution == "gamma")
+    sample, byhand = cprsim.fit(LANL, "lanl", 18, view="uptime").view.sample, lanl_uptimes(18)
 
     assert sorted(sample.durations_s.tolist()) == sorted(byhand.durations_s.tolist())
     assert sample.censored == byhand.censored
-    assert sample.censored / sample.n == pytest.approx(0.242, abs=0.0005)
-    assert gamma.spread == pytest.approx(0.512, abs=0.0005)
-    assert gamma.law.expected_s / HOUR == pytest.approx(7701, abs=0.5)
-
-
-@needs_titan
-@pytest.mark.parametrize("batch", ["old", "new"])
-def test_titan_lives_as_intervals(batch):
-    with gzip.open(TITAN, "rt") as file:
-        rows = [row for row in csv.DictReader(file) if row["batch"] == batch]
-    path = write_intervals([f"{row['time']},{int(row['dead'] == 'FALSE')}" for row in rows])
-
-    document = cprsim.fit(path, "intervals").document()
-    fits = {fit["distribution"]: fit for fit in document["fits"]}
-
-    share = document["censored"] / document["n"]
-    if batch == "old":
-        assert share == pytest.approx(0.733, abs=0.0005)
-        assert fits["gamma"]["shape"] == pytest.approx(4.21, abs=0.005)
-    else:
-        assert share == pytest.approx(0.995, abs=0.0005)
-        assert fits["exponential"]["mean_s"] / HOUR == pytest.approx(3.55e6, rel=0.001)
 
 
 @needs_grid5000
@@ -478,12 +449,6 @@ def test_grid5000_has_bursts_and_no_adequate_law():
     assert not fitted.verdict.adequate
     assert fitted.dependence.clustered
     assert scenario_of(fitted.toml()).failures.trace == str(GRID5000.resolve())
-
-
-def test_nothing_is_nan_in_the_document():
-    document = cprsim.fit(gamma_log()).document()
-
-    assert all(math.isfinite(v) for v in (document["mean_s"], document["median_s"]))
 
 
 @needs_lanl

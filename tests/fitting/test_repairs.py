@@ -9,14 +9,23 @@ import pytest
 
 import cprsim
 from cprsim.basics.distributions import Distribution
+from cprsim.failures.causes import FailureCause
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import RepairTimes, repair_times
 from cprsim.failures.logs.views import histories
 from cprsim.fitting.repairs import repair_fit
+from cprsim.job.delays import Delay, mean_s
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.survival.cases import LANL, needs_lanl
 
 HOUR_S = 3600.0
+
+
+def repair_of(keys: dict[str, object]) -> Delay:
+    """The repair of a cause, as a scenario takes it."""
+    found = FailureCause(name="any", share=1.0, repair=keys).repair
+    assert found is not None
+    return found
 
 
 def log_of(times: list[float], nodes: list[int], repaired: list[float], until: float) -> FailureLog:
@@ -103,7 +112,7 @@ def test_the_law_of_the_repairs_comes_back():
     )
     assert abs(sigma - wanted) < 5 / math.sqrt(2000)
     assert abs(median - middle) < 5 * wanted / math.sqrt(2000)
-    assert found.typical.median_s == pytest.approx(math.exp(middle), rel=0.1)
+    assert found.median_s == pytest.approx(math.exp(middle), rel=0.1)
     assert 0.01 < found.sample.censored / 2000 < 0.2
 
 
@@ -138,7 +147,6 @@ def test_few_outages_are_drawn_from_and_keep_their_mean():
     assert np.mean(drawn_h) == pytest.approx((1 + 2 + 10) / 3, rel=1e-3)
 
 
-@pytest.mark.slow
 @needs_lanl
 @pytest.mark.slow
 def test_repairs_of_lanl_20_keep_the_mean_of_their_tail():
@@ -146,16 +154,20 @@ def test_repairs_of_lanl_20_keep_the_mean_of_their_tail():
     repairs = fitted.repairs
     assert repairs is not None
     sample = repairs.sample
-    assert repairs.typical.median_s == KaplanMeier.from_sample(sample).median_s
+    assert repairs.median_s == KaplanMeier.from_sample(sample).median_s
     assert not sample.censored
-    assert repairs.typical.mean_s == pytest.approx(sample.durations_s.mean())
+    assert repairs.mean_s == pytest.approx(sample.durations_s.mean())
     assert not repairs.is_adequate  # the lognormal law misses the mean by a third
     drawn_h = [float(each.split()[0]) for each in repairs.keys()["durations"]]
     assert np.mean(drawn_h) * HOUR_S == pytest.approx(sample.durations_s.mean(), rel=0.005)
-    lines = fitted.toml().splitlines()
-    table = "\n".join(line[2:] for line in lines[lines.index("# [costs.reschedule]") :])
-    assert tomllib.loads(table)["costs"]["reschedule"] == repairs.keys()
-    assert tomllib.loads(fitted.toml())["failures"]["distribution"] == "gamma"
+    block = tomllib.loads(fitted.toml())["failures"]
+    assert block["distribution"] == "gamma"
+    of_causes = {each.cause: each.mean_s for each in repairs.by_cause.causes}
+    named = {each["name"]: each["repair"] for each in block["causes"]}
+    assert len(of_causes.keys() & named.keys()) >= 5
+    for cause in of_causes.keys() & named.keys():
+        near = 0.1 if "mean" in named[cause] else 0.005  # of a law that is adequate, of durations
+        assert mean_s(repair_of(named[cause])) == pytest.approx(of_causes[cause], rel=near)
 
 
 def test_restarts_are_told_from_repairs_where_the_log_has_severities(tmp_path: Path) -> None:
@@ -173,10 +185,14 @@ def test_restarts_are_told_from_repairs_where_the_log_has_severities(tmp_path: P
     fitted = cprsim.fit(path, columns={"end": "end_s"})
     assert fitted.repairs is not None
     assert fitted.restarts is not None
-    assert fitted.restarts.typical.mean_s == pytest.approx(60, rel=3 / math.sqrt(60))
-    assert fitted.repairs.typical.mean_s == pytest.approx(36_000, rel=3 / math.sqrt(60))
+    assert fitted.restarts.mean_s == pytest.approx(60, rel=3 / math.sqrt(60))
+    assert fitted.repairs.mean_s == pytest.approx(36_000, rel=3 / math.sqrt(60))
     commented = fitted.toml().split("# [costs.restart]")[1]
     keys = tomllib.loads("\n".join(line.removeprefix("# ") for line in commented.splitlines()))
     assert Distribution.model_validate(keys).expected_s == pytest.approx(60, rel=0.4)
+    causes = tomllib.loads(fitted.toml())["failures"]["causes"]
+    waits_s = {each["severity"]: mean_s(repair_of(each["repair"])) for each in causes}
+    assert waits_s["process"] == pytest.approx(60, rel=0.4)
+    assert waits_s["node"] == pytest.approx(36_000, rel=0.4)
     assert any(note.startswith("Outages of processes alone: 60; ") for note in fitted.notes)
     assert fitted.document()["restarts"]["n"] == 60

@@ -2,26 +2,26 @@
 
 import json
 import math
-import re
 import tomllib
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cprsim
-from cprsim.failures.causes import FailureCause
+from cprsim.cli import command as cli
 from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.outages import repair_times
 from cprsim.fitting.log_notes import left_out_lines
-from cprsim.fitting.repairs import planned_outages, repair_fit, repairs_by_cause
+from cprsim.fitting.repairs import planned_outages, repairs_by_cause
 from cprsim.job.delays import mean_s
+from cprsim.runs.cautions import not_given
 from tests.failures.generated_logs import WRITERS, drawn
 from tests.survival.cases import LANL
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
-MONDAY = datetime(2024, 4, 1, tzinfo=UTC).timestamp()
 STEPFUN = LANL.parents[1] / "stepfun_faults/fault_trace_dev.json.gz"
 needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 
@@ -55,7 +55,7 @@ def test_causes_that_differ_are_told_from_those_that_dont():
     assert [each.cause for each in found.causes][-1:] != ["other causes"]
     assert {each.cause for each in found.causes} == {"GPU", "NIC", "no cause told"}
     assert sum(each.sample.n for each in found.causes) == 300
-    means = {each.cause: each.typical.mean_s / HOUR_S for each in found.causes}
+    means = {each.cause: each.mean_s / HOUR_S for each in found.causes}
     assert means["GPU"] == pytest.approx(20, rel=0.4)
     assert means["NIC"] == pytest.approx(2, rel=0.4)
     assert found.notes[0] == (
@@ -64,19 +64,60 @@ def test_causes_that_differ_are_told_from_those_that_dont():
     alike = repairs_by_cause(repair_times(of_causes(2, {"GPU": 5, "NIC": 5, "Fan": 5}, 300)))
     assert not alike.test.is_sure
     assert "differ no more than by chance" in alike.notes[0]
-    assert not alike.block
 
 
-def test_the_block_has_the_repair_of_each_cause_that_differs():
-    """As a scenario takes it; their means are those that were drawn, within 4 standard errors."""
-    means = {"GPU": 20, "NIC": 2}
-    lines = repair_fit(of_causes(1, means, 600)).block().replace("\n# ", " ").split("# ")[-1]
-    found = re.findall(r"(GPU|NIC): repair = (\{.*?\})(?= [A-Z])", lines)
-    assert {cause for cause, _ in found} == means.keys()
-    for cause, law in found:
-        repair = tomllib.loads(f"repair = {law}")["repair"]
-        told = FailureCause(name=cause, share=1.0, repair=repair)
-        assert mean_s(told.repair) / HOUR_S == pytest.approx(means[cause], rel=4 / math.sqrt(300))
+@pytest.mark.parametrize("view", ["gaps", "uptime"])
+def test_the_block_has_the_repair_of_each_cause_that_differs(view):
+    """As a scenario takes it; their means are those that were drawn, within 4 standard errors.
+
+    The whole block runs in a job that gives no costs.reschedule; there, nothing is left to give.
+    """
+    means, log = {"GPU": 20, "NIC": 2}, of_causes(1, {"GPU": 20, "NIC": 2}, 600)
+    log = replace(log, nodes=log.nodes % 40)  # each fails again
+    fitted = cprsim.fit(log, view=view, population=40)
+    job = {
+        "job": {"useful_time": "30 d"},
+        "cluster": {"parameter_servers": 40},
+        "costs": {"save": "1 min", "load": "1 min", "detect": "1 min"},
+        "policies": {"full": {"system": "full", "interval": "1 h"}},
+    }
+    scenario = cprsim.Scenario(**job | tomllib.loads(fitted.toml()))
+    causes = {each.name: each for each in scenario.failures.causes}
+    assert causes.keys() == means.keys()
+    for cause, mean_h in means.items():
+        told_h = mean_s(causes[cause].repair) / HOUR_S
+        assert told_h == pytest.approx(mean_h, rel=4 / math.sqrt(300))
+    waits = cprsim.run(scenario, replications=64).summary
+    per_failure_h = waits.loc["full", "reschedule"] * 30 * 24 / waits.loc["full", "failures"]
+    assert per_failure_h == pytest.approx(11, rel=0.2)
+    assert not not_given(scenario)
+
+
+def test_a_job_that_says_how_long_it_waits_gets_no_repairs(tmp_path, capsys):
+    """Under --for the block is what was compared: the job's own costs.reschedule."""
+    log = tmp_path / "log.csv"
+    starts = np.cumsum(np.random.default_rng(1).exponential(9e4, 60))
+    log.write_text(
+        "time_s,node,end_s\n"
+        + "".join(f"{at:.0f},{i % 4},{at + 7200:.0f}\n" for i, at in enumerate(starts))
+    )
+    for told in (True, False):
+        waits = 'reschedule = "3 min"' if told else ""
+        path = tmp_path / "job.toml"
+        path.write_text(
+            f"""
+            job.useful_time = "2 d"
+            cluster.parameter_servers = 4
+            failures = {{ distribution = "exponential", mean = "1 d" }}
+            policies.full = {{ system = "full", interval = "1 h" }}
+            [costs]
+            save = "1 min"
+            load = "1 min"
+            {waits}
+            """
+        )
+        assert cli._main(["fit", str(log), "--for", str(path), "--toml"]) == 0
+        assert ("repair = " in capsys.readouterr().out) is not told
 
 
 def test_outages_by_cause_by_hand():

@@ -1,9 +1,15 @@
-"""The section of docs/validation.md that holds replayed logs against their fitted laws."""
+"""The section of docs/validation.md that holds replayed logs against their fitted laws.
+
+`python -m tools.validation.replayed_section "LANL 4"` makes the rows of some logs anew.
+"""
 
 import math
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from tools.paths import DOCS
 from tools.validation import beside, starts_section
@@ -24,6 +30,8 @@ HEADING = "## Replayed logs against their fitted laws"
 TABLE = DOCS / "replayed-logs.csv"
 #: Standard errors from which on a difference is beyond chance.
 BEYOND = 3.0
+#: What `fit` says of laws that need not agree with their log.
+WARNINGS = ("a guess", "no law is adequate")
 
 _TEXT = f"""\
 {HEADING}
@@ -59,9 +67,35 @@ def sections(committed: str) -> tuple[str, str]:
     if not all(log.there for log in LOGS):
         return as_it_stands(committed, HEADING), as_it_stands(committed, starts_section.HEADING)
     with tempfile.TemporaryDirectory() as folder:
-        found = {log: compare(log, Path(folder)) for log in LOGS}
-    beside.write(TABLE, _HEAD, (row for log, each in found.items() for row in rows(log, each)))
-    return f"{_TEXT}{summary(found)}\n{_repeated(found)}", starts_section.section(found)
+        update({log: compare(log, Path(folder)) for log in LOGS})
+    return section(), starts_section.section()
+
+
+def update(found: dict[Log, Compared]) -> None:
+    """Write the rows of these logs into both tables, those of other logs as they are."""
+    clocks = {log: each for log, each in found.items() if each.has_clock}
+    own = {log.name: rows(log, each) for log, each in found.items()}
+    starts = {log.name: starts_section.rows(log, each) for log, each in clocks.items()}
+    for table, head, new, gone in (
+        (TABLE, _HEAD, own, ()),
+        (starts_section.TABLE, starts_section.HEAD, starts, {log.name for log in found}),
+    ):
+        every = {name: mine for name, mine in _by_log(table).items() if name not in gone} | new
+        names = [log.name for log in LOGS if log.name in every]
+        beside.write(table, head, (row for name in names for row in every[name]))
+
+
+def section() -> str:
+    """The section, by the rows of its table and of those on starts."""
+    return f"{_TEXT}{summary()}\n{_beyond()}\n{_repeated()}"
+
+
+def _by_log(table: Path) -> dict[str, list[Sequence[str]]]:
+    """The rows of a table by their logs."""
+    found = dict[str, list[Sequence[str]]]()
+    for row in pd.read_csv(table, dtype=str).itertuples(index=False, name=None):
+        found.setdefault(row[0], []).append(row)
+    return found
 
 
 def as_it_stands(committed: str, heading: str) -> str:
@@ -87,29 +121,63 @@ def _cells(jobs: Played, measure: str) -> tuple[str, ...]:
     return *told, f"{jobs.z(measure):+.1f}"
 
 
-def summary(found: dict[Log, Compared]) -> str:
+def _said(fit_says: str) -> str:
+    """What `fit` says of a law, in short."""
+    return next((each for each in WARNINGS if fit_says.startswith(each)), "adequate")
+
+
+def _z() -> pd.DataFrame:
+    """A row a comparison: `log`, `said`, `gaps`, `name` of what is compared, and `z`."""
+    table = pd.read_csv(TABLE)
+    wide = table.assign(said=table["fit says"].map(_said))
+    z = wide.melt(["log", "said", "gaps"], [f"{name}, z" for name in _NAMES], "name", "z")
+    return z.assign(name=z.name.str.removesuffix(", z"))
+
+
+def summary() -> str:
     """How many comparisons are beyond chance, by what was said beforehand."""
     lines = ["| `fit` says | logs | comparisons | beyond 3 standard errors | largest z |\n"]
     lines.append("| --- | --- | --- | --- | --- |\n")
-    for said in ("adequate", "a guess", "no law is adequate"):
-        mine = [each for each in found.values() if (each.warned or "adequate") == said]
-        played = [jobs for each in mine for jobs in each.jobs.values()]
-        z = [jobs.z(measure) for jobs in played for measure in MEASURES]
-        beyond, largest = sum(abs(each) > BEYOND for each in z), max(z, key=abs)
-        lines.append(f"| {said} | {len(mine)} | {len(z)} | {beyond} | {largest:+.1f} |\n")
+    found = _z()
+    for said in ("adequate", *WARNINGS):
+        mine = found[found.said == said]
+        beyond, largest = int((mine.z.abs() > BEYOND).sum()), max(mine.z, key=abs)
+        lines.append(
+            f"| {said} | {mine.log.nunique()} | {len(mine)} | {beyond} | {largest:+.1f} |\n"
+        )
     return "".join(lines)
 
 
-def _repeated(found: dict[Log, Compared]) -> str:
-    """Of adequate laws, what is beyond chance if every replay counts as new failures."""
-    told = [
-        f"{log.name}, {gaps} gaps, {name} ({100 * excess:+.0f} %, z {z:+.1f})"
-        for log, each in found.items()
-        if not each.warned
-        for gaps, jobs in each.jobs.items()
-        for name, excess, z in _of_replays(jobs)
-        if abs(z) > BEYOND
-    ]
+def _beyond() -> str:
+    """The logs that differ from their laws, and where."""
+    found = _z()
+    found = found[found.z.abs() > BEYOND]
+    if found.empty:
+        return "No law is farther from its log than three standard errors.\n"
+    told = []
+    for (log, said), mine in found.groupby(["log", "said"], sort=False):
+        of_each = (
+            f"{name} at {', '.join(map(str, each.gaps))} gaps (z {max(each.z, key=abs):+.1f})"
+            for name, each in mine.groupby("name", sort=False)
+        )
+        told.append(f"- {log} ({said}): {'; '.join(of_each)}\n")
+    return f"Law and log differ by more than three standard errors in:\n\n{''.join(told)}"
+
+
+def _repeated() -> str:
+    """Of adequate laws with a clock, what is beyond chance if replays count as new failures."""
+    table = pd.read_csv(starts_section.TABLE)
+    surer = pd.read_csv(TABLE).set_index("log")["fit says"].map(_said) == "adequate"
+    table = table[table.log.isin(surer[surer].index)]
+    told = []
+    for name, measure in zip(_NAMES, MEASURES, strict=True):
+        of_law = [f"{measure}, stationary, {each}" for each in ("% above the log", "z")]
+        mine = table[["log", "gaps", *of_law]].itertuples(index=False, name=None)
+        told += [
+            f"{log}, {gaps} gaps, {name} ({above:+.0f} %, z {z:+.1f})"
+            for log, gaps, above, z in mine
+            if abs(z) > BEYOND
+        ]
     listed = f":\n\n- {f'{chr(10)}- '.join(told)}\n" if told else " none.\n"
     return (
         "If every replay counted as new failures, the differences beyond three standard errors\n"
@@ -117,12 +185,23 @@ def _repeated(found: dict[Log, Compared]) -> str:
     )
 
 
-def _of_replays(jobs: Played) -> Iterator[tuple[str, float, float]]:
-    for name, measure in zip(_NAMES, MEASURES, strict=True):
-        yield name, jobs.excess("stationary", measure), jobs.z_of_replays("stationary", measure)
-
-
 def percent(mean: Mean) -> tuple[str, str]:
     """A mean and its standard error in percent, both to the second digit of the latter."""
     decimals = max(0, 1 - math.floor(math.log10(100 * mean.error)))
     return f"{100 * mean.share:.{decimals}f}", f"{100 * mean.error:.{decimals}f}"
+
+
+def main() -> None:
+    """Write the rows of the logs that are named, or begin so, and both sections of the page."""
+    names = tuple(sys.argv[1:])
+    with tempfile.TemporaryDirectory() as folder:
+        update({log: compare(log, Path(folder)) for log in LOGS if log.name.startswith(names)})
+    page = DOCS / "validation.md"
+    text = page.read_text(encoding="utf-8")
+    for heading, new in ((HEADING, section()), (starts_section.HEADING, starts_section.section())):
+        text = text.replace(as_it_stands(text, heading), new.rstrip() + "\n")
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

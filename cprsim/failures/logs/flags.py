@@ -18,61 +18,18 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import Cell, Rules, plain
 from cprsim.failures.logs.outages import REPEATED, UNSEEN, Integers
 from cprsim.failures.logs.table import LogTable
+from cprsim.failures.logs.words import WORDS
 from cprsim.survival.sample import Floats
 
+_FLAGS: Final = {name: frozenset(words) for name, words in WORDS["flags"].items()}
 #: Words that say yes or no.
-YES: Final = frozenset(("1", "1.0", "true", "yes", "y", "t"))
-NO: Final = frozenset(("0", "0.0", "false", "no", "n", "f", ""))
+YES, NO = _FLAGS["yes"], _FLAGS["no"]
 #: Words of what is bad, and of what is good, as they are parted by anything but letters.
-BAD: Final = frozenset(
-    (
-        *("absent", "alert", "alerts", "bad", "broken", "cordoned", "crash", "crashed"),
-        *("critical", "dead", "deadlock", "degraded", "down", "drain", "drained", "draining"),
-        *("error", "errors", "fail", "failed", "failing", "failure", "failures", "fatal"),
-        *("fault", "faulted", "faults", "faulty", "firing", "hung", "impaired", "incident"),
-        *("inactive", "interrupted", "lost", "maint", "maintenance", "missing", "notready"),
-        *("offline", "outage", "outages", "pressure", "problem", "reboot", "rebooted"),
-        *("readonly", "stopped", "suspect", "unavailable", "unhealthy", "unreachable"),
-        *("unresponsive", "unschedulable"),
-    )
-)
-#: By which a node is up again.
-_BACK: Final = frozenset(
-    ("repair", "repaired", "recovered", "resolved", "restored", "fixed", "returned", "cleared")
-)
-GOOD: Final = _BACK | frozenset(
-    (
-        *("active", "alive", "available", "good", "healthy", "idle", "alloc", "allocated"),
-        *("mixed", "nominal", "normal", "ok", "okay", "online", "operational", "passed"),
-        *("passing", "present", "reachable", "ready", "responding", "running", "success", "up"),
-        *("working", "schedulable", "back"),
-    )
-)
-_NOT: Final = frozenset(("not", "no", "non", "un"))
-#: What may stand before or behind the word in the name of such a column.
-_AROUND: Final = frozenset(
-    (
-        *("is", "has", "had", "was", "node", "host", "machine", "gpu", "server", "flag"),
-        *("occurred", "event"),
-    )
-)
-#: Names of flags whose 1 is a failure, though the words are neither good nor bad.
-_EVENTS: Final = frozenset(
-    ("event", "label", "target", "broke", "died", "death", "observed", "failure_event")
-)
-#: Names of columns whose words are states that last, and of all whose words are states.
-_LASTING_COLUMNS: Final = frozenset(("state", "status", "health", "condition", "phase"))
-_STATES: Final = _LASTING_COLUMNS | {"event", "event_type", "result"}
+BAD, GOOD = _FLAGS["bad"], _FLAGS["good"] | _FLAGS["back"]
+#: Names of columns whose words are states.
+_STATES: Final = _FLAGS["lasting_columns"] | _FLAGS["state_columns"]
 #: Labels of a metric whose value says what it counts.
 _STATE_LABELS: Final = ("state", "phase", "health", "reason")
-#: What a node is while it is so; other flags are of a moment.
-_LASTING: Final = frozenset(
-    (
-        *("down", "up", "offline", "online", "unhealthy", "healthy", "unavailable", "available"),
-        *("unreachable", "reachable", "broken", "faulty", "dead", "alive", "degraded", "ok"),
-        *("ready", "working", "operational"),
-    )
-)
 #: Words of outages that may have been planned: their owner has to say it.
 _PLANNED: Final = ("maint", "planned", "drain")
 _MOST_VALUES, _FEW_VALUES, _HALF = 8, 4, 0.5
@@ -87,7 +44,7 @@ def meaning(text: str) -> bool | None:
     found = None
     for before, word in zip(["", *words], words, strict=False):
         if word in BAD or word in GOOD:
-            good = (word in GOOD) != (before in _NOT)
+            good = (word in GOOD) != (before in _FLAGS["not"])
             found = good if found is None else found and good
     return found
 
@@ -216,17 +173,19 @@ def _is_flag(values: Collection[str]) -> bool:
 
 def _words(name: str) -> str:
     """The word of a name without what may stand around it."""
-    return "_".join(word for word in plain(name).split("_") if word not in _AROUND) or plain(name)
+    return "_".join(
+        word for word in plain(name).split("_") if word not in _FLAGS["around"]
+    ) or plain(name)
 
 
 def _lasts(column: str, values: Sequence[str], every: Sequence[str]) -> bool:
     """Whether values of a column are of a state, and not of a moment."""
     word = _words(column)
-    if {*every} & _BACK:
+    if {*every} & _FLAGS["back"]:
         return True
     if {*values} <= YES | NO:
-        return word in _LASTING
-    return word in _LASTING_COLUMNS or {*values} <= _LASTING
+        return word in _FLAGS["lasting"]
+    return word in _FLAGS["lasting_columns"] or {*values} <= _FLAGS["lasting"]
 
 
 def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -234,7 +193,7 @@ def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
     word = _words(name)
     if _is_flag(values):
         bad = None if "_" in word else meaning(word)
-        if bad is None and word in _EVENTS:
+        if bad is None and word in _FLAGS["events"]:
             bad = False
         if bad is None:
             return ()

@@ -26,6 +26,7 @@ from cprsim.failures.logs.flags import NO, YES
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules, plain
 from cprsim.failures.logs.table import read_table
+from cprsim.failures.logs.words import WORDS
 
 _LONGEST = 80  # characters that an error shows whole
 #: Slurm's 1-15:25:01, pandas' 1 days 15:25:01, Python's 1 day, 15:25:01, and 39:25:01.
@@ -36,16 +37,13 @@ _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
 _DAY_S = 86_400.0
 #: By what names durations go, the likeliest first; a unit may stand behind: duration_h. `time_s`
 #: isn't one: with it a table is of failures, in cprsim's own format.
-DURATIONS: Final = (
-    *("duration", "lifetime", "life", "survival_time", "survtime", "time_to_event", "tte"),
-    *("futime", "t", "time", "tstop", "uptime", "lasted"),
-)
+DURATIONS: Final[list[str]] = WORDS["lives"]["durations"]
 #: Flags that tables of failures have too: there a node comes again.
-_OF_FAILURES: Final = ("event", "e", "status", "failed", "failure", "fail", "fustat")
+_OF_FAILURES: Final[list[str]] = WORDS["lives"]["of_failures"]
 #: By what names the flag goes, and whether it says of a life that it was cut short.
 FLAGS: Final = {
-    **dict.fromkeys(("dead", "died", "death", "event_observed", "observed", "uncensored"), False),
-    **dict.fromkeys(("censored", "censor", "cens", "right_censored", "is_censored"), True),
+    **dict.fromkeys(WORDS["lives"]["dies"], False),
+    **dict.fromkeys(WORDS["lives"]["cut"], True),
     **dict.fromkeys(_OF_FAILURES, False),
 }
 #: Units that are the name of a column of durations by themselves.
@@ -60,7 +58,7 @@ _UNITS: Final = {**UNITS_S, "sec": 1.0, **_NAMED}
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = {"1": False, "2": True}
 #: By what names the age goes from which a life was watched; a unit may stand behind.
-ENTRIES: Final = ("entry", "entry_time", "entered", "late_entry", "truncation", "tstart")
+ENTRIES: Final[list[str]] = WORDS["lives"]["entries"]
 #: Flags that say it themselves, whatever their column is called.
 _PLAIN_FLAGS: Final = {"censored": False, "failed": True}
 _FLAG_WORDS: Final = ("1", "true", "yes", "censored", "0", "false", "no", "failed")

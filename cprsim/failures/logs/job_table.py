@@ -35,23 +35,11 @@ from cprsim.failures.logs.clock import LogClock
 from cprsim.failures.logs.intervals import seconds_of
 from cprsim.failures.logs.options import Cell, Columns, Rules, known_by, plain
 from cprsim.failures.logs.table import LogTable, read_table
+from cprsim.failures.logs.words import WORDS
 from cprsim.survival.kaplan_meier import poisson_band
 
-#: By what names columns go; small and capital letters are alike, and so are blanks, `-` and `_`.
-COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "job": ("jobid", "job_id", "jobidraw", "job", "slurm_job_id"),
-    "state": ("state", "job_state", "status", "exit_state", "final_state"),
-    "nodes": (
-        *("nnodes", "num_nodes", "n_nodes", "node_num", "nodes", "node_count", "allocnodes"),
-        *("alloc_nodes", "nodes_alloc"),
-    ),
-    "elapsed": (
-        *("elapsedraw", "elapsed", "elapsed_s", "duration", "duration_s", "runtime", "run_time"),
-        *("run_time_s", "wall_time"),
-    ),
-    "start": ("start", "start_time", "started", "started_at"),
-    "end": ("end", "end_time", "ended", "ended_at", "finished_at"),
-}
+#: By what names columns go.
+COLUMNS: Final[dict[str, list[str]]] = WORDS["jobs"]
 #: What Slurm calls a job that lost a node.
 _NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0

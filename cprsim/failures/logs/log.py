@@ -156,16 +156,15 @@ class FailureLog:
         return len(np.unique(self.machines)) if self.population is None else self.population
 
     def came(self, machines: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return when each of these machines came."""
-        if self.came_s is None:
-            return np.full(len(machines), self.start_s)
-        return self.came_s[machines]
+        """Return when each of these machines came; those that the log does not list, at its start.
+
+        Machines are listed by their numbers.
+        """
+        return _listed(self.came_s, machines, self.start_s)
 
     def left(self, machines: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return when each of these machines left, or the watch of it ended."""
-        if self.left_s is None:
-            return np.full(len(machines), self.until_s)
-        return self.left_s[machines]
+        return _listed(self.left_s, machines, self.until_s)
 
     def node_s(self, nodes: int) -> float:
         """Return the time watched of all its nodes together, seconds, if there are so many."""
@@ -316,6 +315,14 @@ class FailureLog:
             came_s=None if self.came_s is None else np.delete(self.came_s, worst),
             left_s=None if self.left_s is None else np.delete(self.left_s, worst),
         )
+
+
+def _listed(
+    times_s: NDArray[np.float64] | None, machines: NDArray[np.int64], other_s: float
+) -> NDArray[np.float64]:
+    if times_s is None:
+        return np.full(len(machines), other_s)
+    return np.append(times_s, other_s)[np.minimum(machines, len(times_s))]
 
 
 def forget_early(repaired_s: NDArray[np.float64], times_s: NDArray[np.float64]) -> dict[str, int]:

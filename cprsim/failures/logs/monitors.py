@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from cprsim.failures.logs.log import Epoch, FailureLog, unix
 from cprsim.failures.logs.options import NEVER, Rules
 from cprsim.failures.logs.outages import UNSEEN, outages_log, planned_word
 from cprsim.failures.logs.table import read_json, read_table
+from cprsim.failures.logs.words import WORDS
 
 _NO_RULES = Rules()
 
@@ -32,20 +33,9 @@ _NO_RULES = Rules()
 #: In this order where the file has no line with their names: what sacctmgr prints by itself.
 _COLUMNS: Final = ("Cluster", "NodeName", "TimeStart", "TimeEnd", "State", "Reason", "User")
 _NEEDED: Final = ("NodeName", "TimeStart", "TimeEnd", "State", "Reason")
-#: States of a node that has failed, as sacctmgr writes them short or long.
-FAILED: Final = (
-    "DOWN",
-    "DRAIN",
-    "DRAINED",
-    "DRAINING",
-    "DRNG",
-    "ERROR",
-    "FAIL",
-    "FAILG",
-    "FAILING",
-)
-#: States that only a fault gives, whatever the reason says.
-FAULTS: Final = ("ERROR", "FAIL", "FAILG", "FAILING")
+#: States of a node that has failed, and those that only a fault gives, whatever the reason says.
+FAILED: Final = tuple(WORDS["slurm"]["failed"])
+FAULTS: Final = tuple(WORDS["slurm"]["faults"])
 # Flags behind a state: * doesn't respond; others are of power saving, reboots and maintenance.
 _STATE = re.compile(rf"({'|'.join(FAILED)})(\+(NOT_RESPONDING|{'|'.join(FAILED)}))*\*?")
 _DRAINED = re.compile(r"(IDLE|MIXED|ALLOCATED)\*?\+(?=DRAIN)")
@@ -126,23 +116,8 @@ def _slurm_cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
 
 # --- Xids ----------------------------------------------------------------------------------------
 
-#: Codes after which a GPU has to be reset or replaced, or its host restarted. Of NVIDIA, "XID
-#: Errors", the Xid catalogue; https://docs.nvidia.com/deploy/xid-errors.
-FAILURES: Final = {
-    46: "GPU stopped processing",
-    48: "double-bit ECC error",
-    62: "halt of the power management unit",
-    64: "failure to remap a row or to retire a page",
-    74: "NVLink error",
-    79: "GPU has fallen off the bus",
-    94: "contained ECC error",
-    95: "uncontained ECC error",
-    110: "security fault",
-    119: "GSP timeout",
-    120: "GSP error",
-    140: "unrecovered ECC error",
-    143: "GPU initialization failure",
-}
+#: Codes after which a GPU has to be reset or replaced, or its host restarted.
+FAILURES: Final = {int(code): what for code, what in WORDS["xid"].items()}
 #: The cause of a GPU that is lost without an Xid.
 OFF_THE_BUS: Final = "off the bus"
 #: A host is down for a minute at least: what its log has of its GPUs until then tells the same.
@@ -259,12 +234,8 @@ def _line_fault(line: str, head: re.Match[str] | None, time_s: float) -> str:
 
 #: A node that lacks more samples in a row than this is down.
 _MISSING_STEPS: Final = 3
-#: Labels that name a node, the first that a series has: metrics of Kubernetes have their exporter's
-#: address in `instance`.
-_LABELS: Final = (
-    *("node", "exported_node", "kubernetes_node", "node_name", "nodename", "hostname", "host"),
-    *("Hostname", "machine", "server", "exported_instance", "instance"),
-)
+#: Labels that name a node, the first that a series has.
+_LABELS: Final[list[str]] = WORDS["prometheus"]["labels"]
 #: Of several series of a node: which are taken, by label and value.
 _CHOSEN: Final = (
     *(("condition", "ready"), ("status", "true"), ("job", "node"), ("job", "node-exporter")),
@@ -295,46 +266,66 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
             raise LogError(
                 f"failure_when is {shown(str(said))}; of a Prometheus log it is value=0 or value=1"
             )
-    every = [_Series(path, number, each, down) for number, each in enumerate(_result(path))]
+    every = [_series(path, number, each, down) for number, each in enumerate(_result(path))]
     series, notes = _one_a_node(every)
-    watch, may_leave = _Watch(path, series), rules.left_when != NEVER
-    leaves = [may_leave and watch.ends_early(each) for each in series]
-    found = [
-        (node, *outage)
-        for node, each in enumerate(series)
-        for outage in watch.outages(each, may_leave)
-    ]
-    first_s, last_s = float(watch.instants[0]), float(watch.instants[-1])
-    samples, taken = (sum(len(each.times_s) for each in some) for some in (every, series))
+    samples = pd.concat([each.samples.assign(node=i) for i, each in enumerate(series)])
+    samples = samples.reset_index(drop=True)
+    by_node = samples.groupby("node")
+    # In ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
+    steps = by_node.time_s.diff().round(3).mode()
+    if steps.empty:
+        raise LogError(f"{path}: holds no failure: no series has a second sample")
+    step_s, instants = float(steps[0]), np.unique(samples.time_s)
+    limit_s = (_MISSING_STEPS + 1.5) * step_s  # between samples, if no more is missing
+    waits = np.diff(instants)
+    # Where several series share a gap, Prometheus was not there to see nodes.
+    dark = (waits > limit_s) & (len(series) > 1)
+    waits = np.where(dark, waits, step_s)
+    # When the sample after one at each instant was due, and the instants without the gaps.
+    due_s = np.append(instants[:-1] + waits, math.inf)
+    seen_s = instants - np.append(0.0, np.cumsum(waits - step_s))
+    places = np.searchsorted(instants, samples.time_s)
+    then_s = pd.Series(seen_s[places]).groupby(samples.node).shift(-1)
+    missed = then_s.fillna(seen_s[-1] + step_s) - seen_s[places] > limit_s
+    # A node that vanishes without having left is watched until the end: it may come back.
+    leaves = missed & then_s.isna() & (rules.left_when != NEVER)
+    missed &= ~leaves
+    rows = pd.concat([samples, samples[missed].assign(time_s=due_s[places[missed]], up=False)])
+    falls, ends_s = outages_of_rows(
+        rows.time_s.to_numpy(), rows.node.to_numpy(), ~rows.up.to_numpy(np.bool_)
+    )
+    found = rows.iloc[falls][["node", "time_s"]].rename(columns={"time_s": "start_s"})
+    came_s = by_node.time_s.min().to_numpy()
+    seen = (found.start_s > came_s[found.node]).to_numpy()
+    first_s, last_s = float(instants[0]), float(instants[-1])
+    read = sum(len(each.samples) for each in every)
     log = outages_log(
         path,
-        pd.DataFrame(found, columns=["node", "start_s", "end_s"]).astype({"node": np.int64}),
+        found.assign(end_s=ends_s)[seen],
         last_s,
         nothing="no node goes down",
         zero_s=first_s,
         population=len(series),
         epoch=unix(first_s) and Epoch(0.0, zoned=True),
-        rows=("samples", samples),
-        dropped={"samples of other series": samples - taken},
+        rows=("samples", read),
+        dropped={"samples of other series": read - len(samples)},
         unused={
-            UNSEEN: sum(not each.up[0] for each in series),
-            "gaps that all series share": watch.gaps,
+            UNSEEN: int((~by_node.up.first()).sum()),
+            "gaps that all series share": int(dark.sum()),
         },
     )
-    # A node that vanishes without having left is watched until the end: it may come back.
-    ends_s = [
-        each.times_s[-1] if left else last_s for each, left in zip(series, leaves, strict=True)
-    ]
+    ends_s = np.where(leaves.groupby(samples.node).any(), by_node.time_s.max(), last_s)
+    down_share = float(1 - by_node.up.mean().mean())
     return replace(
         log,
-        came_s=np.array([each.times_s[0] for each in series]) - first_s,
-        left_s=np.array(ends_s) - first_s + watch.step_s,
-        notes=(*notes, *_notes(series, sum(leaves))),
+        came_s=came_s - first_s,
+        left_s=ends_s - first_s + step_s,
+        notes=(*notes, *_notes(series, int(leaves.sum()), down_share)),
     )
 
 
-def _notes(series: "Sequence[_Series]", gone: int) -> Iterator[str]:
-    """What was taken for what, a sentence each."""
+def _notes(series: "Sequence[_Series]", gone: int, down: float) -> Iterator[str]:
+    """What was taken for what, a sentence each; `down`: the share of time that nodes are down."""
     if any(each.said for each in series):
         told = ", ".join(dict.fromkeys(each.said for each in series if each.said))
         yield f"1 means down, by {told}; else give --failure-when value=0."
@@ -344,11 +335,10 @@ def _notes(series: "Sequence[_Series]", gone: int) -> Iterator[str]:
             f"{what} left before the end of the log: {whose} samples end and never come back. If "
             "that is a failure, give --left-when never."
         )
-    down_s = sum(float(np.count_nonzero(~each.up)) / len(each.up) for each in series) / len(series)
-    if down_s > _MOSTLY:
+    if down > _MOSTLY:
         value = "1" if series[0].is_good else "0"
         yield (
-            f"Nodes are down {rough_percent(down_s)} of the time: if value {value} means down, "
+            f"Nodes are down {rough_percent(down)} of the time: if value {value} means down, "
             f"give --failure-when value={value}."
         )
 
@@ -383,37 +373,37 @@ def _result(path: LogPath) -> list[_Labelled]:
     return answer.data.result
 
 
-class _Series:
-    """The samples of a node."""
+class _Series(NamedTuple):
+    """The samples of a node, `time_s` and whether it is `up`, and where it is in the file.
 
-    def __init__(self, path: LogPath, number: int, series: _Labelled, down: str | None) -> None:
-        self._place, self.labels = f"{path}: series {number}", series.metric
-        named = [label for label in _LABELS if self.labels.get(label)]
-        if not named:
-            raise self.fault(f"has no label {_LABELS[0]} or {_LABELS[-1]} in its metric")
-        self.label, self.node = named[0], self.labels[named[0]]
-        self.is_good, self.said = is_good(self.labels) if down is None else (down == "0", "")
-        self.times_s = np.array([time_s for time_s, _ in series.values])
-        self.up = np.array([value == "1" for _, value in series.values]) == self.is_good
-        back = np.flatnonzero(np.diff(self.times_s) <= 0)
-        if len(back):
-            raise self.fault(f"sample {back[0] + 1} is no later than the one before")
+    `label`: the label that names the node. `is_good`: whether 1 means up. `said`: the label by
+    which it does not.
+    """
 
-    def fault(self, text: str) -> LogError:
-        """What is wrong with the series, for the caller to raise."""
-        return LogError(f"{self._place} {text}")
+    place: str
+    labels: dict[str, str]
+    label: str
+    is_good: bool
+    said: str
+    samples: pd.DataFrame
 
-    def second_of(self, other: "_Series") -> LogError:
-        """That both are of one node, and what to ask for instead; for the caller to raise."""
-        mine, others = self.labels, other.labels
-        keys = sorted(key for key in {*mine, *others} if mine.get(key) != others.get(key))
-        way_out = f"one series a node, e.g. min by ({self.label}) (up)"
-        for key in keys:
-            if key in _STATES:
-                way_out = f'one {key}, e.g. {{{key}="{_STATES[key]}"}}'
-                break
-        differ = f", and they differ in {', '.join(keys)}" if keys else ""
-        return self.fault(f"is the second one of {shown(self.node)}{differ}; ask for {way_out}")
+    @property
+    def node(self) -> str:
+        """Return the name of the node."""
+        return self.labels[self.label]
+
+
+def _series(path: LogPath, number: int, series: _Labelled, down: str | None) -> _Series:
+    place, labels = f"{path}: series {number}", series.metric
+    label = next((each for each in _LABELS if labels.get(each)), None)
+    if label is None:
+        raise LogError(f"{place} has no label {_LABELS[0]} or {_LABELS[-1]} in its metric")
+    good, said = is_good(labels) if down is None else (down == "0", "")
+    samples = pd.DataFrame(series.values, columns=["time_s", "up"])
+    back = np.flatnonzero(np.diff(samples.time_s) <= 0)
+    if len(back):
+        raise LogError(f"{place} sample {back[0] + 1} is no later than the one before")
+    return _Series(place, labels, label, good, said, samples.assign(up=(samples.up == "1") == good))
 
 
 def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
@@ -440,48 +430,14 @@ def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
             series = chosen
     first = dict[str, _Series]()
     for each in series:
-        if first.setdefault(each.node, each) is not each:
-            raise each.second_of(first[each.node])
+        other = first.setdefault(each.node, each)
+        if other is not each:
+            mine, theirs = each.labels, other.labels
+            keys = sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
+            ask = [f'one {key}, e.g. {{{key}="{_STATES[key]}"}}' for key in keys if key in _STATES]
+            way_out = [*ask, f"one series a node, e.g. min by ({each.label}) (up)"][0]
+            differ = f", and they differ in {', '.join(keys)}" if keys else ""
+            raise LogError(
+                f"{each.place} is the second one of {shown(each.node)}{differ}; ask for {way_out}"
+            )
     return series, said
-
-
-class _Watch:
-    """When Prometheus was there to see nodes: where several series share a gap, it wasn't."""
-
-    def __init__(self, path: LogPath, series: Sequence[_Series]) -> None:
-        # In ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
-        between = np.round(np.concatenate([np.diff(each.times_s) for each in series]), 3)
-        if not len(between):
-            raise LogError(f"{path}: holds no failure: no series has a second sample")
-        steps, counts = np.unique(between, return_counts=True)
-        self.step_s = float(steps[counts.argmax()])
-        # Between samples, if no more is missing.
-        self._limit_s = (_MISSING_STEPS + 1.5) * self.step_s
-        self.instants = np.unique(np.concatenate([each.times_s for each in series]))
-        waits = np.diff(self.instants)
-        dark = (waits > self._limit_s) & (len(series) > 1)
-        self.gaps = int(dark.sum())
-        waits = np.where(dark, waits, self.step_s)
-        # When the sample after one at each instant was due, and the instants without the gaps.
-        self._due_s = self.instants[:-1] + waits
-        self._seen_s = self.instants - np.append(0.0, np.cumsum(waits - self.step_s))
-
-    def ends_early(self, series: _Series) -> bool:
-        """Return whether a series ends before the others and never comes back."""
-        place = int(np.searchsorted(self.instants, series.times_s[-1]))
-        seen_s = float(self._seen_s[-1] + self.step_s - self._seen_s[place])
-        return seen_s > self._limit_s
-
-    def outages(self, series: _Series, may_leave: bool) -> Iterator[tuple[float, float]]:
-        """When a node went down, and when it was up again or nan."""
-        places = np.searchsorted(self.instants, series.times_s)
-        seen_s = np.append(self._seen_s[places], self._seen_s[-1] + self.step_s)
-        # After these samples too many are missing.
-        missed = np.flatnonzero(np.diff(seen_s) > self._limit_s)
-        if may_leave:
-            missed = missed[missed < len(series.times_s) - 1]
-        times_s = np.insert(series.times_s, missed + 1, self._due_s[places[missed]])
-        down = ~np.insert(series.up, missed + 1, False)
-        falls, ends_s = outages_of_rows(times_s, np.zeros(len(down), np.int64), down)
-        seen = falls > 0
-        yield from zip(times_s[falls[seen]].tolist(), ends_s[seen].tolist(), strict=True)

@@ -12,37 +12,12 @@ from pydantic import Field, ValidationError, model_validator
 from cprsim.basics.schema import Section
 from cprsim.basics.tabular import shown as in_quotes
 from cprsim.errors import UsageError
+from cprsim.failures.logs.words import WORDS
 
-#: By what names a column goes, the likeliest first, of which the first is cprsim's own; small and
-#: capital letters are alike, and so are blanks, `-` and `_`.
-SYNONYMS: Final = {
-    "time": (
-        *("time_s", "time", "timestamp", "@timestamp", "datetime", "date_time", "start"),
-        *("started", "started_at", "start_time", "failed_at", "failure_time", "event_time", "date"),
-        *("ts", "occurred_at", "restarted_at", "restart_time"),
-    ),
-    "node": (
-        *("node", "host", "hostname", "instance", "server", "machine", "node_name", "host_name"),
-        *("instance_id", "node_id", "nodename", "gpu", "gpu_id", "device", "disk", "disk_id"),
-        *("serial_number", "serial", "vm", "worker"),
-    ),
-    "end": (
-        *("end_s", "end", "ended", "ended_at", "end_time", "stop", "repaired", "repaired_at"),
-        *("resolved", "resolved_at", "recovered", "recovered_at", "fixed"),
-    ),
-    "kind": ("kind", "type"),
-    "rack": ("rack", "rack_id"),
-    "severity": ("severity",),
-    "cause": (
-        *("cause", "reason", "root_cause", "failure_cause", "failure_reason", "failure_type"),
-        *("fault_type", "error_type", "category", "description", "message", "comment"),
-        *("why", "exit_reason", "error_message"),
-    ),
-}
+#: By what names a column goes, the likeliest first, of which the first is cprsim's own.
+SYNONYMS: Final[dict[str, list[str]]] = WORDS["columns"]
 #: Columns of free text, which may hold what parts cells.
-FREE_TEXT: Final = frozenset(
-    (*SYNONYMS["cause"], "error", "text", "note", "notes", "comments", "details", "summary", "msg")
-)
+FREE_TEXT: Final = frozenset((*SYNONYMS["cause"], *WORDS["text"]["free"]))
 _WHAT = {"time": "times", "node": "nodes"}
 _Column = Annotated[str | None, Field(min_length=1, examples=["hostname"])]
 

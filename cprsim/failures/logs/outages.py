@@ -14,6 +14,7 @@ from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows, forget_early
 from cprsim.failures.logs.options import Rules
+from cprsim.failures.logs.words import WORDS
 from cprsim.survival.sample import Floats, Sample
 
 Integers = NDArray[np.int64]
@@ -22,19 +23,10 @@ Integers = NDArray[np.int64]
 UNSEEN: Final = "outages under way when the record of their node begins"
 #: Or its node had failed already.
 REPEATED: Final = "failures of nodes that were down already"
-#: What a word of the reason of a planned outage begins with, in any case.
-PLANNED: Final = (
-    *("decommission", "maint", "patch", "planned", "reboot", "scheduled", "update"),
-    "upgrade",
-)
+PLANNED: Final = tuple(WORDS["reasons"]["planned"])
 #: What tells of a fault, whatever else the reason says: beginnings of words, and whole words.
-EVIDENCE: Final = (
-    *("unexpected", "unplanned", "unscheduled", "unhealthy", "unresponsive", "unreachable"),
-    *("not responding", "no response", "xid", "sxid", "fail", "fault", "error", "broken", "crash"),
-    *("corrupt", "defect", "degraded", "hang", "panic", "overheat", "time out", "timed out"),
-    *("fell off", "fallen off", "stuck", "impaired", "malfunction", "problem", "not ready"),
-)
-EVIDENCE_WORDS: Final = ("ecc", "lost", "dead", "hung", "mce", "bad", "oom")
+EVIDENCE: Final = tuple(WORDS["reasons"]["evidence"])
+EVIDENCE_WORDS: Final = tuple(WORDS["reasons"]["evidence_words"])
 _PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)
 # An underscore parts words too; a failover is none.
 _EVIDENCE = re.compile(

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import failures_of_job, never_seen, sizes
+from cprsim.failures.logs.node_failures import never_seen, sizes
 from cprsim.failures.logs.outages import ends_before, merged
 from cprsim.survival.fitted_laws import log_interval
 from cprsim.survival.frailty import Histories
@@ -100,26 +101,26 @@ def job_gaps(log: FailureLog, nodes: int, ties: Ties = "drop") -> View:
     Raises
     ------
     UsageError
-        If the system doesn't have so many nodes.
+        If the system doesn't have so many nodes at once.
     LogError
         If a job sees too few failures: gaps cut off at the end of the log would be missed.
     """
-    system = log.system
+    attendance, at_once = Attendance(log), sizes(log)
+    system = attendance.most
     if not 1 <= nodes <= system:
         raise UsageError(f"nodes is {nodes}; the system has {system}, so take 1 to {system}")
-    jobs = system // nodes
-    at_once = sizes(log)
-    per_job = failures_of_job(at_once, nodes, system)
+    jobs, per_job = system // nodes, attendance.failures_of(nodes)
     if per_job < FEWEST_PER_JOB:
         raise LogError(
             f"a job on {nodes} of {system} nodes fails {per_job:.1f} times in this log, too few "
             f"for its gaps ({FEWEST_PER_JOB} are needed); take more nodes, or the view uptime"
         )
     deals = min(max(_POOLED // max(len(log) * nodes * jobs // system, 1), 1), _MOST_PARTITIONS)
+    clocks_s = [attendance.clock_s(nodes * (job + 1))[0] for job in range(jobs)]
     sequences, zeros = list[Floats](), 0
-    for job_of in deal(log, nodes, deals):
-        for job in range(jobs):
-            between, count = _positive(np.diff(log.times_s[job_of == job]), ties)
+    for job_of in deal(attendance, nodes, deals):
+        for job, times_s in enumerate(clocks_s):
+            between, count = _positive(np.diff(times_s[job_of == job]), ties)
             sequences.append(between)
             zeros += count
     pooled = np.sort(np.concatenate(sequences))
@@ -138,18 +139,17 @@ def _runs(ordered: Floats, count: int) -> Floats:
     return np.asarray(np.diff(edges) * (count / len(ordered)))
 
 
-def deal(log: FailureLog, nodes: int, deals: int) -> Iterator[NDArray[np.int64]]:
+def deal(attendance: Attendance, nodes: int, deals: int) -> Iterator[NDArray[np.int64]]:
     """Which job each failure hits, the system dealt out at random to jobs of `nodes` nodes.
 
-    Yields an array of shape (n,) for each of `deals` deals. Jobs are numbered from 0; nodes that
-    are left over after the last whole job belong to job -1.
+    Yields an array of shape (n,) for each of `deals` deals. Jobs are numbered from 0, as many as
+    those there make at each instant; nodes that are left over belong to job -1.
     """
-    system, rng = log.system, np.random.default_rng(_SEED)
-    _, failing = np.unique(log.machines, return_inverse=True)
-    numbers = failing if log.population is None else log.machines
+    rng, whole = np.random.default_rng(_SEED), attendance.whole_jobs(nodes)
     for _ in range(deals):
-        job = rng.permutation(system)[numbers] // nodes
-        yield np.where(job < system // nodes, job, -1)
+        order = np.argsort(rng.permutation(attendance.there.shape[1]))
+        job = attendance.places(order) // nodes  # of a node that is not there, -1
+        yield np.where(job < whole, job, -1)
 
 
 def uptimes(log: FailureLog, own: NDArray[np.bool_] | None = None) -> View:
