@@ -72,14 +72,13 @@ validation: $(INSTALLED) ## recompute docs/validation.md, fleets that fit, the t
 	@$(VENV)/bin/python -m tools.validation.fleet.fits
 	@$(VENV)/bin/python -m tools.pages.fleets
 
-pages: $(INSTALLED) ## refresh what README and docs show: output of commands, the plan of the rooms
+pages: $(INSTALLED) ## refresh what README and docs show: output of commands
 	@$(VENV)/bin/python -m tools.pages.outputs
 	@$(VENV)/bin/python -m tools.pages.walkthroughs
 	@$(VENV)/bin/python -m tools.pages.batch
 	@$(VENV)/bin/python -m tools.pages.favours
 	@$(VENV)/bin/python -m tools.pages.phases
 	@$(VENV)/bin/python -m tools.pages.clusters
-	@$(VENV)/bin/python -m tools.rooms
 
 calibrated: $(INSTALLED) ## measure costs for scenarios/train-quick.toml; keep the machine quiet
 	@$(VENV)/bin/python -m tools.calibrated

@@ -12,7 +12,7 @@ cprsim.sweep(scenario, "out", {"failures.mean": "log(1 h, 100 h, 9)"}).table  # 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cprsim.version import __version__ as __version__
+from cprsim.basics.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice

@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cprsim.version import __version__
+from cprsim.basics.version import __version__
 
 project = "cprsim"
 author = "cprsim developers"

@@ -49,7 +49,7 @@ class Hourly(Policy):
 """
         },
         {
-            "policies/registry.py": [
+            "contract/registry.py": [
                 ('    "partial": "partial:', '    "hourly": "hourly:Hourly",\n')
             ]
         },

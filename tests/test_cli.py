@@ -21,7 +21,7 @@ import cprsim
 from cprsim.basics.files import write_all
 from cprsim.basics.manifest import with_manifest
 from cprsim.cli import command as cli
-from cprsim.policies.registry import systems
+from cprsim.contract.registry import systems
 from cprsim.report import outputs
 from cprsim.report.tables import run_table
 from cprsim.scenario import load_scenario

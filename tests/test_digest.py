@@ -191,5 +191,5 @@ def test_a_run_without_end_is_refused():
     # By hand: 10^12 times 0.5 us are 5.79 days.
     assert str(error.value) == (
         "replications 1,000,000,000,000: would take 5.79 d a policy where it is fastest; the most "
-        "are 1,000,000,000, which tell a mean to a 16,000th of the spread"
+        "are 1,000,000,000, which give a mean to a 16,000th of the spread"
     )

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from cprsim.basics.terminal import Fitting, PolicyTable, plain_table
+from cprsim.basics.version import __version__
 from cprsim.cli import command as cli
-from cprsim.version import __version__
 from tests.mistakes import GOOD
 
 COMMANDS = (

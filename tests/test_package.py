@@ -24,15 +24,23 @@ Command = Callable[..., str]
 EXTRAS = ("distributed", "opentelemetry", "prometheus_client", "pyarrow", "torch", "xarray")
 
 
-@pytest.mark.parametrize("old", ["closed_form", "analytic"])
-def test_an_old_name_works_and_warns(old: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "module"),
+    [
+        ("closed_form", "formulas", "intervals"),
+        ("analytic", "formulas", "intervals"),
+        ("history", "sim.history", "phases"),
+    ],
+)
+def test_an_old_name_works_and_warns(old: str, new: str, module: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        for name in (f"cprsim.{old}", f"cprsim.{old}.intervals"):
+        for name in (f"cprsim.{old}", f"cprsim.{old}.{module}"):
             patch.delitem(sys.modules, name, raising=False)
-        with pytest.warns(DeprecationWarning, match=f"cprsim.{old} is now cprsim.formulas"):
-            intervals = import_module(f"cprsim.{old}.intervals")
+        with pytest.warns(DeprecationWarning, match=f"cprsim.{old} is now cprsim.{new}"):
+            found = import_module(f"cprsim.{old}.{module}")
 
-    assert intervals.young_interval_s(2.0, 400.0) == 40.0
+    known = import_module(f"cprsim.{new}.{module}")
+    assert found.__file__ == known.__file__
 
 
 def test_the_citation_is_of_this_version() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cprsim
-from cprsim.policies import registry
+from cprsim.contract import registry
 
 FUNCTIONS = [name for name in cprsim.__all__ if inspect.isfunction(getattr(cprsim, name))]
 

@@ -54,8 +54,8 @@ def test_everything_else_on_the_page() -> None:
 
 
 def test_every_picture_is_there_and_on_the_page() -> None:
-    # Of tools/rooms.py, docs/app.md and docs/clusters.md.
-    others = {"rooms.svg", "app.png", "lost-pod.svg"}
+    # Of docs/app.md and docs/clusters.md.
+    others = {"app.png", "lost-pod.svg"}
     others |= {MOVIELENS.picture(name) for name in ("pls-accuracy", "policy-accuracy")}
     made = sorted(path.stem for path in FIGURES.iterdir() if path.name not in others)
     assert made == sorted(PICTURES), HINT

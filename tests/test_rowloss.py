@@ -8,8 +8,8 @@ import pytest
 import cprsim
 from cprsim.advice.row_loss import access_log, row_losses
 from cprsim.cli import command as cli
+from cprsim.contract.expected import expected
 from cprsim.errors import UsageError
-from cprsim.formulas.expected import expected
 from cprsim.job.workload import Model
 from cprsim.rows.lost import vanilla
 from cprsim.rows.meanfield import MeanField

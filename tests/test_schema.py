@@ -16,7 +16,7 @@ from cprsim.basics.schema import Section
 from cprsim.cli.command import _main
 from cprsim.cli.descriptions import descriptions
 from cprsim.cli.json_schema import scenario_schema
-from cprsim.policies.registry import systems
+from cprsim.contract.registry import systems
 from tools.paths import ROOT
 
 SCHEMA = scenario_schema()

@@ -19,10 +19,10 @@ from cprsim.advice.trials import NODE_S, FleetTrials, Trial, Trials
 from cprsim.advice.warning import warnings
 from cprsim.basics.units import rough_percent
 from cprsim.contract import Plan
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.memory import model_fault
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.formulas.expected import expected
 from cprsim.runs.engines import waits
 from cprsim.runs.fleet import Fleet, load_job
 from cprsim.runs.mean import Mean

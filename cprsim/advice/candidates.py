@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from cprsim.basics.schema import faults, nearest
 from cprsim.basics.units import SECONDS, format_duration, format_exact
 from cprsim.contract import DurationSpan, Policy
+from cprsim.contract.registry import policy_class, systems
 from cprsim.errors import CprsimError, UsageError
-from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario import Scenario
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from cprsim.advice.decision import Quality, accepted_pls
 from cprsim.basics.units import format_duration, parse_duration, parse_share
 from cprsim.contract import DurationSpan, Plan, Setting
+from cprsim.contract.expected import expected
 from cprsim.contract.memory import memory_fault
 from cprsim.contract.needs import deployment_fault
 from cprsim.errors import UnitError, UsageError
-from cprsim.formulas.expected import expected
 from cprsim.runs.restarts import check_most
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import RESTARTS, Bound, check_bound

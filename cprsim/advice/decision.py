@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from cprsim.contract import Context, Plan
+from cprsim.contract.expected import Expected, expected
 from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import UsageError
-from cprsim.formulas.expected import Expected, expected
 from cprsim.formulas.makespan import blocking_makespan_s, segment_count
 from cprsim.policies.cpr import Cpr, CprVanilla, partial_costs_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan

@@ -7,8 +7,8 @@ from cprsim.basics.schema import nearest
 from cprsim.basics.shipped import named
 from cprsim.contract import Policy
 from cprsim.contract.needs import TRAINER_NEEDS, trainer_need
+from cprsim.contract.registry import policy_class, systems
 from cprsim.errors import UsageError
-from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario import load_scenario
 
 #: A job that gives no more than jobs have to, and one that gives what most systems need.

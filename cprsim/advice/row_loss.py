@@ -10,8 +10,8 @@ import pandas as pd
 
 from cprsim.basics.units import SECONDS, format_percent
 from cprsim.contract import Context, Plan
+from cprsim.contract.expected import expected, mean_unsaved_s
 from cprsim.errors import LogError, UsageError
-from cprsim.formulas.expected import expected, mean_unsaved_s
 from cprsim.policies.cpr import Cpr
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving

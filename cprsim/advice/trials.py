@@ -16,11 +16,11 @@ from cprsim.basics.futures import Threads
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
 from cprsim.contract import Plan, Policy
+from cprsim.contract.expected import expected, loses_nothing
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.memory import memory_fault
 from cprsim.errors import CprsimError, RunError
-from cprsim.formulas.expected import expected, loses_nothing
 from cprsim.runs.engines import Engine, attempt, chosen, play_jobs, prepare
 from cprsim.runs.fleet import Fleet
 from cprsim.runs.hopeless import first_part

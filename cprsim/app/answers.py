@@ -19,17 +19,18 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError, UsageError
 from cprsim.figures import save_bytes
 from cprsim.figures.timeline import timeline
-from cprsim.history.recorder import record
 from cprsim.report import html, outputs
 from cprsim.report.answer import answer_lines, detail_lines, known_so_far
 from cprsim.report.conclusion import conclusion, findings
 from cprsim.report.decision import decision_lines
+from cprsim.report.report import reference_policy
 from cprsim.report.screen import answer_table, configuration
 from cprsim.report.tables import accuracy_table, causes_table, notes, resources_table, run_table
 from cprsim.runs.engines import chosen, is_ready, prepare, simulate
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
+from cprsim.sim.history.recorder import record
 
 #: Files that can be taken from the page, and their media types.
 FILES: Final = {
@@ -121,7 +122,8 @@ class Answering:
         if name == "scenario.toml":
             return scenario.to_toml().encode()
         if name == "timeline.svg":
-            history = record(scenario, policy, asked.seed, asked.replication)
+            result = self._result(asked, scenario, turn, asked.replications)
+            history = record(scenario, policy, asked.seed, _replication(asked, result)[0])
             with turn.computing():
                 return save_bytes(timeline(history, scenario.title), "svg")
         if name == "answer.svg":
@@ -170,10 +172,11 @@ class Answering:
         ]
         lines = [*findings(result), *notes(result)]
         send(_ran(result) | {"sharp": True, "tables": tables, "lines": lines})
+        number, note = _replication(asked, result)
         for policy in scenario.policies:
             with turn.computing():
-                found = pictures.lane(scenario, policy, asked.seed, asked.replication)
-            send({"part": "lane", "replication": asked.replication} | found)
+                found = pictures.lane(scenario, policy, asked.seed, number)
+            send({"part": "lane", "replication": number, "note": note} | found)
         points = pictures.points(scenario, asked.seed)
         with suppress(CprsimError, ValueError):  # `pictures.curve` has sent it
             while True:
@@ -230,6 +233,16 @@ def _facts(scenario: Scenario) -> list[tuple[str, str]]:
     with suppress(CprsimError):  # no policy needs it, or there would be no scenario
         found.append(("one save of everything", format_duration(context.save_s)))
     return found
+
+
+def _replication(asked: WhatIf, result: Result) -> tuple[int, str]:
+    """Return the replication of the timeline, and the sentence below it."""
+    if asked.replication != "median":
+        return asked.replication, f"Replication {asked.replication}. Triangles: failures."
+    reference = reference_policy(result)
+    number = result.kept.median(reference)
+    why = f"whose overhead under {reference} is the median"
+    return number, f"Replication {number}, {why}. Triangles: failures."
 
 
 def _ran(result: Result) -> dict[str, Any]:

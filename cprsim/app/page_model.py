@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 from urllib.parse import parse_qsl, urlencode
 
 from cprsim.advice.criteria import MEASURED
@@ -20,7 +20,12 @@ from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
 #: Values of a question that are no keys of the scenario, where its address has none: defaults of
 #: the commands that the page copies.
-DEFAULTS: Final = {"seed": "0", "replications": "1000", "replication": "0", "objective": "time"}
+DEFAULTS: Final = {
+    "seed": "0",
+    "replications": "1000",
+    "replication": "median",
+    "objective": "time",
+}
 
 
 class MovesError(UsageError):
@@ -39,13 +44,14 @@ class MovesError(UsageError):
 class WhatIf:
     """One question: texts of the controls that were moved by name, and options of the commands.
 
-    Two that ask the same are equal.
+    `replication` is the one of the timeline; "median": the one with the median overhead. Two that
+    ask the same are equal.
     """
 
     moved: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     replications: int = 1000
-    replication: int = 0
+    replication: int | Literal["median"] = "median"
     objective: str = "time"
 
     @classmethod
@@ -65,7 +71,7 @@ class WhatIf:
             try:
                 if name == "replications":
                     check_replications(options[name])
-                else:
+                elif (name, options[name]) != ("replication", "median"):
                     check_whole(name, options[name], 0)
             except UsageError as error:
                 found.append((name, str(error)))

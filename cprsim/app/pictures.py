@@ -10,18 +10,18 @@ import numpy as np
 
 from cprsim.advice.decision import closed_form
 from cprsim.basics.units import format_duration, percent
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import CprsimError, RunError
-from cprsim.formulas.expected import expected
 from cprsim.formulas.intervals import exact_interval_s, young_interval_s
-from cprsim.history.phases import joined
-from cprsim.history.recorder import record
 from cprsim.report.means import money_between, share_between
 from cprsim.runs.engines import attempt, chosen
 from cprsim.runs.mean import Mean
 from cprsim.runs.result import Result, finite
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
+from cprsim.sim.history.phases import joined
+from cprsim.sim.history.recorder import record
 
 #: Measures of a bar: shares of the useful time, of samples and of updates, and money.
 MEASURES: Final = ("overhead", "updates_lost", "pls", "cost")

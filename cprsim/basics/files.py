@@ -8,17 +8,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from cprsim.basics.errors import UsageError
 from cprsim.basics.interrupts import held_back
 from cprsim.basics.owned import locked, owned_folder, remove_orphans
-from cprsim.errors import UsageError
 
 #: Bytes of a file; None: there is to be no such file.
 Content: TypeAlias = bytes | None
 
-#: What tells of the other files, and so is put in its place after them.
+#: Names the other files, and so is put in its place after them.
 MANIFEST = "manifest.json"
 #: The folder of files that are all written, and still to be put in their places. A folder in it
-#: stands for a file that is to go.
+#: is for a file that is to go.
 _COMMITTED = ".cprsim.new"
 
 
@@ -90,7 +90,7 @@ def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
                 with naming(folder / name):
                     _stage(staged / name, content)
             sync_folder(staged)
-            # Whoever interrupts is told the truth: nothing, or all.
+            # An interrupt waits, so that nothing is written or all.
             with held_back(), locked(folder):
                 _finish_others(folder)
                 staged.rename(folder / _COMMITTED)
@@ -132,7 +132,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors of the system that tell no file that a user knows tell this one."""
+    """Raise errors of the system that name no file of the user with this path."""
     try:
         yield
     except OSError as error:
@@ -159,7 +159,7 @@ def _stage(path: Path, content: Content) -> None:
 
 
 def _in_order(folder: Path) -> list[Path]:
-    """What is committed and not in its place yet, the manifest last."""
+    """Return files that are committed and not in their places yet, the manifest last."""
     committed = folder / _COMMITTED
     if committed.is_symlink() or not committed.is_dir():
         return []

@@ -1,10 +1,10 @@
 """Futures that an interrupt does no harm to.
 
-Who asks a future anything takes a lock of it for a moment, and so does who submits anything. Python
-may raise an interrupt between the taking of such a lock and the block that would let go of it
-(CPython's issue 74174), and then nobody does: the thread that would end the future waits for ever,
-and whoever waits for that thread waits with it. So interrupts are held back while something is
-submitted to threads or processes, and a future is asked nothing before it has ended.
+A call of a future's methods holds its lock for a moment, and so does `submit`. Python may raise an
+interrupt between the taking of such a lock and the block that would release it (CPython's issue
+74174). Then the lock is never released: the thread that would end the future waits for ever, and so
+does each thread that waits for it. So interrupts are held back while something is submitted to
+threads or processes, and methods of a future are called only after it has ended.
 """
 
 from collections import OrderedDict
@@ -30,9 +30,9 @@ class Threads(ThreadPoolExecutor):
 
 
 class Ended(Generic[T]):
-    """Those that are watched, as they end; either one after another, or each by itself.
+    """Watched futures as they end; either one after another, or each by itself.
 
-    Who is interrupted while it waits may wait again: that one has ended is noted by who ends it.
+    A wait that is interrupted may be repeated: the thread that ends a future notes it.
     """
 
     def __init__(self) -> None:

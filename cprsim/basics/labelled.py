@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from cprsim.errors import UsageError
+from cprsim.basics.errors import UsageError
 
 if TYPE_CHECKING:
     import xarray

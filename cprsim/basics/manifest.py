@@ -9,9 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from cprsim.basics.errors import UsageError
 from cprsim.basics.files import MANIFEST, Content
-from cprsim.errors import UsageError
-from cprsim.version import PACKAGE, __version__
+from cprsim.basics.version import PACKAGE, __version__
 
 _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 _HASHES, _EARLIER, _OWN = "files_sha256", "earlier_files_sha256", "manifest_sha256"
@@ -71,7 +71,7 @@ def read_manifest(folder: Path, names: Collection[str]) -> dict[str, Any]:
         if name != MANIFEST and name not in written:
             raise UsageError(
                 f"{folder}: another command wrote to it after the one that wrote {name}; run that "
-                "again, into a folder of its own"
+                "again, into another folder"
             )
     for name, digest in written.items():
         if name in names and hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
@@ -112,7 +112,7 @@ def _hash(document: Mapping[str, Any]) -> str:
 
 
 def versions() -> dict[str, Any]:
-    """Of cprsim, Python and libraries, and the commit of the code."""
+    """Return the versions of cprsim, Python and libraries, and the commit of the code."""
     return {
         "cprsim": __version__,
         "python": platform.python_version(),
@@ -122,7 +122,7 @@ def versions() -> dict[str, Any]:
 
 
 def sha256(path: str) -> str:
-    """Of the bytes of a file."""
+    """Return the SHA-256 of a file."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

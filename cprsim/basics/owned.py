@@ -9,7 +9,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing tells who is alive, and what is left stays
+except ImportError:  # Windows: no process knows which owner is alive, and folders stay
     fcntl = None  # type: ignore[assignment]
 
 #: What the names of such folders begin with; hidden, and short, for paths of sockets are.
@@ -22,8 +22,8 @@ _LOCK = ".owner"
 def owned_folder(parent: Path | None = None) -> Iterator[Path]:
     """A new folder in `parent`, by default that of temporary files; it goes when this ends.
 
-    Those of owners who were killed go first. Where the file system has no locks nobody can tell
-    whose owner is alive, and they stay.
+    Folders of owners that were killed go first. Where the file system has no locks, no process
+    knows which owner is alive, and they stay.
     """
     place = Path(tempfile.gettempdir()) if parent is None else parent
     remove_orphans(place)

@@ -7,8 +7,8 @@ import math
 import re
 from typing import NamedTuple
 
+from cprsim.basics.errors import UnitError
 from cprsim.basics.units import BYTES, MOST, SECONDS
-from cprsim.errors import UnitError
 
 #: Hours in a month, as clouds bill them: 8,760 h of a year / 12.
 MONTH_H = 730.0

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from cprsim.basics.errors import UsageError
 from cprsim.basics.files import absent
 from cprsim.basics.schema import nearest
-from cprsim.errors import UsageError
-from cprsim.version import PACKAGE
+from cprsim.basics.version import PACKAGE
 
 #: In an installed package, and in a checkout.
 _HOMES = (PACKAGE / "scenarios", PACKAGE.parent / "scenarios")
@@ -63,14 +63,18 @@ def named(name: str) -> Path:
 
 
 def located(path: str | Path) -> Path:
-    """Return the file of that name: unchanged, with `.toml`, or else the shipped scenario."""
+    """Return the file of that name: unchanged, with `.toml`, or else a shipped one's.
+
+    Clusters are shipped, too, in a folder of their own among the scenarios.
+    """
     path = Path(path)
     if not _bare(path) or path.is_file():
         return path
     own = path.with_name(f"{path.name}{_SCENARIO}")
     if own.is_file():
         return own
-    return _home() / own.name if path.name in names() else path
+    shipped = (folder / own.name for folder in (_home(), _home() / "clusters"))
+    return next((file for file in shipped if file.is_file()), path)
 
 
 def missing(path: Path) -> str:

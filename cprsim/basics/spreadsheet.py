@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from cprsim.errors import printable
+from cprsim.basics.errors import printable
 
 if TYPE_CHECKING:
     import pandas as pd

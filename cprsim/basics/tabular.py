@@ -18,8 +18,8 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, BinaryIO
 
+from cprsim.basics.errors import LogError
 from cprsim.basics.files import absent, open_to_read
-from cprsim.errors import LogError
 
 LogPath = str | PathLike[str]
 #: A row's cells, and the number of its first line.
@@ -76,7 +76,9 @@ def lines(path: LogPath) -> Generator[str, None, None]:
                 yield (raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw).decode()
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
-            raise LogError(f"{path}:{number}: is not UTF-8: byte 0x{byte:02x}") from None
+            raise LogError(
+                f"{path}:{number}: is not UTF-8: byte 0x{byte:02x}; give it as UTF-8 text"
+            ) from None
         except EOFError:
             raise LogError(f"{path}: is cut short after line {number}; copy it again") from None
 

@@ -44,7 +44,7 @@ class Fitting:
     """A table as wide as the terminal at most: in parts if need be, the first columns in each.
 
     Columns that have a `min_width` may be as narrow, in more lines; no other is broken or cut.
-    `kept`: how many columns stand in each part.
+    `kept`: how many columns each part has.
     """
 
     def __init__(self, table: Table, kept: int = 1) -> None:
@@ -71,7 +71,7 @@ class Fitting:
         yield part
 
     def _width(self, places: Sequence[int], console: Console, options: ConsoleOptions) -> int:
-        """Of a part at its narrowest."""
+        """Return the width of a part at its narrowest."""
         return natural_width(self._part(places, narrow=True), console, options)
 
     def _part(self, places: Sequence[int], narrow: bool = False) -> Table:
@@ -106,7 +106,7 @@ class PolicyTable:
         self._columns = [(heading, list(cells)) for heading, cells in columns]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Fitting]:
-        """As many parts as it takes."""
+        """Yield the table, in parts if need be."""
         table = self.wide()
         if natural_width(table, console, options) > options.max_width:
             shown = (e for e in self._columns if e[0] not in self._optional or {*e[1]} != {"0"})

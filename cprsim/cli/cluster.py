@@ -13,7 +13,7 @@ NAMES = ("jobs.csv", "use.csv", "crowds.csv", "cluster.json", "jobs.png", "manif
 
 
 @options(
-    path=argument("A cluster file (TOML).", "CLUSTER", there),
+    path=argument("A cluster file (TOML), or the name of a shipped one.", "CLUSTER", there),
     replications=option("How often, each with other draws.", kind=int, default=1),
     seed=SEED,
     workers=option("Processes that play.", kind=int, default=1),

@@ -47,7 +47,7 @@ def _cprsim(
 ) -> None:
     """Keep subcommands, however few there are."""
     if version:
-        from cprsim.version import __version__
+        from cprsim.basics.version import __version__
 
         echo(f"cprsim {__version__}")
         raise typer.Exit
@@ -129,7 +129,7 @@ def _complain_of_the_system(error: OSError | MemoryError) -> int:
         return _complain("out of memory; ask for fewer replications", 1)
     if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
         return 1
-    # Files tell their names: what is full and has none is where the output goes.
+    # Errors of files have their names: an error of a full disk without one is that of the output.
     where = error.filename or ("stdout" if error.errno in _FULL else "")
     return _complain(": ".join(filter(None, (where, error.strerror or str(error)))), 1)
 

@@ -29,7 +29,7 @@ def json_bytes(document: dict[str, Any]) -> bytes:
 
 def echo(text: str = "", *, err: bool = False) -> None:
     """Print lines on stdout or stderr, with nothing in them that a terminal acts upon."""
-    from cprsim.errors import printable
+    from cprsim.basics.errors import printable
 
     typer.echo(printable(text), err=err)
 
@@ -60,7 +60,7 @@ def echo_list(rows: dict[str, str], least: int = 0) -> None:
 
 
 def width() -> int:
-    """Return the columns of stdout; `WIDTH` where it has none of its own."""
+    """Return the columns of stdout; `WIDTH` where it has none."""
     return _width(sys.stdout) or WIDTH
 
 
@@ -78,7 +78,7 @@ def _width(stream: TextIO) -> int | None:
 
 
 def print_table(table: Any, piped: int = 140) -> None:
-    """Print a table; into a pipe, which has no width of its own, so many columns wide."""
+    """Print a table; into a pipe, which has no width, so many columns wide."""
     from rich.console import Console
     from rich.table import Table
 
@@ -90,13 +90,13 @@ def print_table(table: Any, piped: int = 140) -> None:
 
 
 class _Harmless:
-    """What rich draws, with nothing in its texts that a terminal acts upon."""
+    """A drawing of rich, with nothing in its texts that a terminal acts upon."""
 
     def __init__(self, drawn: Any) -> None:
         self._drawn = drawn
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        from cprsim.errors import printable
+        from cprsim.basics.errors import printable
 
         for each in console.render(self._drawn, options):
             yield each if each.control else each._replace(text=printable(each.text))
@@ -193,7 +193,7 @@ class ProgressLines:
 
 @contextmanager
 def resumable(out: Path) -> Iterator[None]:
-    """Say that what is interrupted in here goes on when the command is given again."""
+    """Say that work interrupted in here continues when the command is given again."""
     from cprsim.errors import RunError
 
     try:

@@ -43,7 +43,7 @@ _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "
     ),
     coalesce=option('Failures so close in time are one, e.g. "5 min".'),
     ties=option("drop or keep gaps of 0 s.", default=_BY_ITSELF["ties"]),
-    population=option("Nodes of the system, where the log doesn't tell.", kind=int),
+    population=option("Nodes of the system, where the log doesn't say.", kind=int),
     time_column=option("Column of a CSV log that says when."),
     node_column=option("Which node."),
     end_column=option("When the outage was over."),
@@ -155,7 +155,7 @@ def _jobs(asked: Any, taken: dict[str, Any]) -> None:
         option = f"--{name.replace('_', '-')}"
         raise UsageError(
             f"{option}: {asked.log} is a table of jobs, of which --failure-when, --time-unit, "
-            f"--toml and --json can be asked; leave out {option}, or name another --reader"
+            f"--toml and --json can be given; leave out {option}, or name another --reader"
         )
     found = read_jobs(asked.log, **known)
     if asked.toml:

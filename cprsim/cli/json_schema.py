@@ -16,8 +16,8 @@ from cprsim.basics.schema import RANGE, UNIT, Section
 from cprsim.basics.shipped import scenarios
 from cprsim.cli.descriptions import descriptions, summary
 from cprsim.contract import Policy
+from cprsim.contract.registry import policy_class, systems
 from cprsim.errors import ScenarioError
-from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario.drawn import Drawn
 from cprsim.scenario.sections import SECTIONS
 from cprsim.studies.design import StudySection

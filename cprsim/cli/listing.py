@@ -46,7 +46,7 @@ def scenarios(asked: Any) -> None:
 def policies(asked: Any) -> None:
     """List the fault-tolerance policies: what each does, what it needs, its source."""
     from cprsim.advice.explained import explained
-    from cprsim.policies.registry import systems
+    from cprsim.contract.registry import systems
 
     shown = [explained(each) for each in (systems() if asked.name is None else [asked.name])]
     if asked.as_json:

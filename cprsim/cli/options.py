@@ -30,7 +30,7 @@ class Arguments(SimpleNamespace):
     as_json, overrides = False, None
 
     def progress(self, what: str, unit: str = "") -> ProgressBar:
-        """Return a bar, which is silent where JSON is asked for."""
+        """Return a bar, which is silent under --json."""
         return ProgressBar(what, unit, silent=self.as_json)
 
     def folder(self, names: Iterable[str]) -> OutputFolder | None:
@@ -40,13 +40,13 @@ class Arguments(SimpleNamespace):
         return OutputFolder(self.out, names, force=self.force, silent=self.as_json)
 
     def file(self, path: Path | None, form: str | None, option: str) -> OutputFile | None:
-        """Return a file of that format to write; None where it isn't asked for."""
+        """Return a file of that format to write; None where no path is given."""
         if path is None:
             return None
         return OutputFile(path, form, option, force=self.force, silent=self.as_json)
 
     def picture(self, path: Path | None, option: str) -> OutputFile | None:
-        """Return a picture to draw, in the format of its name; None where it isn't asked for."""
+        """Return a picture to draw, in the format of its name; None where no path is given."""
         if path is not None:
             from cprsim.figures import check_picture
 

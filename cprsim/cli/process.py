@@ -61,7 +61,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.came = 0
-        #: All is done: who is interrupted now just ends. Set it without any call in between.
+        #: All is done: an interrupt now just ends the process. Set it without any call in between.
         self.over = False
 
     def heed(self) -> None:
@@ -102,7 +102,7 @@ class Interrupts:
             signal.setitimer(signal.ITIMER_REAL, _MOMENT_S)
 
     def _dropped(self, unraisable: Any) -> None:
-        """What Python couldn't raise, in a finalizer: interrupts come again, all else is told."""
+        """Take an error that Python couldn't raise: an interrupt comes again, others are shown."""
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             self._raise_later()
         else:
@@ -110,7 +110,7 @@ class Interrupts:
 
 
 def _initialises(frame: FrameType | None) -> bool:
-    """Whether a library in C is being imported: many make of an interrupt what they like."""
+    """Return whether a library in C is being imported: many turn an interrupt into an error."""
     while frame is not None:
         if frame.f_code in _INITIALISERS:
             return True

@@ -30,7 +30,7 @@ NAMES = ("scenario.toml", "interruptions.csv", "manifest.json")
     ),
     policy=POLICIES,
     for_job=option(
-        "The job and its costs; what an event log tells, if not given.",
+        "The job and its costs; those of an event log, if not given.",
         "--for",
         kind=Path,
         metavar="SCENARIO",
@@ -93,14 +93,14 @@ def replay(asked: Any) -> None:
         return
     from cprsim.fitting.display import event_lines
     from cprsim.report.tables import notes, run_table
-    from cprsim.runs.cautions import AS_IT_STANDS
+    from cprsim.runs.cautions import REPLAYED
 
     if events is not None:
         for line in event_lines(events):
             echo_wrapped(line)
     print_table(run_table(result))
     for line in notes(result):
-        if events is None or line != AS_IT_STANDS:  # here that is what was asked for
+        if events is None or line != REPLAYED:  # here that is intended
             echo_wrapped(line)
 
 

@@ -17,7 +17,7 @@ from cprsim.cli.options import FORCE, JSON, OVERRIDES, PLOT, POLICIES, argument,
     as_json=JSON,
 )
 def rows(asked: Any) -> None:
-    """What saving the hot rows more often loses, and what it costs in memory."""
+    """Show what saving the hot rows more often loses, and what it costs in memory."""
     from cprsim.errors import UsageError
 
     if (asked.scenario is None) == (asked.log is None):

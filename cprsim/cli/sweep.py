@@ -36,7 +36,7 @@ _PLAYED = (
         "SCENARIO|DIR",
         paths.scenario_or_sweep,
     ),
-    out=output("Folder of the results; a sweep there goes on."),
+    out=output("Folder of the results; a sweep there is continued."),
     vary=many(
         "Values of a key: a list, lin(1 h,5 h,5) or log(1 h,100 h,9); repeatable, all "
         "combinations are points.",
@@ -62,7 +62,7 @@ _PLAYED = (
     as_json=JSON,
 )
 def sweep(asked: Any) -> None:
-    """Simulate many points of a scenario; start it again, and it goes on where it was."""
+    """Simulate many points of a scenario; started again, it continues where it was."""
     from cprsim.basics.reading import note
     from cprsim.errors import CprsimError, RunError, UsageError
     from cprsim.selection.bounds import Quality

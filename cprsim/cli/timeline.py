@@ -7,7 +7,7 @@ from cprsim.cli.common import ProgressBar, echo_wrapped
 from cprsim.cli.options import FORCE, OVERRIDES, SCENARIO, option, options, output
 
 if TYPE_CHECKING:
-    from cprsim.history.recorder import History
+    from cprsim.sim.history.recorder import History
 
 _TRACE = "json.gz"
 _METRICS = "prom"
@@ -35,8 +35,8 @@ def timeline(asked: Any) -> None:
         loaded = load_scenario(asked.scenario, asked.overrides or ())
         form = _form(asked.out)
         file = asked.file(asked.out, form, "--out")
-        from cprsim.history.recorder import record
         from cprsim.runs.runner import check_whole
+        from cprsim.sim.history.recorder import record
 
         check_whole("seed", asked.seed, 0)
         check_whole("replication", asked.replication, 0)
@@ -64,12 +64,12 @@ def _form(out: Path) -> str:
 
 def _content(history: "History", title: str, form: str) -> bytes:
     if form == _TRACE:
-        from cprsim.history.trace_events import trace_json
+        from cprsim.sim.history.trace_events import trace_json
 
         return trace_json(history, title)
     if form == _METRICS:
-        from cprsim.history.readings import readings
         from cprsim.metrics import openmetrics
+        from cprsim.sim.history.readings import readings
 
         return openmetrics(readings(history, title)).encode()
     from cprsim.figures import save_bytes

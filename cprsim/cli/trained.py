@@ -1,4 +1,4 @@
-"""`cprsim train`, `validate` and `study`: real training, once, beside predictions, often."""
+"""`cprsim train`, `validate` and `study`: real training, once, against predictions, often."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ _VALIDATED = (_PREDICTIONS, _RESULT, "scenario.toml", "failures.csv", _PICTURE, 
 
 
 def _ready() -> None:
-    """Have torch imported beside this process; raise `UsageError` where it is not installed."""
+    """Have torch imported in another process; raise `UsageError` where it is not installed."""
     from cprsim.trainer import check_torch
 
     check_torch()
@@ -78,7 +78,7 @@ def train(asked: Any) -> None:
     policy=POLICIES,
     seed=option("Of samples, model and failures.", kind=int, default=0),
     repeats=option(
-        "How often each policy is trained; noise is told from 2 on.", kind=int, default=1
+        "How often each policy is trained; noise is known from 2 on.", kind=int, default=1
     ),
     overrides=OVERRIDES,
     out=output(f"Folder for {', '.join(_VALIDATED)}."),
@@ -86,7 +86,7 @@ def train(asked: Any) -> None:
     as_json=JSON,
 )
 def validate(asked: Any) -> None:
-    """Predicted beside measured: calibrate, simulate, and train for real, failures and all."""
+    """Compare predicted with measured: calibrate, simulate, train for real with failures."""
     from cprsim.basics.manifest import versions, with_manifest
     from cprsim.runs.runner import check_whole
 
@@ -120,7 +120,7 @@ def validate(asked: Any) -> None:
 
 
 def _check(path: Path, predicted: "Predicted") -> None:
-    """Raise `RunError` unless a file still is what was written down before training."""
+    """Raise `RunError` unless a file still is the one written before training."""
     from hashlib import sha256
 
     from cprsim.errors import RunError
@@ -143,11 +143,11 @@ def _files(found: "Validated") -> dict[str, bytes]:
 
 @options(
     config=argument("A scenario with blocks [trainer] and [study].", "CONFIG", paths.scenario_file),
-    out=output("Folder of the results; a study there goes on.", required=True),
+    out=output("Folder of the results; a study there is continued.", required=True),
     force=FORCE,
     workers=option("Runs at a time; they change no digit.", kind=int, default=2),
     overrides=OVERRIDES,
-    so_far=flag("Train nothing: tell of what is done already.", "--so-far"),
+    so_far=flag("Train nothing: show the runs that are done.", "--so-far"),
 )
 def study(asked: Any) -> None:
     """Measure what failures do to accuracy: many paired runs of the real trainer."""

@@ -39,4 +39,4 @@ def app(asked: Any) -> None:
         with opened(server.address, wanted=asked.browser):
             server.serve_forever()
     if not server.tabs.close(_PATIENCE_S):
-        os._exit(0)  # Python can't end beside compiled code that runs: it would abort
+        os._exit(0)  # Python can't end while compiled code runs: it would abort

@@ -52,7 +52,7 @@ def cluster_lines(result: ClusterResult) -> Iterator[str]:
         yield f"Of the learning {_mean(mean, half)} is lost."
     if "sharing" in result.jobs:
         mean, half = result.total("sharing")
-        yield f"Sharing the cluster costs {_mean(mean, half)} of it, beside each job alone."
+        yield f"Sharing the cluster costs {_mean(mean, half)} of it, compared with each job alone."
     yield from _crowded(result)
     yield from _used(result)
     yield from _states(result)
@@ -100,7 +100,7 @@ def _used(result: ClusterResult) -> Iterator[str]:
 
 def _states(result: ClusterResult) -> Iterator[str]:
     counts = result.jobs["state"].value_counts() / len(result.played)
-    words = {RUNNING: "still run", WAITING: "wait for nodes", HOPELESS: "get nowhere"}
+    words = {RUNNING: "still run", WAITING: "wait for nodes", HOPELESS: "make no progress"}
     left = [f"{counts[state]:.3g} {text}" for state, text in words.items() if state in counts]
     if left:
         yield f"Of the jobs {counts.get(ENDED, 0.0):.4g} have ended, {', '.join(left)} at the end."

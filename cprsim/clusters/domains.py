@@ -30,7 +30,7 @@ class DomainFailure(NamedTuple):
 
 
 class DomainFailures:
-    """Failures of racks and pods of one replication, in order of time, as many as asked for."""
+    """Failures of racks and pods of one replication, in order of time, as many as needed."""
 
     def __init__(self, spec: ClusterSpec, seed: int, replication: int) -> None:
         per_pod, pods, failures = spec.cluster.racks, spec.cluster.pods, spec.failures

@@ -22,7 +22,7 @@ class JobWatch(Observer):
         self.failures: list[float] = []
 
     def span(self, cause: str, start_s: float, end_s: float) -> None:
-        """Keep what is no training; the wait for nodes is the scheduler's to tell."""
+        """Keep what is no training; the scheduler reports the wait for nodes."""
         if cause != "train" and start_s < end_s and not self.waits:
             self.spans.append((cause, self.start_s + start_s, self.start_s + end_s))
 

@@ -148,7 +148,7 @@ class _Templates:
         if nodes not in self._known:
             try:
                 tables = self._tables
-                template = Scenario(**tables)  # tells what is wrong with it, before it is changed
+                template = Scenario(**tables)  # names what is wrong with it, before it is changed
                 if nodes is not None:
                     tables = _of_size(template, nodes)
                 self._known[nodes] = Scenario(**_shared(tables, self._spec))

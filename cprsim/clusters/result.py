@@ -19,14 +19,14 @@ from cprsim.runs.result import finite
 from cprsim.runs.summaries import half_width
 from cprsim.sim.engine import COLUMNS
 
-#: Loads so long after the end of a rack's or a pod's failure are still told to be for it, s.
+#: Loads so long after the end of a rack's or a pod's failure still count as its consequence, s.
 _AFTER_S: Final = 3600.0
 #: Why links are crowded: by a failure of a rack or pod that several jobs load after, by saves that
 #: began at the same instant, by others, or by a single job.
 SINGLE, TOGETHER, BESIDE, LOADS, CHANCE = (
     "one job alone is faster than the link",
     "saves that began together",
-    "loads beside saves",
+    "loads during saves",
     "loads at the same time",
     "saves at the same time",
 )

@@ -34,8 +34,8 @@ def run_cluster(
     workers
         Processes. The result is the same with any number of them.
     alone
-        Whether each job is played once more with the cluster to itself, which tells what sharing
-        costs and takes as long again.
+        Whether each job is played once more with the cluster to itself, which gives the cost of
+        sharing and takes as long again.
     progress
         Called with the number of replications done and their number in all.
 

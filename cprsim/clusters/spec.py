@@ -15,6 +15,7 @@ from cprsim.basics.schema import (
     a_list,
     faults,
 )
+from cprsim.basics.shipped import located
 from cprsim.basics.toml import check_values, parse_file, text_of
 from cprsim.errors import ScenarioError
 from cprsim.job.delays import Delay
@@ -50,7 +51,7 @@ class Machines(Section):
     @model_validator(mode="after")
     def _repairs_of_spares(self) -> Self:
         if self.spares and self.repair is None:
-            raise ValueError('repair is missing beside spares; write e.g. repair = "1 d"')
+            raise ValueError('repair is missing for the spares; write e.g. repair = "1 d"')
         if self.pods * self.racks * self.nodes > _MOST:
             raise ValueError(f"pods, racks and nodes make more than {_MOST:,} nodes; give fewer")
         return self
@@ -65,7 +66,7 @@ class SharedStore(Section):
     """The checkpoint store of all jobs.
 
     `write`, `read`: bandwidth of all saves and of all loads together, B/s. `outages`: times for
-    which it is away; a save or load that one falls into is in vain. `saves_at_once`: how many jobs
+    which it is away; a save or load that one falls into fails. `saves_at_once`: how many jobs
     may save at a time, where others train on until it is their turn; without it all may.
     `loads`: how loads share its bandwidth: `alike`, or `by priority`, where a job has 1 + its
     `priority` times the share of one of priority 0. `stagger`: whether a job's first save is due
@@ -113,7 +114,7 @@ class SharedFailures(Section):
     """Failures in addition to those of a job's own scenario.
 
     `node`: keys of `[failures]` for the lives of all nodes, in place of the jobs' own. `rack`,
-    `pod`: failures of racks and of pods. `events`: failures that are told.
+    `pod`: failures of racks and of pods. `events`: failures at given times.
     """
 
     node: dict[str, Any] | None = Field(None, examples=[{"mean": "500 d"}])
@@ -130,10 +131,10 @@ class SharedFailures(Section):
 
 
 class Scheduler(Section):
-    """How the queue and the nodes are given to jobs.
+    """Rules by which jobs get nodes.
 
     `order`: `first come`, or `priority`, highest first. `backfill`: whether a later job may start
-    that delays the first of the queue by nothing, as far as the jobs' `limit` tells (EASY).
+    that delays the first of the queue by nothing, by the jobs' `limit` (EASY).
     `preempt`: whether a job of a lower priority gives its nodes to one that waits. `notice`: how
     long it may train on before it stops to save. `placement`: `pack` into as few racks as
     possible, or `spread` over as many.
@@ -201,7 +202,7 @@ class JobEntry(Section):
             raise ValueError(f"name {self.name!r} has a dot, which parts the keys of --set")
         beside = [key for key in ("count", "every", "nodes") if getattr(self, key) not in _UNSAID]
         if self.trace is not None and beside:
-            raise ValueError(f"{' and '.join(beside)}: the trace tells; leave out what else does")
+            raise ValueError(f"{' and '.join(beside)}: the trace has them; leave these out")
         return self
 
 
@@ -226,7 +227,7 @@ class ClusterSpec(Section):
     def _known_places(self) -> Self:
         names = [each.name for each in self.jobs]
         if len(set(names)) < len(names):
-            raise ValueError("jobs: two have the same name; give each a name of its own")
+            raise ValueError("jobs: two have the same name; give each another name")
         racks = self.cluster.pods * self.cluster.racks
         for each in self.failures.events or ():
             if (each.rack or 0) >= racks or (each.pod or 0) >= self.cluster.pods:
@@ -246,7 +247,7 @@ class ClusterSpec(Section):
 
 
 def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec:
-    """Read a cluster file; `overrides` are `dotted.key=value` as in `--set`.
+    """Read a cluster file or a shipped one by name; `overrides` are `dotted.key=value` of `--set`.
 
     Paths in it are taken from its folder. Raises `ScenarioError` for a file that is missing or is
     no TOML, and for every fault.
@@ -258,11 +259,10 @@ def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec
 
     Examples
     --------
-    >>> from cprsim.basics.shipped import shipped
-    >>> cprsim.load_cluster(shipped("clusters/lost-pod.toml")).title
+    >>> cprsim.load_cluster("lost-pod").title
     'Sixteen jobs on two pods; pod 1 is lost for two hours on the third afternoon'
     """
-    where = Path(path)
+    where = located(path)
     tables = parse_file(text_of(where), where)
     check_values(tables)
     if "jobs" not in tables and tables.keys() & {"job", "policies"}:

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from cprsim.basics import units
+from cprsim.basics.errors import CprsimError, PolicyError, told
 from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Loss
 from cprsim.contract.answering import Answering, answering
@@ -22,7 +23,6 @@ from cprsim.contract.checks import flaw_of
 from cprsim.contract.failure_kinds import kinds
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
 from cprsim.contract.settings import DurationSpan, Setting
-from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hit import MeanHit
 from cprsim.failures.notice import Notices
 from cprsim.job.costs import CostModel

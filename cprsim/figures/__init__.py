@@ -86,7 +86,7 @@ def save_bytes(figure: Figure, format: str) -> bytes:
         except UserWarning:
             width_in, height_in = figure.get_size_inches()
             raise UsageError(
-                f"the picture has no room beside its text in {width_in:.3g}in x {height_in:.3g}in; "
-                "make it wider or higher"
+                f"the picture has no room left by its text in {width_in:.3g}in x "
+                f"{height_in:.3g}in; make it wider or higher"
             ) from None
     return buffer.getvalue()

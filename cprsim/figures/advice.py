@@ -1,4 +1,4 @@
-"""What `advise` found: candidates, what they trade off, and the choice where inputs change."""
+"""Pictures of an answer of `advise`: candidates, their trade-offs, and other inputs."""
 
 import math
 from collections.abc import Mapping
@@ -157,7 +157,7 @@ def chosen(table: pd.DataFrame, most: int = _MOST_ROWS) -> NDArray[np.bool_]:
 
 
 def measures_of(table: pd.DataFrame, least: str) -> list[str]:
-    """Return what there is to show besides overhead; `least`: the measure that was to be least."""
+    """Return the measures to show, overhead left out; `least`: the measure that was to be least."""
     found = [name for name in ("pls", "updates_lost") if (table[name] > NOTHING).any()]
     machine = table["machine_overhead"].to_numpy(dtype=np.float64)
     if not np.allclose(machine, table["overhead"], rtol=1e-6, atol=NOTHING):

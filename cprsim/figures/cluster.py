@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _MOST_JOBS: Final = 30
 _BAR: Final = 0.72  # of a row
-_BESIDE: Final = 0.15  # of a row, what goes on beside training
+_BESIDE: Final = 0.15  # of a row, work during training
 _STEPS: Final = 150  # parts of the time over which the use of links is averaged, at most
-#: What a job does, in words, its colour, and the causes that it stands for; later ones on top.
+#: What a job does, in words, its colour, and the causes that it covers; later ones on top.
 _DOES: Final = {
     "saves": (style.CAUSE_COLOURS["save"], ("save", "stall", "verify")),
     "loads its checkpoint": (style.CAUSE_COLOURS["load"], ("load", "start", "shutdown")),
@@ -87,7 +87,7 @@ def jobs_over_time(
         if len(shocks) == 1:
             what = f"{shocks[0][0].what} fails and takes nodes"
         finding += f": {what} of {counted(len(struck), 'job')}"
-    notes = ["Triangles: failures. Thin bars: saves and loads beside training"]
+    notes = ["Triangles: failures. Thin bars: saves and loads during training"]
     if len(there) > len(jobs):
         notes.append(f"{len(jobs)} of {len(there)} jobs; those that racks or pods strike first")
     return sheet.done(finding, title, notes, (rows_in + load_in) / 2)

@@ -71,7 +71,7 @@ def _inches(text: str, what: str) -> float:
         raise UsageError(f"{what} {text!r} is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt")
     inches = float(found[1]) * _INCHES[found[2]]
     _check_within(inches, _LENGTHS_IN, f"{what} {text!r}", "{:g}in and {:g}in")
-    # A size that equals matplotlib's default stands for none (`style.size_in`).
+    # A size that equals matplotlib's default means none (`style.size_in`).
     is_default = inches in mpl.rcParamsDefault["figure.figsize"]
     return math.nextafter(inches, math.inf) if is_default else inches
 

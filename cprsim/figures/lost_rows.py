@@ -1,4 +1,4 @@
-"""What saving rows by priority loses, relative to saving everything once an interval."""
+"""Updates lost by saving rows by priority, relative to saving everything once an interval."""
 
 import math
 from typing import Any, Final
@@ -19,7 +19,7 @@ _CHOSEN: Final = 0.125
 _TRACKERS: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
     "random": (
         "random",
-        "drawn anew for each save",
+        "other rows for each save",
         {"color": style.FAINT_INK, "linestyle": style.LAW_DASHES["exponential"]},
     ),
     "round-robin": (

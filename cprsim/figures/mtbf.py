@@ -1,4 +1,4 @@
-"""How the mean time between failures (MTBF) of a job falls with its number of nodes."""
+"""The mean time between failures (MTBF) of a job against its number of nodes."""
 
 from typing import Any, Final
 

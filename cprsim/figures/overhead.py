@@ -1,4 +1,4 @@
-"""How overhead goes with servers, failures, intervals, learning lost and the size of a model."""
+"""Overhead against servers, failures, intervals, learning lost and the size of a model."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -148,7 +148,7 @@ def _face(row: Mapping[Any, Any], colours: Mapping[str, str]) -> ColorType:
 
 
 def _is_sure(row: Mapping[Any, Any]) -> bool:
-    """Whether the policy is the best, with whichever of its choices."""
+    """Return whether the policy is the best, with whichever of its choices."""
     return not row["rivals"] and (row["verdict"] != "undecided" or row["why"] == "margin")
 
 

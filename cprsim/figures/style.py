@@ -1,4 +1,4 @@
-"""What all pictures share: colours, markers and sizes."""
+"""Shared by all pictures: colours, markers and sizes."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,9 +22,9 @@ INK: Final = "#1A1A1A"
 WHITE_INK: Final = "#FEFEFE"  # on colours
 FAINT_INK: Final = "#595959"  # contrast 7:1 on white
 RULE: Final = "#D9D9D9"
-#: Lost learning is no time: a grey beside the colours of the causes.
+#: Lost learning is no time: a grey, unlike the causes.
 LEARNING_COLOUR: Final = "#8C8C8C"
-#: Training that counts: the ground on which overhead stands out.
+#: Training that counts: the ground of overhead.
 TRAINING_COLOUR: Final = "#DCE3E8"
 #: Safe for the colour-blind: Okabe and Ito, "Color Universal Design" (2008); the dark ones lie
 #: far from these and from those of systems, for eyes that lack red or green, too.
@@ -40,7 +40,7 @@ CAUSE_COLOURS: Final = {
     "start": "#601800",  # dark red
     "shutdown": "#001860",  # dark blue
 }
-#: Laws of durations, from the same palette, and dashes that tell them apart in grey too.
+#: Laws of durations, from the same palette, and dashes, which differ in grey too.
 LAW_COLOURS: Final = {
     "exponential": "#E69F00",  # orange
     "gamma": "#0072B2",  # blue
@@ -165,7 +165,7 @@ def paler(colour: ColorType, white: float) -> tuple[float, float, float]:
 
 
 def ink_on(colour: ColorType) -> str:
-    """Return black or white, whichever stands out more on `colour` (contrast ratio of WCAG 2).
+    """Return black or white, whichever contrasts more with `colour` (contrast ratio of WCAG 2).
 
     The white is not quite that of the ground, which turns dark on dark pages where this stays.
     """

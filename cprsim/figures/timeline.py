@@ -14,9 +14,9 @@ from cprsim.figures import style, ticks
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.style import CAUSE_COLOURS, TRAINING_COLOUR
 from cprsim.figures.texts import duration, listed, percent, unit_of, wrapped
-from cprsim.history.lanes import background_lanes, lanes
-from cprsim.history.phases import WAIT, WORDS, Phase, seconds_by_cause
-from cprsim.history.recorder import Background, History
+from cprsim.sim.history.lanes import background_lanes, lanes
+from cprsim.sim.history.phases import WAIT, WORDS, Phase, seconds_by_cause
+from cprsim.sim.history.recorder import Background, History
 
 _PARTS: Final = 1040  # of the time of all lanes: marks that are nearer are one
 _MARKS_IN: Final = 0.08  # above a lane that failures hit
@@ -55,7 +55,7 @@ def timeline(history: History, title: str = "") -> Figure:
     Parameters
     ----------
     history
-        From `cprsim.history.recorder.record`.
+        From `cprsim.sim.history.recorder.record`.
     """
     wall_s, useful_s = history.ledger.wall, history.ledger.train
     finding = (
@@ -94,7 +94,7 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     Parameters
     ----------
     histories
-        A run each; from `cprsim.history.recorder.record`.
+        A run each; from `cprsim.sim.history.recorder.record`.
     """
     found = {doing for each in histories for doing in seconds_by_cause(each.phases)}
     found |= {task.task.kind for each in histories for task in each.background}

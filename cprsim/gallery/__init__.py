@@ -1,4 +1,4 @@
-"""Pictures of questions: each makes a table by runs of its own; `cprsim.figures` draws it.
+"""Pictures of questions: each makes its runs and a table; `cprsim.figures` draws it.
 
 What a question varies, and around which scenario, is here.
 """

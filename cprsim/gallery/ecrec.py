@@ -52,7 +52,7 @@ _AT_S: Final = 15 * MINUTE_S  # when ECRec's server fails
 
 
 class Rebuilt(NamedTuple):
-    """Minutes from the failure until training goes on, and until the server is whole again.
+    """Minutes from the failure until training continues, and until the server is whole again.
 
     `drop`: throughput lost between the two, as a share of the normal one.
     """
@@ -144,7 +144,7 @@ def _played(of: Scenario) -> Ledger:
 
 @register("ecrm-overhead", "nothing", one_axes=True)
 def overheads(_: object = None) -> Titled:
-    """Overhead of erasure coding and of checkpoints by model size, beside ECRec's figure 5."""
+    """Overhead of erasure coding and of checkpoints by model size, with ECRec's figure 5."""
     # In the order of figure 5.
     policies: list[tuple[str, dict[str, Any]]]
     policies = [(f"checkpoints every {every} min", CKPT[every]) for every in (60, 30)]
@@ -168,7 +168,7 @@ def overheads(_: object = None) -> Titled:
 
 @register("ecrm-recovery", "nothing")
 def recoveries(_: object = None) -> Titled:
-    """Time to recover a server from parities and checkpoints, beside ECRec's figure 12."""
+    """Time to recover a server from parities and checkpoints, with ECRec's figure 12."""
     rows = []
     for model, size_gb in SIZES.items():
         every_60, every_30, k4, k2 = FIGURE_12[model]

@@ -1,4 +1,4 @@
-"""What is drawn of files: logs, studies of the real trainer, and validations."""
+"""Pictures of files: logs, studies of the real trainer, and validations."""
 
 import json
 from pathlib import Path

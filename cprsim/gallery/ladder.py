@@ -42,7 +42,7 @@ def table(levers: Levers, replications: int = 400) -> Titled:
 
 @register("ett-ladder", "levers", "ett-ladder.toml")
 def of_file(source: PictureSource) -> Titled:
-    """What each lever of a scenario gives back of its time, one after the other and alone."""
+    """The time that each lever of a scenario gives back, one after the other and alone."""
     return table(load_levers(source.path))
 
 

@@ -60,7 +60,7 @@ class Titled(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What draws a picture of something else than one table."""
+    """A function that draws a picture of something else than one table."""
 
     figure: Callable[..., "Figure"]
 
@@ -68,9 +68,9 @@ class Drawing(NamedTuple):
 class Picture(NamedTuple):
     """A picture of the gallery.
 
-    `explains` says in a line what it shows, `takes` what it is made of. `default` is what it takes
-    if nothing is given, a file of scenarios/, or empty. `prepare` returns a table or a result, with
-    a method `figure`. That takes axes as `ax` where it is `one_axes`.
+    `explains` says in a line what it shows, `takes` what it is made of. `default`: the file of
+    scenarios/ that it takes if nothing is given, or empty. `prepare` returns a table or a result,
+    with a method `figure`. That takes axes as `ax` where it is `one_axes`.
     """
 
     name: str

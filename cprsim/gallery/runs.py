@@ -1,4 +1,4 @@
-"""What is drawn of runs of a scenario or a fleet, and of the advice on one."""
+"""Pictures of runs of a scenario or a fleet, and of the advice on one."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ from cprsim.scenario import Scenario, load_scenario
 
 @register("policy-breakdown", "run", "criteo-kaggle.toml")
 def breakdown(source: PictureSource, replications: int = 400) -> Result:
-    """Where the time goes under each policy, by cause, beside the updates that it loses."""
+    """Where the time goes under each policy, by cause, and the updates that it loses."""
     if source.path.is_dir():
         return of_folder(*source)
     return run(load_scenario(source.path), source.policies or None, replications)
@@ -52,14 +52,14 @@ def fleet(source: PictureSource, jobs: int = 1000) -> FleetResult:
 
 @register("failure-causes", "run", "causes.toml", one_axes=True)
 def causes(source: PictureSource) -> Titled:
-    """What failures of each cause cost: until noticed, in waiting, loads and lost training."""
+    """Costs of failures by cause: until noticed, in waiting, loads and lost training."""
     result = breakdown(source)
     return Titled(result.about, result.causes, "breakdown:failures_by_cause")
 
 
 @register("answer", "file", "quickstart.toml")
 def advice(source: PictureSource) -> Advice:
-    """What each candidate of `advise` costs, beside what learning and machines it takes.
+    """Costs of each candidate of `advise`, and the learning and machines that it takes.
 
     For the least time, with the default limits. Where policies are chosen, other systems than
     theirs are no candidates.
@@ -77,7 +77,7 @@ def pareto(source: PictureSource) -> Drawing:
 
 @register("robust", "file", "quickstart.toml", one_axes=True)
 def elsewhere(source: PictureSource) -> Drawing:
-    """What the choice of `advise` loses where the job is another, and what is best there."""
+    """The loss of `advise`'s choice where the job is another, and the best policy there."""
     found = advice(source)
     held = robustness(found)
     if held is None:

@@ -1,4 +1,4 @@
-"""What is drawn of sweeps: maps of the best policy, and time against learning lost."""
+"""Pictures of sweeps: maps of the best policy, and time against learning lost."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ _REPLICATIONS: Final = 10000
 
 @register("phase", "sweep", "quickstart.toml")
 def phase(source: PictureSource) -> Drawing:
-    """Which policy costs least, by the MTBF and the bandwidth of the store."""
+    """The policy that costs least, by the MTBF and the bandwidth of the store."""
     if source.path.is_dir():
         if source.policies:
             raise UsageError("figure phase: --policy is for a scenario; sweep those policies alone")

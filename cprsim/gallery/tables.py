@@ -1,4 +1,4 @@
-"""What is drawn of points around a scenario: servers, failures, intervals, and targets of CPR."""
+"""Pictures of points around a scenario: servers, failures, intervals, and targets of CPR."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,9 +9,9 @@ import pandas as pd
 
 from cprsim.advice.decision import closed_form
 from cprsim.contract import Policy
+from cprsim.contract.expected import expected
 from cprsim.errors import UsageError
 from cprsim.fitting.mtbf import STEP_S, independent_s
-from cprsim.formulas.expected import expected
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.gallery.picture import Titled, register
 from cprsim.policies.cpr import Cpr, CprVanilla

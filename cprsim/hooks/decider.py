@@ -304,7 +304,7 @@ def _with_system(scenario: "Scenario", policy: str) -> "Scenario":
     """The scenario, with a default policy of a system's name where it has none of that name."""
     if policy in scenario.policies:
         return scenario
-    from cprsim.policies.registry import policy_class, systems  # noqa: PLC0415
+    from cprsim.contract.registry import policy_class, systems  # noqa: PLC0415
 
     kind = policy_class(policy) if policy in systems() else None
     if kind is None:

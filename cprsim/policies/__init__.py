@@ -1,5 +1,5 @@
 """Policies: one file a system, all found by name through the registry."""
 
-from cprsim.policies.registry import policy_class, register, systems
+from cprsim.contract.registry import policy_class, register, systems
 
 __all__ = ["policy_class", "register", "systems"]

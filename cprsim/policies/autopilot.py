@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cprsim.basics.schema import Part, PositiveSeconds
 from cprsim.contract import Accepted, Context, Learned, Plan, Policy
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.formulas.pls import pls_interval_s
 from cprsim.machine.schedules import partial_costs_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from cprsim.basics.schema import Part
 from cprsim.contract import REMOTE, Context, Interval, Plan, Policy
+from cprsim.contract.expected import expected
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.formulas.attempts import mean_attempts
-from cprsim.formulas.expected import expected
 from cprsim.formulas.pls import least_pls, mean_pls, mean_pls_interval_s, pls_interval_s
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan

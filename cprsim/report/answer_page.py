@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.units import SECONDS, format_exact, percent
+from cprsim.contract.registry import systems
 from cprsim.figures import page_bytes, save_bytes
-from cprsim.policies.registry import systems
 from cprsim.report import html
 from cprsim.report.answer import answer_lines, detail_lines, robust_lines
 from cprsim.report.basis import ScenarioSource, inputs, repeat

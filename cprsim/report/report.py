@@ -9,7 +9,6 @@ from cprsim.basics.units import format_duration
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.figures import page_bytes
 from cprsim.figures.timeline import timelines
-from cprsim.history.recorder import record
 from cprsim.report import html
 from cprsim.report.basis import ScenarioSource, inputs, repeat
 from cprsim.report.conclusion import certified, conclusion, findings
@@ -22,6 +21,7 @@ from cprsim.report.tables import (
 )
 from cprsim.runs.result import Result
 from cprsim.selection.words import interval
+from cprsim.sim.history.recorder import record
 
 
 def report(

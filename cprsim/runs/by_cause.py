@@ -1,4 +1,4 @@
-"""What the failures of each cause cost: detection, waiting, restarts and loads, lost training."""
+"""Costs of the failures of each cause: detection, waiting, restarts and loads, lost training."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -87,7 +87,7 @@ def by_cause(result: "Result", most: int = MOST) -> pd.DataFrame:
         A row a policy and cause, the dearest first: `policy`, `cause`, `failures` in a job; of the
         useful time `detect`, `reschedule`, `start`, `load`, `lost` and their sum `overhead`;
         `updates_lost`, a share of all updates; `machine_hours` in a job, of all nodes. Sums over
-        causes lack what no failure is charged with: saves, slowdown beside training, starts and
+        causes lack what no failure is charged with: saves, slowdown during training, starts and
         loads of allocations, drains, and silent faults.
 
     Raises

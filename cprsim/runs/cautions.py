@@ -1,4 +1,4 @@
-"""What numbers of a run or an answer rest on, where that is less than they look like."""
+"""Warnings about numbers of a run or an answer that rest on less than they look like."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def of_run(result: "Result") -> Iterator[str]:
-    """Of the numbers of a run; a sentence each."""
+    """Yield a sentence for each warning about the numbers of a run."""
     yield from of_log(result.scenario)
     yield from _of_memory(result)
     yield from of_costs(result.scenario)
@@ -40,21 +40,21 @@ def _of_memory(result: "Result") -> Iterator[str]:
         yield f"Not enough memory: {said}."
 
 
-#: Said of a log that is replayed.
-AS_IT_STANDS = (
-    "The log is replayed as it stands: every replication has its failures at its instants. So "
+#: About a log that is replayed.
+REPLAYED = (
+    "The log is replayed as it is: every replication has its failures at its instants. So "
     "intervals, and what is called sure, are of this one history, not of what may come; "
     "cprsim fit finds a law in it, whose histories differ."
 )
 
 
 def of_log(scenario: Scenario) -> Iterator[str]:
-    """Of a log that is replayed as it stands."""
+    """Yield what holds only for a replayed log."""
     replayed = scenario.failure_model.process
     if not isinstance(replayed, TraceReplay):
         return
     useful_s = scenario.job.useful_time_s
-    yield AS_IT_STANDS
+    yield REPLAYED
     if replayed.ends_s < useful_s:
         yield (
             f"Its last failure is {format_duration(replayed.ends_s)} after its start, and the job "

@@ -36,7 +36,10 @@ class Moments:
         return cls(values.shape[-1], mean, np.square(values - mean[..., np.newaxis]).sum(axis=-1))
 
     def __add__(self, other: "Moments") -> "Moments":
-        """Those of both together: T. F. Chan, G. H. Golub and R. J. LeVeque, COMPSTAT 1982."""
+        """Return the moments of both together.
+
+        T. F. Chan, G. H. Golub and R. J. LeVeque, COMPSTAT 1982.
+        """
         count, apart = self.count + other.count, other.mean - self.mean
         return Moments(
             count,
@@ -52,7 +55,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Digest:
-    """What is kept of very many replications.
+    """The summary that is kept of very many replications.
 
     `moments`: of each policy and column; `apart`: by measure of `COMPARED`, of what each policy has
     of it less what each has. `first`: `MEASURES` of the first replications, for percentiles, in
@@ -103,7 +106,7 @@ class Digest:
 
     @property
     def count(self) -> int:
-        """How many replications there were under each policy."""
+        """Number of replications under each policy."""
         return self.moments.count
 
     @property
@@ -136,7 +139,7 @@ class Digest:
         return np.concatenate(self.first, axis=2)
 
     def means(self, policy: str) -> dict[str, float]:
-        """Of each column of numbers."""
+        """Return the mean of each column of numbers."""
         own = self.moments.mean[self.policies.index(policy)]
         return dict(zip(self.columns, own.tolist(), strict=True))
 
@@ -149,7 +152,7 @@ class Digest:
         return in_columns(self._measures, self.moments.mean[of, places], half, median, p95)
 
     def evidence(self, unmet: Mapping[str, float], measure: str, can_fail: bool) -> PairedMoments:
-        """Of which policy has the least of a measure of `COMPARED`.
+        """Return the evidence which policy has the least of a measure of `COMPARED`.
 
         `unmet`: of each policy; so many replications leave nothing unmet that matters.
         """

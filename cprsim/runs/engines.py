@@ -1,4 +1,4 @@
-"""Which interpreter plays which policy: `cprsim.batch` where that ends sooner, else `cprsim.sim`.
+"""The interpreter of each policy: `cprsim.batch` where that ends sooner, else `cprsim.sim`.
 
 They give the same numbers to the last bit, so which of them plays is a matter of time alone.
 """
@@ -24,7 +24,7 @@ Engine = Literal["sim", "batch"]
 # What a run takes in the simulator, s: to set it up, a save, a failure, a node's life. Measured on
 # a machine of two cores; which engine ends sooner needs no more than the order of magnitude.
 _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S = 5e-5, 1e-5, 3e-5, 1e-6
-#: Replications that the simulator plays before it is asked again whether the engine is compiled.
+#: Replications that the simulator plays before it looks again whether the engine is compiled.
 _MEANWHILE = 64
 #: It takes 0.6 s to load the compiled engine, s.
 _WORTH_LOADING_S = 2.0
@@ -79,7 +79,7 @@ def prepare(engines: Iterable[Engine], asked: str = "auto") -> None:
 
 
 def waits(asked: str) -> bool:
-    """Whether who asks for an engine waits until it is compiled, some 20 s, once."""
+    """Return whether a run has to wait, once, until the engine is compiled, some 20 s."""
     return asked == "batch" and _is_missing()
 
 
@@ -131,14 +131,14 @@ def _compiled(
 
 
 def is_ready() -> bool:
-    """Whether the compiled engine can play at once."""
+    """Return whether the compiled engine can play at once."""
     return readiness.why_uncompiled() is None and readiness.is_compiled()
 
 
 def attempt(
     scenario: Scenario, engines: dict[str, Engine], replications: Sequence[int], seed: int
 ) -> NDArray[np.float64]:
-    """As `simulate`, but not a number where a run gets nowhere."""
+    """Play as `simulate` does; not a number where a run makes no progress."""
     values = np.empty((len(replications), len(engines), len(COLUMNS)))
     names = [name for name, engine in engines.items() if engine == "batch" and is_ready()]
     if names:
@@ -158,7 +158,8 @@ def play_jobs(
 ) -> NDArray[np.float64]:
     """One replication of each of many scenarios, by its number, under as many policies each.
 
-    Returns an array of shape (jobs, policies, len(COLUMNS)); not a number where a job gets nowhere.
+    Returns an array of shape (jobs, policies, len(COLUMNS)); not a number where a job makes no
+    progress.
     """
     if engine == "batch" and is_ready() and all(_played_alike(*job[1:]) for job in jobs):
         from cprsim.batch.engine import Part, simulate_all  # noqa: PLC0415  (loads Numba)
@@ -186,14 +187,14 @@ def _alone(scenario: Scenario, policy: str, number: int, seed: int) -> NDArray[n
 
 
 def _worth_loading(scenario: Scenario, policies: Sequence[str], replications: float) -> bool:
-    """Whether the simulator takes so long that it pays to load the compiled engine."""
+    """Return whether the simulator takes so long that it pays to load the compiled engine."""
     if not policies or readiness.why_uncompiled():
         return False
     return replications * sum(_run_s(scenario, name) for name in policies) > _WORTH_LOADING_S
 
 
 def _run_s(scenario: Scenario, policy: str) -> float:
-    """What the simulator takes for a run, about."""
+    """Return roughly how long the simulator takes for a run, s."""
     model, useful_s = scenario.failure_model, scenario.job.useful_time_s
     saves = sum(each.saves_in(useful_s) for each in scenario.plan(policy).schedules)
     failures = useful_s / model.mtbf_s

@@ -65,7 +65,7 @@ class Fleet:
 
     @property
     def title(self) -> str:
-        """What the fleet is called."""
+        """Title of the fleet."""
         return self.example.title
 
     def select(self, names: Iterable[str] | None) -> list[str]:
@@ -73,7 +73,7 @@ class Fleet:
         return self.example.select(names)
 
     def draws(self, seed: int, jobs: Iterable[int]) -> Iterator[dict[Keys, Any]]:
-        """What jobs draw, by number: values as in a scenario file, by the keys that lead there."""
+        """Yield the draws of jobs, by number: values as in a scenario file, by their keys."""
         known: tuple[int, dict[Keys, list[Any]]] | None = None
         for job in jobs:
             number, row = divmod(job, COHORT)
@@ -172,12 +172,12 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Scenario | Fleet:
 
 
 def of_tables(mapping: dict[str, Any]) -> Scenario | Fleet:
-    """As `load`, of the tables of a file."""
+    """Return what `load` does, from the tables of a file."""
     return Fleet.of(mapping) if any(tables(mapping)) else Scenario(**mapping)
 
 
 def of_job(mapping: dict[str, Any]) -> Scenario | Fleet:
-    """As `of_tables`, of tables that may name no policies, or some that the job can't have."""
+    """Return what `of_tables` does; the tables may name no policies, or impossible ones."""
     alone = mapping | {"policies": {"any": {"system": "full"}}}
     if mapping.get("policies"):
         try:
@@ -185,7 +185,7 @@ def of_job(mapping: dict[str, Any]) -> Scenario | Fleet:
         except PlanError:
             if not isinstance(of_tables(alone), Scenario):
                 raise
-            return Scenario.read(mapping)  # whoever plans them is told why they can't be
+            return Scenario.read(mapping)  # planning them says why they are impossible
     job = of_tables(alone)
     if isinstance(job, Fleet):
         return replace(
@@ -195,7 +195,7 @@ def of_job(mapping: dict[str, Any]) -> Scenario | Fleet:
 
 
 def load_job(path: str | Path, overrides: Iterable[str] = ()) -> Scenario | Fleet:
-    """As `load`, of a file that may name no policies: for `cprsim.advise`.
+    """Return what `load` does, from a file that may name no policies: for `cprsim.advise`.
 
     Returns
     -------

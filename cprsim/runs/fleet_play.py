@@ -16,7 +16,7 @@ from cprsim.runs.runner import Progress, Values, check_arguments, map_tasks
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 
-#: Of a job under a policy, beside what the simulation tells.
+#: Columns of a job under a policy that the simulation does not have.
 OF_THE_JOB = ("interval_s", "fell_back", *Basis._fields)
 _BLOCK = COHORT  # jobs of a task: they draw from the same streams
 
@@ -33,8 +33,8 @@ def run_fleet(
     """Play jobs of a fleet, each once, all policies of a job on the same failure timeline.
 
     Parameters are those of `cprsim.run`; `replications` is the number of jobs, and job i is the
-    same whatever their number. A job that gets nowhere under some policy is left out under all of
-    them, and counted (`FleetResult.given_up`).
+    same whatever their number. A job that makes no progress under some policy is left out under all
+    of them, and counted (`FleetResult.given_up`).
 
     Returns
     -------
@@ -48,7 +48,7 @@ def run_fleet(
     UsageError
         For arguments that make no sense.
     RunError
-        If every job gets nowhere under some policy, or a worker process dies.
+        If every job makes no progress under some policy, or a worker process dies.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def play(
     """Play jobs, given by number, under the named policies.
 
     Returns an array of shape (jobs, policies, len(COLUMNS) + len(OF_THE_JOB)); not a number where
-    a job gets nowhere.
+    a job makes no progress.
     """
     jobs = list(jobs)
     pairs = [(job, each, policies) for job, each in zip(jobs, fleet.jobs(seed, jobs), strict=True)]

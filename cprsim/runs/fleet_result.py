@@ -1,4 +1,4 @@
-"""What came of the jobs of a fleet: tables of jobs, of policies, of percentiles."""
+"""Results of a fleet: tables of jobs, of policies, of percentiles."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from cprsim.runs.summaries import ratio_of_sums, tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What measures are worked out with and nobody asks for.
+#: Columns that measures are worked out with, and no table shows.
 _OF_THE_PLAN: Final = ["peer_bytes_per_s", "checkpoint_bytes", *Rates._fields]
-#: Percentiles of the jobs by overhead, in tables, and those whose causes are told as well.
+#: Percentiles of the jobs by overhead, in tables, and those whose causes are shown as well.
 PERCENTILES: Final = (50, 75, 90, 95, 99)
 BROKEN_DOWN: Final = (50, 75, 90, 95)
 #: Jobs at a percentile are those up to so many percentiles of all from it, on both sides.
@@ -34,14 +34,14 @@ BAND: Final = 1.0
 
 @dataclass(frozen=True, repr=False)
 class FleetResult(Result):
-    """What a run of a fleet found; its replications are the jobs.
+    """Results of a run of a fleet; its replications are the jobs.
 
-    `replications`: as of `Result`, a row a policy and job, each with its own `useful_s`; besides
+    `replications`: as of `Result`, a row a policy and job, each with its own `useful_s`; also
     the job's `nodes`, the policy's `interval_s`, whether it `fell_back` on another plan than its
     system is for (1 or 0), and a column for each value that is drawn, by
-    its dotted key, in SI units (`job.useful_time_s`). `given_up`: numbers of the jobs that got
-    nowhere, by policy; they are in no table, under no policy. `scenario` and `plans` are those of
-    the fleet's example.
+    its dotted key, in SI units (`job.useful_time_s`). `given_up`: numbers of the jobs that made
+    no progress, by policy; they are in no table, under no policy. `scenario` and `plans` are
+    those of the fleet's example.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class FleetResult(Result):
         }
         kept = np.flatnonzero(~nowhere.any(axis=1))
         if not kept.size:
-            raise RunError("every job of the fleet gets nowhere under some policy")
+            raise RunError("every job of the fleet makes no progress under some policy")
         values = values[kept]
         of_jobs = [columns.index(each) for each in Basis._fields]
         bases = [Basis(*own[:, of_jobs].T) for own in values.swapaxes(0, 1)]
@@ -123,7 +123,7 @@ class FleetResult(Result):
         return summary
 
     def wall_shares(self, words: Vocabulary) -> dict[str, dict[str, float]]:
-        """Of the wall clock of all jobs together, by policy: long jobs weigh more."""
+        """Return shares of the wall clock of all jobs together, by policy: long jobs weigh more."""
         means = {name: self.kept.means(name) for name in self.plans}
         return {
             name: words.of_seconds({cause: own[f"{cause}_s"] for cause in CAUSES})
@@ -202,7 +202,7 @@ def _machine_time(table: pd.DataFrame) -> dict[str, float]:
 
 
 def at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """What the jobs around each percentile lose, of one policy's jobs: see `percentiles`."""
+    """Return the losses of one policy's jobs around each percentile: see `percentiles`."""
     table = table.sort_values("overhead")
     rank = 100 * (np.arange(len(table)) + 0.5) / len(table)
     rows = []
@@ -217,7 +217,7 @@ def at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _entry(row: Any, shares: Mapping[str, float] | None) -> dict[str, Any]:
-    """A row of the summary as it stands in the JSON document."""
+    """Return a row of the summary as the JSON document has it."""
     document = entry(row, shares)
     document["overhead"] |= {f"p{p}": float(row[f"overhead_p{p}"]) for p in PERCENTILES}
     for key in ("machine_s", "given_back_s"):

@@ -1,4 +1,4 @@
-"""Jobs that get nowhere, noticed on the first part of them, before anything else is played."""
+"""Jobs that make no progress, noticed on their first part, before anything else is played."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +18,7 @@ _SAVES = 100_000.0
 
 
 def check_hope(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> None:
-    """Raise `NowhereError` where a job gets nowhere, as far as its first part tells.
+    """Raise `NowhereError` where the first part of a job makes no progress.
 
     It takes a second at most, where runs of the job may take minutes until they are given up.
     `engines`: which plays which policy.
@@ -30,9 +30,9 @@ def check_hope(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> 
 def without_hope(
     scenario: Scenario, engines: Mapping[str, Engine], seed: int
 ) -> Iterator[NowhereError]:
-    """The errors of those policies under which a job gets nowhere, as far as its first part tells.
+    """Yield the errors of policies under which the first part of a job makes no progress.
 
-    One after the other: each takes a second at most.
+    Each takes a second at most.
     """
     for name, engine in engines.items():
         try:
@@ -42,15 +42,15 @@ def without_hope(
 
 
 def first_part(scenario: Scenario, policy: str, seed: int, engine: Engine = "sim") -> float:
-    """The wall time of the first part of a job, in its useful times; 1 where none is tried.
+    """Return the wall time of the first part of a job, in its useful times; 1 where none is tried.
 
-    A part is easier than the whole: no interval is longer, no failure more frequent. So who can't
-    come to its end doesn't come to that of the job.
+    A part is easier than the whole: no interval is longer, no failure more frequent. So a policy
+    that can't end it doesn't end the job.
 
     Raises
     ------
     NowhereError
-        If it gets nowhere.
+        If it makes no progress.
     """
     mtbf_s, useful_s = scenario.failure_model.mtbf_s, scenario.job.useful_time_s
     part_s = min(useful_s, _PART * mtbf_s)

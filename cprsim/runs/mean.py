@@ -31,9 +31,9 @@ class Mean(NamedTuple):
         return self._replace(high=self.high + much)
 
     def columns(self, name: str) -> dict[str, float]:
-        """As it stands in a row of a table: under that name, and its ends, `_low` and `_high`."""
+        """Return its columns of a table: under that name, and its ends, `_low` and `_high`."""
         return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
 
     def document(self) -> dict[str, Any]:
-        """As it stands in a JSON document."""
+        """Return its entry of a JSON document."""
         return {"mean": finite(self.mean), "ci95": [finite(self.low), finite(self.high)]}

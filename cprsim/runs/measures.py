@@ -1,4 +1,4 @@
-"""What is measured of each replication: the one list, so that each measure has an interval.
+"""Measures of each replication: the one list, so that each measure has an interval.
 
 A measure of the list is a column of `results.csv` and of summaries, and a key of their JSON; but
 for those that rest on `[prices]`, which are there where it has what they rest on.
@@ -18,11 +18,11 @@ _J_PER_KWH = 3.6e6
 
 
 class Basis(NamedTuple):
-    """What of a job and its plan ledgers are measured against; numbers, or arrays, one a run.
+    """Numbers of a job and its plan that ledgers are measured against; or arrays, one a run.
 
-    `useful_s`: useful time, s. `nodes`: of the job; `spares`: machines that stand ready beside.
+    `useful_s`: useful time, s. `nodes`: of the job; `spares`: machines that are ready in addition.
     `memory_overhead`, `peer_bytes_per_s`: as in `Plan`. `checkpoint_bytes`: of a full one; not a
-    number where the scenario has no `[model]`. What stands after that: as in `Rates`.
+    number where the scenario has no `[model]`. The other fields: as in `Rates`.
     """
 
     useful_s: Numbers
@@ -53,7 +53,7 @@ class Basis(NamedTuple):
 
 
 def _bytes(checkpoints: Numbers, basis: Basis) -> Numbers:
-    """Of so many full checkpoints; of none 0, whatever is known of their size."""
+    """Return the bytes of so many full checkpoints; of none 0, also if their size is unknown."""
     return np.where(checkpoints == 0, 0.0, checkpoints * basis.checkpoint_bytes)
 
 
@@ -110,7 +110,7 @@ _RESTS_ON: Final = {
     "energy_kwh": "power_w",
     "carbon_kg": "carbon_kg_per_kwh",
 }
-#: Of which policies are told apart by paired differences, where no replications are kept.
+#: Measures whose paired differences between policies are kept where replications are not.
 COMPARED: Final = ("overhead", "overhead_retrained", "machine_overhead", "cost")
 #: Of a plan, the same in every replication.
 PLANNED: Final = ("memory_overhead", "spares")
@@ -122,7 +122,7 @@ def measured(run: Mapping[str, Numbers], basis: Basis) -> dict[str, Numbers]:
 
 
 def measures_of(basis: Basis | None = None) -> list[str]:
-    """Those that a scenario has, which `basis` is of; without one those that every scenario has."""
+    """Return the measures that a scenario with this `basis` has; by default those that all have."""
     rests = {} if basis is None else basis._asdict()
     return [
         name

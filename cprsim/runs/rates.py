@@ -1,11 +1,11 @@
-"""What a second of a job, a checkpoint and a failure cost under a policy, by `[prices]`."""
+"""Costs of a second of a job, a checkpoint and a failure under a policy, by `[prices]`."""
 
 import math
 from typing import Any, NamedTuple
 
 from cprsim.contract import Plan
 from cprsim.contract.memory import extra_bytes
-from cprsim.formulas.store_reads import bytes_read_per_failure
+from cprsim.contract.store_reads import bytes_read_per_failure
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Model
 from cprsim.scenario import Scenario
@@ -15,7 +15,7 @@ Numbers = Any
 
 
 class Rates(NamedTuple):
-    """What the measures of money, energy and CO2 rest on; not a number where nothing is given.
+    """Numbers behind the measures of money, energy and CO2; not a number where not given.
 
     `price_per_s`: of a second of wall clock. `price_per_checkpoint`: of a full checkpoint written.
     `price_per_failure`: of what a failure makes the job read, in the mean. `power_w`: of all
@@ -33,13 +33,13 @@ _NONE = Rates()
 
 
 def rates(scenario: Scenario, policy: str) -> Rates:
-    """Those of one of the scenario's policies.
+    """Return the rates of one of the scenario's policies.
 
     All machines of the job and the spares that the policy holds ready are paid for, and draw power,
     for as long as the job takes, also while it waits for others. So is memory that the policy
     takes, and one full checkpoint in the store where it saves to it at all: how many are kept is
-    not modelled. What is written is what the ledger has; what is read is the mean of a failure
-    (`bytes_read_per_failure`) times the failures that struck.
+    not modelled. The ledger has the bytes that are written; bytes that are read are the mean of
+    a failure (`bytes_read_per_failure`) times the failures that struck.
     """
     prices = scenario.prices
     if prices is None:
@@ -53,7 +53,7 @@ def rates(scenario: Scenario, policy: str) -> Rates:
 
 
 def _machines(scenario: Scenario, policy: str) -> dict[str, int]:
-    """How many of each kind are paid for, by their keys in `[prices]`."""
+    """Return how many machines of each kind are paid for, by their keys in `[prices]`."""
     cluster = scenario.cluster
     return {
         "trainer": cluster.trainers,
@@ -79,7 +79,7 @@ def _with_money(found: Rates, scenario: Scenario, policy: str, prices: Prices) -
 
 
 def _stored_bytes(plan: Plan, model: Model, scenario: Scenario) -> float:
-    """What lies in the store all the time, B: the checkpoint that the job would return to."""
+    """Return the bytes that are always in the store: the checkpoint to return to."""
     saves = any(
         schedule.period_s < scenario.job.useful_time_s
         and plan.tier(schedule.save.tier).medium == "store"

@@ -1,4 +1,4 @@
-"""What a run keeps of its replications: all of them, or where they are too many, a digest."""
+"""Replications that a run keeps: all of them; where they are too many, see `digest`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ class ReplicationTable:
 
     @property
     def count(self) -> int:
-        """How many there were under each policy."""
+        """Number of replications under each policy."""
         return int(self.table["replication"].nunique())
 
     def of(self, policy: str) -> pd.DataFrame:
-        """Those of one policy."""
+        """Return the replications of one policy."""
         return self.table[self.table["policy"] == policy]
 
     def means(self, policy: str) -> dict[str, float]:
-        """Of each column of numbers."""
+        """Return the mean of each column of numbers."""
         own = self.of(policy).drop(columns=["policy", "replication"])
         return {str(name): float(column.mean()) for name, column in own.items()}
 
@@ -39,7 +39,7 @@ class ReplicationTable:
         return statistics(own[measures].to_numpy(dtype=np.float64).T, measures)
 
     def evidence(self, unmet: Mapping[str, float], measure: str, can_fail: bool) -> PairedSample:
-        """Of which policy has the least of a measure; `unmet` of each as in `PairedSample`."""
+        """Return the evidence which policy has the least; `unmet` of each as in `PairedSample`."""
         values, failures = (
             np.stack([self.values(policy, name) for policy in unmet])
             for name in (measure, "failures")
@@ -53,7 +53,7 @@ class ReplicationTable:
         )
 
     def lacks(self, policy: str, unmet_s: float) -> float:
-        """What the mean overhead may lack for a loss that none of the replications met."""
+        """Return how much the mean overhead may lack for a loss that no replication met."""
         if not unmet_s:
             return 0.0
         useful_s = self.values(policy, "wall_s") / (1 + self.values(policy, "overhead"))

@@ -1,4 +1,4 @@
-"""Restarts that a job needs, beside the number that its launcher allows."""
+"""Restarts that a job needs, compared with the number that its launcher allows."""
 
 import math
 from typing import Any, Final, NamedTuple
@@ -85,7 +85,7 @@ def check_most(most: int) -> None:
 
 
 def restarts(result: Result, most: int) -> dict[str, Restarts]:
-    """Return the restarts that each policy of a run needs, beside `most`, by its name.
+    """Return the restarts that each policy of a run needs, compared with `most`, by its name.
 
     Launchers count them so: torchrun's `--max-restarts`, `maxRestarts` of training operators.
 

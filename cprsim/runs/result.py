@@ -1,4 +1,4 @@
-"""What a run found: a row a policy with intervals, and where they are kept, its replications."""
+"""Results of a run: a row a policy with intervals, and its replications where kept."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a run found; `kept`: what it has kept of the replications.
+    """Results of a run; `kept`: its replications, or a digest of them.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Result:
         wall), `pls`, `updates_lost`, `learning_lost`, and counts of `failures` that struck,
         failures `absorbed` in downtimes, and usable `saves`; `corrupt`: 1 where a silent fault is
         in what it ends with. `stored` and `sent`: what saves wrote to the remote store and to
-        peers, in full checkpoints. Besides all that `cprsim.runs.measures` lists.
+        peers, in full checkpoints. Also all that `cprsim.runs.measures` lists.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Result:
 
     @property
     def count(self) -> int:
-        """How many replications were played under each policy."""
+        """Number of replications under each policy."""
         return self.kept.count
 
     @property
@@ -118,7 +118,7 @@ class Result:
 
     @cached_property
     def auc_drops(self) -> dict[str, Drop]:
-        """What AUC each policy is predicted to lose; empty without the section `[accuracy]`."""
+        """Predicted loss of AUC under each policy; empty without the section `[accuracy]`."""
         accuracy = self.scenario.accuracy
         if accuracy is None:
             return {}
@@ -143,7 +143,7 @@ class Result:
     def paired_difference(
         self, policy: str, than: str, measure: str = "overhead"
     ) -> tuple[float, float]:
-        """What one policy has more of than another, and half the 95 % interval of that mean.
+        """Return how much more one policy has than another, and half the 95 % interval.
 
         Both were played on the same failures, replication by replication, so most of what chance
         does to one it does to the other. `measure`: a column of `replications`.
@@ -214,26 +214,26 @@ class Result:
         return notebook_html(self.scenario.title, head, (*headings, "saves every"), rows)
 
     def to_toml(self) -> str:
-        """What was run, as a scenario file."""
+        """Return what was run as a scenario file."""
         return self.scenario.to_toml()
 
     @cached_property
     def causes(self) -> pd.DataFrame:
-        """What failures of each cause cost, see `cprsim.runs.by_cause.by_cause`.
+        """Costs of the failures of each cause, see `cprsim.runs.by_cause.by_cause`.
 
         Raises `UsageError` where the scenario has no causes.
         """
         return by_cause(self)
 
     def wall_shares(self, words: Vocabulary) -> dict[str, dict[str, float]]:
-        """Of the wall clock of all replications together, by policy, a term each."""
+        """Return shares of the wall clock of all replications together, by policy and term."""
         summary: Any = self.summary.to_dict("index")
         return {name: words.shares(row) for name, row in summary.items()}
 
     def readings(self, words: Vocabulary | None = None) -> Readings:
         """Means over the replications, a reading a policy, for exporters of metrics.
 
-        Their labels are the policy and the scenario. `words`: terms that stand for causes.
+        Their labels are the policy and the scenario. `words`: other terms for causes.
         """
         found = []
         for name, row in self.summary.iterrows():
@@ -271,7 +271,7 @@ class Result:
         }
 
     def _more(self, name: str) -> dict[str, Any]:
-        """What one run says of a policy, and a fleet doesn't."""
+        """Return what a document of one run has for a policy, and that of a fleet has not."""
         costs = self.plans[name].costs_document()
         more: dict[str, Any] = {"engine": self.engines[name], "costs": costs}
         if self.scenario.failures.causes is not None:
@@ -285,7 +285,7 @@ class Result:
 
 
 def entry(row: Any, shares: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """A row of a summary as it stands in a JSON document; `shares`: of `Result.wall_shares`."""
+    """Return a row of a summary as JSON documents have it; `shares`: of `Result.wall_shares`."""
     entry = {
         "system": row["system"],
         "recovery": row["recovery"],
@@ -308,7 +308,7 @@ def entry(row: Any, shares: Mapping[str, float] | None = None) -> dict[str, Any]
 
 
 def in_currency(currency: str | None) -> dict[str, str]:
-    """What a JSON document says of the currency of its costs; nothing where it has none."""
+    """Return the entry of a JSON document for the currency; nothing where there is none."""
     return {} if currency is None else {"currency": currency}
 
 

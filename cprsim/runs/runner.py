@@ -36,7 +36,7 @@ Values = NDArray[np.float64]
 _Any = TypeVar("_Any")
 _Found = TypeVar("_Found")
 
-# Tasks of so many replications take long beside what it costs to hand them out.
+# Tasks of so many replications take long compared with handing them out.
 _BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
 #: The same while the simulator plays, and the compiled engine is going to.
 _BLOCK_MEANWHILE = 2 * COHORT
@@ -95,7 +95,7 @@ def run(
     UsageError
         For arguments that make no sense.
     RunError
-        If a job gets nowhere, or a worker process dies.
+        If a job makes no progress, or a worker process dies.
 
     Examples
     --------
@@ -195,9 +195,9 @@ def map_tasks(
     workers: int,
     make: Callable[[int], Executor] = Workers,
 ) -> Generator[tuple[_Any, _Found], None, None]:
-    """What comes of tasks, in their order, done in this process or in as many as `make` makes.
+    """Yield tasks and their results in order, done in this process or in as many as `make` makes.
 
-    Only a few are under way at a time, so that what comes of them needs little memory.
+    Only a few are under way at a time, so that results need little memory.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def check_replications(replications: int) -> None:
         least_s = replications * _FASTEST_S
         raise UsageError(
             f"replications {replications:,}: would take {format_duration(least_s)} a policy where "
-            f"it is fastest; the most are {_MOST:,}, which tell a mean to a 16,000th of the spread"
+            f"it is fastest; the most are {_MOST:,}, which give a mean to a 16,000th of the spread"
         )
 
 

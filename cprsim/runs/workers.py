@@ -29,8 +29,8 @@ class Workers(ProcessPoolExecutor):
             return super().submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As of any executor; with `cancel_futures` tasks that have begun are given up as well."""
-        # Nothing public tells of what is pending, and by whom.
+        """End the workers; with `cancel_futures` tasks that have begun are given up as well."""
+        # No public attribute has what is pending, and in which process.
         if cancel_futures and self._pending_work_items:
             # A result that is cut short is waited for as long as anybody could write the rest.
             self._result_queue._writer.close()  # type: ignore[attr-defined]
@@ -55,7 +55,7 @@ def end_with_parent() -> None:
 def interrupts_for_this_process_alone() -> Iterator[None]:
     """Processes that are started in here inherit that SIGINT and SIGHUP are blocked.
 
-    A terminal sends them to all; it is for this process to tell, and to end the others.
+    A terminal sends them to all; this process reports them, and ends the others.
     """
     mask = getattr(signal, "pthread_sigmask", None)
     if mask is None:  # Windows

@@ -16,9 +16,9 @@ from cprsim.basics.toml import (
     parse_toml,
     text_of,
 )
+from cprsim.contract.registry import systems
 from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
-from cprsim.policies.registry import systems
 
 #: Tables of a file that are no part of a scenario.
 _BLOCKS = ("sweep", "levers", "trainer", "study")

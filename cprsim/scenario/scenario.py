@@ -14,10 +14,10 @@ from pydantic import BaseModel, InstanceOf
 from cprsim.basics import units
 from cprsim.basics.schema import Section, nearest
 from cprsim.contract import Context, Plan, Policy, rules
+from cprsim.contract.expected import expected
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
-from cprsim.formulas.expected import expected
 from cprsim.job.accuracy import Accuracy
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage

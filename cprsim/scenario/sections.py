@@ -10,6 +10,7 @@ from cprsim.basics import units
 from cprsim.basics.schema import OF_SCENARIO, VARIANTS, Section, closest, faults, meant, nearest
 from cprsim.basics.toml import check_values
 from cprsim.contract import Policy
+from cprsim.contract.registry import policy_class, systems
 from cprsim.errors import ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
@@ -18,7 +19,6 @@ from cprsim.job.costs import Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Job, Model
-from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario.drawn import tables
 
 SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file must have it

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.advice.row_loss import row_losses
 from cprsim.basics.owned import owned_folder
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.readers import CURVE_HEADER
 from cprsim.scenario import Scenario

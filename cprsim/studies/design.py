@@ -12,13 +12,13 @@ import pandas as pd
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from cprsim.basics.schema import Section, faults
+from cprsim.basics.version import __version__
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.studies.findings import LINEAR_UP_TO, Thresholds, comparisons
 from cprsim.studies.paired import EQUAL_WITHIN, enough
 from cprsim.studies.slope import RANGE_STARTS
 from cprsim.trainer.section import TrainerSection
-from cprsim.version import __version__
 
 #: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
 VERSION = 1

@@ -23,7 +23,7 @@ def parse_half_width(text: object) -> float:
 
 
 class Latin(Section):
-    """A Latin hypercube; its ranges stand beside.
+    """A Latin hypercube; its ranges are other keys of the same table.
 
     `points`: how many it has. `seed`: random seed of their places.
     """

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _CONNECT_S = 5.0
 _WORKERS_S = 15.0  # for the first worker to be there, when the sweep starts
 _PATIENCE_S = 600.0
-#: Each has a level of its own in dask's configuration.
+#: Each has another level in dask's configuration.
 _LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+:\d+")
 

@@ -23,7 +23,7 @@ MOST_POINTS = 1_000_000
 
 
 def check_points(count: int, what: str = "") -> None:
-    """Raise `UsageError` where these are too many; to be asked before they are made."""
+    """Raise `UsageError` where these are too many; to be called before they are made."""
     if count > MOST_POINTS:
         raise UsageError(
             f"{what}{count:,} points are too many; a sweep has at most {MOST_POINTS:,}"

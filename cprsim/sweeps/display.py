@@ -28,7 +28,7 @@ _VERDICT = 32  # letters in a line of a verdict
 def sweep_table(sweep: Sweep) -> Group:
     """Mean overhead of every policy at each point in percent, with its 95 % interval.
 
-    Beside it what the job costs, where the scenario has prices.
+    Where the scenario has prices, also the cost of the job.
     """
     definition = sweep.definition
     rows: dict[int, dict[str, dict[Any, Any]]] = {}
@@ -209,7 +209,7 @@ def _head(sweep: Sweep, counts: Sequence[int]) -> str:
 
 
 def failure_lines(done: Sweep) -> list[str]:
-    """What failed of a sweep: nothing if nothing did."""
+    """Return lines about points that failed; none if none did."""
     of_points = f"of {len(done.points):,} points failed"
     failed, in_part = done.failures, done.failed_in_part
     return [

@@ -63,7 +63,7 @@ def cut(
 ) -> Cut:
     """Return the points where what `at` names has that value.
 
-    `zipped`: keys whose values go together. One of them stands for all, if it tells them apart.
+    `zipped`: keys whose values go together. One of them is the axis of all, if its values differ.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Points of a sweep: their scenarios, and the hashes that tell one sweep from another."""
+"""Points of a sweep: their scenarios, and the hashes by which sweeps differ."""
 
 import copy
 import functools

@@ -24,7 +24,7 @@ from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 
 #: Name of the file in the folder of a sweep.
 NAME = "sweep.db"
-#: What SQLite adds to the name of a database for a file beside it, and how that file then begins:
+#: What SQLite adds to the name of a database for a further file, and how that file then begins:
 #: https://sqlite.org/fileformat2.html
 _COMPANIONS: dict[str, tuple[bytes, ...]] = {
     "-journal": (b"\xd9\xd5\x05\xf9", bytes(4)),

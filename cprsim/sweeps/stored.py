@@ -107,7 +107,7 @@ class Sweep:
     def table(self) -> pd.DataFrame:
         """A row a point and policy, for all points that are finished.
 
-        `point`; what is varied, quantities in SI units, which the columns' names tell (a value
+        `point`; what is varied, quantities in SI units, which the columns' names have (a value
         `"14 h"` of `failures.mean` is 50400.0 under `failures.mean_s`); `policy`, and of its plan
         `system`, `recovery`, `interval_s`; how many `replications`; all that
         `Result.summary` has; and `error`, which says why a point, or the policy there, failed and
@@ -195,12 +195,13 @@ class Sweep:
             their 95 % intervals; `runner_up`, and by how much its overhead is larger: `margin`,
             `margin_low`, `margin_high`, an interval that allows for all comparisons, empty where
             too little was met for one; `verdict`: `best`, `tied` (no other is better by more than
-            0.1 points), `undecided`, `none` (no candidate keeps to the bounds) or `failed`; `why`
-            it is undecided: `failures` (too few were met), `bound` (whether one is kept to) or
+            0.1 points), `undecided`, `none` (no candidate is within the bounds) or `failed`; `why`
+            it is undecided: `failures` (too few were met), `bound` (whether one is met) or
             `margin`; the same as a sentence, `told`; the candidates that aren't surely worse,
             `tied_with`, or differ in nothing, `same_as`, and policies among the former, `rivals`;
-            how many `candidates` keep to the bounds or may, how many points `failed`, candidates
-            that are `left_out` since they failed where others didn't, and the `error` if all did.
+            how many `candidates` are or may be within the bounds, how many points `failed`,
+            candidates that are `left_out` since they failed where others didn't, and the `error` if
+            all did.
 
         Raises
         ------

@@ -65,8 +65,8 @@ def sweep(
 ) -> Sweep:
     """Simulate a scenario at many points, every policy of a point on the same failure timelines.
 
-    What is in `out` already is not done again: a sweep that was stopped, however, goes on when it
-    is called again, and ends with the same numbers.
+    What is in `out` already is not done again: a sweep that was stopped resumes when it is called
+    again, and ends with the same numbers.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def sweep(
     progress
         Called in this process as results come.
     tell
-        Called with a line when something happened that a user wants to know.
+        Called with a line for the user when something happened.
 
     Returns
     -------

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.streams import COHORT
+from cprsim.contract.expected import loses_nothing
 from cprsim.contract.ledger import overhead
 from cprsim.errors import (
     CprsimError,
@@ -20,7 +21,6 @@ from cprsim.errors import (
     RunError,
     UsageError,
 )
-from cprsim.formulas.expected import loses_nothing
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.runs.hopeless import without_hope
 from cprsim.runs.measures import Basis
@@ -35,7 +35,7 @@ _WALL = COLUMNS.index("wall")
 
 @dataclass(frozen=True)
 class Rule:
-    """How many replications a point gets.
+    """The number of replications of a point.
 
     `replications`: their number; with `half_width` the most. `half_width`: the share of the mean
     overhead that half the 95 % interval of every policy must reach, checked every `COHORT`

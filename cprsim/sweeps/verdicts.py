@@ -67,7 +67,7 @@ def _row(verdict: SweepVerdict) -> dict[str, Any]:
     rival = certificate.runner_up
     if rival is not None:
         row["runner_up"], row["margin"] = labels[rival.candidate], rival.margin
-        # Infinite where too little was met to tell.
+        # Infinite where too few failures were met.
         row["margin_low"] = rival.low if math.isfinite(rival.low) else math.nan
         row["margin_high"] = rival.high if math.isfinite(rival.high) else math.nan
     return row

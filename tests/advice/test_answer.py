@@ -16,12 +16,12 @@ from cprsim.advice.round_numbers import round_durations
 from cprsim.advice.trials import FleetTrials, Trials
 from cprsim.basics.units import SECONDS, format_exact, parse_duration
 from cprsim.contract import DurationSpan
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.registry import systems
 from cprsim.errors import UsageError
-from cprsim.formulas.expected import expected
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Model
-from cprsim.policies.registry import systems
 from cprsim.policies.replication import Replication
 from cprsim.report.answer import answer_lines, certainty, robust_lines
 from cprsim.report.decision import decision_lines

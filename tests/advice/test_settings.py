@@ -12,9 +12,9 @@ from cprsim.advice.search import FIRST, _of_use, search
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_duration
 from cprsim.contract import Choice, Context, DurationSpan, Interval, Plan, Policy, every
+from cprsim.contract.registry import systems
 from cprsim.formulas.intervals import exact_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
-from cprsim.policies.registry import systems
 from cprsim.selection.certificate import MOST
 from tests.advice.conftest import SCENARIOS
 

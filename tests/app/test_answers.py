@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import cprsim
 from cprsim.app import pictures
 from cprsim.app.answers import Answering
 from cprsim.app.page_model import PageModel, WhatIf
@@ -108,6 +109,23 @@ def test_a_job_that_gets_nowhere_is_told(server: AppServer) -> None:
     found = parts(server, "failures.mean=3+h&policies.full.interval=4+d&replications=1")
 
     assert named(found, "failed")[0]["lines"][0].startswith("policy 'full': the job gets nowhere")
+
+
+def test_the_timeline_is_the_replication_of_the_median_or_the_one_asked_for(
+    server: AppServer,
+) -> None:
+    query = "replications=20"
+    one, *_ = named(parts(server, query), "lane")
+    other, *_ = named(parts(server, f"{query}&replication=7"), "lane")
+
+    played = cprsim.run("quickstart", policies=["full"], replications=20).replications
+    overheads = played.set_index("replication").overhead
+    order = overheads.sort_values(kind="stable").index
+    assert one["policy"] == "full"
+    assert one["overhead"] == pytest.approx(overheads[one["replication"]])
+    assert one["replication"] in order[9:11]
+    assert one["note"].startswith(f"Replication {one['replication']}, whose overhead under full")
+    assert (other["replication"], other["note"]) == (7, "Replication 7. Triangles: failures.")
 
 
 @pytest.mark.slow

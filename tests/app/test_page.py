@@ -1,7 +1,6 @@
 """The page as somebody uses it: in headless Chromium, at a wide and at a narrow window."""
 
 import json
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,20 +14,6 @@ from tests.report.browser import Browser, Tab, browser, needs_chromium
 from tests.waiting import wait_until
 
 pytestmark = [needs_chromium, pytest.mark.slow]
-
-
-def broken_at(lengths: list[float]) -> float:
-    """Where bars are broken off: 1.5 times the longest that is no outlier; else infinite.
-
-    Outliers are over 4 times as long as all others, of which there are two or more, and fewer than
-    half.
-    """
-    there = sorted(each for each in lengths if each > 0)
-    for count in range(1, (len(there) + 1) // 2):
-        rest = there[: len(there) - count]
-        if len(rest) > 1 and there[len(rest)] > 4 * rest[-1]:
-            return 1.5 * rest[-1]
-    return math.inf
 
 
 #: In the page: what the tests look at, by the control's name.
@@ -199,39 +184,33 @@ def test_all_pictures_are_there_and_fit(
     assert "Use " not in tab.evaluate("document.getElementById('advice').textContent")
     assert tab.evaluate("document.getElementById('progress').hidden")
     assert tab.evaluate("document.documentElement.scrollWidth") == width_px
-    assert_quiet(tab, server)
-
-
-def test_bars_are_broken_off_where_those_of_other_pictures_are(
-    opened: Callable[..., Tab], server: AppServer
-) -> None:
-    tab = opened(1280)
-    module = "import(new URL('pictures.js', document.querySelector('script[type=module]').src))"
-    cases = [[1, 1, 60], [1, 2, 8], [1, 2, 8.01], [1, 60], [0, 1, 60], [1, 1.1, 1.2, 50, 60]]
-    cases += [[1, 1.1, 50, 60], []]
-    found = tab.evaluate(
-        f"{module}.then((m) => {json.dumps(cases)}.map((each) => {{"
-        " const at = m.brokenAt(each); return at === Infinity ? null : at; }))"
+    top = "document.getElementById('{}').getBoundingClientRect().top"
+    first, controls = (tab.evaluate(top.format(each)) for each in ("breakdown", "controls"))
+    assert (first < controls) == (width_px == 400)  # beside each other where there is room
+    tab.evaluate(
+        "window.greyed = false; new MutationObserver(() => {"
+        " greyed ||= document.getElementById('timeline').classList.contains('stale'); })"
+        ".observe(document.getElementById('timeline'), { attributes: true })"
     )
-    expected = [broken_at(each) for each in cases]
-    assert [math.inf if each is None else each for each in found] == pytest.approx(expected)
+    tab.evaluate("put('failures.mean', '40 h')")
+    settled(tab, "failures.mean=40+h", "done")
+    assert tab.evaluate("greyed")
+    assert tab.evaluate("document.querySelectorAll('.stale').length") == 0
     assert_quiet(tab, server)
 
 
-def test_an_outlier_is_cut_ticks_end_beyond_the_last_bar_and_many_failures_are_counted(
+def test_ticks_end_beyond_the_longest_bar_and_many_failures_are_counted(
     tabs: Callable[[int], Tab],
 ) -> None:
     with served(QUICKSTART.with_name("peer-memory.toml")) as server:
         tab = tabs(1280)
         tab.open(server.address)
         tab.wait("document.getElementById('results')?.dataset.seen?.includes('sharp')")
-        assert tab.evaluate("document.querySelectorAll('#breakdown .cut').length") == 1
         shown = (
             "[...document.querySelectorAll('#breakdown .rule')].map((r) => +r.getAttribute('x1'))"
         )
         ends = (
             "[...document.querySelectorAll('#breakdown rect')]"
-            ".filter((r) => +r.getAttribute('y') < 90)"  # the first two, which are whole
             ".map((r) => +r.getAttribute('x') + +r.getAttribute('width'))"
         )
         assert max(tab.evaluate(shown)) >= max(tab.evaluate(ends))

@@ -1,6 +1,6 @@
 """No shipped system is left out of what the engines are compared on."""
 
-from cprsim.policies.registry import policy_class, systems
+from cprsim.contract.registry import policy_class, systems
 from tests.drawn import SYSTEMS
 
 

@@ -79,7 +79,7 @@ TRACED = {key: value for key, value in CLUSTER["jobs"][0].items() if key != "cou
 MISTAKES = [
     ({"cluster": {}}, "cluster.nodes: is missing"),
     ({"cluster": {"nodes": 1}, "jobs": [CLUSTER["jobs"][0] | {"nodes": 2}]}, "jobs.job-1: needs 2"),
-    ({"cluster": {"nodes": 1, "spares": 2}}, "repair is missing beside spares"),
+    ({"cluster": {"nodes": 1, "spares": 2}}, "repair is missing for the spares"),
     ({"store": {"wrte": "1 GB/s"}}, "store.wrte: unknown key; did you mean 'write'?"),
     ({"jobs": [CLUSTER["jobs"][0] | {"policy": "ful"}]}, "jobs.job.policy: 'ful'"),
     ({"jobs": [CLUSTER["jobs"][0] | {"scenario": "nowhere"}]}, "nowhere: no such file"),
@@ -98,7 +98,7 @@ MISTAKES = [
         "no.csv: can't be read: No such file or directory",
     ),
     ({"jobs": [TRACED | {"trace": {"file": "job.toml"}}]}, "job.toml: has no column 'timestamp'"),
-    ({"jobs": [TRACED | {"count": 2, "trace": {"file": "bad.csv"}}]}, "count: the trace tells"),
+    ({"jobs": [TRACED | {"count": 2, "trace": {"file": "bad.csv"}}]}, "count: the trace has them"),
     ({"jobs": [TRACED | {"trace": {"file": "bad.csv"}}]}, "line 3, duration: 'inf' is not"),
     (
         {"jobs": [TRACED | {"trace": {"file": "bad.csv", "arrives": "num_gpus"}}]},

@@ -170,8 +170,14 @@ def test_csv_ends_may_all_be_unknown():
             'time_s,node\n1,0\n"2,0\n3,0\n',
             "failures.csv:3: is not CSV: unexpected end of data",
         ),
-        (b"time_s,node\n1,0\n2,\xe9\n", "failures.csv:3: is not UTF-8: byte 0xe9"),
-        (GOOD.encode("utf-16"), "failures.csv:1: is not UTF-8: byte 0xff"),
+        (
+            b"time_s,node\n1,0\n2,\xe9\n",
+            "failures.csv:3: is not UTF-8: byte 0xe9; give it as UTF-8 text",
+        ),
+        (
+            GOOD.encode("utf-16"),
+            "failures.csv:1: is not UTF-8: byte 0xff; give it as UTF-8 text",
+        ),
         ("x" * (2**20 + 1), "failures.csv:1: is longer than 1048576 bytes"),
         (
             f"time_s,node\n{'9' * 999}x,0\n",

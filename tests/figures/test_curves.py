@@ -12,6 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from cprsim.contract.registry import systems
 from cprsim.figures.overhead import (
     LOSSES,
     MODELS,
@@ -24,7 +25,6 @@ from cprsim.figures.overhead import (
 )
 from cprsim.figures.style import SYSTEM_COLOURS
 from cprsim.figures.ticks import log_limits
-from cprsim.policies.registry import systems
 from tests.figures.reading import key, labels, notes, rendered, words
 
 POLICIES = {"full": ("full", 0.08), "partial": ("partial", 0.04), "cpr": ("cpr-vanilla", 0.005)}

@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
+from cprsim.contract.registry import systems
 from cprsim.errors import UsageError
 from cprsim.figures import look, save_bytes, without_words
 from cprsim.figures.advice import answer
@@ -33,7 +34,6 @@ from cprsim.figures.style import (
 )
 from cprsim.figures.texts import wrapped
 from cprsim.gallery.registry import PICTURES, picture
-from cprsim.policies.registry import systems
 from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.sample import Sample
 from tests.figures import (

@@ -132,7 +132,9 @@ def test_a_job_that_gets_nowhere_is_left_out_under_all_policies_and_counted():
     assert given_up_line(result) == (
         f"Left out under all policies: jobs that do not finish, {len(nowhere)} under full."
     )
-    with pytest.raises(RunError, match=r"^every job of the fleet gets nowhere under some policy$"):
+    with pytest.raises(
+        RunError, match=r"^every job of the fleet makes no progress under some policy$"
+    ):
         run_fleet(Fleet.of(tables | {"failures": tables["failures"] | {"mean": "6 min"}}), None, 2)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cprsim.contract.expected import expected
 from cprsim.contract.failure_kinds import kinds
 from cprsim.errors import ScenarioError
-from cprsim.formulas.expected import expected
 from cprsim.runs.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario

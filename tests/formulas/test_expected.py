@@ -5,7 +5,7 @@ import math
 import pytest
 
 import cprsim
-from cprsim.formulas.expected import Expected, expected
+from cprsim.contract.expected import Expected, expected
 
 
 def estimate(policy: dict, **tables: dict) -> Expected:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from cprsim.batch import engine as batch
 from cprsim.errors import RunError
-from cprsim.history.recorder import record
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
+from cprsim.sim.history.recorder import record
 from tests.frozen.corpus import (
     NEWER,
     REPLICATIONS,

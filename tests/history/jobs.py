@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cprsim.history.recorder import History, record
 from cprsim.scenario import Scenario
+from cprsim.sim.history.recorder import History, record
 
 FULL = {"system": "full", "interval": "32 s"}
 PARTIAL = {"system": "partial", "interval": "32 s"}

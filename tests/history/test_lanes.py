@@ -5,10 +5,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.history.lanes import background_lanes, lanes, rows
-from cprsim.history.phases import Phase, joined, overlaid
-from cprsim.history.recorder import Background, record
 from cprsim.scenario import Scenario
+from cprsim.sim.history.lanes import background_lanes, lanes, rows
+from cprsim.sim.history.phases import Phase, joined, overlaid
+from cprsim.sim.history.recorder import Background, record
 from cprsim.sim.observer import BackgroundTask
 from tests.drawn import scenarios
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told

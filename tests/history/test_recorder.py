@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from cprsim.contract import Recover
 from cprsim.contract.ledger import CAUSES
 from cprsim.failures.hit import Hit
-from cprsim.history.phases import Phase, seconds_by_cause
-from cprsim.history.recorder import Recorder, record
 from cprsim.scenario import Scenario
+from cprsim.sim.history.phases import Phase, seconds_by_cause
+from cprsim.sim.history.recorder import Recorder, record
 from cprsim.sim.observer import BackgroundTask
 from tests.drawn import scenarios
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told

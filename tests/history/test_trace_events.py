@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.contract.ledger import CAUSES
-from cprsim.history.phases import WORDS
-from cprsim.history.recorder import record
-from cprsim.history.trace_events import trace_json
 from cprsim.scenario import Scenario
+from cprsim.sim.history.phases import WORDS
+from cprsim.sim.history.recorder import record
+from cprsim.sim.history.trace_events import trace_json
 from tests.drawn import scenarios
 from tests.history.jobs import FULL, REPLICATION, played
 

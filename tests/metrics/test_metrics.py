@@ -11,11 +11,11 @@ from cprsim.cli.command import _main
 from cprsim.contract.ledger import CAUSES
 from cprsim.contract.vocabulary import VOCABULARIES, vocabulary
 from cprsim.errors import UsageError
-from cprsim.history.readings import readings
-from cprsim.history.recorder import record
 from cprsim.metrics import METRICS, PrometheusExporter, Reading, collected, observe, openmetrics
 from cprsim.report import outputs
 from cprsim.scenario import Scenario
+from cprsim.sim.history.readings import readings
+from cprsim.sim.history.recorder import record
 from tools.paths import DOCS
 
 SECONDS = {"train": 60.0, "save": 15.0, "lost": 5.0}

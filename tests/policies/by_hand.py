@@ -10,8 +10,6 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.testing import assert_time_adds_up
 
-#: Failures "second,node[,severity]" apart by spaces; keys of the policy; entries of the ledger.
-Run = tuple[str, dict[str, Any], dict[str, float]]
 #: 1,000 s on 8 servers.
 JOB: dict[str, Any] = {
     "job": {"useful_time": "1000 s"},

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 import cprsim
-from cprsim.contract.ledger import Ledger
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.sim.engine import play, simulate
 
 # --- Worked by hand ------------------------------------------------------------------------------
@@ -35,26 +34,6 @@ def trace(folder: Path, strikes: str) -> dict[str, Any]:
     log = folder / "log.csv"
     log.write_text("time_s,node\n" + strikes)
     return {"trace": str(log)}
-
-
-def run(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
-    policy = {"system": "async", "interval": "100 s", "snapshot": "2 s"} | keys
-    cluster = {"parameter_servers": 8, "spares": spares}
-    return play(scenario({"p": policy}, trace(folder, strikes), cluster=cluster), "p", 0, 0)
-
-
-def test_a_failure_during_the_snapshot_voids_it(tmp_path):
-    found = run(tmp_path, "305,0\n")
-
-    assert (found.lost, found.stall, found.saves) == (100.0, 19.0, 9)
-
-
-def test_a_failure_voids_every_save_in_flight(tmp_path):
-    # Snapshot n ends at 7 n s, at a progress of 5 n, and lands 10 s later. At 331.5 s the 46th and
-    # the 47th, of 322 and 329 s, are under way; the 45th has landed.
-    found = run(tmp_path, "331.5,0\n", interval="5 s", in_flight=2)
-
-    assert found.lost == 47 * 5 + 2.5 - 45 * 5
 
 
 @pytest.mark.parametrize(("in_flight", "interval_s"), [(1, 10.0), (2, 5.0), (3, 20**0.5)])

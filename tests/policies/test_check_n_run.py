@@ -1,6 +1,5 @@
 """Check-N-Run: the suite of all policies, sizes and faults worked by hand, limits."""
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,12 +7,11 @@ import pytest
 
 from cprsim.contract import Clock, Save, Saved, Stored
 from cprsim.contract.controller import saves_of
-from cprsim.contract.ledger import Ledger
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
-from tests.policies.by_hand import DIFFERENCES, JOB, Run, assert_entries, job_of, played
+from tests.policies.by_hand import DIFFERENCES, JOB, job_of
 
 
 class TestCheckNRun(PolicyConformance):
@@ -36,103 +34,6 @@ CHAIN = {
 
 def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) -> Scenario:
     return job_of(policy, **DIFFERENCES | {"failures": failures} | tables)
-
-
-def quiet(**keys: Any) -> Ledger:
-    return play(scenario(CHAIN | keys, {"exactly": 0}), "p", 0, 0)
-
-
-def test_without_failures_only_snapshots_take_time():
-    run = quiet()
-
-    assert run.saves == 9
-    assert run.wall == 1000 + 9 * 2
-    assert run.stored == 0.25 + 8 * 0.125
-
-
-def test_intermittent_baselines_by_hand():
-    # 0.2, 0.4, 0.6 of the rows: 1 + 1.2 <= 4 x 0.6, so every fourth save is a baseline.
-    run = quiet(variant="intermittent", modified=0.2, growth=1.0)
-
-    assert run.stored == pytest.approx(0.25 * (2 * (1 + 0.2 + 0.4 + 0.6) + 1), rel=1e-12)
-
-
-def test_a_difference_with_every_row_is_a_baseline():
-    # 0.2 to 0.8 since the first save; the sixth finds all of them modified.
-    run = quiet(variant="one-shot", modified=0.2, growth=1.0)
-
-    assert run.stored == pytest.approx(0.25 * (1 + 2.0 + 1 + 1.2), rel=1e-12)
-
-
-def test_a_share_beyond_every_row_is_every_row():
-    # 0.4, 0.8, and then all: every third save is a baseline.
-    run = quiet(variant="one-shot", modified=0.4, growth=1.0)
-
-    assert run.stored == pytest.approx(0.25 * 3 * (1 + 0.4 + 0.8), rel=1e-12)
-
-
-def test_the_dense_part_weighs_in_the_sizes_that_decide_on_a_baseline():
-    # 80 % rows, not quantised: sizes 0.4, 0.6, 0.8 for a quarter of the rows, two and three. By
-    # rows alone a baseline would come a save earlier.
-    policy = CHAIN | {"variant": "intermittent", "modified": 0.25, "growth": 1.0, "bits": 32}
-    model = {"embedding": "80 GB", "dense": "20 GB"}
-    run = play(scenario(policy, {"exactly": 0}, model=model), "p", 0, 0)
-
-    assert run.stored == pytest.approx(2 * (1 + 0.4 + 0.6 + 0.8) + 1, rel=1e-12)
-
-
-RUNS: dict[str, Run] = {
-    # The third save lands at 307: a quarter and two eighths of 16 s. The chain goes on, there is no
-    # new baseline.
-    "a restore reads baseline and chain": (
-        "310,0",
-        {},
-        {
-            "lost": 4,
-            "reschedule": 50,
-            "load": 8,
-            "stored": 1.25,
-            "updates_lost": 0,
-            "pls": 0,
-            "wall": 1018 + 4 + 50 + 8,
-        },
-    ),
-    # The third snapshot would be taken from 304 to 306.
-    "a failure during the snapshot voids it": (
-        "305,0",
-        {},
-        {"lost": 100, "load": 6, "stall": 19, "stored": 1.25, "wall": 1000 + 19 + 100 + 50 + 6},
-    ),
-    "a failure during the write voids it": (
-        "306.5,0",
-        {},
-        {"lost": 100.5, "load": 6, "stall": 20, "stored": 1.25},
-    ),
-    # It would have landed at 104; the next save is a baseline again.
-    "a failure before the first baseline landed starts over": (
-        "103,0",
-        {},
-        {"lost": 101, "load": 16, "stored": 1.25},
-    ),
-    "a baseline that lands when a failure strikes counts": ("104,0", {}, {"lost": 2, "load": 4}),
-}
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_chains_by_hand(name: str, tmp_path: Path) -> None:
-    strikes, keys, entries = RUNS[name]
-
-    assert_entries(played(tmp_path, strikes, CHAIN | keys, **DIFFERENCES), entries)
-
-
-def test_a_rollback_takes_the_history_of_sizes_back(tmp_path):
-    # Baseline, 0.2, 0.4 land; 0.6 is in flight at 408.1 and void. Taken again, it makes the next
-    # save a baseline, as it would have without the failure.
-    keys = {"variant": "intermittent", "modified": 0.2, "growth": 1.0}
-    run = played(tmp_path, "408.1,0", CHAIN | keys, **DIFFERENCES)
-
-    assert run.load == pytest.approx(16 * 0.25 * (1 + 0.4))
-    assert run.stored == pytest.approx(quiet(**keys).stored, rel=1e-12)
 
 
 # --- Sizes ---------------------------------------------------------------------------------------
@@ -242,10 +143,6 @@ def test_expectation_is_that_of_the_mean_save():
     assert found.load == pytest.approx(16 * 0.25 * 1.3 / 500, rel=1e-12)
     assert found.lost == pytest.approx((5 + 8 * 0.25 * 0.55) / 500, rel=1e-12)
     assert found.stall == pytest.approx(0.2, rel=1e-12)
-
-
-def test_marking_rows_slows_training():
-    assert quiet(tracking=0.02).slowdown == pytest.approx(20.0)
 
 
 def test_an_optimal_interval_lets_baselines_land():

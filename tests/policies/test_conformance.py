@@ -28,8 +28,9 @@ from cprsim.contract import (
     Saved,
     Train,
     every,
+    registry,
 )
-from cprsim.policies import register, registry, systems
+from cprsim.policies import register, systems
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s, full_plan
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cprsim.contract.ledger import Ledger
+from cprsim.contract.expected import expected
 from cprsim.errors import ScenarioError
-from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
@@ -36,29 +35,8 @@ def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) ->
     return job_of(policy, **DIFFERENCES | {"failures": failures} | tables)
 
 
-def struck_at(folder: Path, *strikes: float, **keys: Any) -> Ledger:
-    return play(scenario(CHAIN | keys, struck(folder, strikes)), "p", 0, 0)
-
-
 def struck(folder: Path, strikes: Iterable[float]) -> dict[str, Any]:
     return log_of(folder, " ".join(f"{at!r},0" for at in strikes))
-
-
-@pytest.mark.parametrize(
-    ("at", "loads"),
-    [
-        (150, 16.0),  # the base of progress 100
-        (250, 24.0),  # and the delta of 200
-        (350, 24.0),  # that one is merged: the delta of 300 alone
-        (450, 32.0),
-        (550, 40.0),
-        (650, 24.0),  # merged at 600
-    ],
-)
-def test_a_load_reads_the_base_and_the_deltas_since(at, loads, tmp_path):
-    run = struck_at(tmp_path, at + 2.0 * (at // 100))
-
-    assert run.load == loads
 
 
 def test_merging_costs_the_job_nothing():
@@ -69,12 +47,6 @@ def test_merging_costs_the_job_nothing():
 
     assert merged == chained
     assert (merged.saves, merged.stored, merged.wall) == (9, 1 + 8 * 0.5, 1018)
-
-
-def test_merged_after_each_save_a_load_reads_one_delta(tmp_path):
-    run = struck_at(tmp_path, 950 + 18, merge="100 s")
-
-    assert run.load == 24.0
 
 
 def test_never_merged_it_is_consecutive_differences_to_the_last_digit():

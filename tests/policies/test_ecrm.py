@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from itertools import chain, combinations
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +10,11 @@ import pytest
 
 from cprsim import Scenario
 from cprsim.contract import Answers, Loss, Recover, Redundancy
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.policies.ecrm import every_group_decodes
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
-from tests.policies.by_hand import Run, assert_entries, job_of, played
+from tests.policies.by_hand import job_of
 
 NOBODY: frozenset[int] = frozenset()
 
@@ -205,107 +204,6 @@ def test_without_parities_and_interval_it_never_saves() -> None:
 
 CODED = BARE | {"parity": 2, "coding": 0.0, "degraded": 0.5}
 COSTS = {"save": "1 s", "load": "20 s", "reschedule": "50 s"}
-EVERY_64 = {"interval": "64 s"}
-RUNS: dict[str, Run] = {
-    # Stopped 100 to 130, replaced at 150, whole at 190: 60 s at half the pace.
-    "a lost server is rebuilt while others decode": (
-        "100,0",
-        {},
-        {"reschedule": 30, "slowdown": 30, "wall": 1060},
-    ),
-    # At 160 progress is 115, since 130 at half the pace. Server 2 shares a group with server 0:
-    # back to the start, 50 s for a replacement, 20 s to load.
-    "a second loss in the group while one is rebuilt": (
-        "100,0 160,2",
-        {},
-        {"lost": 130, "load": 20, "reschedule": 80, "slowdown": 0, "wall": 1230},
-    ),
-    # A save at 64. At 160 progress is 99 + 15; 50 s of that are done again, which took 65 s.
-    "a second loss in the group returns to the checkpoint": (
-        "100,0 160,2",
-        EVERY_64,
-        {"lost": 65, "save": 15, "load": 20, "reschedule": 80, "wall": 1180, "saves": 15},
-    ),
-    "two losses at once in the group": (
-        "100,0 100,7",
-        {},
-        {"lost": 100, "load": 20, "reschedule": 50, "wall": 1170},
-    ),
-    # Server 0 is whole at 190, as above, and server 3 at 250. Training stops 100 to 130 and 160 to
-    # 190, and goes at half the pace 130 to 160 and 190 to 250.
-    "a second loss outside the group": (
-        "100,0 160,3",
-        {},
-        {"lost": 0, "reschedule": 60, "slowdown": 45, "wall": 1105},
-    ),
-    # As before until server 5 joins servers 0 and 3 at 200: progress 100 + 15 + 5, all lost.
-    "a third loss near either of two": (
-        "100,0 160,3 200,5",
-        {},
-        {"lost": 140, "load": 20, "reschedule": 110, "wall": 1270},
-    ),
-    # The save of 64 stops half-way for 30 s and goes on. Server 0 is whole at 64.5 + 90; from 95
-    # to then training goes at half the pace.
-    "a loss during a save": (
-        "64.5,0",
-        EVERY_64,
-        {"save": 15, "reschedule": 30, "slowdown": 29.75, "wall": 1074.75, "saves": 15},
-    ),
-    # The first at 64.25 stops the save until 94.25, the second at 94.5 voids it.
-    "two losses in the group during a save": (
-        "64.25,0 94.5,1",
-        EVERY_64,
-        {"lost": 64, "save": 15.5, "load": 20, "reschedule": 80, "wall": 1179.5},
-    ),
-    # Rolled back at 100; server 5 fails half-way through the load. It is waited for and everything
-    # is loaded again.
-    "a loss while the checkpoint is loaded": (
-        "100,0 100,1 160,5",
-        {},
-        {"lost": 100, "load": 30, "reschedule": 100, "wall": 1230},
-    ),
-    # It has nothing to lose yet: as if it had not been hit.
-    "a replacement that is hit before it serves": (
-        "100,0 160,0",
-        {},
-        {"reschedule": 30, "slowdown": 30, "wall": 1060, "failures": 2},
-    ),
-    "a loss before others decode is absorbed": (
-        "100,0 110,1",
-        {},
-        {"reschedule": 30, "slowdown": 30, "wall": 1060, "absorbed": 1},
-    ),
-    "a lost trainer is waited for": ("100,8", {}, {"reschedule": 50, "wall": 1050}),
-    "a lost server is rebuilt while a trainer is waited for": (
-        "100,8 100,0",
-        {},
-        {"reschedule": 50, "load": 40, "wall": 1090},
-    ),
-    # Training stops 100 to 130 and 160 to 210, and the rebuild goes on: whole at 190.
-    "a trainer lost during a rebuild": (
-        "100,0 160,8",
-        {},
-        {"reschedule": 80, "slowdown": 15, "wall": 1095},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_codes_by_hand(name: str, tmp_path: Path) -> None:
-    strikes, keys, entries = RUNS[name]
-    cluster = {"parameter_servers": 8, "trainers": 1}
-    run = played(tmp_path, strikes, CODED | keys, cluster=cluster, costs=COSTS)
-
-    assert_entries(run, {"updates_lost": 0, "pls": 0} | entries)
-
-
-def test_a_spare_that_fails_once_it_serves(tmp_path: Path) -> None:
-    # The spare is filled 100 to 140: 10 s at half the pace. It fails at 142; what it stood in for
-    # comes at 150 and is filled until 190, training stopping until 172: 18 s at half the pace.
-    cluster = {"parameter_servers": 8, "trainers": 1, "spares": 1}
-    run = played(tmp_path, "100,0 142,0", CODED, cluster=cluster, costs=COSTS)
-
-    assert_entries(run, {"reschedule": 60, "slowdown": 14, "wall": 1074})
 
 
 def test_expected_cost_of_one_failure() -> None:

@@ -1,6 +1,5 @@
 """Hot swap: its plan, its spares, and whole runs worked by hand."""
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +9,9 @@ import cprsim
 from cprsim.contract import Loss, Mirror, Recover
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
-from cprsim.sim.engine import play, simulate
+from cprsim.sim.engine import simulate
 from cprsim.testing import PolicyConformance
-from tests.policies.by_hand import IN_MEMORY, Run, assert_entries, job_of, log_of, played
+from tests.policies.by_hand import IN_MEMORY, job_of
 
 
 class TestHotSwap(PolicyConformance):
@@ -22,95 +21,6 @@ class TestHotSwap(PolicyConformance):
 def scenario(policy: dict[str, Any], **tables: Any) -> cprsim.Scenario:
     """Steps of 10 s, unless the policy says otherwise."""
     return job_of({"system": "hot-swap", "iteration": "10 s"} | policy, **IN_MEMORY | tables)
-
-
-# Pairs (0, 1) to (6, 7), steps of 10 s, a takeover of 40 s, one spare; no remote save unless asked.
-NO_SPARES, TWO_SPARES = {"spares": 0}, {"spares": 2}
-RUNS: dict[str, Run] = {
-    "a spare takes over at once": (
-        "105,0",
-        {},
-        {"lost": 15, "reschedule": 40, "load": 20, "wall": 1075},
-    ),
-    "without spares the machine is waited for": ("105,0", NO_SPARES, {"reschedule": 50 + 40}),
-    # After the last server come the trainers.
-    "a spare stands in for a trainer too": ("105,8", {}, {"lost": 15, "reschedule": 40, "load": 0}),
-    # Repaired at 155 s, so that it can take over at 200 s, and another one at 250 s.
-    "the machine that is repaired is a spare again": (
-        "105,0 200,5 275,1",
-        {},
-        {"reschedule": 3 * 40},
-    ),
-    # Both of a burst: one spare, and the first of two repairs.
-    "more failures than spares wait for the first repairs": (
-        "105,0 105,2",
-        {},
-        {"lost": 15, "reschedule": 50 + 40},
-    ),
-    # It loads from 145 s and fails at 150 s; the machine that it stood in for is there at 155 s.
-    "the spare fails while it loads": (
-        "105,0 150,0",
-        {},
-        {"lost": 15, "reschedule": 40 + 5 + 40, "load": 5 + 20},
-    ),
-    # Both copies are gone: from step 9 to the save at 60 s, or to the start.
-    "the peer fails during the recovery": (
-        "105,0 150,1",
-        TWO_SPARES | {"interval": "60 s"},
-        {"lost": 15 + 30, "reschedule": 40 + 40, "load": 5 + 20},
-    ),
-    "the peer fails during the recovery and nothing is saved": (
-        "105,0 150,1",
-        TWO_SPARES,
-        {"lost": 105},
-    ),
-    "a failure during the takeover is absorbed": (
-        "105,0 120,1",
-        {},
-        {"lost": 15, "absorbed": 1, "failures": 1},
-    ),
-    "a pair at once goes back to the remote store": (
-        "105,2 105,3",
-        TWO_SPARES | {"interval": "60 s"},
-        {"lost": 45, "reschedule": 40, "load": 20},
-    ),
-    "two of two pairs do not": ("105,1 105,2", TWO_SPARES, {"lost": 15}),
-    "a failure of the cluster needs more than the spares": (
-        "105,0,cluster",
-        {"spares": 9, "interval": "60 s"},
-        {"lost": 45, "reschedule": 50 + 40},
-    ),
-    "a takeover is all that it adds to a recovery": (
-        "105,0 300,3 300,5 600,2",
-        NO_SPARES | {"takeover": "1 s"},
-        {"reschedule": 3 * (50 + 1)},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_swaps_by_hand(name: str, tmp_path: Path) -> None:
-    strikes, keys, entries = RUNS[name]
-    policy = {"system": "hot-swap", "iteration": "10 s", "interval": "2000 s", "spares": 1} | keys
-
-    assert_entries(played(tmp_path, strikes, policy, **IN_MEMORY), entries)
-
-
-def test_the_clusters_own_spares_are_not_the_policys(tmp_path):
-    cluster = {"parameter_servers": 8, "spares": 3}
-    job = scenario(NO_SPARES, failures=log_of(tmp_path, "105,0"), cluster=cluster)
-    assert play(job, "p", 0, 0).reschedule == 50.0 + 40.0
-
-
-def test_the_spare_that_took_over_fails_and_the_pool_is_empty(tmp_path):
-    # It goes on at 165 s; at 200 s the spare fails. The first machine is repaired at 305 s, and has
-    # taken over at 345 s. 35 s after 90 s, three full steps: back to 110 s.
-    costs = {"save": "1 s", "load": "20 s", "reschedule": "200 s"}
-    policy = {"interval": "2000 s", "spares": 1}
-    job = scenario(policy, failures=log_of(tmp_path, "105,0 200,0"), costs=costs)
-    entries = {"lost": 15 + 15, "reschedule": 40 + 105 + 40, "load": 20 + 20}
-
-    assert_entries(play(job, "p", 0, 0), entries)
 
 
 # --- What travels --------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
-from cprsim.formulas.expected import expected
 from cprsim.formulas.experts import rotation_left_s
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
@@ -120,11 +120,6 @@ def test_who_returns_to_what() -> None:
 
 # --- Whole runs ----------------------------------------------------------------------------------
 
-# Saves at 100, 200, ... of training, which end at 104, 208, 312, ... s; 1,036 s without failures.
-# After one, two, three saves there are left 100 s x 6/8, 10/8, 12/8 of the updates, then no more.
-ALONE = 1036.0
-RESTART = 5 + 50
-
 
 def run(folder: Path, strikes: str, policy: dict[str, Any] = EXPERTS, **tables: Any) -> Ledger:
     """`strikes`: lines of a log."""
@@ -133,111 +128,7 @@ def run(folder: Path, strikes: str, policy: dict[str, Any] = EXPERTS, **tables: 
     return play(scenario(policy, **{"failures": {"trace": str(log)}} | tables), "p", 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("at_s", "redone_s", "left_s"),
-    [(50, 50, 0.0), (150, 46, 75.0), (250, 42, 125.0), (350, 38, 150.0), (950, 14, 150.0)],
-)
-def test_a_failure_loses_what_the_rotation_left(
-    tmp_path: Path, at_s: int, redone_s: float, left_s: float
-) -> None:
-    ledger = run(tmp_path, f"{at_s},0,node\n")
-
-    assert (ledger.lost, ledger.load) == (redone_s, 20.0)
-    assert ledger.updates_lost == pytest.approx(left_s / 1000)
-    assert ledger.wall == pytest.approx(ALONE + redone_s + RESTART + 20)
-    assert ledger.pls == 0.0
-
-
-def test_the_experts_of_lost_nodes_alone_are_old_where_hosts_keep_all(tmp_path: Path) -> None:
-    two = EXPERTS | {"snapshot_experts": 8, "snapshot_load": "2 s"}
-
-    # Back to 300, which one of eight has from the store.
-    node = run(tmp_path, "350,0,node\n", two)
-    assert node.updates_lost == pytest.approx(150 / 8 / 1000)
-    assert (node.lost, node.load) == (38.0, 6.0)
-    process = run(tmp_path, "350,0,process\n", two)
-    assert (process.updates_lost, process.lost, process.load) == (0.0, 38.0, 2.0)
-    cluster = run(tmp_path, "350,0,cluster\n", two)
-    assert cluster.updates_lost == pytest.approx(150 / 1000)
-    assert cluster.load == 20.0
-
-
-def test_hosts_that_keep_some_lose_less(tmp_path: Path) -> None:
-    # Of four of eight experts 100 s x 4/8 are left.
-    ledger = run(tmp_path, "350,0,node\n", EXPERTS | {"snapshot_experts": 4})
-
-    assert ledger.updates_lost == pytest.approx((7 * 50 + 150) / 8 / 1000)
-
-
-# --- Double faults -------------------------------------------------------------------------------
-
-
-def test_a_failure_while_loading_loses_no_more(tmp_path: Path) -> None:
-    # Loading from 405 to 425.
-    ledger = run(tmp_path, "350,0,node\n410,1,node\n")
-
-    assert ledger.updates_lost == pytest.approx(150 / 1000)
-    assert (ledger.lost, ledger.load) == (38.0, 5.0 + 20.0)
-
-
-def test_a_second_failure_loses_what_was_left_since_the_first(tmp_path: Path) -> None:
-    # On from 300 at 425. At 450 no save has come since; at 560 one, at 525 to 529.
-    ledger = run(tmp_path, "350,0,node\n450,1,node\n")
-    assert ledger.updates_lost == pytest.approx(150 / 1000)
-    ledger = run(tmp_path, "350,0,node\n560,1,node\n")
-    assert ledger.updates_lost == pytest.approx((150 + 75) / 1000)
-    assert ledger.lost == 38.0 + 31.0
-
-
-def test_a_failure_during_a_save_returns_to_the_one_before(tmp_path: Path) -> None:
-    ledger = run(tmp_path, "310,0,node\n")
-
-    assert ledger.updates_lost == pytest.approx(125 / 1000)
-    assert (ledger.lost, ledger.save) == (100.0, 36.0 + 2.0)
-
-
-def test_a_failure_while_a_save_is_in_the_background_returns_to_the_one_before(
-    tmp_path: Path,
-) -> None:
-    behind = EXPERTS | {"blocking": False, "snapshot": "1 s"}
-    # Snapshot from 302 to 303, stored at 307.
-    ledger = run(tmp_path, "306,0,node\n", behind)
-    assert (ledger.lost, ledger.updates_lost) == (103.0, pytest.approx(125 / 1000))
-    ledger = run(tmp_path, "308,0,node\n", behind)
-    assert (ledger.lost, ledger.updates_lost) == (5.0, pytest.approx(150 / 1000))
-
-
-def test_another_node_lost_while_loading_needs_the_store_too(tmp_path: Path) -> None:
-    two = EXPERTS | {"snapshot_experts": 8}
-    # Loading 6 s from 405 on.
-    ledger = run(tmp_path, "350,0,node\n408,1,node\n", two)
-
-    assert ledger.updates_lost == pytest.approx(2 * 150 / 8 / 1000)
-    assert ledger.load == 3.0 + 6.0
-
-
-def test_a_process_that_came_back_from_memory_is_as_old_in_the_store(tmp_path: Path) -> None:
-    two = EXPERTS | {"snapshot_experts": 8}
-    # On from 300 at 405, by nothing but memory. Then node 0 is lost: before the next save, which
-    # ends at 509, and after it.
-    for second in (420, 530):
-        ledger = run(tmp_path, f"350,0,process\n{second},0,node\n", two)
-        assert ledger.updates_lost == pytest.approx(150 / 8 / 1000)
-
-
 # --- Dynamic K -----------------------------------------------------------------------------------
-
-
-def test_k_doubles_with_each_failure_beyond_the_limit(tmp_path: Path) -> None:
-    dynamic = EXPERTS | {"dynamic": True, "plt_limit": 0.1}
-    # At 350 s, after three saves of two experts, 150 s are lost: from now on four, 6 s a save. On
-    # from 300 at 425, saves at 525 to 531 and 631 to 637. At 650, 500 and 13 s: of four of eight
-    # experts 50 s are left. From now on all, 10 s: on at 725, saves for 600, 700, 800 and 900.
-    ledger = run(tmp_path, "350,0,node\n650,0,node\n", dynamic)
-
-    assert ledger.updates_lost == pytest.approx((150 + 50) / 1000)
-    assert ledger.save == pytest.approx(3 * 4 + 2 * 6 + 4 * 10)
-    assert ledger.wall == pytest.approx(1000 + ledger.save + 38 + 13 + 2 * (RESTART + 20))
 
 
 def test_k_stays_within_the_limit(tmp_path: Path) -> None:
@@ -245,15 +136,6 @@ def test_k_stays_within_the_limit(tmp_path: Path) -> None:
     dynamic = EXPERTS | {"dynamic": True, "plt_limit": 0.9}
 
     assert run(tmp_path, strikes, dynamic) == run(tmp_path, strikes)
-
-
-def test_the_hosts_keep_no_fewer_experts_than_are_stored(tmp_path: Path) -> None:
-    dynamic = EXPERTS | {"dynamic": True, "plt_limit": 0.01, "snapshot_experts": 2}
-    # Two of eight, then four: after a failure of a process at 530, past one save, of both.
-    ledger = run(tmp_path, "350,0,node\n530,0,process\n", dynamic)
-
-    # On from 300 at 411; a save of 6 s from 511.
-    assert ledger.updates_lost == pytest.approx((150 + 50) / 1000)
 
 
 # --- Switched off, and in the mean ---------------------------------------------------------------

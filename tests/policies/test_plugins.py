@@ -11,9 +11,9 @@ from typing import Literal, get_args
 import pytest
 
 import cprsim
-from cprsim.contract import Policy
+from cprsim.contract import Policy, registry
 from cprsim.errors import ScenarioError
-from cprsim.policies import policy_class, registry, systems
+from cprsim.policies import policy_class, systems
 
 POLICY = """
 from typing import Literal

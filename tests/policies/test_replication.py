@@ -8,9 +8,8 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Recover
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.sim.engine import play, simulate
-from tests.policies.by_hand import Run, assert_entries, played
 
 # --- The plan ------------------------------------------------------------------------------------
 
@@ -110,111 +109,6 @@ def test_the_estimate_counts_taking_over() -> None:
 
     assert found.reschedule == pytest.approx(1 / 50)
     assert found.updates_lost == found.lost == found.load == 0.0
-
-
-# --- Runs, worked by hand ------------------------------------------------------------------------
-
-
-# 1,000 s on 8 servers, node 8 is a trainer; a save takes 10 s. A failure is noticed after 2 s, and
-# copies have taken over after 1 s more. The replacement is there 50 s after that was noticed,
-# and filled after another 20 s.
-COSTS = {"save": "10 s", "load": "20 s", "reschedule": "50 s", "detect": "2 s"}
-COPIES = {"system": "replication", "slowdown": 0.0, "takeover": "1 s"}
-LOSES_NOTHING = {"lost": 0, "updates_lost": 0, "pls": 0}
-EVERY_200 = {"interval": "200 s"}
-RUNS: dict[str, Run] = {
-    "copies take over": (
-        "100,0",
-        {},
-        {"detect": 2, "reschedule": 1, "load": 0, "wall": 1003} | LOSES_NOTHING,
-    ),
-    "a failure while copies take over is absorbed": (
-        "100,0 102.5,4",
-        {},
-        {"failures": 1, "absorbed": 1, "wall": 1003},
-    ),
-    # There at 152, filled at 172. Its copies serve: none has to take over.
-    "a replacement that fails before it serves costs its detection": (
-        "100,0 155,0",
-        {},
-        {"detect": 4, "reschedule": 1, "wall": 1005},
-    ),
-    "a server far away in the ring changes nothing": (
-        "100,0 155,4",
-        {},
-        {"detect": 4, "reschedule": 2, "wall": 1006},
-    ),
-    # 152 s were trained since the start, all lost. Server 0 is there, server 1 after 50 s.
-    "a neighbour lost meanwhile takes the last copy with it": (
-        "100,0 155,1",
-        {},
-        {
-            "lost": 152,
-            "detect": 4,
-            "reschedule": 51,
-            "load": 20,
-            "updates_lost": 0,
-            "wall": 1000 + 152 + 4 + 51 + 20,
-        },
-    ),
-    "a third copy bears a neighbour lost meanwhile": (
-        "100,0 155,1",
-        {"copies": 3},
-        {"lost": 0, "wall": 1006},
-    ),
-    # The save stops training from 200 to 213.
-    "a save goes on after copies have taken over": (
-        "205,0",
-        EVERY_200,
-        {"save": 40, "saves": 4, "wall": 1043},
-    ),
-    # Both copies of shard 0 are lost at 300: after 287 s of training, and that save has landed.
-    "what a save that went on holds is returned to": (
-        "205,0 300,0 300,1",
-        EVERY_200,
-        {"lost": 87, "wall": 1043 + 87 + 2 + 50 + 20},
-    ),
-    # After 200 s of training and 5 s of the first save.
-    "all copies lost in a save void it": (
-        "205,0 205,1",
-        EVERY_200,
-        {"lost": 200, "save": 45, "saves": 4, "wall": 1000 + 200 + 45 + 72},
-    ),
-    "a trainer is waited for": ("100,8", {}, {"detect": 2, "reschedule": 50, "load": 0, "lost": 0}),
-    "a trainer lost with a server makes the job wait for both": (
-        "100,0 100,8",
-        {},
-        {"detect": 2, "reschedule": 50, "load": 20, "lost": 0},
-    ),
-    # Server 0 would serve again at 172; the trainer is waited for from 155 to 207.
-    "a trainer lost later is waited for alone": (
-        "100,0 155,8",
-        {},
-        {"detect": 4, "reschedule": 51, "load": 0, "wall": 1055},
-    ),
-    "a server is filled while a trainer is waited for": ("100,0 155,8 207.5,1", {}, {"lost": 0}),
-}
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_copies_by_hand(name: str, tmp_path: Path) -> None:
-    strikes, keys, entries = RUNS[name]
-    cluster = {"parameter_servers": 8, "trainers": 1}
-
-    assert_entries(played(tmp_path, strikes, COPIES | keys, cluster=cluster, costs=COSTS), entries)
-
-
-def test_a_spare_that_fails_before_it_serves(tmp_path: Path) -> None:
-    # The spare is there at 102, filled at 122. Hit again it costs its detection; its neighbour
-    # fails while it is down, and there is no other spare: 50 s.
-    cluster = {"parameter_servers": 8, "trainers": 1, "spares": 1}
-    alone, both = (
-        played(tmp_path, strikes, COPIES, cluster=cluster, costs=COSTS)
-        for strikes in ("100,0 110,0", "100,0 110,0 115,1")
-    )
-
-    assert alone.wall == 1005.0
-    assert (both.lost, both.detect, both.load) == (110.0, 6.0, 20.0)
 
 
 # --- One copy is none ----------------------------------------------------------------------------

@@ -18,7 +18,7 @@ JOB: dict[str, Any] = {
     "policies": {"full": {"system": "full"}, "partial": {"system": "partial"}},
 }
 AS_IT_STANDS = (
-    "The log is replayed as it stands: every replication has its failures at its instants. So "
+    "The log is replayed as it is: every replication has its failures at its instants. So "
     "intervals, and what is called sure, are of this one history, not of what may come; cprsim fit "
     "finds a law in it, whose histories differ."
 )

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cprsim.batch import engine as batch
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
-from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from tools.validation.formulas.stops import allocated_goodput, allocated_makespan_s

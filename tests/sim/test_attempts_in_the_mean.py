@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cprsim.contract.expected import expected
 from cprsim.formulas.attempts import mean_attempts, skipped_age_s
-from cprsim.formulas.expected import expected
 from cprsim.formulas.pls import mean_pls
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate

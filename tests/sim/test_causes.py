@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import cprsim
 from cprsim.batch import engine as batch
+from cprsim.contract.expected import expected
 from cprsim.contract.failure_kinds import kinds
 from cprsim.contract.ledger import FAILURE_COSTS
 from cprsim.errors import ScenarioError
-from cprsim.formulas.expected import expected
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 from tests.batch.compare import assert_alike

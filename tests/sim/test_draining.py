@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from cprsim.contract import Drain, Draining, EmergencySave, Loss, Notice, Plan, Save
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
-from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import COLUMNS, play, simulate

@@ -10,9 +10,9 @@ import pytest
 from cprsim.batch.support import why_unsupported
 from cprsim.contract import EmergencySave, Loss, Plan, ScheduledController
 from cprsim.contract.answering import answering
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording

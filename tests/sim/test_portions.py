@@ -7,7 +7,7 @@ import pytest
 
 import cprsim
 from cprsim.contract import Save, Schedule
-from cprsim.formulas.expected import expected, mean_unsaved_s
+from cprsim.contract.expected import expected, mean_unsaved_s
 from tests.sim.learned import State
 
 TABLE = {"rows": 1_000_000, "dim": 16, "skew": {"zipf": 1.0}}

@@ -8,7 +8,7 @@ import pytest
 import cprsim
 from cprsim.advice.warning import warnings
 from cprsim.batch import engine as batch
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 

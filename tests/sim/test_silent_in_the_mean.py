@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.makespan import blocking_segment_s
 from cprsim.scenario import Scenario

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cprsim.batch import engine as batch
+from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
-from cprsim.formulas.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 

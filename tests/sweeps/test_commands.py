@@ -259,7 +259,7 @@ def test_more_replications_than_anything_needs_are_refused(capsys):
     many = "1000000000000"
     assert swept(capsys, *VARY, "--replications", many) == (
         2, "", "cprsim: replications 1,000,000,000,000: would take 5.79 d a policy where it is "
-        "fastest; the most are 1,000,000,000, which tell a mean to a 16,000th of the spread\n",
+        "fastest; the most are 1,000,000,000, which give a mean to a 16,000th of the spread\n",
     )  # fmt: skip
     assert not Path("out").exists()
     # Where a half-width ends it, they are only the most that a point may get.

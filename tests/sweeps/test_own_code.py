@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import cprsim
+from cprsim.contract import registry
 from cprsim.errors import UsageError
-from cprsim.policies import registry
 from cprsim.sweeps.definition import own_code
 from tests.sweeps.cases import scenario
 

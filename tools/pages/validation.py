@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.formulas.pls import expected_pls
 from cprsim.scenario import Scenario
 from tools.paths import DOCS

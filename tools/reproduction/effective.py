@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import cprsim
 from cprsim.basics.units import SECONDS
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.scenario import Scenario
 from tools.reproduction.lines import Line, Measured
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.scenario import Scenario
 from tools.validation.cases import shipped, uniform_of
 

@@ -99,6 +99,11 @@ async function stream(signal) {
   if (!signal.aborted) at("results").setAttribute("aria-busy", "false");
 }
 
+/** What shows the answer before, greyed, until its own part of this one has come. */
+const PARTS = ["breakdown", "learning", "cost", "curve", "decision", "timeline", "tables", "lines"];
+
+const upToDate = (...names) => names.forEach((name) => at(name).classList.remove("stale"));
+
 /** Show a part of the answer. */
 const TAKES = {
   asked(part) {
@@ -106,6 +111,7 @@ const TAKES = {
     controls.understood(part);
     controls.faults({});
     fail([]);
+    PARTS.forEach((name) => at(name).classList.add("stale"));
     at("run-command").textContent = part.commands[0];
     at("advise-command").textContent = part.commands[1];
     at("advice").replaceChildren();
@@ -126,6 +132,7 @@ const TAKES = {
     shown.equations = part;
     at("toml").textContent = part.toml;
     at("decision").textContent = part.lines.join(" ");
+    upToDate("decision");
     redraw("curve");
   },
   run(part) {
@@ -137,6 +144,7 @@ const TAKES = {
   },
   lane(part) {
     shown.lanes.push(part);
+    at("timeline-note").textContent = part.note;
     if (shown.lanes.length === shown.bars.bars.length) redraw("timeline");
   },
   points(part) {
@@ -186,6 +194,7 @@ function take(part) {
 
 /** All numbers, and sentences about them. */
 function said(part) {
+  upToDate("tables", "lines");
   at("tables").replaceChildren(...part.tables.map((each) => table(each.title, each)));
   at("lines").replaceChildren(...part.lines.map((line) => element("li", {}, line)));
 }
@@ -208,9 +217,13 @@ function redraw(only) {
     breakdown(rows);
     learning(rows);
     cost(rows);
+    upToDate("breakdown", "learning", "cost");
   }
   if (!only || only === "curve") intervals(rows);
-  if (shown.lanes.length && (!only || only === "timeline")) timeline(at("timeline"), shown.lanes, told.colours, told.units.duration);
+  if (shown.lanes.length && (!only || only === "timeline")) {
+    timeline(at("timeline"), shown.lanes, told.colours, told.units.duration);
+    upToDate("timeline");
+  }
 }
 
 function breakdown(rows) {
@@ -255,6 +268,7 @@ const inWords = (rows, measure) => rows.map((row) => `${row.policy} ${row.measur
 function intervals(rows) {
   const known = shown.equations?.curve;
   if (!shown.equations) return;
+  upToDate("curve");
   if (!known) {
     at("curve").replaceChildren();
     at("curve-note").textContent = "No interval is best here: saves or failures cost nothing, or full recovery takes more than twice the time at every interval.";

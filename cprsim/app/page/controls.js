@@ -57,7 +57,7 @@ export class Controls {
       { ...plain("objective", "the advisor makes least", "time"), kind: "choice", choices: told.objectives },
       plain("replications", "replications", "1000"),
       plain("seed", "seed of the failures", "0"),
-      plain("replication", "the run of the timeline", "0"),
+      plain("replication", "the run of the timeline", "median"),
     ]) home.append(this.made(each));
   }
 

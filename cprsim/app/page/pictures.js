@@ -22,34 +22,18 @@ function ticks(most, count, beyond = false) {
   return Array.from({ length: steps + 1 }, (_, i) => i * step);
 }
 
-// From how many times all others on a bar is broken off, and where.
-const OUTLIER = 4.0;
-const BEYOND = 1.5;
-
-/** Where bars of these lengths are broken off; infinite where none is an outlier. */
-export function brokenAt(lengths) {
-  const sorted = lengths.filter((each) => each > 0).sort((a, b) => a - b);
-  for (let count = 1; 2 * count < sorted.length; count += 1) {
-    const rest = sorted.slice(0, sorted.length - count);
-    if (rest.length > 1 && sorted[rest.length] > OUTLIER * rest.at(-1)) return BEYOND * rest.at(-1);
-  }
-  return Infinity;
-}
-
 /**
  * A bar a policy: its name and the number in words, parts of the bar side by side, a whisker for
  * the interval. Each row: { name, facts, text, parts: [[colour, length]], low, high }.
  */
 export function bars(home, rows, format, said) {
-  const broken = brokenAt(rows.map((row) => sum(row.parts)));
-  const whole = rows.filter((row) => sum(row.parts) <= broken);
-  const longest = Math.max(1e-12, ...whole.map((row) => Math.max(row.high ?? 0, sum(row.parts))));
+  const longest = Math.max(1e-12, ...rows.map((row) => Math.max(row.high ?? 0, sum(row.parts))));
   const room = Math.max(home.clientWidth, 260);
   const below = rows.some((row) => row.name.length * 7.5 + row.text.length * 6.5 > room - 10) ? 15 : 0; // the number on a line of its own
   const height = ROW + below;
   picture(home, rows.length * height + 24, said, (made, width) => {
     const marks = ticks(longest, width > 600 ? 8 : 4, true);
-    const most = Math.max(marks.at(-1), broken < Infinity ? broken : 0) * 1.02;
+    const most = marks.at(-1) * 1.02;
     const x = (value) => (value / most) * (width - 2);
     for (const tick of marks) {
       const at = x(tick) + 0.5;
@@ -65,26 +49,16 @@ export function bars(home, rows, format, said) {
         roomy ? drawn("tspan", { class: "faint", dx: 8 }, row.facts) : null));
       made.append(drawn("text", { x: below ? 0 : width, y: top + 14 + below, "text-anchor": below ? "start" : "end" }, row.text));
       let from = 0;
-      const kept = Math.min(1, broken / sum(row.parts)); // a part of a broken bar is its share of that
-      for (const [colour, size] of row.parts) {
-        const length = size * kept;
+      for (const [colour, length] of row.parts) {
         if (!(length > 0)) continue;
         made.append(drawn("rect", {
           class: "edge", x: x(from), y: top + 21 + below, width: Math.max(x(length), 0.5), height: BAR, fill: colour,
         }));
         from += length;
       }
-      if (kept < 1) made.append(cut(x(broken * 0.88), top + 21 + below));
-      else if (row.low !== null && row.high > row.low) made.append(whisker(x(row.low), x(row.high), top + 21 + below + BAR / 2));
+      if (row.low !== null && row.high > row.low) made.append(whisker(x(row.low), x(row.high), top + 21 + below + BAR / 2));
     });
   });
-}
-
-/** A gap through a bar that is broken off. */
-function cut(x, top) {
-  const path = drawn("path", { class: "cut", d: `M${x - 3},${top + BAR + 2}L${x + 3},${top - 2}h4L${x + 1},${top + BAR + 2}z` });
-  path.append(drawn("title", {}, "broken off: its number is to scale, its length is not"));
-  return path;
 }
 
 function whisker(low, high, y) {
@@ -138,9 +112,11 @@ export function curve(home, told, points, bars_, colours, units) {
 /** Full recovery is drawn in ink, which turns light with the page. */
 export const systemColour = (system, colours) => (system === "full" ? "var(--ink)" : colours.systems[system] ?? "var(--faint)");
 
+const DAY = 86400; // s
+const ROUND = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, DAY / 2, DAY, 2 * DAY, 4 * DAY, 8 * DAY, 16 * DAY, 32 * DAY, 100 * DAY]; // s
+
 function durations(least, longest, width) {
-  const nice = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 28800, 57600, 86400 * 2, 86400 * 4, 86400 * 8, 86400 * 16, 86400 * 32, 86400 * 100];
-  const inside = nice.filter((at) => at >= least && at <= longest);
+  const inside = ROUND.filter((at) => at >= least && at <= longest);
   const every = Math.ceil(inside.length / (width > 600 ? 9 : 4));
   return inside.filter((_, i) => i % every === 0);
 }
@@ -181,9 +157,10 @@ export function timeline(home, lanes, colours, units) {
       if (marks) made.append(drawn("path", { class: "ink-fill", d: marks }));
     });
     const y = lanes.length * ROW;
-    for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
-      const anchor = tick === 0 ? "start" : tick === 1 ? "end" : "middle";
-      made.append(drawn("text", { class: "faint", x: x(tick * longest), y: y + 14, "text-anchor": anchor }, tick ? quantity(tick * longest, units) : "0"));
+    const step = ROUND.find((each) => longest / each <= (width > 600 ? 8 : 4)) ?? longest / 4;
+    for (let tick = 0; tick <= longest; tick += step) {
+      const anchor = tick === 0 ? "start" : x(tick) > width - 20 ? "end" : "middle";
+      made.append(drawn("text", { class: "faint", x: x(tick), y: y + 14, "text-anchor": anchor }, tick ? quantity(tick, units) : "0"));
     }
   });
 }

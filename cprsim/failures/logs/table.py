@@ -239,7 +239,9 @@ def read_json(path: LogPath, kind: type[_Kind], what: str) -> _Kind:
         raise LogError(f"{path}: is cut short; copy it again") from None
     except UnicodeDecodeError as error:
         line, byte = 1 + error.object.count(b"\n", 0, error.start), error.object[error.start]
-        raise LogError(f"{path}:{line}: is not UTF-8: byte 0x{byte:02x}") from None
+        raise LogError(
+            f"{path}:{line}: is not UTF-8: byte 0x{byte:02x}; give it as UTF-8 text"
+        ) from None
     except json.JSONDecodeError as error:
         place = f"{error.msg} at column {error.colno}"
         raise LogError(f"{path}:{error.lineno}: is not JSON: {place}; copy it again") from None

@@ -18,7 +18,7 @@ from cprsim.advice.search import at_target
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Choice, DurationSpan, Policy
-from cprsim.formulas.expected import expected
+from cprsim.contract.expected import expected
 from cprsim.policies.priority import PrioritySaving
 from cprsim.scenario import Scenario
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from cprsim.policies.registry import systems
+from cprsim.contract.registry import systems
 from cprsim.scenario import Scenario
 
 JOBS: Final = 200

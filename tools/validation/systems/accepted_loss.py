@@ -4,7 +4,7 @@ import math
 from functools import cache
 from typing import Any
 
-from cprsim.formulas.expected import Expected, expected
+from cprsim.contract.expected import Expected, expected
 from cprsim.scenario import Scenario
 from tools.validation.systems.mean import Mean, mean_of, played
 from tools.validation.systems.row import Row

@@ -1,12 +1,11 @@
-"""Policies by the name that scenario files give as `system`."""
+"""Policies by the name that scenario files give as `system`: shipped, registered, installed."""
 
 from pkgutil import resolve_name
 from typing import Final, get_args
 
-from cprsim.contract import Policy
-from cprsim.policies import plugins
+from cprsim.contract import Policy, plugins
 
-#: Module and class of each shipped system, loaded when a scenario names it.
+#: Module in `cprsim.policies` and class of each shipped system, loaded when a scenario names it.
 SHIPPED: Final = {
     "full": "full:Full",
     "partial": "partial:Partial",
@@ -41,7 +40,7 @@ def register(policy: type[Policy]) -> type[Policy]:
 
     Examples
     --------
-    >>> from cprsim.policies import registry
+    >>> from cprsim.contract import registry
     >>> from typing import Literal
     >>> from cprsim.policies.full import Full
     >>> @cprsim.register
@@ -58,7 +57,7 @@ def register(policy: type[Policy]) -> type[Policy]:
 
 
 def _shipped(system: str) -> type[Policy]:
-    found: type[Policy] = resolve_name(f"{__package__}.{SHIPPED[system]}")
+    found: type[Policy] = resolve_name(f"cprsim.policies.{SHIPPED[system]}")
     return found
 
 

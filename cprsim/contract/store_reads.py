@@ -1,9 +1,9 @@
 """Bytes that failures make a job read from the store, in the mean: no ledger counts them."""
 
 from cprsim.contract import Context, Plan
+from cprsim.contract.expected import share_read
 from cprsim.contract.failure_kinds import kinds
 from cprsim.formulas.attempts import mean_attempts
-from cprsim.formulas.expected import share_read
 from cprsim.job.workload import Model
 
 

@@ -11,8 +11,8 @@ where `learning` is the `system` of the policy class `Learning` in the module `l
 from importlib.metadata import EntryPoint, entry_points
 from typing import get_args
 
+from cprsim.basics.errors import ScenarioError, told
 from cprsim.contract import Policy
-from cprsim.errors import ScenarioError, told
 
 GROUP = "cprsim.policies"
 

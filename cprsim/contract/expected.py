@@ -13,9 +13,9 @@ from cprsim.basics.periods import whole_periods
 from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
 from cprsim.contract.failure_kinds import FailureKind, away_s, kinds, until_back_s
 from cprsim.contract.ledger import overhead_retrained
+from cprsim.contract.stops import of_allocations
 from cprsim.formulas.attempts import mean_attempts, skipped_age_s
 from cprsim.formulas.pls import expected_pls
-from cprsim.formulas.stops import of_allocations
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import mean_start
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from cprsim.contract import Plan, Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.hit import Hit
-from cprsim.history.phases import Phase
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
+from cprsim.sim.history.phases import Phase
 from cprsim.sim.observer import BackgroundTask, Observer
 
 #: Seconds below which lies only the rounding of what was added up.

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Final
 
-from cprsim.history.lanes import Lane, background_lanes, lanes
-from cprsim.history.phases import WORDS
-from cprsim.history.recorder import Background, Failure, History
-from cprsim.version import __version__
+from cprsim.basics.version import __version__
+from cprsim.sim.history.lanes import Lane, background_lanes, lanes
+from cprsim.sim.history.phases import WORDS
+from cprsim.sim.history.recorder import Background, Failure, History
 
 #: Servers with a lane of their own.
 MOST_LANES: Final = 64

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from cprsim.history.phases import WAIT, Phase, joined, overlaid
-from cprsim.history.recorder import Background, Failure, History
+from cprsim.sim.history.phases import WAIT, Phase, joined, overlaid
+from cprsim.sim.history.recorder import Background, Failure, History
 
 _RECOVERY: Final = ("detect", "reschedule", "load")
 _NOBODY: Final[frozenset[int]] = frozenset()

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from cprsim.contract.ledger import CAUSES
-from cprsim.history.recorder import History
 from cprsim.metrics import Reading
+from cprsim.sim.history.recorder import History
 
 
 def readings(history: History, title: str) -> Iterator[tuple[float, Reading]]:
