@@ -137,7 +137,7 @@ def test_a_node_takes_no_part_before_it_comes_nor_after_it_left():
     whole = Resampled(of_late_nodes(), cluster(2, 1), "log")
     lap = whole.cohort(0, 0).timeline(0)
     assert (lap.period_s, whole.mtbf_s) == (60, 60 / 3)
-    assert [len(hit.nodes(2)) for hit in (lap.hit(i) for i in range(3))].count(2) == 1
+    assert [len(hit.nodes(2)) for hit in lap.hits].count(2) == 1
     with pytest.raises(LogError, match="its system has 3 nodes at once, the job needs 4"):
         Resampled(of_late_nodes(), cluster(4, 0), "log")
 
