@@ -27,7 +27,7 @@ from cprsim.fitting.job_lengths import job_lengths
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.log_notes import COALESCED, too_little
 from cprsim.fitting.repairs import planned_outages, repairs_and_restarts
-from cprsim.fitting.strikes import at_most, of_some_nodes, strikes
+from cprsim.fitting.strikes import at_most, strikes, strikes_of_job
 from cprsim.survival.fitted_laws import Fit, Verdict, check_failures, check_spread, fit_and_judge
 from cprsim.survival.fitted_laws import fit as fit_law
 from cprsim.survival.order import dependence, trend
@@ -250,7 +250,6 @@ def _fit_source(source: LogSource, view: Look, nodes: int | None, ties: views.Ti
     if view == "gaps":
         fields["job_lengths"] = job_lengths(seen.sequences[0], fits[0].law)
     repairs, restarts = repairs_and_restarts(failures)
-    every = strikes(struck)
     # The trend is of a node, where nodes came and went; else of the system.
     came_s, left_s = (together.came_s, together.left_s) if view == "uptime" else (None, None)
     return LogFit(
@@ -264,7 +263,7 @@ def _fit_source(source: LogSource, view: Look, nodes: int | None, ties: views.Ti
         dropped=dropped,
         at_once=sizes(struck) if failures.of_nodes else {},
         told=failures.notes,
-        strikes=every if nodes is None else of_some_nodes(every, nodes, struck.system),
+        strikes=strikes(struck) if nodes is None else strikes_of_job(struck, nodes),
         trend=trend(together.times_s, together.span_s, came_s, left_s, together.start_s),
         repairs=repairs,
         restarts=restarts,

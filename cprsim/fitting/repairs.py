@@ -121,11 +121,14 @@ class RepairFit:
         """Return the repair of a cause as a scenario has it; of all where these do not differ.
 
         A law, ten durations to draw from, which are means of equal parts, or one if they are alike.
+        Empty where causes differ, and no outage of this one is known to have ended.
         """
         found, by_cause = self, self.by_cause
-        if by_cause is not None and by_cause.test is not None and by_cause.test.is_sure:
-            mine = (each for each in by_cause.causes if each.cause == cause)
-            found = next((each for each in mine if each.sample.failures), self)
+        if cause and by_cause is not None and by_cause.test is not None and by_cause.test.is_sure:
+            ended = {each.cause: each for each in by_cause.causes if each.sample.failures}
+            if cause not in ended and cause != OTHERS:
+                return ""
+            found = ended.get(cause, self)
         keys = found.keys(_OF_CAUSE)
         alike = {*keys.get("durations", ())}
         return alike.pop() if len(alike) == 1 else keys

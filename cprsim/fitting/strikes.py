@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.severity import worst
 from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS
@@ -44,12 +45,13 @@ class StrikeKind(NamedTuple):
         return self._replace(nodes=nodes, servers=round(self.servers * nodes / self.nodes))
 
 
-def strikes(log: FailureLog) -> Counter[StrikeKind]:
+def strikes(log: FailureLog, whole: FailureLog | None = None) -> Counter[StrikeKind]:
     """Return how often failures of each kind struck; those of one instant are one failure.
 
-    Its cause is that of its first record, its severity the worst of them. Rare causes are one.
+    Its cause is that of its first record, its severity the worst of them. Causes that are rare in
+    `whole`, by default the log, are one.
     """
-    told = Counter(log.causes or ())
+    told = Counter((whole or log).causes or ())
     common = {each for each, _ in told.most_common(MOST_CAUSES)}
     machines = log.machines if log.of_nodes else np.zeros(len(log), np.int64)
     starts = np.flatnonzero(np.diff(log.times_s, prepend=-math.inf))
@@ -70,21 +72,20 @@ def strikes(log: FailureLog) -> Counter[StrikeKind]:
     return found
 
 
-def of_some_nodes(
-    found: Mapping[StrikeKind, float], nodes: int, system: int
-) -> dict[StrikeKind, float]:
+def strikes_of_job(log: FailureLog, nodes: int) -> dict[StrikeKind, float]:
     """Return how often failures of each kind are expected to strike a job on random nodes.
 
-    `found`: how often they strike the system. `nodes`, `system`: nodes of the job, and of that.
+    `nodes`: of the job, which is on some of those there, and stands still while there are fewer.
     """
     from scipy.stats import hypergeom  # noqa: PLC0415  (scipy is slow to import)
 
     fewer = defaultdict[StrikeKind, float](float)
-    for strike, count in found.items():
-        most = min(strike.nodes, nodes)
-        shares = hypergeom.pmf(np.arange(most + 1), system, strike.nodes, nodes).tolist()
-        for number in range(1, most + 1):
-            fewer[strike.taking(number)] += count * shares[number]
+    for there, found in Attendance(log).logs.items():
+        for strike, count in strikes(found, log).items() if there >= nodes else ():
+            most = min(strike.nodes, nodes)
+            shares = hypergeom.pmf(np.arange(most + 1), there, strike.nodes, nodes).tolist()
+            for number in range(1, most + 1):
+                fewer[strike.taking(number)] += count * shares[number]
     return dict(fewer)
 
 

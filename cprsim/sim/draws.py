@@ -334,8 +334,7 @@ class RunDraws:
     """The numbers of one run, drawn as the machine needs them; a `Sink`.
 
     `source`: of its failures, by `cprsim.machine.codes`. `rows`: its place in the cohort of the
-    timeline. `alarm_rng` makes the stream of the nodes
-    of false alarms.
+    timeline. `alarm_rng` makes the stream of the nodes of false alarms.
     """
 
     alarm_rng: Callable[[], np.random.Generator]

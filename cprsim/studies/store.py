@@ -1,5 +1,6 @@
 """Runs of a study that are done: a file each, so that whatever happens to a study, they stay."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 from cprsim.basics.files import check_writable, finish_others, write_all
 from cprsim.studies.design import Run
 
-#: What a file says of itself, beside what came of the run; files of 0.1.0 have a hash as well.
+#: What a file says of itself: the run, and a hash of all else that it says.
 _KEY, _HASH = "key", "sha256"
 
 
@@ -27,12 +28,11 @@ class RunStore:
         """What came of a run; None if it is missing or its file is damaged."""
         try:
             found = json.loads(self.path(run).read_bytes())
-        except (FileNotFoundError, ValueError, RecursionError):
+        except (FileNotFoundError, IsADirectoryError, ValueError, RecursionError):
             return None
-        if not isinstance(found, dict) or found.pop(_KEY, None) != run.key:
+        if not isinstance(found, dict) or found.pop(_HASH, None) != _digest(found):
             return None
-        found.pop(_HASH, None)
-        return found
+        return found if found.pop(_KEY, None) == run.key else None
 
     def done(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
         """What came of those that are done."""
@@ -46,9 +46,16 @@ class RunStore:
             while (kept := path.with_suffix(f".damaged-{number}")).exists():
                 number += 1
             path.rename(kept)
-        text = json.dumps({**document, _KEY: run.key}, indent=2, allow_nan=False) + "\n"
+        content = {**document, _KEY: run.key}
+        content |= {_HASH: _digest(content)}
+        text = json.dumps(content, indent=2, allow_nan=False) + "\n"
         write_all(self._folder, {path.name: text.encode()})
 
     def path(self, run: Run) -> Path:
         """The file of a run."""
         return self._folder / f"{run.key}.json"
+
+
+def _digest(content: dict[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -16,8 +16,8 @@ from cprsim.fitting.strikes import (
     failure_keys,
     graded,
     mean_nodes,
-    of_some_nodes,
     strikes,
+    strikes_of_job,
     without_hits,
 )
 from cprsim.job.severity import Severity
@@ -65,9 +65,13 @@ def test_rare_causes_are_one_and_a_single_cause_is_none() -> None:
 
 def test_a_job_on_some_nodes_is_struck_as_often_as_its_nodes_are() -> None:
     """By hand: of 10 nodes 4, of which a failure of 2 nodes takes 2, 1 or none."""
-    found = of_some_nodes({StrikeKind(None, None, 2): 90.0, StrikeKind(None, None, 1): 10.0}, 4, 10)
-    assert found[StrikeKind(None, None, 2)] == pytest.approx(90 * math.comb(4, 2) / 45)
-    assert found[StrikeKind(None, None, 1)] == pytest.approx(90 * 4 * 6 / 45 + 10 * 0.4)
+    log = log_of([(2, None, "node")] * 90 + [(1, None, "node")] * 10, nodes=10)
+    assert strikes_of_job(log, 4) == pytest.approx(
+        {
+            StrikeKind(None, "node", 2): 90 * math.comb(4, 2) / 45,
+            StrikeKind(None, "node", 1): 90 * 4 * 6 / 45 + 10 * 0.4,
+        }
+    )
     many = {StrikeKind(None, None, 9): 2.0, StrikeKind(None, None, 3): 1.0}
     assert at_most(many, {"parameter_servers": 3}) == {StrikeKind(None, None, 3): 3.0}
     mixed = {StrikeKind(None, None, 12, 5): 1.0, StrikeKind(None, None, 3, 3): 1.0}
@@ -76,6 +80,23 @@ def test_a_job_on_some_nodes_is_struck_as_often_as_its_nodes_are() -> None:
         StrikeKind(None, None, 3, 3): 1.0,
     }
     assert at_most(mixed, {"trainers": 1}) == {StrikeKind(None, None, 1): 1.0}
+
+
+def test_a_job_is_struck_on_nodes_that_are_there() -> None:
+    """By hand: one of three nodes, of two, of three, and two of three; the job has two."""
+    log = FailureLog(
+        times_s=np.array([10.0, 30, 70, 90, 90]),
+        nodes=np.array([3, 0, 2, 1, 2]),
+        start_s=0.0,
+        span_s=100.0,
+        population=4,
+        came_s=np.array([0.0, 0, 60, 0]),
+        left_s=np.array([100.0, 100, 100, 20]),
+    )
+    one, two = StrikeKind(None, None, 1), StrikeKind(None, None, 2)
+    assert strikes_of_job(log, 2) == pytest.approx({one: 2 / 3 + 1 + 2 / 3 + 2 / 3, two: 1 / 3})
+    # Three nodes are not there at 30 s.
+    assert strikes_of_job(log, 3) == pytest.approx({one: 2.0, two: 1.0})
 
 
 def test_the_block_keeps_the_mean_number_of_nodes(tmp_path: Path) -> None:

@@ -93,6 +93,18 @@ def test_the_block_has_the_repair_of_each_cause_that_differs(view):
     assert not not_given(scenario)
 
 
+def test_a_cause_whose_outages_have_no_end_gets_no_repair_of_others():
+    log = of_causes(1, {"GPU": 20, "NIC": 2, "SW": 5}, 600)
+    is_sw = np.array([each == "SW" for each in log.causes])
+    log = replace(log, repaired_s=np.where(is_sw, np.nan, log.repaired_s))
+    causes = tomllib.loads(cprsim.fit(log).toml())["failures"]["causes"]
+    assert {each["name"]: "repair" in each for each in causes} == {
+        "GPU": True,
+        "NIC": True,
+        "SW": False,
+    }
+
+
 def test_a_job_that_says_how_long_it_waits_gets_no_repairs(tmp_path, capsys):
     """Under --for the block is what was compared: the job's own costs.reschedule."""
     log = tmp_path / "log.csv"

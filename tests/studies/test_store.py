@@ -1,5 +1,6 @@
 """Files of runs that were damaged: each is a run as it was kept, or none at all."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -57,11 +58,25 @@ def test_a_spoilt_file_is_no_run(store: RunStore, content: bytes) -> None:
     assert store.find(run) is None
 
 
-def test_files_of_0_1_0_are_runs(store: RunStore) -> None:
-    run = planned()[0]
-    kept = json.loads(store.path(run).read_text())
-    store.path(run).write_text(json.dumps(kept | {"sha256": "of all but this"}))
+def test_a_changed_value_is_no_run(store: RunStore) -> None:
+    run, *_ = planned()
+    text = store.path(run).read_text()
+    for old, new in (("0.4", "0.5"), ('"log_loss"', '"log_lost"')):
+        store.path(run).write_text(text.replace(old, new, 1))
+        assert store.find(run) is None
+    store.path(run).write_text(text)
     assert store.find(run) == document(run)
+    store.path(run).unlink()
+    store.path(run).mkdir()
+    assert store.find(run) is None
+
+
+def test_a_file_of_0_1_0_is_a_run(store: RunStore) -> None:
+    """The hash is as it was: of all that the file says but the hash, as compact sorted JSON."""
+    kept = json.loads(store.path(planned()[0]).read_text())
+    told = kept.pop("sha256")
+    compact = json.dumps(kept, sort_keys=True, separators=(",", ":"))
+    assert told == hashlib.sha256(compact.encode()).hexdigest()
 
 
 def test_a_damaged_run_is_trained_again(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:

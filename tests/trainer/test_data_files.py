@@ -189,6 +189,11 @@ def test_without_recbole_it_says_what_to_install(tmp_path: Path, monkeypatch) ->
     [
         ("ml-100k.inter", lambda text: text + "1\t2\n", "or one with too few fields"),
         (
+            "ml-100k.inter",
+            lambda text: text.replace("\n", "\t\n").replace("\t\n", "\n", 1),  # a field too many
+            "does not match length of data",
+        ),
+        (
             "ml-100k.user",
             lambda text: text.replace("age:token", "years:token"),
             "no column 'age' among ['user_id', 'years', 'gender', 'occupation', 'zip_code']",

@@ -11,6 +11,7 @@ import cprsim
 from cprsim.errors import CprsimError, UsageError
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, split_rows
 from cprsim.trainer.hooks.job_folder import JobFolder
+from cprsim.trainer.hooks.ranks import OneProcess
 from tests.trainer.test_hooks_processes import Threads, Together
 
 STEPS, ROWS, DIM = 20, (50, 30), 4
@@ -194,6 +195,29 @@ def trained_to(end, **more):
         return it, first
 
     return do
+
+
+def test_a_changed_job_returns_to_what_all_processes_have(clean, tmp_path):
+    """One has saved at step 16, the other was killed before; then a table is added."""
+
+    def uneven(it, hooks):
+        hooks.restore()
+        train(it, hooks, 0, 15)
+        if it.mine[0] == 0:
+            hooks._ranks = hooks._saves._ranks = OneProcess()
+            train(it, hooks, 15, 17)
+
+    processes((1, 1), lambda n: tmp_path / str(n), uneven)
+
+    def begun(it, hooks):
+        return it, hooks.restore()
+
+    with pytest.warns(HooksWarning, match="of table 2 are in no checkpoint"):
+        found = processes((1, 1), lambda n: tmp_path / str(n), begun, rows=(*ROWS, 11))
+    for it, step in found:
+        assert step == 8
+        del it.weights[2:], it.uses[2:]
+        assert is_clean(it, clean[8])
 
 
 def refused(do):

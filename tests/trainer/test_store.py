@@ -34,9 +34,10 @@ FOREIGN = (
 
 
 def restored(store: CheckpointStore, at_most: int) -> ReadCheckpoint | None:
-    """As hooks return to a checkpoint."""
+    """As hooks return to a checkpoint; where there is none, they stop."""
     found = last_sound(store.folder, at_most)
-    store.return_to(found)
+    if found is not None:
+        store.return_to(found)
     return found
 
 

@@ -67,13 +67,18 @@ class Attendance:
         return self.counts[self._periods] // nodes
 
     @cached_property
-    def _sizes(self) -> dict[int, dict[int, int]]:
-        """How many nodes fail at one instant and how often, by how many are there."""
+    def logs(self) -> dict[int, FailureLog]:
+        """The failures of the log, by how many nodes are there when they strike."""
         counts = self.counts[self._periods]
         return {
-            int(count): sizes(self._log.only(np.flatnonzero(counts == count)))
+            int(count): self._log.only(np.flatnonzero(counts == count))
             for count in np.unique(counts)
         }
+
+    @cached_property
+    def _sizes(self) -> dict[int, dict[int, int]]:
+        """How many nodes fail at one instant and how often, by how many are there."""
+        return {there: sizes(log) for there, log in self.logs.items()}
 
     def failures_of(self, nodes: int, job: int | None = None) -> float:
         """Expected failures that hit some of `nodes` random nodes, while a job has as many.

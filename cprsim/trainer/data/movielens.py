@@ -2,8 +2,10 @@
 
 import csv
 import importlib.util
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,19 +82,27 @@ def _installed() -> Path:
     return Path(found.submodule_search_locations[0]) / "dataset_example" / "ml-100k"
 
 
+#: Fields that are empty where nobody knows them; numbers, of which the mean is taken then.
+_MAY_LACK = ("age", "release_year")
+
+
 def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """Columns of a tab-separated file, whose first line has their names with types."""
+    look: dict[str, Any] = {"sep": "\t", "quoting": csv.QUOTE_NONE, "index_col": False}
     try:
-        found = pd.read_csv(path, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, na_filter=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # of a field too many
+            found: pd.DataFrame = pd.read_csv(path, dtype=str, na_filter=False, **look)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; recbole 1.2.1 has it") from None
-    except (OSError, ValueError) as error:  # pandas' own are among them
+    except (OSError, ValueError, pd.errors.ParserWarning) as error:
         raise DataError(f"{path}: {error}; recbole 1.2.1 has it") from None
     found.columns = found.columns.str.split(":").str[0]
     missing = [name for name in columns if name not in found]
     if missing:
         raise DataError(f"{path}: no column {missing[0]!r} among {[*found]}")
-    if found.empty or (found[columns] == "").any(axis=None):
+    known = [name for name in columns if name not in _MAY_LACK]
+    if found.empty or (found[known] == "").any(axis=None):
         raise DataError(f"{path}: has no lines, or one with too few fields")
     return found[columns]
 

@@ -263,17 +263,18 @@ class ProcessStores:
                 found += [self._read(*each, at_most) for each in places]
             size += sum(each.size for each in found)
             spoilt |= dict.fromkeys(itertools.chain(*(each.spoilt for each in found)))
-            steps = [each.step for each in found] or [0]
+            steps = [each.step for each in found] or [at_most]
             first, last = least(min(steps)), -least(-max(steps))
             if first == last:
                 break
             at_most = first
         warn_of_spoilt(spoilt, first)
-        if not self.moved:
-            stores = {store.folder: store for store in self._all}
-            for (folder, _), read in zip(places, found, strict=True):
-                stores[folder].return_to(read)
         with _all_can(least):
+            if not self.moved:
+                stores = {store.folder: store for store in self._all}
+                for (folder, _), read in zip(places, found, strict=True):
+                    with _readable(folder):
+                        stores[folder].return_to(read)
             self._take(places, found)
         return first, size
 
@@ -386,14 +387,21 @@ def _all_can(least: Least) -> Iterator[None]:
         )
 
 
-def _last(folder: Path, at_most: int) -> ReadCheckpoint:
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """Raise `RunError` where the system refuses something in this block."""
     try:
-        found = last_sound(folder, at_most)
+        yield
     except OSError as error:
         raise RunError(
             f"{folder}: a checkpoint can't be read now: {error}; try again, or remove that file to "
             "go on from the checkpoint before"
         ) from error
+
+
+def _last(folder: Path, at_most: int) -> ReadCheckpoint:
+    with _readable(folder):
+        found = last_sound(folder, at_most)
     if found is None:
         raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
     return found

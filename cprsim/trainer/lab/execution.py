@@ -16,7 +16,7 @@ _MOST_ATTEMPTS = 100
 class Execution:
     """Trains a job to its end on a cluster, while failures strike that.
 
-    `steps`: of the self. `progress` is called with the steps done.
+    `steps`: of the job. `progress` is called with the steps done.
 
     `executed`: steps that were trained, those that were rolled back as well. `lost_steps`: steps
     since the last whole checkpoint, summed over servers that return alone: (E4)'s numerator.

@@ -224,18 +224,14 @@ class CheckpointStore:
 
     # --- Reading ---
 
-    def return_to(self, found: ReadCheckpoint | None) -> None:
-        """Drop the checkpoints after one that was read: the next delta goes on top of it.
-
-        Without one, all stay as they are until the next is written, which must be one of all rows.
-        """
+    def return_to(self, found: ReadCheckpoint) -> None:
+        """Drop the checkpoints after one that was read: the next delta goes on top of it."""
         self._names = _names_in(self.folder)
         self.clean()
         self._checkpoints = []
-        if found is not None:
-            newer = [each for each in self._names if each.serial > found.serial]
-            self._drop(filter(_is_manifest, newer))
-            self._checkpoints, _ = _sound(self.folder, self._names)
+        newer = [each for each in self._names if each.serial > found.serial]
+        self._drop(filter(_is_manifest, newer))
+        self._checkpoints, _ = _sound(self.folder, self._names)
 
     def _drop(self, names: Iterable[Name]) -> None:
         # Manifests first, for a checkpoint whose files are gone is none.
