@@ -47,7 +47,7 @@ def names() -> list[str]:
 
 
 def named(name: str) -> Path:
-    """The file of a scenario, or of a log among them.
+    """The file of a scenario, of a cluster, or of a log among them.
 
     Raises
     ------
@@ -57,6 +57,8 @@ def named(name: str) -> Path:
     stem = name.removesuffix(_SCENARIO)
     if stem in names():
         return _home() / f"{stem}{_SCENARIO}"
+    if _bare(Path(stem)) and (cluster := _home() / "clusters" / f"{stem}{_SCENARIO}").is_file():
+        return cluster
     if name in _LOGS:
         return shipped(name)
     raise UsageError(f"scenario {name!r}: none of that name is shipped; {nearest(name, names())}")
