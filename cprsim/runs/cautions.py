@@ -20,6 +20,7 @@ def of_run(result: "Result") -> Iterator[str]:
     yield from of_log(result.scenario)
     yield from _of_memory(result)
     yield from of_costs(result.scenario)
+    yield from _of_repairs(result.scenario)
     # All policies have the same timelines; who takes longer meets more of them.
     met = round(result.count * max(result.kept.means(name)["failures"] for name in result.plans))
     if result.count > 1 and met < LEAST_MET and _can_fail(result.scenario):
@@ -38,6 +39,17 @@ def _of_memory(result: "Result") -> Iterator[str]:
     said = "; ".join(f"{name} {fault}" for name, fault in faults.items() if fault is not None)
     if said:
         yield f"Not enough memory: {said}."
+
+
+def _of_repairs(scenario: Scenario) -> Iterator[str]:
+    """Yield what failures wait for where repairs win over another time that was given."""
+    causes = scenario.failures.causes or ()
+    repaired = any(each.repair is not None for each in causes)
+    if repaired and not scenario.cluster.spares and "reschedule" in scenario.costs.model_fields_set:
+        yield (
+            "Without spare machines a failure waits for the repair of its cause "
+            "(failures.causes), not for costs.reschedule. Leave repair out where others take over."
+        )
 
 
 #: About a log that is replayed.

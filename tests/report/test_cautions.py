@@ -47,6 +47,18 @@ def told(job: cprsim.Scenario, replications: int) -> list[str]:
     return list(notes(cprsim.run(job, replications=replications, seed=1)))
 
 
+@pytest.mark.parametrize(
+    ("repair", "spares", "said"), [("8 h", 0, True), ("8 h", 1, False), (None, 0, False)]
+)
+def test_repairs_that_win_over_the_time_to_reschedule_are_told(repair, spares, said) -> None:
+    cause = {"name": "disk", "share": 1.0} | ({} if repair is None else {"repair": repair})
+    failures = {"distribution": "exponential", "mean": "1 d", "causes": [cause]}
+    cluster = {**JOB["cluster"], "spares": spares}
+    job = cprsim.Scenario(**{**JOB, "cluster": cluster}, failures=failures)
+    found = [each for each in told(job, 30) if each.startswith("Without spare machines")]
+    assert len(found) == said
+
+
 def test_few_failures_are_told_with_how_many_there_were() -> None:
     rare = exponential("1000 d")
     met = int(cprsim.run(rare, replications=300, seed=1).of("full")["failures"].sum())
