@@ -65,7 +65,7 @@ class RepairFit:
 
     @property
     def typical(self) -> str:
-        """How long they take, in words."""
+        """Their median and their mean, in words."""
         median = "unknown" if math.isnan(self.median_s) else format_duration(self.median_s)
         return f"median {median}, mean {format_duration(self.mean_s)}"
 

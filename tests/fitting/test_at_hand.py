@@ -305,16 +305,22 @@ def law_of_lives(tmp_path: Path) -> dict[str, object]:
     return {"distribution": "exponential", "mean": "28 d", "per": "node", "log": log}
 
 
-def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, monkeypatch):
-    played = []
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[cprsim.Scenario]:
+    """Scenarios that are played, eight times each, in their order."""
+    found = []
     run = module.run
 
     def recorded(scenario, replications, seed=0):
-        played.append(scenario)
+        found.append(scenario)
         return run(scenario, replications=replications, seed=seed)
 
     monkeypatch.setattr(module, "REPLICATIONS", 8)
     monkeypatch.setattr(module, "run", recorded)
+    return found
+
+
+def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, played):
     named = cprsim.load_scenario(of_its_own(tmp_path, distribution="gamma"))
     found = its_own_law(fit_named(named), named)
 
@@ -324,18 +330,9 @@ def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, monkeypatch
 
 
 def test_law_and_log_wait_alike_whatever_repairs_the_law_has(
-    fitted: LogFit, tmp_path: Path, monkeypatch
+    fitted: LogFit, tmp_path: Path, played
 ):
     """The block of the log, repairs and all, as the law of a job: a replay knows no causes."""
-    played = []
-    run = module.run
-
-    def recorded(scenario, replications, seed=0):
-        played.append(scenario)
-        return run(scenario, replications=replications, seed=seed)
-
-    monkeypatch.setattr(module, "REPLICATIONS", 8)
-    monkeypatch.setattr(module, "run", recorded)
     block = tomllib.loads(fitted.toml())["failures"]
     assert all("repair" in each for each in block["causes"])
     path = tmp_path / "job.toml"

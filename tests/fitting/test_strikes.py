@@ -21,6 +21,7 @@ from cprsim.fitting.strikes import (
     without_hits,
 )
 from cprsim.job.severity import Severity
+from tests.failures.test_replay import of_late_nodes
 
 HOUR = 3600.0
 JOB: dict[str, Any] = {
@@ -84,15 +85,7 @@ def test_a_job_on_some_nodes_is_struck_as_often_as_its_nodes_are() -> None:
 
 def test_a_job_is_struck_on_nodes_that_are_there() -> None:
     """By hand: one of three nodes, of two, of three, and two of three; the job has two."""
-    log = FailureLog(
-        times_s=np.array([10.0, 30, 70, 90, 90]),
-        nodes=np.array([3, 0, 2, 1, 2]),
-        start_s=0.0,
-        span_s=100.0,
-        population=4,
-        came_s=np.array([0.0, 0, 60, 0]),
-        left_s=np.array([100.0, 100, 100, 20]),
-    )
+    log = of_late_nodes()
     one, two = StrikeKind(None, None, 1), StrikeKind(None, None, 2)
     assert strikes_of_job(log, 2) == pytest.approx({one: 2 / 3 + 1 + 2 / 3 + 2 / 3, two: 1 / 3})
     # Three nodes are not there at 30 s.

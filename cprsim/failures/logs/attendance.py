@@ -1,4 +1,4 @@
-"""Which nodes of a system are there when: jobs are put on some of these, and on no others."""
+"""The nodes of a system that are there at each time: jobs are put on some of these alone."""
 
 import math
 from functools import cached_property
@@ -14,7 +14,7 @@ Integers = NDArray[np.int64]
 
 
 class Attendance:
-    """Who is there between one change and the next, and at each failure of a log.
+    """The nodes that are there between two changes, and at each failure of a log.
 
     Nodes are those of the log's population, or those that fail where it has none. `there`: whether
     each is, shape (periods, nodes).
@@ -41,7 +41,7 @@ class Attendance:
 
     @property
     def most(self) -> int:
-        """How many nodes are there at most."""
+        """The largest number of nodes that are there at once."""
         return int(self.counts.max())
 
     def places(self, order: Integers) -> Integers:
@@ -77,7 +77,7 @@ class Attendance:
 
     @cached_property
     def _sizes(self) -> dict[int, dict[int, int]]:
-        """How many nodes fail at one instant and how often, by how many are there."""
+        """Numbers of nodes that fail at one instant, and how often, by the number that is there."""
         return {there: sizes(log) for there, log in self.logs.items()}
 
     def failures_of(self, nodes: int, job: int | None = None) -> float:
