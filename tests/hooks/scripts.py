@@ -140,3 +140,7 @@ if __name__ == "__main__":
         _begin_ray(sys.argv[2])
     _observe(int(sys.argv[2]), Path.cwd())
     runpy.run_path(sys.argv[1], run_name="__main__")
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        # While Python shuts down, a thread of gloo's may abort the process (pytorch#190489).
+        sys.stdout.flush()
+        os._exit(0)
