@@ -41,11 +41,15 @@ class Candidate:
 
 
 class Refused(NamedTuple):
-    """A system, or a policy of the scenario, that can't take part, and why."""
+    """A system, or a policy of the scenario, that can't take part, and why.
+
+    `policy`: what could take part in another job, with more memory to a server for example.
+    """
 
     name: str
     system: str
     why: str
+    policy: Policy | None = None
 
 
 class Asked(NamedTuple):

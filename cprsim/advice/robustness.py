@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pandas as pd
 
 from cprsim.advice.advice import Advice, Found
-from cprsim.advice.candidates import frozen, with_value
+from cprsim.advice.candidates import Refused, frozen, with_value
+from cprsim.advice.search import able, is_able
 from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.distributions import scaled
 from cprsim.basics.units import (
@@ -152,46 +153,63 @@ _Change = Callable[[Scenario, float], tuple[Scenario, str] | None]
 def robustness(advice: Advice) -> Robustness | None:
     """Play the best and the next ones where one input is another; None where none is best.
 
-    With their settings as they are: the input was wrong, and nobody knew. None for a fleet, too,
-    whose jobs differ as it is.
+    With their settings as they are: the input was wrong, and nobody knew. Those that this job has
+    no room for may fit where more servers share the tables, with their first settings. Other
+    settings of the same system are no other answer. None for a fleet, too, whose jobs differ as it
+    is.
     """
     best, scenario = advice.best, advice.scenario
     if best is None or advice.of_fleet:
         return None
-    others = [each for each in advice.found if each is not best and each.feasible is not False]
+    system = best.candidate.system
+    others = [
+        each
+        for each in advice.found
+        if each.feasible is not False and each.candidate.system != system
+    ]
     finalists = [best, *others[: _FINALISTS - 1]]
+    without = [e for e in advice.refused if e.policy is not None and e.system != system]
     policies = {each.name: frozen(each.candidate.policy, scenario) for each in finalists}
     levers = []
     for name, change in CIRCUMSTANCES.items():
         changed = [(f, _changed(scenario, change, f)) for f in FACTORS]
-        worlds = [_world(advice, policies, *each, factor) for factor, each in changed if each]
+        worlds = [
+            _world(advice, policies, without, *each, factor) for factor, each in changed if each
+        ]
         if len(worlds) > 1:
             levers.append(Parameter(name, tuple(worlds)))
     return Robustness(
         best.name,
         advice.criteria.within,
         tuple(levers),
-        {each.name: each.candidate.system for each in finalists},
+        {each.name: each.candidate.system for each in finalists}
+        | {each.name: each.system for each in without},
         advice.criteria.base,
         tuple(_assumptions(advice, best, policies[best.name])),
     )
 
 
 def _played(
-    advice: Advice, scenario: Scenario, policies: Mapping[str, Policy], most: int = _MOST
+    advice: Advice,
+    scenario: Scenario,
+    policies: Mapping[str, Policy],
+    without: Sequence[Refused] = (),
+    most: int = _MOST,
 ) -> dict[str, Trial]:
     """Replications, up to `most`, of the policies that can be played in a scenario."""
     trials = Trials(scenario, advice.criteria, advice.seed)
-    able = {
+    playable = {
         name: each
         for name, each in policies.items()
         if trials.plan(each) and not trials.is_hopeless(each)
     }
-    if not able:
+    first = {e.name: able(e.policy, trials)[0] for e in without if e.policy is not None}
+    playable |= {name: each for name, each in first.items() if is_able(each, trials)}
+    if not playable:
         return {}
-    count = trials.fit([*able.values()], _WORLD_S, most)
-    played = trials.play([*able.values()], range(_FIRST, _FIRST + count))
-    return dict(zip(able, played, strict=True))
+    count = trials.fit([*playable.values()], _WORLD_S, most)
+    played = trials.play([*playable.values()], range(_FIRST, _FIRST + count))
+    return dict(zip(playable, played, strict=True))
 
 
 def _assumptions(advice: Advice, best: Found, choice: Policy) -> Iterator[Doubled]:
@@ -202,7 +220,7 @@ def _assumptions(advice: Advice, best: Found, choice: Policy) -> Iterator[Double
         """Return how much more a policy takes in a scenario than the choice does in its own."""
         other = None
         if policy is not None and own is not None:
-            other = _played(advice, scenario, {"it": policy}, own.count).get("it")
+            other = _played(advice, scenario, {"it": policy}, most=own.count).get("it")
         if own is None or other is None:
             return _UNKNOWN
         return Mean.of(other.objective - own.objective[: other.count])
@@ -219,19 +237,24 @@ def _assumptions(advice: Advice, best: Found, choice: Policy) -> Iterator[Double
 
 
 def _world(
-    advice: Advice, policies: Mapping[str, Policy], scenario: Scenario, value: str, factor: float
+    advice: Advice,
+    policies: Mapping[str, Policy],
+    without: Sequence[Refused],
+    scenario: Scenario,
+    value: str,
+    factor: float,
 ) -> PerturbedScenario:
     """The policies in a scenario, of which the first is the choice."""
-    played, best = _played(advice, scenario, policies), next(iter(policies))
+    played, best = _played(advice, scenario, policies, without), next(iter(policies))
     keeps = {name: _keeps(each, advice.criteria.bounds) for name, each in played.items()}
-    able = {name: played[name].objective for name in played if keeps[name] is not False}
-    least = min(able, key=lambda name: able[name].mean(), default=None)
+    kept = {name: played[name].objective for name in played if keeps[name] is not False}
+    least = min(kept, key=lambda name: kept[name].mean(), default=None)
     if best not in played:
         return PerturbedScenario(factor, value, least, _UNKNOWN, False)
     # More than the lowest of those that may be chosen; each end is the farthest.
-    apart = [Mean.of(played[best].objective - other) for other in able.values()]
+    apart = [Mean.of(played[best].objective - other) for other in kept.values()]
     loses = Mean(*map(max, zip(*apart, strict=True))) if apart else _UNKNOWN
-    if best in able and loses.mean <= ROUNDING:  # of those that are alike, the choice
+    if best in kept and loses.mean <= ROUNDING:  # of those that are alike, the choice
         least = best
     return PerturbedScenario(factor, value, least, loses, keeps[best])
 

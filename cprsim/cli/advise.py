@@ -1,5 +1,6 @@
 """`cprsim advise`: which policy, with which settings, how sure."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from cprsim.cli.common import WIDTH, echo, echo_wrapped, print_json, print_table, width
@@ -98,9 +99,10 @@ def advise(asked: Any) -> None:
         print_json(advice.document() | {"robustness": held})
     else:
         from cprsim.report.answer import detail_lines
-        from cprsim.report.screen import WIDTH, answer_table, screen
+        from cprsim.report.screen import LINES, WIDTH, answer_table, screen
 
-        for line in screen(advice, robust, min(width(), WIDTH)):
+        most = math.inf if asked.details else LINES
+        for line in screen(advice, robust, min(width(), WIDTH), most):
             echo(line)
         if asked.details:
             print_table(answer_table(advice), WIDTH)

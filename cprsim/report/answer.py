@@ -136,12 +136,14 @@ def _cost(advice: "Advice", best: "Found") -> str:
 
 
 def _of_memory(advice: "Advice", found: "Found") -> str:
-    """Return the memory that a policy fills on each server, where the scenario gives its size."""
+    """Return the memory that a policy fills on each server, and whether it is known to be there."""
     model, cluster = advice.scenario.model, advice.scenario.cluster
-    if model is None or cluster.memory is None or advice.of_fleet:
+    if model is None or advice.of_fleet:
         return ""
-    filled = server_bytes(found.plan, model, cluster.parameter_servers)
-    return f" ({format_bytes(filled)} of {format_bytes(cluster.memory)} a server)"
+    filled = format_bytes(server_bytes(found.plan, model, cluster.parameter_servers))
+    if cluster.memory is None:
+        return f" ({filled} a server, unchecked: give cluster.memory)"
+    return f" ({filled} of {format_bytes(cluster.memory)} a server)"
 
 
 def _lost(found: "Found") -> str:
@@ -214,12 +216,12 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
     if unknown:
         costs = f"Costs of {best.candidate.system} that are not known"
         yield f"{costs} count as 0: {', '.join(unknown)}."
-    held = {each.name: _held(each, robust.within) for each in robust.levers}
+    held = {each.name: _held(each, robust) for each in robust.levers}
     others = [name for name, said in held.items() if not said]
     parts = [f"for {', '.join(filter(None, held.values()))}"] * (len(others) < len(held))
     if others:
         parts.append(f"if {words.listed(others).replace(' and ', ' or ')} is 1/4 to 4 times yours")
-    if parts:
+    if parts and len(robust.systems) > 1:
         yield f"Still the best {', and '.join(parts)}."
 
 
@@ -231,20 +233,25 @@ def _with(each: "Doubled") -> str:
     return _WITH.get(each.name, "with {name} of {value}").format(**each._asdict()) + basis
 
 
-def _held(lever: "Parameter", within: float) -> str:
+def _held(lever: "Parameter", robust: "Robustness") -> str:
     """The range over which the choice stays the best; empty for all that was tried.
 
-    Open where nothing farther was tried.
+    Open where nothing farther was tried; in brackets the best policies outside.
     """
-    low, high = lever.range(within)
-    from_first, to_last = low is lever.worlds[0], high is lever.worlds[-1]
+    low, high = map(lever.worlds.index, lever.range(robust.within))
+    from_first, to_last = low == 0, high == len(lever.worlds) - 1
     if from_first and to_last:
         return ""
-    if from_first:
-        return f"{lever.name} up to {high.value}"
-    return (
-        f"{lever.name} from {low.value}" if to_last else f"{lever.name} {low.value} to {high.value}"
-    )
+    beyond = {} if from_first else {"below": lever.worlds[low - 1].least}
+    beyond |= {} if to_last else {"above": lever.worlds[high + 1].least}
+    named = [f"{at}: {least}" for at, least in beyond.items() if least not in {None, robust.choice}]
+    outside = f" ({', '.join(named)})" if named else ""
+    first, last = lever.worlds[low].value, lever.worlds[high].value
+    if from_first or to_last:
+        held = f"up to {last}" if from_first else f"from {first}"
+    else:
+        held = f"at {first} alone" if low == high else f"{first} to {last}"
+    return f"{lever.name} {held}{outside}"
 
 
 def detail_lines(advice: "Advice") -> Iterator[str]:

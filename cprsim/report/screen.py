@@ -46,28 +46,31 @@ _GOALS = {
 }
 
 
-def screen(advice: "Advice", robust: "Robustness | None", width: int = WIDTH) -> list[str]:
-    """The answer in no more than `LINES` lines of `WIDTH` columns.
+def screen(
+    advice: "Advice", robust: "Robustness | None", width: int = WIDTH, most: float = LINES
+) -> list[str]:
+    """The answer in `most` lines of `WIDTH` columns, without the lesser notes if they do not fit.
 
     What to do, what the policy does, a table of a few policies, what the answer assumes, what would
     change it, and the configuration to copy.
     """
     above = [line for each in answer_lines(advice) for line in wrapped(each, width).splitlines()]
     copied = configuration(advice).splitlines()
-    room = LINES - len(above) - len(copied) - 1
+    room = most - len(above) - len(copied) - 1
     said = (*_too_large(advice), *robust_lines(advice, robust), *_lesser(advice))
     notes = [wrapped(each, width).splitlines() for each in said]
     while notes and sum(map(len, notes)) > room - min(_FEWEST, len(advice.found)):
         notes.pop()  # the last are the least
-    rows = min(_ROWS, max(room - sum(map(len, notes)), 1))
+    rows = int(min(_ROWS, max(room - sum(map(len, notes)), 1)))
     return [*above, *_small_table(advice, rows), *chain(*notes), *copied]
 
 
 def _too_large(advice: "Advice") -> Iterator[str]:
     """Yield the systems that need more memory than the machines have."""
-    large = [each.name for each in advice.refused if TOO_LARGE in each.why]
+    large = [each for each in advice.refused if TOO_LARGE in each.why]
     if large:
-        yield f"Not considered for lack of memory: {some(large)}; see --details."
+        first, names = large[0], some([each.name for each in large])
+        yield f"Not considered for lack of memory: {names}; {first.name} {first.why}."
 
 
 def _lesser(advice: "Advice") -> Iterator[str]:

@@ -19,6 +19,7 @@ def of_run(result: "Result") -> Iterator[str]:
     """Yield a sentence for each warning about the numbers of a run."""
     yield from of_log(result.scenario)
     yield from _of_memory(result)
+    yield from _of_intervals(result)
     yield from of_costs(result.scenario)
     yield from _of_repairs(result.scenario)
     # All policies have the same timelines; who takes longer meets more of them.
@@ -39,6 +40,19 @@ def _of_memory(result: "Result") -> Iterator[str]:
     said = "; ".join(f"{name} {fault}" for name, fault in faults.items() if fault is not None)
     if said:
         yield f"Not enough memory: {said}."
+
+
+def _of_intervals(result: "Result") -> Iterator[str]:
+    """Yield the policies that would save, but no save of theirs is due within the job."""
+    useful_s = result.scenario.job.useful_time_s
+    saves = {name: plan.interval_s for name, plan in result.plans.items() if plan.schedules}
+    said = ", ".join(
+        f"{name} every {format_duration(every_s)}"
+        for name, every_s in saves.items()
+        if useful_s <= every_s < math.inf
+    )
+    if said:
+        yield f"No save within the {format_duration(useful_s)} of training: {said}."
 
 
 def _of_repairs(scenario: Scenario) -> Iterator[str]:

@@ -609,6 +609,24 @@ def test_robustness_asks_what_if_the_job_is_another() -> None:
     assert any("becomes" in line and "with a save in" in line for line in said(advice, found))
 
 
+def test_a_policy_that_lacks_memory_here_may_be_the_best_on_more_servers() -> None:
+    cluster = MEASURED["cluster"] | {"memory": "1 TB"}
+    scenario = cprsim.Scenario(
+        **MEASURED | {"model": {"embedding": "6 TB"}, "cluster": cluster},
+        policies={"full": {"system": "full"}},
+    )
+    advice = cprsim.advise(scenario, systems=["full", "replication"])
+    found = robustness(advice)
+
+    assert found is not None
+    assert [each.name for each in advice.refused] == ["replication"]
+    (servers,) = (each for each in found.levers if each.name == "parameter servers")
+    least = {each.value: each.least for each in servers.worlds}
+    assert least["8"] == advice.best.name
+    assert least["16"] == least["32"] == "replication"
+    assert "parameter servers at 8 alone (above: replication)" in " ".join(said(advice, found))
+
+
 def said(advice: Advice, found: Robustness) -> list[str]:
     return list(robust_lines(advice, found))
 
@@ -616,21 +634,24 @@ def said(advice: Advice, found: Robustness) -> list[str]:
 @pytest.mark.parametrize(
     ("holds_at", "told"),
     [
-        ((1.0,), "for MTBF 1 h to 1 h"),
-        ((0.5, 1.0), "for MTBF up to 1 h"),
-        ((1.0, 2.0), "for MTBF from 1 h"),
+        ((1.0,), "for MTBF at 1 h alone (below: full, above: full)"),
+        ((0.5, 1.0), "for MTBF up to 1 h (above: full)"),
+        ((1.0, 2.0), "for MTBF from 1 h (below: full)"),
         ((0.5, 1.0, 2.0), "if MTBF is 1/4 to 4 times yours"),
     ],
 )
 def test_the_range_over_which_the_choice_holds(holds_at: tuple[float, ...], told: str) -> None:
     none, much = Mean(0.0, 0.0, 0.0), Mean(1.0, 1.0, 1.0)
     worlds = tuple(
-        PerturbedScenario(each, f"{each:g} h", "cpr", none if each in holds_at else much, True)
+        PerturbedScenario(
+            each, f"{each:g} h", *(("cpr", none) if each in holds_at else ("full", much)), True
+        )
         for each in (0.5, 1.0, 2.0)
     )
     advice = cprsim.advise(measured(), systems=["full"])
+    systems = {"cpr": "cpr-vanilla", "full": "full"}
 
-    lines = said(advice, Robustness("cpr", 0.001, (Parameter("MTBF", worlds),)))
+    lines = said(advice, Robustness("cpr", 0.001, (Parameter("MTBF", worlds),), systems))
 
     assert lines == [f"Still the best {told}."]
 
