@@ -142,5 +142,6 @@ def _formulas(advice: "Advice") -> Iterator[str]:
         if abs(apart) > max(_OFF * abs(mean.mean), mean.high - mean.mean, advice.criteria.within):
             yield (
                 f"{found.name}: the formula gives {format_percent(found.closed_form)}, the "
-                f"simulation {format_percent(mean.mean)}. Trust the simulation."
+                f"simulation {format_percent(mean.mean)}. Trust the simulation: the formula is of "
+                "first order, for failures that are rare in an interval."
             )

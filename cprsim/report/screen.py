@@ -78,8 +78,10 @@ def _lesser(advice: "Advice") -> Iterator[str]:
     missing = [] if advice.of_fleet else not_given(advice.scenario)
     if missing:
         yield f"Not given, and free: {listed(missing)}; see --details."
-    best, longest_s = advice.best, advice.criteria.max_interval_s
-    if best is not None and math.isfinite(longest_s) and best.slowest_s >= (1 - _NEAR) * longest_s:
+    answers = [advice.best, None if advice.allowing is None else advice.allowing.best]
+    longest_s = advice.criteria.max_interval_s
+    slowest_s = max((each.slowest_s for each in answers if each is not None), default=0.0)
+    if math.isfinite(longest_s) and slowest_s >= (1 - _NEAR) * longest_s:
         yield f"{format_duration(longest_s)} is --max-interval: no model knows {WHY_SAVE}."
     others = sum(TOO_LARGE not in each.why for each in advice.refused)
     if others:
@@ -96,9 +98,6 @@ def _small_table(advice: "Advice", most: int) -> list[str]:
     names = [each.name for each in (*first, *advice.found) if each is not None]
     shown = list(dict.fromkeys(names))[:most]
     rows: list[tuple[str, ...]] = [_HEADINGS]
-    # The second answer has one set of numbers, in its sentence and here.
-    second = None if advice.allowing is None else advice.allowing.best
-    found = [second if second and second.name == e.name else e for e in advice.found]
     rows += [
         (
             f"{_marked(advice, number)}{textwrap.shorten(each.name, _NAME, placeholder=' ...')}",
@@ -108,7 +107,7 @@ def _small_table(advice: "Advice", most: int) -> list[str]:
             f"{100 * each.plan.memory_overhead:.3g}",
             each.needs,
         )
-        for number, each in enumerate(found)
+        for number, each in enumerate(_found(advice))
         if each.name in shown
     ]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -119,6 +118,12 @@ def _small_table(advice: "Advice", most: int) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def _found(advice: "Advice") -> "list[Found]":
+    """The candidates; the second answer has the same numbers as in its sentence."""
+    second = None if advice.allowing is None else advice.allowing.best
+    return [second if second and second.name == each.name else each for each in advice.found]
 
 
 def answer_table(advice: "Advice") -> Table:
@@ -133,7 +138,7 @@ def answer_table(advice: "Advice") -> Table:
     headings += ["in\nbounds"]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    for number, each in enumerate(advice.found):
+    for number, each in enumerate(_found(advice)):
         overhead = each.measures["overhead"]
         cells = [
             f"{_marked(advice, number)}{each.name}{_other_settings(each)}",

@@ -69,7 +69,9 @@ def test_few_failures_are_told_with_how_many_there_were() -> None:
         "play more (--replications), or ask cprsim advise, whose intervals allow for what few have "
         "met."
     ]
-    assert told(exponential("1e9 d"), 3)[0].startswith("No failure in 3 replications: ± is too ")
+    never, none = told(exponential("1e9 d"), 3)
+    assert never == "No save within the 10 d of training: full every 2635 d, partial every 2635 d."
+    assert none.startswith("No failure in 3 replications: ± is too ")
 
 
 def test_enough_failures_and_none_at_all_are_no_reason_to_warn() -> None:
