@@ -6,8 +6,8 @@ from typing import Any
 
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.failures.logs.source import LogSource
-from cprsim.fitting.at_hand import not_told
 from cprsim.fitting.job_events import JobEvents, tables_of, write_log
+from cprsim.fitting.law_versus_log import not_in_logs
 from cprsim.scenario import Scenario
 
 
@@ -21,7 +21,7 @@ def of_failures(log: Path, reader: str | None, given: Mapping[str, Any]) -> Scen
     if isinstance(failures, dict):
         needs_log = {"severity", "causes"} & failures.keys()
         is_graded = bool(needs_log) and source.failures().severities is not None
-        kept = not_told(failures, is_graded)
+        kept = not_in_logs(failures, is_graded)
         if is_graded:
             kept.pop("severity", None)
     return Scenario(**{**given, "failures": {"trace": str(log), "reader": source.reader, **kept}})

@@ -13,7 +13,7 @@ from cprsim.failures.severity import worst
 from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS
 from cprsim.job.severity import Severity
 
-_DIGITS: Final = 6  # of a share, far below what any log tells
+_DIGITS: Final = 6  # of a share, far below the precision of any log
 _RARE: Final = 0.01  # share of failures below which those of a cause are of other causes
 #: Letters of the name of a cause, of which its nodes and its severity may take some.
 _LONGEST, _WITH_MORE = 40, 10
@@ -22,7 +22,7 @@ _LONGEST, _WITH_MORE = 40, 10
 class StrikeKind(NamedTuple):
     """A kind of failure: its cause, what is left of the memory of its nodes, and their number.
 
-    `cause` and `severity` are None where the log tells none. `servers`: how many of several nodes
+    `cause` and `severity` are None where the log has none. `servers`: how many of several nodes
     are parameter servers; None of one node, and where the log has no kinds of nodes.
     """
 
@@ -75,7 +75,7 @@ def strikes(log: FailureLog, whole: FailureLog | None = None) -> Counter[StrikeK
 def strikes_of_job(log: FailureLog, nodes: int) -> dict[StrikeKind, float]:
     """Return how often failures of each kind are expected to strike a job on random nodes.
 
-    `nodes`: of the job, which is on some of those there, and stands still while there are fewer.
+    `nodes`: of the job, which is on some of those there, and waits while there are fewer.
     """
     from scipy.stats import hypergeom  # noqa: PLC0415  (scipy is slow to import)
 
@@ -115,7 +115,7 @@ def mean_nodes(found: Mapping[StrikeKind, float]) -> float:
     return taken / total if total else 1.0
 
 
-#: From a cause and a severity to its repair, as a scenario has it; empty where none is told.
+#: From a cause and a severity to its repair, as a scenario has it; empty where there is none.
 RepairOf = Callable[[str | None, Severity | None], dict[str, Any] | str]
 
 
@@ -128,7 +128,7 @@ def failure_keys(
 
     `found`: how often failures of each kind struck. `kinds`: how often each kind of node failed, as
     weights of `hits`; empty where nobody knows. `repair_of`: how long repairs take, which only
-    causes tell.
+    causes have.
     """
     pooled = _pooled(found)
     one = StrikeKind(None, None, 1)
@@ -247,7 +247,7 @@ def _cut(name: str, letters: int) -> str:
 
 
 def _hits(strike: StrikeKind, kinds: Mapping[str, int]) -> dict[str, Any]:
-    """Return `hits` for such a failure; empty for one server, which is what it stands for."""
+    """Return `hits` for such a failure; empty for one server, the default."""
     nodes, servers = strike.nodes, strike.servers
     if servers is not None:
         taken = {"parameter_servers": servers, "trainers": nodes - servers}

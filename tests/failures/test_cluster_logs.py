@@ -5,7 +5,7 @@ import gzip
 import json
 import math
 import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -211,35 +211,6 @@ def events(*rows: tuple[str, float, str, str]) -> str:
             }
             for node, days, kind, cause in rows
         ]
-    )
-
-
-@needs_stepfun
-def test_stepfun_counts_as_plain_json_has_them() -> None:
-    raw = json.loads(gzip.decompress(STEPFUN.read_bytes()))
-    started, lasted, opened = Counter[str](), [], defaultdict(list)
-    for event in raw:
-        key = (event["node_id"], *sorted(event["fault_type"].items()))
-        if event["event_type"] == "fault_start":
-            started[event["node_id"]] += 1
-            opened[key].append(event["event_time"])
-        else:
-            lasted.append(event["event_time"] - opened[key].pop(0))
-    servers, days = 215, raw[-1]["event_time"]  # SOURCE.md beside the file
-
-    log = read_log(STEPFUN, "stepfun")
-
-    rate = len(log) / (servers * log.watched_s / 86_400)
-    assert rate == pytest.approx(started.total() / (servers * days), rel=0.02)
-    repairs_d = (log.repaired_s - log.times_s) / 86_400
-    assert np.median(repairs_d) == pytest.approx(np.median(lasted), rel=0.02)
-    assert repairs_d.mean() == pytest.approx(np.mean(lasted), rel=0.02)
-    worst = servers // 10
-    mine = np.sort(np.bincount(log.nodes))[::-1][:worst].sum() / len(log)
-    known = sum(count for _, count in started.most_common(worst)) / started.total()
-    assert mine == pytest.approx(known, rel=0.02)
-    assert log.causes.count("NIC") == sum(
-        e["fault_type"]["Class"] == "NIC" for e in raw if e["event_type"] == "fault_start"
     )
 
 

@@ -46,7 +46,7 @@ _FORM, _TIME = "%Y-%m-%dT%H:%M:%S", r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{
 def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     """Failures of the nodes of a Slurm cluster, as `sacctmgr -P list event` prints them.
 
-    Nodes of several clusters are told apart by Cluster. Time 0 is the first failure; nodes are
+    Nodes of several clusters differ by Cluster. Time 0 is the first failure; nodes are
     watched until the last instant of the file. `rules`: which reasons are of planned outages.
 
     References
@@ -120,7 +120,7 @@ def _slurm_cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
 FAILURES: Final = {int(code): what for code, what in WORDS["xid"].items()}
 #: The cause of a GPU that is lost without an Xid.
 OFF_THE_BUS: Final = "off the bus"
-#: A host is down for a minute at least: what its log has of its GPUs until then tells the same.
+#: A host is down for a minute at least: lines of its GPUs until then are of the same failure.
 _SAME_FAILURE_S: Final = 60.0
 _TELL = "write the log with journalctl -k -o short-iso"
 _HEAD = re.compile(
@@ -142,8 +142,8 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
 
     And by those of a GPU that falls off the bus without an Xid, and of NVSwitches (SXid). The cause
     is the code. Time 0 is the first failure; hosts are watched until the last of these lines, or
-    the last of the file. Times have a zone all, or none, and then count as they stand. When a host
-    is back, such a log doesn't tell. `rules`: codes that are failures beside those of `FAILURES`.
+    the last of the file. Times have a zone all, or none, and then are taken for UTC. Such a
+    log lacks the ends of outages. `rules`: codes that are failures, added to `FAILURES`.
     """
     found, left_out, others = list[tuple[str, float, str]](), Counter[str](), False
     until_s, zoned, last = -math.inf, None, ""
@@ -196,7 +196,7 @@ def _is_failure(kind: str, code: int, text: str, extra: Sequence[int]) -> bool:
 
 
 def _once_a_failure(log: FailureLog) -> FailureLog:
-    """Return the log with one failure for lines of a host that tell the same."""
+    """Return the log with one failure for lines of a host that belong together."""
     order = np.lexsort((log.times_s, log.nodes))
     apart_s = np.diff(log.times_s[order], prepend=-np.inf)
     is_new = (np.diff(log.nodes[order], prepend=-1) != 0) | (apart_s > _SAME_FAILURE_S)
@@ -219,7 +219,7 @@ def _time_s(head: re.Match[str]) -> float:
 
 
 def _line_fault(line: str, head: re.Match[str] | None, time_s: float) -> str:
-    """What is wrong with a line that has an Xid."""
+    """Return the fault of a line that has an Xid."""
     if head is None:
         no_year = _NO_YEAR.match(line)
         if no_year:
@@ -250,10 +250,10 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     """Failures of nodes by a range query for `up`, or for nodes that are ready.
 
     Which value is up, the labels say (`flags.is_good`), or `failure_when` of `rules`. The step is
-    the commonest time between samples, and a sample stands for one. A node comes with its first
+    the commonest time between samples, and a sample counts for one. A node comes with its first
     sample; one whose samples end before those of others and never come back has left with its last,
-    or failed if `left_when` of `rules` is `never`. The population is the number of series, numbered
-    as they stand. Time 0 is the first sample of all; the observation lasts until the last.
+    or failed if `left_when` of `rules` is `never`. The population is the number of series, in the
+    order of the file. Time 0 is the first sample of all; the observation lasts until the last.
 
     References
     ----------
@@ -325,7 +325,7 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
 
 
 def _notes(series: "Sequence[_Series]", gone: int, down: float) -> Iterator[str]:
-    """What was taken for what, a sentence each; `down`: the share of time that nodes are down."""
+    """Yield sentences on how the log was read; `down`: the share of time that nodes are down."""
     if any(each.said for each in series):
         told = ", ".join(dict.fromkeys(each.said for each in series if each.said))
         yield f"1 means down, by {told}; else give --failure-when value=0."
@@ -412,7 +412,7 @@ def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
     Raises
     ------
     LogError
-        If nothing tells which of a node's series to take.
+        If it is unclear which of a node's series to take.
     """
     series, said = every, list[str]()
     for label, wanted in _CHOSEN:

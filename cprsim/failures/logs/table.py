@@ -71,7 +71,7 @@ class LogTable:
         return LogTable(self.path, self.cells[np.asarray(rows, np.bool_)])
 
     def bad(self, line: int, column: str, text: str) -> LogError:
-        """What is wrong with one cell, which is shown, for the caller to raise."""
+        """Return the fault of one cell, which is shown, for the caller to raise."""
         cell = shown(str(self.cells.at[line, column]))
         return LogError(f"{self.path}:{line}: {column} is {cell}{text}")
 
@@ -196,7 +196,7 @@ def _header(path: LogPath, rows: Iterator[Cells], choose: Choose) -> tuple[list[
 
 
 def cells_of(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
-    """Rows; what parts their cells is what the first line that isn't blank has."""
+    """Yield rows; the first line that isn't blank has the delimiter."""
     header, text = with_header(text)
     mark = delimiter_of(header)
     names = list[str]()
@@ -222,7 +222,7 @@ def several(path: LogPath, failures: Mapping[int, int]) -> LogError:
 def read_json(path: LogPath, kind: type[_Kind], what: str) -> _Kind:
     """Return the value that a file of JSON holds.
 
-    `kind` is its type, as pydantic checks it; `what` is what the file should be, for faults.
+    `kind`: its type, as pydantic checks it. `what` the file should be, for faults.
 
     Raises
     ------
