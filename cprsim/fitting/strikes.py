@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -183,25 +183,21 @@ def _pooled(found: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]:
     for strike, count in found.items():
         size = (strike.nodes - 1).bit_length()
         among[strike.cause, strike.severity, size, strike.kinds][strike] = count
-    pooled = dict(_mean_of(counts) for counts in among.values())
-    total = math.fsum(pooled.values())
+    totals = [math.fsum(counts.values()) for counts in among.values()]
     common = defaultdict[StrikeKind, float](float)
-    for strike, count in pooled.items():
-        is_rare = strike.cause is not None and count < _RARE * total
-        common[strike._replace(cause=OTHERS) if is_rare else strike] += count
+    for total, counts in zip(totals, among.values(), strict=True):
+        pooled = next(iter(counts))._replace(nodes=_mean(counts, "nodes"))
+        if pooled.servers is not None:
+            pooled = pooled._replace(servers=_mean(counts, "servers"))
+        if pooled.cause is not None and total < _RARE * math.fsum(totals):
+            pooled = pooled._replace(cause=OTHERS)
+        common[pooled] += total
     return dict(sorted(common.items(), key=lambda each: -each[1]))
 
 
-def _mean_of(counts: Mapping[StrikeKind, float]) -> tuple[StrikeKind, float]:
-    """Return one kind of failure for several that are alike but for their nodes, and how often."""
+def _mean(counts: Mapping[StrikeKind, float], what: Literal["nodes", "servers"]) -> int:
     total = math.fsum(counts.values())
-    first = next(iter(counts))
-
-    def mean(of: Callable[[StrikeKind], int]) -> int:
-        return round(math.fsum(of(strike) * count for strike, count in counts.items()) / total)
-
-    servers = None if first.servers is None else mean(lambda strike: strike.servers or 0)
-    return first._replace(nodes=mean(lambda strike: strike.nodes), servers=servers), total
+    return round(math.fsum((getattr(each, what) or 0) * n for each, n in counts.items()) / total)
 
 
 def _causes(

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import Cell, Rules, plain
@@ -101,13 +100,7 @@ class Flagged:
         """Return whether each row has a cell that is named; None where none is."""
         if cell is None:
             return None
-        names = self._table.names
-        name = next((name for name in names if plain(name) == plain(cell.column)), None)
-        if name is None:
-            raise LogError(
-                f"{self._table.path}: {key} names column {shown(cell.column)}, which the table "
-                f"lacks; its columns are {shown(', '.join(names))}"
-            )
+        name = self._table.name_of(cell.column, key)
         return self._table[name].map(cell.holds).to_numpy(np.bool_)
 
     def _values(self, name: str) -> list[str]:

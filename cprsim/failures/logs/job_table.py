@@ -242,7 +242,10 @@ def read_jobs(
     rules = Rules.of({"failure_when": failure_when, "time_unit": time_unit})
     table = read_table(path, choose=_choose, split=_cells)
     of = known_by(table.names, COLUMNS)
-    failing = _failing(table.names, of["state"], rules.failing)
+    failing = Cell(of["state"], _NODE_FAIL)
+    if rules.failing is not None:
+        named = table.name_of(rules.failing.column, "failure_when")
+        failing = Cell(named, rules.failing.value)
     rows = pd.DataFrame(
         {
             "state": table[of["state"]].map(_first),
@@ -291,16 +294,6 @@ def _choose(names: list[str]) -> tuple[list[str], list[str]]:
     if lacks:
         raise LookupError(f"{lacks}; the header is {shown(','.join(names))}")
     return list(dict.fromkeys(of.values())), []
-
-
-def _failing(names: list[str], state: str, given: Cell | None) -> Cell:
-    """The cell of jobs that were interrupted, its column as the table has it."""
-    if given is None:
-        return Cell(state, _NODE_FAIL)
-    found = next((name for name in names if plain(name) == plain(given.column)), None)
-    if found is None:
-        raise UsageError(f"--failure-when {given}: the columns are {', '.join(names)}")
-    return Cell(found, given.value)
 
 
 def _elapsed_s(

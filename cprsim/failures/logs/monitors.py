@@ -259,14 +259,7 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     ----------
     https://prometheus.io/docs/prometheus/latest/querying/api, "Range queries".
     """
-    said, down = rules.failing, None
-    if said is not None:
-        down = said.value
-        if said.column != "value" or down not in ("0", "1"):
-            raise LogError(
-                f"failure_when is {shown(str(said))}; of a Prometheus log it is value=0 or value=1"
-            )
-    every = [_series(path, number, each, down) for number, each in enumerate(_result(path))]
+    every = _all_series(path, rules)
     series, notes = _one_a_node(every)
     samples = pd.concat([each.samples.assign(node=i) for i, each in enumerate(series)])
     samples = samples.reset_index(drop=True)
@@ -361,20 +354,8 @@ class _Answer(BaseModel):
     error: str = ""
 
 
-def _result(path: LogPath) -> list[_Labelled]:
-    """The list of series."""
-    answer = read_json(path, _Answer, "a range query of Prometheus")
-    if answer.error:
-        raise LogError(f"{path}: is an error of Prometheus: {shown(answer.error)}")
-    if answer.data is None:
-        raise LogError(f"{path}: has no data.result, the list of series")
-    if not answer.data.result:
-        raise LogError(f"{path}: holds no failure: data.result is empty")
-    return answer.data.result
-
-
 class _Series(NamedTuple):
-    """The samples of a node, `time_s` and whether it is `up`, and where it is in the file.
+    """The samples of a node, `time_s` and whether it is `up`, and the place of the file.
 
     `label`: the label that names the node. `is_good`: whether 1 means up. `said`: the label by
     which it does not.
@@ -383,27 +364,39 @@ class _Series(NamedTuple):
     place: str
     labels: dict[str, str]
     label: str
+    node: str
     is_good: bool
     said: str
     samples: pd.DataFrame
 
-    @property
-    def node(self) -> str:
-        """Return the name of the node."""
-        return self.labels[self.label]
 
-
-def _series(path: LogPath, number: int, series: _Labelled, down: str | None) -> _Series:
-    place, labels = f"{path}: series {number}", series.metric
-    label = next((each for each in _LABELS if labels.get(each)), None)
-    if label is None:
-        raise LogError(f"{place} has no label {_LABELS[0]} or {_LABELS[-1]} in its metric")
-    good, said = is_good(labels) if down is None else (down == "0", "")
-    samples = pd.DataFrame(series.values, columns=["time_s", "up"])
-    back = np.flatnonzero(np.diff(samples.time_s) <= 0)
-    if len(back):
-        raise LogError(f"{place} sample {back[0] + 1} is no later than the one before")
-    return _Series(place, labels, label, good, said, samples.assign(up=(samples.up == "1") == good))
+def _all_series(path: LogPath, rules: Rules) -> list[_Series]:
+    """Return all series of a file."""
+    said, answer = rules.failing, read_json(path, _Answer, "a range query of Prometheus")
+    if said is not None and (said.column != "value" or said.value not in ("0", "1")):
+        raise LogError(
+            f"failure_when is {shown(str(said))}; of a Prometheus log it is value=0 or value=1"
+        )
+    if answer.error:
+        raise LogError(f"{path}: is an error of Prometheus: {shown(answer.error)}")
+    if answer.data is None:
+        raise LogError(f"{path}: has no data.result, the list of series")
+    if not answer.data.result:
+        raise LogError(f"{path}: holds no failure: data.result is empty")
+    every = list[_Series]()
+    for number, series in enumerate(answer.data.result):
+        place, labels = f"{path}: series {number}", series.metric
+        label = next((each for each in _LABELS if labels.get(each)), None)
+        if label is None:
+            raise LogError(f"{place} has no label {_LABELS[0]} or {_LABELS[-1]} in its metric")
+        good, by = is_good(labels) if said is None else (said.value == "0", "")
+        samples = pd.DataFrame(series.values, columns=["time_s", "up"])
+        back = np.flatnonzero(np.diff(samples.time_s) <= 0)
+        if len(back):
+            raise LogError(f"{place} sample {back[0] + 1} is no later than the one before")
+        samples["up"] = (samples.up == "1") == good
+        every.append(_Series(place, labels, label, labels[label], good, by, samples))
+    return every
 
 
 def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:

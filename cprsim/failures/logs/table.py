@@ -29,7 +29,7 @@ from cprsim.basics.tabular import (
 )
 from cprsim.basics.units import counted
 from cprsim.errors import LogError, UnitError
-from cprsim.failures.logs.options import FREE_TEXT
+from cprsim.failures.logs.options import FREE_TEXT, plain
 
 #: From the names of the columns to those needed and the optional ones.
 Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
@@ -69,6 +69,16 @@ class LogTable:
     def of_rows(self, rows: ArrayLike) -> "LogTable":
         """Return some of its rows, by a flag each."""
         return LogTable(self.path, self.cells[np.asarray(rows, np.bool_)])
+
+    def name_of(self, column: str, rule: str) -> str:
+        """Return the name of a column that a rule of the user names; raise `LogError` if none."""
+        found = next((name for name in self.names if plain(name) == plain(column)), None)
+        if found is None:
+            raise LogError(
+                f"{self.path}: {rule} names column {shown(column)}, which the table lacks; its "
+                f"columns are {shown(', '.join(self.names))}"
+            )
+        return found
 
     def bad(self, line: int, column: str, text: str) -> LogError:
         """Return the fault of one cell, which is shown, for the caller to raise."""
