@@ -19,7 +19,8 @@ from typing import Any, Final, NamedTuple
 
 from cprsim.basics.tabular import LogPath, lines
 from cprsim.basics.units import SECONDS, format_duration, format_exact
-from cprsim.errors import LogError
+from cprsim.errors import LogError, ScenarioError, UsageError
+from cprsim.scenario import Scenario
 
 #: The file of interruptions that goes with a scenario.
 LOG: Final = "interruptions.csv"
@@ -345,6 +346,30 @@ def tables_of(events: JobEvents, log: Path, given: Mapping[str, Any]) -> dict[st
         "failures": {"trace": str(log), "reader": "csv"},
         "policies": {AS_LOGGED: logged, **given.get("policies", {})},
     }
+
+
+def scenario_of(
+    events: JobEvents, given: Mapping[str, Any], log: Path, knows_step: bool
+) -> Scenario:
+    """Return the job of an event log; its interruptions are written into the file `log`.
+
+    Raises
+    ------
+    UsageError
+        If saves take no time in this log, and nothing else is known of them.
+    """
+    tables = tables_of(events, log, given)
+    cluster = tables["cluster"]
+    write_log(events, log, cluster.get("parameter_servers") if isinstance(cluster, dict) else None)
+    try:
+        return Scenario(**tables)
+    except ScenarioError as error:
+        if knows_step or "save" not in str(error):
+            raise
+        raise UsageError(
+            f"{error}; in this log saves take no time, since a step is taken to last as long as "
+            "from save to save: give --step-time, or costs.save in --for"
+        ) from None
 
 
 def write_log(events: JobEvents, log: Path, servers: object) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from cprsim.errors import UsageError
 from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
+from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.block import gap_keys, law_keys, log_keys
 from cprsim.fitting.fit_log import of_job
 from cprsim.fitting.log_fit import LogFit
@@ -229,6 +231,22 @@ def not_in_logs(failures: Mapping[str, Any], is_graded: bool = False) -> dict[st
                 "tell; leave them out, and give failures.severity if costs.restart is given"
             )
     return {key: failures[key] for key in _NOT_IN_LOGS if key in failures}
+
+
+def replayed(log: Path, reader: str | None, given: Mapping[str, Any]) -> Scenario:
+    """Return the job of these tables in which the failures of a log strike.
+
+    Severities of the log win over those of the job.
+    """
+    failures, source = given.get("failures"), LogSource.from_options(log, reader)
+    kept: dict[str, Any] = {}
+    if isinstance(failures, dict):
+        needs_log = bool({"severity", "causes"} & failures.keys())
+        is_graded = needs_log and source.failures().severities is not None
+        kept = not_in_logs(failures, is_graded)
+        if is_graded:
+            kept.pop("severity", None)
+    return Scenario(**{**given, "failures": {"trace": str(log), "reader": source.reader, **kept}})
 
 
 def _comparison(

@@ -14,8 +14,7 @@ import pytest
 import cprsim
 from cprsim.failures.logs.readers import READERS
 from cprsim.fitting.log_fit import LogFit
-from tests.failures.generated_logs import MEAN_S, NODES, SHAPE, Truth, drawn
-from tests.failures.generated_tables import EVERY
+from tests.failures.generated_logs import EVERY, MEAN_S, NODES, SHAPE, Truth, drawn
 from tests.survival.cases import SHARED
 
 ROOT = Path(__file__).parents[2]
