@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -119,7 +119,8 @@ def coincidence(
     return Coincidence(count, events, independent)
 
 
-class Joint(NamedTuple):
+@dataclass(frozen=True)
+class Joint:
     """Bursts: two nodes or more that fail within `within_s` of the failure before.
 
     Their number and that of all their failures; and both by chance, if the same nodes failed as
@@ -241,7 +242,7 @@ class NodeFailures:
             "node_days": self.node_days,
             "per_1000_node_days": self.per_1000_node_days,
             "worst_tenth": self.worst_tenth,
-            "bursts": self.bursts._asdict(),
+            "bursts": asdict(self.bursts),
         }
 
 
