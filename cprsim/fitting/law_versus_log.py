@@ -40,7 +40,7 @@ _SURE: Final = 3.0
 _MANY_JOBS: Final = 20.0
 
 
-class Comparison(NamedTuple):
+class MeasureCompared(NamedTuple):
     """A measure under the log and under the law, and the law's less the log's, 95 % intervals."""
 
     log: Mean
@@ -75,7 +75,7 @@ class LawVersusLog:
     scenario: Scenario
     law: str
     #: By name of the policy, of each of `COMPARED`.
-    policies: Mapping[str, Mapping[str, Comparison]]
+    policies: Mapping[str, Mapping[str, MeasureCompared]]
     #: Length of the log in jobs; infinite where it has durations alone.
     log_jobs: float
     #: Whether the log itself was simulated, and not draws from its durations.
@@ -251,7 +251,7 @@ def replayed(log: Path, reader: str | None, given: Mapping[str, Any]) -> Scenari
 
 def _comparison(
     law: Sequence[Result], log: Sequence[Result], policy: str, measure: str, log_jobs: float
-) -> Comparison:
+) -> MeasureCompared:
     of_law, drawn = (
         np.concatenate(
             [
@@ -263,7 +263,7 @@ def _comparison(
     )
     by_law, by_log = Mean.of(of_law), _as_few(drawn, log_jobs)
     half = math.hypot(*(each.high - each.mean for each in (by_law, by_log)))
-    return Comparison(by_log, by_law, Mean.around(by_law.mean - by_log.mean, half))
+    return MeasureCompared(by_log, by_law, Mean.around(by_law.mean - by_log.mean, half))
 
 
 def _as_few(values: NDArray[np.float64], log_jobs: float) -> Mean:

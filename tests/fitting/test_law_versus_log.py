@@ -19,8 +19,8 @@ from cprsim.fitting.display import comparison_table
 from cprsim.fitting.fit_log import fit_for, fit_named, of_job
 from cprsim.fitting.law_versus_log import (
     COMPARED,
-    Comparison,
     LawVersusLog,
+    MeasureCompared,
     of_new_law,
     of_own_law,
 )
@@ -145,7 +145,7 @@ def test_a_log_that_cant_be_replayed_is_drawn_from_and_that_is_told(fitted: LogF
 
 def test_jobs_without_a_failure_tell_nothing():
     none = Mean(0.0, 0.0, 0.0)
-    measures = dict.fromkeys(COMPARED, Comparison(none, none, none))
+    measures = dict.fromkeys(COMPARED, MeasureCompared(none, none, none))
     assert LawVersusLog(job(), "gamma", {"full": measures}, math.inf, True).notes == [
         "Neither the log nor its law has a failure for this job: nothing is told."
     ]
@@ -237,7 +237,7 @@ def test_a_difference_counts_from_three_standard_errors_on():
     zero = Mean.around(0.0, 0.0)
     apart = [Mean.around(1.0, 1.96 / each) for each in (2.9, 3.1)]
 
-    assert [Comparison(zero, zero, each).differs for each in apart] == [False, True]
+    assert [MeasureCompared(zero, zero, each).differs for each in apart] == [False, True]
 
 
 @needs_lanl
